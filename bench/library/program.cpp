@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -10,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/library/benchmark_flags.h"
+#include "bench/runner/bench_flags.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/run_context.h"
 #include "ceilings/cpu_ceilings/measure.h"
@@ -59,6 +60,66 @@ std::set<int> ThreadsOf(const std::vector<std::string>& names) {
     if (const auto found = record::ReadBenchmarkName(name).threads) threads.insert(*found);
   return threads;
 }
+
+// Google Benchmark's flags while dlroof runs the benchmarks for itself: to list them, and for
+// passes after the timing.
+struct Remembered {
+  std::string program;
+  std::vector<std::string> flags;
+};
+
+Remembered& Memory() {
+  static Remembered memory;
+  return memory;
+}
+
+// Google Benchmark stores the address of the program's name.
+void SetFlags(std::vector<std::string> flags) {
+  std::vector<char*> pointers = {Memory().program.data()};
+  for (auto& flag : flags) pointers.push_back(flag.data());
+  int count = static_cast<int>(pointers.size());
+  pointers.push_back(nullptr);
+  benchmark::Initialize(&count, pointers.data());
+}
+
+// Stores what the flags are outside of an OtherBenchmarkFlags. `program` is the program's path.
+void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args) {
+  // As they are without a flag and a variable of the environment.
+  Memory() = {program, {}};
+  const std::pair<const char*, const char*> kChanged[] = {
+      {"out", ""}, {"repetitions", "1"}, {"list_tests", "false"}, {"min_time", "0.5s"}};
+  for (const auto& [name, otherwise] : kChanged) {
+    std::string variable = std::string("BENCHMARK_") + name;
+    for (auto& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const char* const set = std::getenv(variable.c_str());
+    const std::string flag = std::string("--benchmark_") + name;
+    std::string whole = flag + "=" + (set == nullptr ? otherwise : set);
+    for (const auto& arg : args)
+      if (arg == flag || arg.starts_with(flag + "=")) whole = arg;
+    Memory().flags.push_back(std::move(whole));
+  }
+  runner::AdaptMinTime(Memory().flags);
+}
+
+// Sets flags of Google Benchmark during its lifetime, beside which nothing is written to the file
+// of --benchmark_out.
+class OtherBenchmarkFlags {
+ public:
+  explicit OtherBenchmarkFlags(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "--benchmark_out=");
+    runner::AdaptMinTime(flags);
+    SetFlags(std::move(flags));
+  }
+  ~OtherBenchmarkFlags() { SetFlags(Memory().flags); }
+  OtherBenchmarkFlags(const OtherBenchmarkFlags&) = delete;
+  OtherBenchmarkFlags& operator=(const OtherBenchmarkFlags&) = delete;
+};
+
+class NullReporter : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>&) override {}
+};
 
 // Tells the program which benchmarks have ended.
 class Follower : public NullReporter {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "bench/library/benchmark_flags.h"
 #include "bench/library/program.h"
 #include "counters/base/error.h"
 #include "counters/base/program.h"

@@ -11,7 +11,6 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/energy/energy_meter.h"
-#include "counters/energy/energy_source.h"
 
 namespace dlroof::runner {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "baselines/history/builds.h"
 #include "bench/supervise/remeasure.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
@@ -29,34 +30,75 @@ class Git {
 
   // Returns the standard output of `git ARGUMENTS`, without the last newline. Throws BadInput with
   // Git's message if it fails.
-  std::string Run(const std::vector<std::string>& arguments) const;
+  std::string Run(const std::vector<std::string>& arguments) const {
+    auto ran = Child(arguments);
+    if (ran.exit_code != 0)
+      throw BadInput("git {}: {}", arguments.at(0),
+                     ran.err.empty() ? "failed" : FirstLine(ran.err));
+    while (ran.out.ends_with('\n')) ran.out.pop_back();
+    return ran.out;
+  }
   // Returns whether `git ARGUMENTS` succeeds.
-  bool Succeeds(const std::vector<std::string>& arguments) const;
+  bool Succeeds(const std::vector<std::string>& arguments) const {
+    return Child(arguments).exit_code == 0;
+  }
 
   // Returns the full name of a commit. Throws BadInput if there is none.
-  std::string CommitOf(const std::string& revision) const;
+  std::string CommitOf(const std::string& revision) const {
+    const auto ran =
+        Child({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+    if (ran.exit_code != 0 || ran.out.empty())
+      throw BadInput("{}: no commit of the repository of {}", revision,
+                     fs::absolute(folder_).lexically_normal().string());
+    return FirstLine(ran.out);
+  }
   // Returns "1a2b3c4d5e6f Subject".
-  std::string Title(const std::string& commit) const;
+  std::string Title(const std::string& commit) const {
+    return Run({"log", "-1", "--abbrev=12", "--format=%h %s", commit});
+  }
   // Returns the commits between, as Search::Candidates wants them.
   std::vector<std::string> Candidates(const std::string& bad,
-                                      const std::vector<std::string>& goods) const;
-
-  const std::string& folder() const { return folder_; }
+                                      const std::vector<std::string>& goods) const {
+    std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
+    arguments.insert(arguments.end(), goods.begin(), goods.end());
+    return ParseBisectAll(Run(arguments));
+  }
 
  private:
+  static std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+  ChildResult Child(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> command = {"git", "-C", folder_};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return RunChild(command);
+  }
+
   std::string folder_;
 };
 
 // A worktree, which is removed at the end unless it is to be kept.
 class Worktree {
  public:
-  Worktree(const Git& git, std::string path, bool keep);
-  ~Worktree();
+  Worktree(const Git& git, std::string path, bool keep)
+      : git_(git), path_(std::move(path)), keep_(keep) {
+    if (fs::exists(path_ + "/.git")) return;  // kept by an earlier search
+    git_.Run({"worktree", "prune"});
+    git_.Run({"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
+  }
+  ~Worktree() {
+    if (keep_) return;
+    try {
+      git_.Succeeds({"worktree", "remove", "--force", path_});
+    } catch (const std::exception&) {
+      return;  // an interrupt; Git removes the entry by itself when the folder is gone
+    }
+  }
   Worktree(const Worktree&) = delete;
   Worktree& operator=(const Worktree&) = delete;
 
   const std::string& path() const { return path_; }
-  void CheckOut(const std::string& commit) const;
+  void CheckOut(const std::string& commit) const {
+    Git(path_).Run({"checkout", "--quiet", "--force", "--detach", commit});
+  }
 
  private:
   const Git& git_;
@@ -64,87 +106,15 @@ class Worktree {
   bool keep_;
 };
 
-ChildResult RunGit(const std::string& folder, const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {"git", "-C", folder};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return RunChild(command);
-}
-
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-std::string Git::Run(const std::vector<std::string>& arguments) const {
-  auto ran = RunGit(folder_, arguments);
-  if (ran.exit_code != 0)
-    throw BadInput("git {}: {}", arguments.at(0), ran.err.empty() ? "failed" : FirstLine(ran.err));
-  while (ran.out.ends_with('\n')) ran.out.pop_back();
-  return ran.out;
-}
-
-bool Git::Succeeds(const std::vector<std::string>& arguments) const {
-  return RunGit(folder_, arguments).exit_code == 0;
-}
-
-std::string Git::CommitOf(const std::string& revision) const {
-  const auto ran = RunGit(
-      folder_, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
-  if (ran.exit_code != 0 || ran.out.empty())
-    throw BadInput("{}: no commit of the repository of {}", revision,
-                   std::filesystem::absolute(folder_).lexically_normal().string());
-  return FirstLine(ran.out);
-}
-
-std::string Git::Title(const std::string& commit) const {
-  return Run({"log", "-1", "--abbrev=12", "--format=%h %s", commit});
-}
-
-std::vector<std::string> Git::Candidates(const std::string& bad,
-                                         const std::vector<std::string>& goods) const {
-  std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
-  arguments.insert(arguments.end(), goods.begin(), goods.end());
-  return ParseBisectAll(Run(arguments));
-}
-
-Worktree::Worktree(const Git& git, std::string path, bool keep)
-    : git_(git), path_(std::move(path)), keep_(keep) {
-  if (std::filesystem::exists(path_ + "/.git")) return;  // kept by an earlier search
-  git_.Run({"worktree", "prune"});
-  git_.Run({"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
-}
-
-Worktree::~Worktree() {
-  if (keep_) return;
-  try {
-    git_.Succeeds({"worktree", "remove", "--force", path_});
-  } catch (const std::exception&) {
-    return;  // an interrupt; Git removes the entry by itself when the folder is gone
-  }
-}
-
-void Worktree::CheckOut(const std::string& commit) const {
-  Git(path_).Run({"checkout", "--quiet", "--force", "--detach", commit});
-}
-
-constexpr std::size_t kShortCommit = 12, kTailLines = 3;
-
-std::string Short(const std::string& commit) { return commit.substr(0, kShortCommit); }
-
-std::string LastLines(const std::string& text) {
-  std::size_t begin = text.size();
-  for (std::size_t lines = 0; begin > 0 && lines < kTailLines + 1; ++lines)
-    begin = text.rfind('\n', begin - 1) == std::string::npos ? 0 : text.rfind('\n', begin - 1);
-  auto tail = text.substr(begin);
-  for (char& c : tail)
-    if (c == '\n') c = ' ';
-  return text::Printable(tail);
-}
+std::string Short(const std::string& commit) { return commit.substr(0, 12); }
 
 // Builds the tree at `folder`. Returns why it could not, or nothing. Throws after an interrupt.
 std::optional<Reason> Build(const Request& request, const std::string& folder) {
   const auto ran =
       RunChild({"sh", "-c", "cd \"$1\" && eval \"$2\"", "dlroof bisect", folder, request.build});
   if (ran.exit_code != 0)
-    return Reason{fmt::format("the build ended with exit code {}:{}", ran.exit_code,
-                              LastLines(ran.out + ran.err))};
+    return Reason{fmt::format("the build ended with exit code {}: {}", ran.exit_code,
+                              text::Printable(LastLines(ran.out + ran.err, 3, " ")))};
   if (!fs::exists(fs::path(folder) / request.program))
     return Reason{fmt::format("the build left no {}", request.program)};
   return std::nullopt;
@@ -169,13 +139,13 @@ struct Ratio {
 // Measures a program interleaved with GOOD's. Returns nothing if it has no verdict.
 std::optional<Ratio> Measure(const Request& request, const std::string& good,
                              const std::string& program, double min_effect, std::ostream& log) {
-  const auto pair = supervise::Interleave({.base = good,
-                                           .contender = program,
-                                           .arguments = request.arguments,
-                                           .names = {request.name},
-                                           .budget_seconds = request.budget_seconds,
-                                           .min_effect = min_effect},
-                                          log);
+  const auto pair = Interleave({.base = good,
+                                .contender = program,
+                                .arguments = request.arguments,
+                                .names = {request.name},
+                                .budget_seconds = request.budget_seconds,
+                                .min_effect = min_effect},
+                               log);
   if (StoppedByInterrupt()) throw std::runtime_error("interrupted");
   if (!pair || pair->result.rows.empty()) return std::nullopt;
   const auto& row = pair->result.rows.front();

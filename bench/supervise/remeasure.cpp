@@ -32,7 +32,7 @@ constexpr int kMaxReruns = 3;  // of NEW, each in as many processes; without a s
 std::string FilterOf(const std::vector<std::string>& names) {
   std::string filter;
   for (const auto& name : names) {
-    const auto exact = supervise::ExactFilter(name);  // ^name$
+    const auto exact = ExactFilter(name);  // ^name$
     filter += (filter.empty() ? "" : "|") + exact.substr(1, exact.size() - 2);
   }
   return fmt::format("^({})(/(real|manual)_time)?$", filter);
@@ -40,8 +40,8 @@ std::string FilterOf(const std::vector<std::string>& names) {
 
 // Measures the benchmarks `names` with the request's program, or its two programs interleaved.
 // Returns the run of each; nothing if nothing was measured, of which `log` then says the reason.
-std::vector<record::RunFile> Measured(supervise::RunRequest request,
-                                      const std::vector<std::string>& names, std::ostream& log) {
+std::vector<record::RunFile> Measured(RunRequest request, const std::vector<std::string>& names,
+                                      std::ostream& log) {
   const TemporaryFolder folder;
   std::ostringstream tables;
   std::erase_if(request.arguments, [](const std::string& argument) {
@@ -52,7 +52,7 @@ std::vector<record::RunFile> Measured(supervise::RunRequest request,
     request.outputs.push_back(folder / fmt::format("{}.json", i));
   request.tables = &tables;
   try {
-    supervise::Supervise(request, log);
+    Supervise(request, log);
   } catch (const BadInput& error) {
     log << "cannot be measured again: " << error.what() << '\n';
     return {};

@@ -102,22 +102,6 @@ bool OnMatrixUnits(const Name& name, std::optional<int> architecture) {
          std::ranges::count(name.words, "f32f32") < 2;
 }
 
-void Take(const std::vector<int64_t>& sizes, KernelTiling& tiling) {
-  tiling.m = sizes[0];
-  tiling.n = sizes[1];
-  if (sizes.size() > 2) tiling.k = sizes[2];
-}
-
-// Takes K from "k x stages".
-void TakeK(const std::vector<int64_t>& sizes, KernelTiling& tiling) {
-  if (sizes.size() == 2) tiling.k = sizes[0];
-}
-
-void TakeCluster(const std::vector<int64_t>& sizes, KernelTiling& tiling) {
-  tiling.cluster_m = sizes[0];
-  tiling.cluster_n = sizes[1];
-}
-
 }  // namespace
 
 std::optional<KernelTiling> ReadKernelName(std::string_view text) {
@@ -129,20 +113,32 @@ std::optional<KernelTiling> ReadKernelName(std::string_view text) {
   tiling.matrix_units = OnMatrixUnits(name, tiling.architecture);
   tiling.valid_taps_only = name.Has("strided");
   const auto pure = name.PureSizes();
+  const auto take = [&](const std::vector<int64_t>& sizes) {
+    tiling.m = sizes[0];
+    tiling.n = sizes[1];
+    if (sizes.size() > 2) tiling.k = sizes[2];
+  };
+  const auto take_k = [&](const std::vector<int64_t>& sizes) {  // from "k x stages"
+    if (sizes.size() == 2) tiling.k = sizes[0];
+  };
+  const auto take_cluster = [&](const std::vector<int64_t>& sizes) {
+    tiling.cluster_m = sizes[0];
+    tiling.cluster_n = sizes[1];
+  };
   for (const auto word : name.words)
-    if (const auto sizes = SizesIn(word, "tilesize"); IsTile(sizes)) Take(sizes, tiling);
+    if (const auto sizes = SizesIn(word, "tilesize"); IsTile(sizes)) take(sizes);
   if (tiling.m > 0) return tiling;
   const auto first = std::ranges::find_if(pure, IsTile);
   if (first == pure.end()) return std::nullopt;
-  Take(*first, tiling);
+  take(*first);
   const auto left = static_cast<size_t>(pure.end() - first) - 1;
   if (name.HasInside("nvjet")) {
-    if (left >= 1) TakeK(first[1], tiling);
-    if (left >= 2) TakeCluster(first[2], tiling);
+    if (left >= 1) take_k(first[1]);
+    if (left >= 2) take_cluster(first[2]);
   } else if (name.HasInside("cutlass3x")) {
-    if (left >= 1 && first[1].size() == 3) TakeCluster(first[1], tiling);
+    if (left >= 1 && first[1].size() == 3) take_cluster(first[1]);
   } else if (left >= 1 && (name.HasInside("cutlass") || name.Has("stages"))) {
-    TakeK(first[1], tiling);
+    take_k(first[1]);
   }
   return tiling;
 }

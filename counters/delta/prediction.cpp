@@ -225,19 +225,15 @@ constexpr std::array<TypeRow, 6> kTypes = {{{"f32", 4, "fp32.vector"},
                                             {"int8", 1, "int8.matrix"},
                                             {"fp8", 1, "fp8.matrix"}}};
 
-struct ResultRow {
-  std::string_view type;
-  int64_t bytes;
-};
-constexpr std::array<ResultRow, 6> kResults = {
-    {{"s8", 1}, {"u8", 1}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"s32", 4}}};
+constexpr std::pair<std::string_view, int64_t> kResults[] = {{"s8", 1},   {"u8", 1},  {"f16", 2},
+                                                             {"bf16", 2}, {"f32", 4}, {"s32", 4}};
 
 TypeRow RowOf(std::string_view type) {
   for (const auto& row : kTypes)
     if (row.type == type) return row;
   if (type.starts_with("s8s8") || type.starts_with("u8s8"))
-    for (const auto& result : kResults)
-      if (result.type == type.substr(4)) return {"int8", 1, "int8.matrix", result.bytes};
+    for (const auto& [result, bytes] : kResults)
+      if (result == type.substr(4)) return {"int8", 1, "int8.matrix", bytes};
   throw BadInput(
       "the model has no type '{}'; expected f32, tf32, f16, bf16, int8, fp8 or an integer mix such "
       "as s8s8f32",

@@ -1,15 +1,50 @@
-// Measures the energy of calls with the counters of one source.
+// Measures the energy of calls with the counters of one source: the CPU's (powercap), or those that
+// another module opens. The CPU time of other programs, because a package's counter includes their
+// energy.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "counters/energy/energy.h"
-#include "counters/energy/energy_source.h"
 
 namespace dlroof::energy {
+
+// One energy counter.
+struct EnergyDomain {
+  std::string name;     // "package-0", "dram-0", "psys", "gpu"
+  bool counted = true;  // false if it overlaps other domains and is not in the sum
+  // Returns the energy [J] since some fixed moment. Throws BadInput if it cannot be read any more.
+  std::function<double()> joules;
+  std::optional<double> range_joules;  // [J] at which the counter wraps around
+};
+
+// The parts of the system that powercap reads.
+struct EnergyPlace {
+  std::filesystem::path sysfs = "/sys";
+  std::vector<int> allowed_cpus;  // CPUs that this process may use, ascending
+};
+
+struct EnergyCounters {
+  std::vector<EnergyDomain> domains;
+  std::string covers = {};  // "packages and DRAM; no fans, NIC, power supply"
+};
+
+// Opens the counters of powercap. Throws BadInput if no domain can be counted: why, and the cure.
+EnergyCounters OpenPowercap(const EnergyPlace& place);
+
+// Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
+std::filesystem::path SysfsRoot();
+
+// [s] Returns the busy time of all CPUs since boot from /proc/stat, or nullopt for another format.
+std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second);
+
+// [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
+std::optional<double> CpuSecondsOfOthers();
 
 // The opened counters of one source: powercap for CPUs, NVML for GPUs.
 struct EnergyMeter {

@@ -1,22 +1,87 @@
 // The energy source powercap, a tree of sysfs.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "counters/base/error.h"
-#include "counters/energy/energy_source.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "counters/energy/energy_meter.h"
 
 namespace dlroof::energy {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Returns a file's first 127 bytes, without trailing white space. Sets `error` to errno, or 0.
+std::string ReadKernelFile(const fs::path& path, int& error) {
+  std::array<char, 127> text{};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto got = file.get() < 0 ? -1 : read(file.get(), text.data(), text.size());
+  error = got < 0 ? errno : 0;
+  std::string_view line(text.data(), got < 0 ? 0 : static_cast<std::size_t>(got));
+  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.remove_suffix(1);
+  return std::string(line);
+}
+
+// Returns 12 for the prefix "cpu" and the name "cpu12", 0 for "package-" and "package-0-die-1".
+// Returns nullopt for names of another form.
+std::optional<int> NumberBehind(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  int number = 0;
+  if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc())
+    return std::nullopt;
+  return number;
+}
+
+// Returns each package's online CPUs (SYSFS/devices/system/cpu), or nothing if they are unknown.
+std::map<int, std::vector<int>> CpusOfPackages(const fs::path& sysfs) {
+  std::map<int, std::vector<int>> packages;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(sysfs / "devices/system/cpu", none)) {
+    const auto cpu = NumberBehind("cpu", entry.path().filename().string());
+    std::ifstream file(entry.path() / "topology/physical_package_id");
+    if (int package = 0; cpu && file >> package) packages[package].push_back(*cpu);
+  }
+  return packages;
+}
+
+// Returns whether this process may use all CPUs (true) or no CPU (false) of the package. Throws
+// BadInput if it may use only some, or if the package's CPUs are unknown.
+bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
+                 const EnergyPlace& place) {
+  const auto found = packages.find(package);
+  if (found == packages.end())
+    throw BadInput(
+        "the CPUs of package {} are unknown ({}), so other programs may share its counter", package,
+        (place.sysfs / "devices/system/cpu").string());
+  const auto& cpus = found->second;
+  const auto usable = static_cast<std::size_t>(std::ranges::count_if(
+      cpus, [&](int cpu) { return std::ranges::binary_search(place.allowed_cpus, cpu); }));
+  if (usable != 0 && usable != cpus.size())
+    throw BadInput(
+        "this process may use only {} of the {} CPUs of package {}, but the counter covers all of "
+        "them: give the process whole packages",
+        usable, cpus.size(), package);
+  return usable != 0;
+}
 
 // Intel's RAPL counters, and AMD's under the same names. The zone
 // SYSFS/class/powercap/intel-rapl:A is a package ("package-0", "package-0-die-1") or the platform
@@ -26,6 +91,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kZonePrefix =
     "intel-rapl:";  // not intel-rapl-mmio:, whose counters are the same
+
+constexpr std::string_view kPackage = "package-";
 
 constexpr char kPowercapCure[] =
     "only root may read it (since Linux 5.10); to let all users read it, add the udev rule "
@@ -56,17 +123,6 @@ std::vector<Zone> ReadZones(const fs::path& sysfs) {
     if (!zone.name.empty()) zones.push_back(std::move(zone));
   }
   return zones;
-}
-
-// Returns 0 for the zones "package-0" and "package-0-die-1", nullopt for names of another form.
-std::optional<int> PackageOf(std::string_view name) {
-  constexpr std::string_view kPackage = "package-";
-  if (!name.starts_with(kPackage)) return std::nullopt;
-  name.remove_prefix(kPackage.size());
-  int package = 0;
-  if (std::from_chars(name.data(), name.data() + name.size(), package).ec != std::errc())
-    return std::nullopt;
-  return package;
 }
 
 // [J] Reads a file that contains a whole number of microjoules. Throws BadInput if it contains
@@ -101,10 +157,12 @@ class ZoneDomains {
   void Add(const Zone& zone) {
     if (zone.package.empty() && zone.name == "psys") {
       counters_.domains.push_back(DomainOf(zone, zone.name, false));
-    } else if (zone.package.empty() && PackageOf(zone.name) && Ours(*PackageOf(zone.name))) {
+    } else if (zone.package.empty() && NumberBehind(kPackage, zone.name) &&
+               Ours(*NumberBehind(kPackage, zone.name))) {
       counters_.domains.push_back(DomainOf(zone, zone.name, true));
       ++packages_counted_;
-    } else if (zone.name == "dram" && PackageOf(zone.package) && Ours(*PackageOf(zone.package))) {
+    } else if (zone.name == "dram" && NumberBehind(kPackage, zone.package) &&
+               Ours(*NumberBehind(kPackage, zone.package))) {
       const auto number = zone.package.substr(zone.package.find('-'));  // "-0", "-0-die-1"
       counters_.domains.push_back(DomainOf(zone, zone.name + number, true));
       ++dram_counted_;
@@ -146,4 +204,30 @@ EnergyCounters OpenPowercap(const EnergyPlace& place) {
   for (const Zone& zone : zones) domains.Add(zone);
   return domains.Result();
 }
+
+std::filesystem::path SysfsRoot() {
+  const char* root = std::getenv("DLROOF_SYSFS");
+  return root == nullptr || *root == '\0' ? "/sys" : root;
+}
+
+std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second) {
+  std::istringstream in{std::string(stat.substr(0, stat.find('\n')))};
+  std::string cpu;
+  // Fields (proc(5)): user nice system idle iowait irq softirq; user and nice include guests.
+  std::array<double, 7> ticks{};
+  in >> cpu;
+  for (double& count : ticks) in >> count;
+  if (!in || cpu != "cpu") return std::nullopt;
+  const auto [user, nice, system, idle, iowait, irq, softirq] = ticks;
+  return (user + nice + system + irq + softirq) / ticks_per_second;
+}
+
+std::optional<double> CpuSecondsOfOthers() {
+  const auto busy =
+      BusySeconds(ReadFileIfAny("/proc/stat"), static_cast<double>(sysconf(_SC_CLK_TCK)));
+  timespec ours{};
+  if (!busy || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ours) != 0) return std::nullopt;
+  return *busy - static_cast<double>(ours.tv_sec) - 1e-9 * static_cast<double>(ours.tv_nsec);
+}
+
 }  // namespace dlroof::energy

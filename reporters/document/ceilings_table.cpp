@@ -16,8 +16,6 @@
 namespace dlroof::document {
 namespace {
 
-using document::Table;
-
 enum Column {
   kName,
   kRate,
@@ -199,8 +197,8 @@ Row PointRow(const roofline::Trajectory& trajectory, std::size_t index) {
 
 }  // namespace
 
-document::Document CeilingsDocument(const std::vector<machine::Machine>& machines, bool all) {
-  document::Document document;
+Document CeilingsDocument(const std::vector<machine::Machine>& machines, bool all) {
+  Document document;
   for (const auto& machine : machines) {
     for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set) {
       document.Add(TableOf(machine, set->first, set->second, all));
@@ -213,8 +211,8 @@ document::Document CeilingsDocument(const std::vector<machine::Machine>& machine
   return document;
 }
 
-document::Document TrajectoriesDocument(const std::vector<roofline::Trajectory>& trajectories) {
-  document::Document document;
+Document TrajectoriesDocument(const std::vector<roofline::Trajectory>& trajectories) {
+  Document document;
   bool noisy = false;
   for (const auto& trajectory : trajectories) {
     Table table{.title = trajectory.name,

@@ -18,8 +18,6 @@
 namespace dlroof::document {
 namespace {
 
-using document::List;
-using document::Table;
 using Row = Table::Row;
 
 std::string Rendered(std::optional<double> value, std::string_view unit) {
@@ -402,7 +400,7 @@ std::string KernelsTitle(const std::string& set, const std::vector<Kernel>& kern
       known ? fmt::format(" in {:.0f} launch{}", launches, launches == 1 ? "" : "es") : "");
 }
 
-void AddKernels(const roofline::PlacedRun& run, bool full_names, document::Document& document) {
+void AddKernels(const roofline::PlacedRun& run, bool full_names, Document& document) {
   const auto level = IntensityLevel(run);
   for (const auto& [set, kernels] : KernelsBySet(run)) {
     double seconds = 0;
@@ -433,8 +431,8 @@ bool HasShortSpread(const roofline::PlacedRun& run) {
   return false;
 }
 
-document::Sentences HeuristicSentences(const std::vector<record::Record>& records) {
-  document::Sentences sentences;
+Sentences HeuristicSentences(const std::vector<record::Record>& records) {
+  Sentences sentences;
   for (const auto& summary : roofline::SummarizeHeuristics(records))
     sentences.texts.push_back(roofline::HeuristicText(summary));
   return sentences;
@@ -485,8 +483,8 @@ Table EnergyTable(const std::vector<record::Record>& records) {
   return table;
 }
 
-document::Document CaveatsDocument(const roofline::PlacedRun& run) {
-  document::Document document;
+Document CaveatsDocument(const roofline::PlacedRun& run) {
+  Document document;
   document.Add(LimitsList(run));
   Notes missing;
   for (std::size_t i = 0; i < run.places.size(); ++i)
@@ -499,8 +497,8 @@ document::Document CaveatsDocument(const roofline::PlacedRun& run) {
   return document;
 }
 
-document::Document RunDocument(const roofline::PlacedRun& run, const TableOptions& options) {
-  document::Document document;
+Document RunDocument(const roofline::PlacedRun& run, const TableOptions& options) {
+  Document document;
   document.Add(RecordsTable(run));
   AddKernels(run, options.full_names, document);
   document.Add(EstimatesList(run, options.full_names));
@@ -516,8 +514,8 @@ document::Document RunDocument(const roofline::PlacedRun& run, const TableOption
   return document;
 }
 
-document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose) {
-  document::Document document;
+Document SummaryDocument(const roofline::PlacedRun& run, bool verbose) {
+  Document document;
   document.Add(EstimatesList(run, false));
   document.Add(EnergyTable(run.file.records));
   document.Add(UnsupportedList(run.file.records, verbose));
@@ -528,8 +526,8 @@ document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose)
   return document;
 }
 
-document::Bar BarOf(const roofline::Breakdown& breakdown) {
-  document::Bar bar;
+Bar BarOf(const roofline::Breakdown& breakdown) {
+  Bar bar;
   const auto percent = [&](double seconds) { return 100 * seconds / breakdown.seconds; };
   const auto is_noise = [&](const roofline::Component& component) {
     return component.kind != roofline::ComponentKind::kRoof &&
@@ -545,9 +543,9 @@ document::Bar BarOf(const roofline::Breakdown& breakdown) {
       continue;
     }
     const bool roof = component.kind == roofline::ComponentKind::kRoof;
-    auto& part = bar.parts.emplace_back(
-        document::Part{roof ? document::PartKind::kRoof : document::PartKind::kOther,
-                       std::string(roofline::Words(component.kind)), component.seconds});
+    auto& part = bar.parts.emplace_back(Part{roof ? PartKind::kRoof : PartKind::kOther,
+                                             std::string(roofline::Words(component.kind)),
+                                             component.seconds});
     if (!component.how.empty())
       part.label += fmt::format(" ({}: {})", dlroof::Key(component.from), component.how);
     if (const auto& ci95 = component.ci95)
@@ -555,7 +553,7 @@ document::Bar BarOf(const roofline::Breakdown& breakdown) {
   }
   if (fold)
     bar.parts.push_back(
-        {document::PartKind::kOther,
+        {PartKind::kOther,
          fmt::format("within the noise of {}: {}", text::WithPrefix(breakdown.noise_seconds, "s"),
                      fmt::join(small, "; ")),
          small_seconds});

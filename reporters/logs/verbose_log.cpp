@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "reporters/text/escapes.h"
+#include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

@@ -7,7 +7,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/record/large_json.h"
-#include "reporters/text/escapes.h"
+#include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

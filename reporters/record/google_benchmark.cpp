@@ -10,7 +10,7 @@
 
 #include "reporters/record/benchmark_name.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/text/escapes.h"
+#include "reporters/text/names.h"
 
 namespace dlroof::record {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "reporters/record/kernels.h"
 #include "reporters/roofline/above_roof.h"
@@ -20,19 +19,6 @@ constexpr std::size_t kMaxClauses = 2;  // of evidence in one sentence
 
 bool UsedReferenceImplementation(const record::Record& record) {
   return record.library != "reference" && record.algorithm.starts_with("ref");
-}
-
-void ReportReferenceImplementation(const record::Record& record, Placement& placement) {
-  if (!UsedReferenceImplementation(record)) return;
-  placement.remarks.push_back(fmt::format(
-      "the library used its reference implementation ({}): it has no tuned one for this case",
-      record.algorithm));
-}
-
-void ReportWrongEngines(const record::Record& record, Placement& placement) {
-  for (const auto& wrong : record.wrong_engines)
-    placement.remarks.push_back(fmt::format("not timed, because its result is wrong: {} ({})",
-                                            wrong.algorithm, wrong.reason));
 }
 
 // Returns the remedy that applies to this call, or null.
@@ -58,16 +44,6 @@ bool IsEmulated(const record::Record& record) {
   if (modelled == record.work.end()) return false;
   const auto& flops = modelled->second.flops;
   return flops.size() == 1 && flops.begin()->first == "fp32.vector";
-}
-
-// Does not blame the CPU, since emulation is the library's choice: oneDNN widens f16 even on a CPU
-// with AVX512-FP16.
-void ReportEmulation(const record::Record& record, Placement& placement) {
-  if (!IsEmulated(record)) return;
-  placement.remarks.push_back(fmt::format(
-      "{} is emulated in fp32: the implementation that the library chose widens it before it "
-      "multiplies, so the fp32 roof applies",
-      record.type));
 }
 
 std::string BoundClause(const TimePoint& time) {
@@ -219,14 +195,11 @@ std::optional<std::pair<double, double>> CountedFlops(const AdviceCase& at) {
 }
 
 // Returns the name of the record's type if the machine's matrix units can multiply it.
-std::optional<std::string_view> MatrixType(const AdviceCase& at) {
-  static constexpr std::array<std::array<std::string_view, 3>, 3> kTypes = {
-      {{"f16", "fp16", "fp16.matrix"},
-       {"bf16", "bf16", "bf16.matrix"},
-       {"int8", "int8", "int8.matrix"}}};
-  for (const auto& [type, name, pipe] : kTypes)
-    if (at.record.type == type && at.ceilings.flops.count(std::string(pipe)) > 0) return name;
-  return std::nullopt;
+std::optional<std::string> MatrixType(const AdviceCase& at) {
+  const auto& type = at.record.type;
+  if (type != "f16" && type != "bf16" && type != "int8") return std::nullopt;
+  const std::string name = type == "f16" ? "fp16" : type;
+  return at.ceilings.flops.contains(name + ".matrix") ? std::optional(name) : std::nullopt;
 }
 
 // A call whose type the machine's matrix units can multiply.
@@ -357,9 +330,21 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
     ReportAboveArithmeticRoof(record, op_words, ceilings, placement);
   placement.flop_count = FlopCountText(record, op_words);
   if (placement.flop_count) placement.asides.push_back(*placement.flop_count);
-  ReportReferenceImplementation(record, placement);
-  ReportWrongEngines(record, placement);
-  ReportEmulation(record, placement);
+  auto& remarks = placement.remarks;
+  if (UsedReferenceImplementation(record))
+    remarks.push_back(fmt::format(
+        "the library used its reference implementation ({}): it has no tuned one for this case",
+        record.algorithm));
+  for (const auto& wrong : record.wrong_engines)
+    remarks.push_back(fmt::format("not timed, because its result is wrong: {} ({})",
+                                  wrong.algorithm, wrong.reason));
+  // Does not blame the CPU, since emulation is the library's choice: oneDNN widens f16 even on a
+  // CPU with AVX512-FP16.
+  if (IsEmulated(record))
+    remarks.push_back(fmt::format(
+        "{} is emulated in fp32: the implementation that the library chose widens it before it "
+        "multiplies, so the fp32 roof applies",
+        record.type));
   if (placement.time && !timing.noisy && !IsUncertain(timing))
     placement.advice =
         Advice({record, *placement.time, ceilings, NounOf(record.op, words), op_words});

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/breakdown_text.h"
 #include "reporters/text/text.h"
@@ -15,45 +14,67 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr KeyRow<ComponentKind> kKeys[] = {{ComponentKind::kRoof, "roof"},
-                                           {ComponentKind::kFunctions, "functions"},
-                                           {ComponentKind::kProducts, "products"},
-                                           {ComponentKind::kFixed, "fixed"},
-                                           {ComponentKind::kSharing, "sharing"},
-                                           {ComponentKind::kLanes, "lanes"},
-                                           {ComponentKind::kInstructions, "instructions"},
-                                           {ComponentKind::kKernel, "kernel"},
-                                           {ComponentKind::kDistance, "distance"},
-                                           {ComponentKind::kLevels, "levels"},
-                                           {ComponentKind::kUnexplained, "unexplained"},
-                                           {ComponentKind::kImbalance, "imbalance"},
-                                           {ComponentKind::kForkJoin, "fork_join"},
-                                           {ComponentKind::kSerial, "serial"},
-                                           {ComponentKind::kCall, "call"},
-                                           {ComponentKind::kStolen, "stolen"},
-                                           {ComponentKind::kTail, "tail"},
-                                           {ComponentKind::kLaunch, "launch"},
-                                           {ComponentKind::kIdle, "idle"}};
-constexpr KeyRow<ComponentKind> kWords[] = {
-    {ComponentKind::kRoof, "needed by the roof"},
-    {ComponentKind::kFunctions, "sigmoid, tanh and other functions"},
-    {ComponentKind::kProducts, "products too small to reach the roof"},
-    {ComponentKind::kFixed, "code that runs whatever the sizes"},
-    {ComponentKind::kSharing, "threads slow each other"},
-    {ComponentKind::kLanes, "vector lanes that the shape leaves idle"},
-    {ComponentKind::kInstructions, "instructions that are not the roof's"},
-    {ComponentKind::kKernel, "the kernel, with all tensors near"},
-    {ComponentKind::kDistance, "tensors beyond the near caches"},
-    {ComponentKind::kLevels, "bytes of other levels"},
-    {ComponentKind::kUnexplained, "unexplained busy time of the threads"},
-    {ComponentKind::kImbalance, "waiting for the slowest thread"},
-    {ComponentKind::kForkJoin, "fork and join of parallel regions"},
-    {ComponentKind::kSerial, "one thread works, the others wait"},
-    {ComponentKind::kCall, "calling the library"},
-    {ComponentKind::kStolen, "waiting for a CPU"},
-    {ComponentKind::kTail, "multiprocessors without a block in the last wave"},
-    {ComponentKind::kLaunch, "starting kernels"},
-    {ComponentKind::kIdle, "no kernel runs"}};
+// `advice`: {0} is the component's share in percent, {1} the number of parallel regions or kernels.
+struct KindRow {
+  ComponentKind kind;
+  std::string_view key, words, advice = {};
+};
+using enum ComponentKind;
+constexpr KindRow kRows[] = {
+    {kRoof, "roof", "needed by the roof"},
+    {kFunctions, "functions", "sigmoid, tanh and other functions",
+     "sigmoid and tanh take {0:.0f} % of the time: a narrower type does not shorten them, a larger "
+     "hidden size hides them"},
+    {kProducts, "products", "products too small to reach the roof",
+     "products of these sizes cost {0:.0f} % of the time beyond the roof, by the library's own "
+     "primitive: make them larger (batch, hidden size), or several sequences one product"},
+    {kFixed, "fixed", "code that runs whatever the sizes",
+     "code that runs whatever the sizes costs {0:.0f} % of the time, in {1:.0f} parallel regions: "
+     "give each call more to do (batch, hidden size)"},
+    {kSharing, "sharing", "threads slow each other",
+     "the threads slow each other by {0:.0f} % of the time: run several calls side by side, one on "
+     "each thread"},
+    {kLanes, "lanes", "vector lanes that the shape leaves idle",
+     "{0:.0f} % of the time goes to vector lanes that the shape leaves idle: pad channels to a "
+     "multiple of the vector's lanes, or choose such a size"},
+    {kInstructions, "instructions", "instructions that are not the roof's",
+     "instructions that are not the roof's cost at least {0:.0f} % of the time: larger sizes make "
+     "more of them arithmetic"},
+    {kKernel, "kernel", "the kernel, with all tensors near",
+     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too; another "
+     "version of the library is untried"},
+    {kDistance, "distance", "tensors beyond the near caches",
+     "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse the call "
+     "with those beside it, or split it so that a thread's share stays in its cache"},
+    {kLevels, "levels", "bytes of other levels",
+     "moving bytes of other memory levels takes up to {0:.0f} % of the time: fuse the call with "
+     "those beside it, or split it so that a thread's share stays in its cache"},
+    {kUnexplained, "unexplained", "unexplained busy time of the threads",
+     "{0:.0f} % of the time is the kernels' own, and no measurement explains it"},
+    {kImbalance, "imbalance", "waiting for the slowest thread",
+     "{0:.0f} % of the time passes until the slowest thread is done: choose a batch that the "
+     "threads divide evenly"},
+    {kForkJoin, "fork_join", "fork and join of parallel regions",
+     "{1:.0f} parallel regions cost {0:.0f} % of the time: give each region more to do (batch, "
+     "sequences side by side)"},
+    {kSerial, "serial", "one thread works, the others wait",
+     "one thread works alone for {0:.0f} % of the time: run several calls side by side, one on "
+     "each thread"},
+    {kCall, "call", "calling the library",
+     "calling the library costs {0:.0f} % of the time: do more in one call"},
+    {kStolen, "stolen", "waiting for a CPU",
+     "other programs took {0:.0f} % of the time: run it alone"},
+    {kTail, "tail", "multiprocessors without a block in the last wave",
+     "multiprocessors without a block cost {0:.0f} % of the time: choose a batch whose blocks fill "
+     "the last wave"},
+    {kLaunch, "launch", "starting kernels",
+     "starting kernels costs {0:.0f} % of the time: capture calls in a CUDA graph, or do more in "
+     "one"},
+    {kIdle, "idle", "no kernel runs",
+     "no kernel runs for {0:.0f} % of the time: capture calls in a CUDA graph, or overlap them on "
+     "streams"}};
+
+const KindRow& RowOf(ComponentKind kind) { return *std::ranges::find(kRows, kind, &KindRow::kind); }
 
 // Components of one profiling pass [s], each a mean over the threads. Their sum is the call's time.
 struct Split {
@@ -215,17 +236,17 @@ class ComponentList {
       sum += level.seconds;
       worst = std::max(worst, level.from);
     }
-    Add(ComponentKind::kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
+    Add(kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
   }
   // Adds kDistance, the measured extra time `wanted` [s]. Its text also lists the `levels`.
   void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
     std::string how = "additional time on tensors whose pages do not repeat";
     if (!levels.empty()) how += "; by the bandwidths " + TextOf(levels);
-    Add(ComponentKind::kDistance, wanted, Provenance::kMeasured, how);
+    Add(kDistance, wanted, Provenance::kMeasured, how);
   }
   // Returns all components, including those of 0 s, and the rest of the time as kUnexplained.
   std::vector<Component> Take() {
-    components_.push_back({ComponentKind::kUnexplained, rest_, rest_from_, "the rest"});
+    components_.push_back({kUnexplained, rest_, rest_from_, "the rest"});
     return std::move(components_);
   }
 
@@ -244,22 +265,20 @@ std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) 
   const auto& parallel = facts.parallel;
   const auto kernel = KernelTimesOf(facts);
   ComponentList list(busy);
-  list.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
-  list.Add(ComponentKind::kFunctions, parallel.parts.functions.value_or(0) / parallel.threads,
+  list.Add(kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  list.Add(kFunctions, parallel.parts.functions.value_or(0) / parallel.threads,
            Provenance::kMeasured, "the library's own primitives on as many elements");
-  list.Add(ComponentKind::kProducts, ProductsOf(facts), Provenance::kMeasured,
+  list.Add(kProducts, ProductsOf(facts), Provenance::kMeasured,
            "the library's own products of these sizes, less the roof");
-  list.Add(ComponentKind::kFixed, FixedOf(facts), Provenance::kMeasured,
-           "the same call with sizes of 1");
-  list.Add(ComponentKind::kSharing, SharingOf(facts, busy), Provenance::kMeasured,
-           "less on one thread");
-  list.Add(ComponentKind::kLanes, kernel.lanes, Provenance::kModelled,
+  list.Add(kFixed, FixedOf(facts), Provenance::kMeasured, "the same call with sizes of 1");
+  list.Add(kSharing, SharingOf(facts, busy), Provenance::kMeasured, "less on one thread");
+  list.Add(kLanes, kernel.lanes, Provenance::kModelled,
            fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
   if (const auto& counted = parallel.instructions)
-    list.Add(ComponentKind::kInstructions, kernel.instructions, counted->from,
+    list.Add(kInstructions, kernel.instructions, counted->from,
              fmt::format("at least: {}, less those above, at the core's issue rate",
                          text::WithPrefix(counted->all, " instructions")));
-  list.Add(ComponentKind::kKernel, kernel.rest, Provenance::kMeasured,
+  list.Add(kKernel, kernel.rest, Provenance::kMeasured,
            "the same call on tensors whose pages repeat, so that L2 holds them");
   if (parallel.far_seconds)
     list.AddDistance(kernel.distance, facts.levels);
@@ -275,12 +294,12 @@ std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPas
   const auto add = [&](ComponentKind kind, double seconds, const std::string& how) {
     components.push_back({kind, seconds, Provenance::kMeasured, how});
   };
-  add(ComponentKind::kImbalance, split.imbalance, "");
-  add(ComponentKind::kForkJoin, split.fork_join,
+  add(kImbalance, split.imbalance, "");
+  add(kForkJoin, split.fork_join,
       split.fork_join > 0 ? RegionText(pass, facts.parallel.threads, split.fork_join) : "");
-  add(ComponentKind::kSerial, split.serial, "outside of parallel regions");
-  add(ComponentKind::kCall, split.call, "the time of an empty primitive");
-  add(ComponentKind::kStolen, split.stolen, "");
+  add(kSerial, split.serial, "outside of parallel regions");
+  add(kCall, split.call, "the time of an empty primitive");
+  add(kStolen, split.stolen, "");
   return components;
 }
 
@@ -344,8 +363,8 @@ std::optional<GpuKernelTimes> GpuKernelTimesOf(const BreakdownFacts& facts,
 
 }  // namespace
 
-std::string_view Key(ComponentKind kind) { return KeyIn(kKeys, kind); }
-std::string_view Words(ComponentKind kind) { return KeyIn(kWords, kind); }
+std::string_view Key(ComponentKind kind) { return RowOf(kind).key; }
+std::string_view Words(ComponentKind kind) { return RowOf(kind).words; }
 
 const Component* Breakdown::Find(ComponentKind kind) const {
   const auto found = std::ranges::find(components, kind, &Component::kind);
@@ -355,8 +374,7 @@ const Component* Breakdown::Find(ComponentKind kind) const {
 const Component* Breakdown::Largest() const {
   const Component* largest = nullptr;
   for (const auto& component : components)
-    if (component.kind != ComponentKind::kRoof &&
-        (largest == nullptr || component.seconds > largest->seconds))
+    if (component.kind != kRoof && (largest == nullptr || component.seconds > largest->seconds))
       largest = &component;
   return largest;
 }
@@ -383,20 +401,41 @@ std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
   const double idle = facts.seconds - running;
   const double launch = std::min(idle, facts.call_seconds.value_or(0) * launches);
   ComponentList list(running);
-  list.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
-  list.Add(ComponentKind::kTail, tail, Provenance::kMeasured,
-           "blocks over those that the GPU holds at once");
+  list.Add(kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  list.Add(kTail, tail, Provenance::kMeasured, "blocks over those that the GPU holds at once");
   list.AddLevels(facts.levels);
   Breakdown breakdown{.components = list.Take(),
                       .seconds = facts.seconds,
                       .starts = static_cast<double>(launches),
                       .efficiencies = std::nullopt};
   const auto counted = fmt::format("{} kernel{}", launches, launches == 1 ? "" : "s");
-  breakdown.components.push_back({ComponentKind::kLaunch, launch, Provenance::kMeasured, counted});
-  breakdown.components.push_back({ComponentKind::kIdle, idle - launch, Provenance::kMeasured,
-                                  "before, between and after " + counted});
+  breakdown.components.push_back({kLaunch, launch, Provenance::kMeasured, counted});
+  breakdown.components.push_back(
+      {kIdle, idle - launch, Provenance::kMeasured, "before, between and after " + counted});
   RemoveZeros(breakdown);
   return breakdown;
+}
+
+std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown) {
+  const auto* largest = breakdown.Largest();
+  if (largest == nullptr || largest->seconds <= breakdown.noise_seconds) return std::nullopt;
+  return fmt::format(fmt::runtime(RowOf(largest->kind).advice),
+                     100 * largest->seconds / breakdown.seconds, breakdown.starts);
+}
+
+std::optional<std::string> InstructionSentence(const ParallelTime& parallel) {
+  if (!parallel.instructions && !parallel.instructions_reason) return std::nullopt;
+  if (!parallel.instructions)
+    return "instructions not counted: " + parallel.instructions_reason->text;
+  const auto& count = *parallel.instructions;
+  auto sentence =
+      fmt::format("on one thread {} ({})", text::WithPrefix(count.all, " instructions"), count.how);
+  const auto single =
+      parallel.threads == 1 ? parallel.mean.seconds : parallel.single_thread_seconds;
+  if (count.per_second && single)
+    sentence += fmt::format(": {:.0f} % of the core's issue slots in that time",
+                            100 * count.all / (*count.per_second * *single));
+  return sentence;
 }
 
 }  // namespace dlroof::roofline

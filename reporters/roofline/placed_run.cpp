@@ -17,6 +17,7 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {
+
 namespace {
 
 using nlohmann::json;
@@ -62,8 +63,7 @@ void Round(TimePoint& time) {
 }
 
 // Sets the binding roof and the times of the other memory levels in `facts`.
-void AddRoofs(const Placement& placement, roofline::BreakdownFacts& facts,
-              std::optional<Level>& binding) {
+void AddRoofs(const Placement& placement, BreakdownFacts& facts, std::optional<Level>& binding) {
   const auto& time = *placement.time;
   if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
   for (const auto& point : placement.classic) {
@@ -86,7 +86,7 @@ void AddRoofs(const Placement& placement, roofline::BreakdownFacts& facts,
 // Sets the times at the binding and at the arithmetic roof with the ceilings of one thread.
 void AddSingleThreaded(const record::Record& record, const machine::Machine& machine,
                        const PlaceView& view, const std::optional<Level>& binding,
-                       roofline::BreakdownFacts& facts) {
+                       BreakdownFacts& facts) {
   record::Record single = record;
   single.threads = 1;
   // The call's time on one thread is not known, so no roof of one thread can be too slow for it.
@@ -183,9 +183,9 @@ void PutPlacement(const Placement& placement, json& object) {
   PutUnlessEmpty(object, "advice", placement.advice);
 }
 
-void PutBreakdown(const roofline::Breakdown& breakdown, json& time) {
+void PutBreakdown(const Breakdown& breakdown, json& time) {
   for (const auto& component : breakdown.components) {
-    auto& object = time["parts"].emplace_back(json{{"part", roofline::Key(component.kind)},
+    auto& object = time["parts"].emplace_back(json{{"part", Key(component.kind)},
                                                    {"seconds", component.seconds},
                                                    {"provenance", Key(component.from)}});
     PutUnlessEmpty(object, "how", component.how);
@@ -253,11 +253,11 @@ void BoundByRoof(Placed& placed) {
 
 // Replaces the proposal of `advice` by that of the breakdown, if its largest component is
 // explained.
-void ReplaceProposal(const roofline::Breakdown& breakdown, std::string& advice) {
+void ReplaceProposal(const Breakdown& breakdown, std::string& advice) {
   const auto* largest = breakdown.Largest();
   const auto proposal = advice.find(": ");
-  const auto better = roofline::BreakdownAdvice(breakdown);
-  if (largest == nullptr || largest->kind == roofline::ComponentKind::kUnexplained || !better ||
+  const auto better = BreakdownAdvice(breakdown);
+  if (largest == nullptr || largest->kind == ComponentKind::kUnexplained || !better ||
       proposal == std::string::npos)
     return;
   advice = fmt::format("{}{}.", advice.substr(0, proposal + 2), *better);
@@ -329,24 +329,22 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   return found;
 }
 
-std::optional<roofline::Breakdown> BreakdownOf(const record::Record& record,
-                                               const Placement& placement,
-                                               const machine::Machine& machine,
-                                               const PlaceView& view) {
+std::optional<Breakdown> BreakdownOf(const record::Record& record, const Placement& placement,
+                                     const machine::Machine& machine, const PlaceView& view) {
   const auto* ceilings = machine::ForThreads(machine, record.threads);
   const bool gpu = record.device == "gpu";
   if ((!gpu && !record.parallel) || !placement.time || ceilings == nullptr) return std::nullopt;
-  roofline::BreakdownFacts facts{.seconds = placement.time->seconds,
-                                 .roof_seconds = placement.time->compute_seconds,
-                                 .roof = "arithmetic",
-                                 .call_seconds = LaunchCost(record, *ceilings),
-                                 .parallel = record.parallel.value_or(ParallelTime{})};
+  BreakdownFacts facts{.seconds = placement.time->seconds,
+                       .roof_seconds = placement.time->compute_seconds,
+                       .roof = "arithmetic",
+                       .call_seconds = LaunchCost(record, *ceilings),
+                       .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
   if (!placement.time->times_over_roof) facts.roof += ", not validated: at most";
-  if (gpu) return roofline::MakeGpuBreakdown(facts, record.kernels);
+  if (gpu) return MakeGpuBreakdown(facts, record.kernels);
   AddSingleThreaded(record, machine, view, binding, facts);
-  return roofline::MakeBreakdown(facts);
+  return MakeBreakdown(facts);
 }
 
 json ToJson(const ModelSummary& model) {
@@ -453,6 +451,82 @@ json ToStoredJson(const record::RunFile& file, const PlaceView& view) {
     for (const char* repeated : {"flops", "bytes", "launch_seconds"}) machine.erase(repeated);
   for (auto& record : whole["records"]) MakeCompact(record);
   return whole;
+}
+
+const ClassicPoint* PointOf(const Placement& placement, Level level) {
+  const auto found = std::ranges::find(placement.classic, level, &ClassicPoint::level);
+  return found == placement.classic.end() ? nullptr : &*found;
+}
+
+const ClassicPoint* Binding(const Placement& placement) {
+  const ClassicPoint* binding = nullptr;
+  for (const auto& point : placement.classic) {
+    if (placement.time && placement.time->above_roof.contains(point.level)) continue;
+    if (binding == nullptr || point.roof <= binding->roof) binding = &point;
+  }
+  return binding;
+}
+
+std::optional<RoofShare> RoofShareOf(const Placement& placement) {
+  if (const auto& bandwidth = placement.bandwidth; bandwidth && !placement.time) {
+    if (bandwidth->fraction) return RoofShare{*bandwidth->fraction, false};
+    if (bandwidth->fraction_at_most) return RoofShare{*bandwidth->fraction_at_most, true};
+  }
+  if (!placement.time) return std::nullopt;
+  const TimePoint& time = *placement.time;
+  if (const auto* binding = Binding(placement)) {
+    if (time.times_over_roof && binding->fraction) return RoofShare{*binding->fraction, false};
+    if (time.times_over_roof_at_least && binding->fraction_at_most)
+      return RoofShare{*binding->fraction_at_most, true};
+  }
+  const auto times_over_roof = LeastTimesOverRoof(time);
+  if (!times_over_roof || !(*times_over_roof > 0)) return std::nullopt;
+  return RoofShare{1 / *times_over_roof, !time.times_over_roof};
+}
+
+std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy) {
+  if (!share) return "";
+  return fmt::format("{}{}{}", AtMostMark(share->at_most), MarkOf(noisy),
+                     text::PercentText(share->value));
+}
+
+std::string TimesOverRoofText(const TimePoint& time) {
+  const auto times_over_roof = LeastTimesOverRoof(time);
+  if (!times_over_roof) return "";
+  return fmt::format("{}{}x", AtLeastMark(!time.times_over_roof),
+                     text::ThreeDigits(*times_over_roof));
+}
+
+std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
+                                   const PlaceView& view) {
+  const auto flops = BestKnownFlops(record);
+  if (!flops || !(*flops > 0) || !(timing.median > 0)) return std::nullopt;
+  WorkRate rate{.flops_per_second = *flops / timing.median};
+  auto known = BestKnown(record, view).bytes;
+  std::erase_if(known, [](const auto& level) { return !(level.second.first > 0); });
+  if (known.empty()) return rate;
+  rate.level = known.contains(Level::kDram) ? Level::kDram : known.rbegin()->first;
+  rate.intensity = *flops / known.at(*rate.level).first;
+  return rate;
+}
+
+std::string SpreadText(const record::Timing& timing) {
+  if (!(timing.median > 0)) return "";
+  if (!timing.ci95) return fmt::format("n={}", timing.clean);
+  const double half =
+      std::max(timing.median - timing.ci95->first, timing.ci95->second - timing.median);
+  return text::PercentText(half / timing.median);
+}
+
+std::string BoundText(const TimePoint& time) {
+  return fmt::format(
+      "{}{}", time.bound_level ? LevelName(Key(*time.bound_level)) : std::string(Key(time.bound)),
+      time.specified ? " (specified)" : "");
+}
+
+std::string BoundText(const BandwidthPoint& point) {
+  return fmt::format("{} roof{}", LevelName(Key(point.level)),
+                     point.specified ? " (specified)" : "");
 }
 
 }  // namespace dlroof::roofline

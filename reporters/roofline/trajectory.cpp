@@ -11,8 +11,10 @@
 
 #include "counters/base/keys.h"
 #include "reporters/roofline/roofline.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::roofline {
+
 namespace {
 
 constexpr KeyRow<Cause> kKeys[] = {
@@ -25,24 +27,14 @@ constexpr KeyRow<Cause> kKeys[] = {
     {Cause::kLevels, "levels"},       {Cause::kUnexplained, "unexplained"}};
 
 // Cause of each breakdown component, except kRoof (divided by AddRoofCauses) and kUnexplained.
-constexpr std::pair<roofline::ComponentKind, Cause> kCauses[] = {
-    {roofline::ComponentKind::kFunctions, Cause::kFunctions},
-    {roofline::ComponentKind::kProducts, Cause::kProducts},
-    {roofline::ComponentKind::kFixed, Cause::kOverhead},
-    {roofline::ComponentKind::kSharing, Cause::kSharing},
-    {roofline::ComponentKind::kLanes, Cause::kLanes},
-    {roofline::ComponentKind::kInstructions, Cause::kKernel},
-    {roofline::ComponentKind::kLevels, Cause::kLevels},
-    {roofline::ComponentKind::kDistance, Cause::kLevels},
-    {roofline::ComponentKind::kKernel, Cause::kKernel},
-    {roofline::ComponentKind::kImbalance, Cause::kImbalance},
-    {roofline::ComponentKind::kForkJoin, Cause::kOverhead},
-    {roofline::ComponentKind::kSerial, Cause::kOverhead},
-    {roofline::ComponentKind::kCall, Cause::kOverhead},
-    {roofline::ComponentKind::kStolen, Cause::kStolen},
-    {roofline::ComponentKind::kTail, Cause::kImbalance},
-    {roofline::ComponentKind::kLaunch, Cause::kOverhead},
-    {roofline::ComponentKind::kIdle, Cause::kOverhead}};
+using enum ComponentKind;
+constexpr std::pair<ComponentKind, Cause> kCauses[] = {
+    {kFunctions, Cause::kFunctions}, {kProducts, Cause::kProducts}, {kFixed, Cause::kOverhead},
+    {kSharing, Cause::kSharing},     {kLanes, Cause::kLanes},       {kInstructions, Cause::kKernel},
+    {kLevels, Cause::kLevels},       {kDistance, Cause::kLevels},   {kKernel, Cause::kKernel},
+    {kImbalance, Cause::kImbalance}, {kForkJoin, Cause::kOverhead}, {kSerial, Cause::kOverhead},
+    {kCall, Cause::kOverhead},       {kStolen, Cause::kStolen},     {kTail, Cause::kImbalance},
+    {kLaunch, Cause::kOverhead},     {kIdle, Cause::kOverhead}};
 
 // The factors of the cost at the roof, max(arithmetic, bytes x rate), per unit of work.
 struct Factors {
@@ -86,7 +78,7 @@ void AddRoofCauses(const Factors& before, const Factors& after, Loss& loss) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-double CostOf(roofline::ComponentKind kind, const CostFacts& facts) {
+double CostOf(ComponentKind kind, const CostFacts& facts) {
   const auto* component = facts.breakdown->Find(kind);
   return component == nullptr ? 0 : component->seconds * facts.team / facts.work;
 }
@@ -109,7 +101,7 @@ std::vector<std::string> PartsOf(const std::string& name) {
 
 // Returns the record's name without its number of threads, or with * for the value of a size.
 std::string NameOf(const record::Record& record, std::string_view along,
-                   const roofline::OpVocabulary& words) {
+                   const OpVocabulary& words) {
   auto parts = PartsOf(record.name);
   const bool weak = along == kAlongWeak;
   if (along == kAlongThreads || weak)
@@ -118,18 +110,15 @@ std::string NameOf(const record::Record& record, std::string_view along,
   for (auto& part : parts) {
     if (op == words.end() || part != record.problem) continue;
     for (const auto& word : op->second.sweep)
-      if (word.name == (weak ? "batch" : along))
-        part = roofline::WithValue(part, word, "*").front();
+      if (word.name == (weak ? "batch" : along)) part = WithValue(part, word, "*").front();
   }
   auto name = fmt::format("{}", fmt::join(parts, "/"));
-  if (weak)
-    name += fmt::format(", batch {:g} a thread", roofline::BatchPerThread(record, words).value());
+  if (weak) name += fmt::format(", batch {:g} a thread", BatchPerThread(record, words).value());
   return name;
 }
 
 // Returns the most trusted provenance that has the FLOPs of all records of the line.
-std::optional<Provenance> CommonOrigin(const roofline::PlacedRun& run,
-                                       const roofline::SweepLine& line) {
+std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& line) {
   for (const auto from : AllProvenances())
     if (std::ranges::all_of(line.records, [&](std::size_t i) {
           const auto& work = run.file.records[i].work;
@@ -140,18 +129,18 @@ std::optional<Provenance> CommonOrigin(const roofline::PlacedRun& run,
   return std::nullopt;
 }
 
-std::optional<Level> CommonLevel(const roofline::PlacedRun& run, const roofline::SweepLine& line) {
+std::optional<Level> CommonLevel(const PlacedRun& run, const SweepLine& line) {
   std::optional<Level> farthest;
   for (const auto level : AllLevels())
     if (level != Level::kHost && std::ranges::all_of(line.records, [&](std::size_t i) {
-          const auto* point = roofline::PointOf(run.places[i].placement, level);
+          const auto* point = PointOf(run.places[i].placement, level);
           return point != nullptr && std::isfinite(point->intensity);
         }))
       farthest = level;
   return farthest;
 }
 
-std::optional<RoofTime> RoofTimeOf(const roofline::Placement& placement) {
+std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
   if (!placement.time) return std::nullopt;
   RoofTime roof{.arithmetic_seconds = placement.time->compute_seconds};
   for (const auto& point : placement.classic) {
@@ -163,7 +152,7 @@ std::optional<RoofTime> RoofTimeOf(const roofline::Placement& placement) {
   return roof;
 }
 
-TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, double value,
+TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
                           const std::optional<Level>& level) {
   const auto& record = run.file.records[index];
   const auto& placed = run.places[index];
@@ -177,9 +166,9 @@ TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, dou
   if (time) {
     point.uncertain = !time->times_over_roof;
     point.specified = time->specified;
-    if (const auto times = roofline::LeastTimesOverRoof(*time)) point.fraction = 1 / *times;
+    if (const auto times = LeastTimesOverRoof(*time)) point.fraction = 1 / *times;
   }
-  if (const auto* classic = level ? roofline::PointOf(placement, *level) : nullptr) {
+  if (const auto* classic = level ? PointOf(placement, *level) : nullptr) {
     point.intensity = classic->intensity;
   }
   point.cost = {.seconds = point.seconds,
@@ -191,8 +180,7 @@ TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, dou
 }
 
 // Sets the work of each point. Returns whether the works are comparable.
-bool AddWork(const roofline::PlacedRun& run, const roofline::SweepLine& line,
-             Trajectory& trajectory) {
+bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory) {
   const auto origin = CommonOrigin(run, line);
   const bool same_problem = trajectory.along == kAlongThreads && !trajectory.per_thread;
   for (auto& point : trajectory.points) {
@@ -204,14 +192,13 @@ bool AddWork(const roofline::PlacedRun& run, const roofline::SweepLine& line,
   return origin || same_problem;
 }
 
-Trajectory MakeTrajectory(const roofline::PlacedRun& run, std::string_view along,
-                          const roofline::SweepLine& line) {
+Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const SweepLine& line) {
   const bool weak = along == kAlongWeak;
   Trajectory trajectory{.along = std::string(weak ? kAlongThreads : along),
                         .level = CommonLevel(run, line)};
-  const auto& words = run.view.words.empty() ? roofline::WordsOf(run.file.context) : run.view.words;
+  const auto& words = run.view.words.empty() ? WordsOf(run.file.context) : run.view.words;
   const auto& first = run.file.records[line.records.front()];
-  if (weak) trajectory.per_thread = roofline::BatchPerThread(first, words);
+  if (weak) trajectory.per_thread = BatchPerThread(first, words);
   trajectory.name = NameOf(first, along, words);
   for (std::size_t i = 0; i < line.records.size(); ++i)
     trajectory.points.push_back(MakePoint(run, line.records[i], line.values[i], trajectory.level));
@@ -247,19 +234,19 @@ void Label(std::vector<Trajectory>& trajectories) {
 }
 
 // Returns the lines along `along`, and the parameter that an empty `along` selects.
-std::pair<std::string, std::vector<roofline::SweepLine>> LinesAlong(const roofline::PlacedRun& run,
-                                                                    std::string_view along,
-                                                                    std::size_t least) {
+std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
+                                                          std::string_view along,
+                                                          std::size_t least) {
   if (along.empty() || along == kAlongThreads) {
-    auto lines = roofline::ThreadLines(run, least);
+    auto lines = ThreadLines(run, least);
     if (!along.empty() || !lines.empty()) return {std::string(kAlongThreads), std::move(lines)};
-    for (const auto& parameter : roofline::SweepParameters(roofline::WordsOf(run.file.context)))
-      if (auto found = roofline::SweepLines(run, parameter, least); !found.empty())
+    for (const auto& parameter : SweepParameters(WordsOf(run.file.context)))
+      if (auto found = SweepLines(run, parameter, least); !found.empty())
         return {parameter.word.name, std::move(found)};
     return {std::string(kAlongThreads), {}};
   }
-  if (along == kAlongWeak) return {std::string(along), roofline::WeakLines(run, least)};
-  return {std::string(along), roofline::SweepLines(run, along, least)};
+  if (along == kAlongWeak) return {std::string(along), WeakLines(run, least)};
+  return {std::string(along), SweepLines(run, along, least)};
 }
 
 }  // namespace
@@ -295,7 +282,7 @@ TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& befor
   return step;
 }
 
-std::vector<Trajectory> Trajectories(const roofline::PlacedRun& run, std::string_view along,
+std::vector<Trajectory> Trajectories(const PlacedRun& run, std::string_view along,
                                      std::size_t least) {
   const auto [name, lines] = LinesAlong(run, along, least);
   std::vector<Trajectory> trajectories;
@@ -316,6 +303,66 @@ std::string SharedName(const std::vector<Trajectory>& trajectories) {
   for (std::size_t i = 0; i < shared.size(); ++i)
     if (shared[i]) parts.push_back(PartsOf(trajectories.front().name)[i]);
   return fmt::format("{}", fmt::join(parts, "/"));
+}
+
+namespace {
+
+constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost
+
+// [1] Returns the loss as a share of the larger cost, negative for a gain.
+double TotalShare(const Loss& loss) { return loss.Share(loss.Total()); }
+
+// Returns "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".
+std::string RateText(const Trajectory& trajectory, const TrajectoryStep& step) {
+  const auto& to = trajectory.points.back();
+  const auto name = ValueText(trajectory, to.value),
+             from = ValueText(trajectory, trajectory.points.front().value);
+  const auto ratio = text::ThreeDigits(step.rate_ratio);
+  if (trajectory.along != kAlongThreads)
+    return fmt::format("{} has {}x the FLOP/s of {}", name, ratio, from);
+  return fmt::format("{} {} {}x as fast as {}, {:.0f} % of ideal", name,
+                     to.value == 1 ? "is" : "are", ratio, from,
+                     100 * step.loss.before / step.loss.after);
+}
+
+// Returns whether the 95 % intervals of the costs overlap. A time without an interval is exact.
+bool WithinIntervals(const TrajectoryPoint& one, const TrajectoryPoint& other) {
+  const auto interval = [](const TrajectoryPoint& point) {
+    const double scale = point.cost.Cost() / point.seconds;
+    const auto [low, high] = point.ci95.value_or(std::pair(point.seconds, point.seconds));
+    return std::pair(low * scale, high * scale);
+  };
+  const auto a = interval(one), b = interval(other);
+  return a.first <= b.second && b.first <= a.second;
+}
+
+}  // namespace
+
+std::string DiagnosisText(const Trajectory& trajectory) {
+  const auto& points = trajectory.points;
+  const std::string mark(MarkOf(std::ranges::any_of(points, &TrajectoryPoint::noisy)));
+  if (points.size() < 2) return mark + "one point only: no step to compare.";
+  if (trajectory.steps.empty())
+    return mark +
+           "the FLOPs of its points were counted in different ways: its steps are not comparable.";
+  const auto step = StepOf(trajectory, points.front(), points.back());
+  const auto rate = mark + RateText(trajectory, step);
+  const double share = TotalShare(step.loss);
+  if (std::abs(share) <= kIdealWithin) return rate + ": the cost is the same within 5 %.";
+  const auto cause = step.loss.Largest();
+  const double by = 100 * std::abs(step.loss.Share(step.loss.by.at(cause)));
+  return fmt::format(
+      "{}: {:.0f} points are {}, {}{}.", rate, 100 * std::abs(share), share > 0 ? "lost" : "gained",
+      cause == Cause::kUnexplained ? fmt::format("and no measurement explains {:.0f} of them", by)
+                                   : fmt::format("{:.0f} by {}", by, Key(cause)),
+      WithinIntervals(points.front(), points.back()) ? "; the 95 % intervals of the times overlap"
+                                                     : "");
+}
+
+std::string StepText(const TrajectoryStep& step) {
+  if (std::abs(TotalShare(step.loss)) < kIdealWithin) return "";
+  const auto cause = step.loss.Largest();
+  return fmt::format("{} {:+.0f}", Key(cause), 100 * step.loss.Share(step.loss.by.at(cause)));
 }
 
 }  // namespace dlroof::roofline

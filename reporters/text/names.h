@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlroof::text {
@@ -16,6 +17,9 @@ std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::stri
 // Replaces the characters that reports add to names and numbers by ASCII of the same width: "µ" by
 // "u", " ±" by "+-", "…" by "*".
 std::string InAscii(std::string text);
+
+// Removes the sequences with which programs colour their output: ESC [ ... letter.
+std::string WithoutEscapes(std::string_view text);
 
 // Returns whether the environment (LC_ALL, LC_CTYPE, LANG) asks for UTF-8.
 bool LocaleHasUtf8();

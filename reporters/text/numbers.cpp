@@ -1,11 +1,16 @@
 #include "reporters/text/numbers.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
@@ -130,37 +135,14 @@ DecimalMark NumberConvention::Decide(const std::string& where) const {
 
 namespace {
 
-struct UnitWord {
-  std::string_view word;
-  Dimension dimension;
-  bool divided = false;  // seconds have the prefixes n, u and m; other units have K, M, G, ...
-};
-constexpr UnitWord kUnitWords[] = {{"second", Dimension::kSeconds, true},
-                                   {"seconds", Dimension::kSeconds, true},
-                                   {"sec", Dimension::kSeconds, true},
-                                   {"s", Dimension::kSeconds, true},
-                                   {"byte", Dimension::kBytes},
-                                   {"Byte", Dimension::kBytes},
-                                   {"bytes", Dimension::kBytes},
-                                   {"Bytes", Dimension::kBytes},
-                                   {"B", Dimension::kBytes},
-                                   {"cycle", Dimension::kCycles},
-                                   {"cycles", Dimension::kCycles},
-                                   {"inst", Dimension::kCount},
-                                   {"sector", Dimension::kCount},
-                                   {"wavefront", Dimension::kCount},
-                                   {"op", Dimension::kCount},
-                                   {"request", Dimension::kCount},
-                                   {"warp", Dimension::kCount},
-                                   {"thread", Dimension::kCount},
-                                   {"block", Dimension::kCount},
-                                   {"register", Dimension::kCount},
-                                   {"FLOP", Dimension::kCount},
-                                   {"FLOPs", Dimension::kCount},
-                                   {"FLOPS", Dimension::kCount},
-                                   {"flop", Dimension::kCount},
-                                   {"item", Dimension::kCount},
-                                   {"items", Dimension::kCount}};
+// The words of a dimension. Seconds have the prefixes n, u and m; other units have K, M, G, ...
+const std::pair<Dimension, std::vector<std::string_view>> kUnitWords[] = {
+    {Dimension::kSeconds, {"second", "seconds", "sec", "s"}},
+    {Dimension::kBytes, {"byte", "Byte", "bytes", "Bytes", "B"}},
+    {Dimension::kCycles, {"cycle", "cycles"}},
+    {Dimension::kCount,
+     {"inst", "sector", "wavefront", "op", "request", "warp", "thread", "block", "register", "FLOP",
+      "FLOPs", "FLOPS", "flop", "item", "items"}}};
 constexpr std::pair<std::string_view, double> kSmallPrefixes[] = {
     {"n", 1e-9}, {"u", 1e-6}, {"\xC2\xB5", 1e-6}, {"\xCE\xBC", 1e-6}, {"m", 1e-3}};
 constexpr std::pair<std::string_view, double> kLargePrefixes[] = {
@@ -168,23 +150,26 @@ constexpr std::pair<std::string_view, double> kLargePrefixes[] = {
     {"K", 1e3},     {"k", 1e3},        {"M", 1e6},           {"G", 1e9},
     {"T", 1e12},    {"P", 1e15},       {"E", 1e18}};
 
-template <class Prefixes>
-std::optional<Unit> PrefixedUnit(const Prefixes& prefixes, std::string_view text,
-                                 const UnitWord& unit) {
+// Reads a word with one of the prefixes.
+std::optional<Unit> PrefixedUnit(std::span<const std::pair<std::string_view, double>> prefixes,
+                                 std::string_view text, std::string_view word,
+                                 Dimension dimension) {
   for (const auto& [prefix, factor] : prefixes)
-    if (text.size() == prefix.size() + unit.word.size() && text.starts_with(prefix))
-      return Unit{factor, unit.dimension};
+    if (text.size() == prefix.size() + word.size() && text.starts_with(prefix))
+      return Unit{factor, dimension};
   return std::nullopt;
 }
 
 std::optional<Unit> ReadPart(std::string_view text) {
-  for (const auto& unit : kUnitWords) {
-    if (text == unit.word) return Unit{1, unit.dimension};
-    if (!text.ends_with(unit.word)) continue;
-    const auto found = unit.divided ? PrefixedUnit(kSmallPrefixes, text, unit)
-                                    : PrefixedUnit(kLargePrefixes, text, unit);
-    if (found) return found;
-  }
+  for (const auto& [dimension, words] : kUnitWords)
+    for (const auto word : words) {
+      if (text == word) return Unit{1, dimension};
+      if (!text.ends_with(word)) continue;
+      const auto found = dimension == Dimension::kSeconds
+                             ? PrefixedUnit(kSmallPrefixes, text, word, dimension)
+                             : PrefixedUnit(kLargePrefixes, text, word, dimension);
+      if (found) return found;
+    }
   return std::nullopt;
 }
 
@@ -194,8 +179,9 @@ std::optional<Unit> ReadUnit(std::string_view text) {
   if (text.empty()) return Unit{};
   if (text == "%") return Unit{.factor = 0.01};
   if (text.size() >= 2 && Lower(text.substr(text.size() - 2)) == "hz") {
-    const UnitWord hertz{text.substr(text.size() - 2), Dimension::kCycles};
-    auto unit = text.size() == 2 ? Unit{} : PrefixedUnit(kLargePrefixes, text, hertz);
+    auto unit = text.size() == 2 ? Unit{}
+                                 : PrefixedUnit(kLargePrefixes, text, text.substr(text.size() - 2),
+                                                Dimension::kCycles);
     if (unit) *unit = {unit->factor, Dimension::kCycles, Dimension::kSeconds};
     return unit;
   }
@@ -208,23 +194,6 @@ std::optional<Unit> ReadUnit(std::string_view text) {
 }
 
 namespace {
-
-void AppendUtf8(char32_t code, std::string& text) {
-  const auto put = [&](char32_t bits) { text += static_cast<char>(bits); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xC0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      put(0xE0 | code >> 12);
-    } else {
-      put(0xF0 | code >> 18);
-      put(0x80 | (code >> 12 & 0x3F));
-    }
-    put(0x80 | (code >> 6 & 0x3F));
-  }
-  put(0x80 | (code & 0x3F));
-}
 
 // Replaces lone surrogates by U+FFFD. Half a unit at the end of a cut file is left out.
 std::string FromUtf16(std::string_view bytes, bool little_endian) {
@@ -243,7 +212,9 @@ std::string FromUtf16(std::string_view bytes, bool little_endian) {
       code = 0x10000 + ((code - 0xD800) << 10) + (unit(++i) - 0xDC00);
     else if (code >= 0xD800 && code < 0xE000)
       code = 0xFFFD;
-    AppendUtf8(code, text);
+    std::array<utf8proc_uint8_t, 4> encoded{};
+    const auto bytes_of_code = utf8proc_encode_char(static_cast<int>(code), encoded.data());
+    text.append(encoded.begin(), encoded.begin() + bytes_of_code);
   }
   return text;
 }

@@ -144,13 +144,111 @@ struct LstmGpuCall::State {
   }
   const int32_t* Lengths() const { return static_cast<const int32_t*>(lengths->get()); }
 
-  void Describe();
-  void RequireMemory() const;
-  void Fill(const LstmInput<float>& input, const LstmOutput<float>& d_output);
-  void FillWeights(const LstmInput<float>& input);
-  Place PlaceOf(const RnnPart& part) const;
-  void Forward() const;
-  void Backward() const;
+  void Describe() {
+    const auto& p = lstm.problem;
+    cudnn::Check(cudnnSetDropoutDescriptor(dropout.get(), cudnn::Handle(), 0, nullptr, 0, 0),
+                 "no dropout");
+    SetRnn(spec, dropout.get(), rnn.get());
+    if (spec.algorithm == RnnAlgorithm::kPersistDynamic)
+      cudnn::Check(cudnnBuildRNNDynamic(cudnn::Handle(), rnn.get(), static_cast<int>(p.n)),
+                   "compiling an LSTM, persist-dynamic");
+    SetSequences(source, type, p, p.i);
+    SetSequences(output, type, p, OutputWidth(p));
+    SetStates(hidden, type, p, StateWidth(p));
+    SetStates(cell, type, p, p.h);
+    cudnn::Check(cudnnGetRNNWeightSpaceSize(cudnn::Handle(), rnn.get(), &weight_bytes),
+                 "the weights of an LSTM");
+    cudnn::Check(cudnnGetRNNTempSpaceSizes(cudnn::Handle(), rnn.get(), Mode(), source.get(),
+                                           &work_bytes, &reserve_bytes),
+                 fmt::format("the workspace of an LSTM, {}", Key(spec.algorithm)));
+  }
+  void RequireMemory() const {
+    const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, UniformLstmType(type));
+    const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
+    cudnn::RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves),
+                               ToText(lstm.problem));
+  }
+  void Fill(const LstmInput<float>& input, const LstmOutput<float>& d_output) {
+    const auto& p = lstm.problem;
+    const auto counts = Elements(p);
+    const std::vector<int32_t> steps(static_cast<size_t>(p.n), static_cast<int32_t>(p.t));
+    lengths.emplace(steps.size() * sizeof(int32_t));
+    lengths->CopyFrom(steps.data());
+    Allocate(weight_bytes, weights);
+    Allocate(work_bytes, work);
+    Allocate(reserve_bytes, reserve);
+    FillWeights(input);
+    tensors.emplace(type, counts);
+    tensors->source.Write(input.source);
+    tensors->hidden_in.Write(input.initial_hidden);
+    tensors->cell_in.Write(input.initial_cell);
+    if (!IsBackward()) return;
+    Allocate(weight_bytes, d_weights);
+    Allocate(reserve_bytes, saved_reserve);
+    gradients.emplace(type, counts);
+    gradients->output.Write(d_output.output);
+    gradients->hidden_out.Write(d_output.final_hidden);
+    gradients->cell_out.Write(d_output.final_cell);
+  }
+  void FillWeights(const LstmInput<float>& input) {
+    std::vector<std::byte> space(weight_bytes);
+    const auto put = [&](const std::vector<float>& values, size_t at) {
+      const auto bytes = workload::Encoded(values, type);
+      if (at + bytes.size() > space.size())
+        throw std::runtime_error("cuDNN places an LSTM's weights outside of their space");
+      std::ranges::copy(bytes, space.begin() + static_cast<std::ptrdiff_t>(at));
+    };
+    for (const auto& part : RnnParts(lstm.problem)) {
+      const auto place = PlaceOf(part);
+      put(MatrixOf(part, input), place.matrix);
+      if (part.HasBias()) put(HalfBiasOf(part, input), place.bias);
+    }
+    weights->CopyFrom(space.data());
+  }
+  Place PlaceOf(const RnnPart& part) const {
+    Tensor matrix, bias;
+    void *matrix_at = nullptr, *bias_at = nullptr;
+    cudnn::Check(
+        cudnnGetRNNWeightParams(cudnn::Handle(), rnn.get(), static_cast<int32_t>(part.pseudo_layer),
+                                weight_bytes, weights->get(), part.linear, matrix.get(), &matrix_at,
+                                bias.get(), &bias_at),
+        "the place of an LSTM's weights");
+    if (matrix_at == nullptr || (part.HasBias() && bias_at == nullptr))
+      throw std::runtime_error(fmt::format("cuDNN's LSTM has no matrix {}", part.linear));
+    RequireShape(matrix, part);
+    const auto* const begin = static_cast<const std::byte*>(weights->get());
+    const auto offset = [&](const void* at) {
+      return static_cast<size_t>(static_cast<const std::byte*>(at) - begin);
+    };
+    return {offset(matrix_at), part.HasBias() ? offset(bias_at) : 0};
+  }
+  void Forward() const {
+    cudnn::CheckExecuted(
+        cudnnRNNForward(cudnn::Handle(), rnn.get(), Mode(), Lengths(), source.get(),
+                        tensors->source.get(), output.get(), tensors->output.get(), hidden.get(),
+                        tensors->hidden_in.get(), tensors->hidden_out.get(), cell.get(),
+                        tensors->cell_in.get(), tensors->cell_out.get(), weight_bytes,
+                        weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
+        "an LSTM's forward call");
+  }
+  void Backward() const {
+    cudnn::CheckExecuted(
+        cudnnRNNBackwardData_v8(cudnn::Handle(), rnn.get(), Lengths(), output.get(),
+                                tensors->output.get(), gradients->output.get(), source.get(),
+                                gradients->source.get(), hidden.get(), tensors->hidden_in.get(),
+                                gradients->hidden_out.get(), gradients->hidden_in.get(), cell.get(),
+                                tensors->cell_in.get(), gradients->cell_out.get(),
+                                gradients->cell_in.get(), weight_bytes, weights->get(), work_bytes,
+                                Pointer(work), reserve_bytes, Pointer(reserve)),
+        "an LSTM's data gradient");
+    cudnn::CheckExecuted(
+        cudnnRNNBackwardWeights_v8(cudnn::Handle(), rnn.get(), CUDNN_WGRAD_MODE_ADD, Lengths(),
+                                   source.get(), tensors->source.get(), hidden.get(),
+                                   tensors->hidden_in.get(), output.get(), tensors->output.get(),
+                                   weight_bytes, d_weights->get(), work_bytes, Pointer(work),
+                                   reserve_bytes, Pointer(reserve)),
+        "an LSTM's weight gradient");
+  }
 
   CudnnLstmCase lstm;
   RnnSpec spec;
@@ -166,117 +264,6 @@ struct LstmGpuCall::State {
   cuda::CudaStream stream;
   cudnn::StreamUse use;  // must be destroyed before `stream`
 };
-
-void LstmGpuCall::State::Describe() {
-  const auto& p = lstm.problem;
-  cudnn::Check(cudnnSetDropoutDescriptor(dropout.get(), cudnn::Handle(), 0, nullptr, 0, 0),
-               "no dropout");
-  SetRnn(spec, dropout.get(), rnn.get());
-  if (spec.algorithm == RnnAlgorithm::kPersistDynamic)
-    cudnn::Check(cudnnBuildRNNDynamic(cudnn::Handle(), rnn.get(), static_cast<int>(p.n)),
-                 "compiling an LSTM, persist-dynamic");
-  SetSequences(source, type, p, p.i);
-  SetSequences(output, type, p, OutputWidth(p));
-  SetStates(hidden, type, p, StateWidth(p));
-  SetStates(cell, type, p, p.h);
-  cudnn::Check(cudnnGetRNNWeightSpaceSize(cudnn::Handle(), rnn.get(), &weight_bytes),
-               "the weights of an LSTM");
-  cudnn::Check(cudnnGetRNNTempSpaceSizes(cudnn::Handle(), rnn.get(), Mode(), source.get(),
-                                         &work_bytes, &reserve_bytes),
-               fmt::format("the workspace of an LSTM, {}", Key(spec.algorithm)));
-}
-
-void LstmGpuCall::State::RequireMemory() const {
-  const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, UniformLstmType(type));
-  const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
-  cudnn::RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves),
-                             ToText(lstm.problem));
-}
-
-Place LstmGpuCall::State::PlaceOf(const RnnPart& part) const {
-  Tensor matrix, bias;
-  void *matrix_at = nullptr, *bias_at = nullptr;
-  cudnn::Check(
-      cudnnGetRNNWeightParams(cudnn::Handle(), rnn.get(), static_cast<int32_t>(part.pseudo_layer),
-                              weight_bytes, weights->get(), part.linear, matrix.get(), &matrix_at,
-                              bias.get(), &bias_at),
-      "the place of an LSTM's weights");
-  if (matrix_at == nullptr || (part.HasBias() && bias_at == nullptr))
-    throw std::runtime_error(fmt::format("cuDNN's LSTM has no matrix {}", part.linear));
-  RequireShape(matrix, part);
-  const auto* const begin = static_cast<const std::byte*>(weights->get());
-  const auto offset = [&](const void* at) {
-    return static_cast<size_t>(static_cast<const std::byte*>(at) - begin);
-  };
-  return {offset(matrix_at), part.HasBias() ? offset(bias_at) : 0};
-}
-
-void LstmGpuCall::State::FillWeights(const LstmInput<float>& input) {
-  std::vector<std::byte> space(weight_bytes);
-  const auto put = [&](const std::vector<float>& values, size_t at) {
-    const auto bytes = workload::Encoded(values, type);
-    if (at + bytes.size() > space.size())
-      throw std::runtime_error("cuDNN places an LSTM's weights outside of their space");
-    std::ranges::copy(bytes, space.begin() + static_cast<std::ptrdiff_t>(at));
-  };
-  for (const auto& part : RnnParts(lstm.problem)) {
-    const auto place = PlaceOf(part);
-    put(MatrixOf(part, input), place.matrix);
-    if (part.HasBias()) put(HalfBiasOf(part, input), place.bias);
-  }
-  weights->CopyFrom(space.data());
-}
-
-void LstmGpuCall::State::Fill(const LstmInput<float>& input, const LstmOutput<float>& d_output) {
-  const auto& p = lstm.problem;
-  const auto counts = Elements(p);
-  const std::vector<int32_t> steps(static_cast<size_t>(p.n), static_cast<int32_t>(p.t));
-  lengths.emplace(steps.size() * sizeof(int32_t));
-  lengths->CopyFrom(steps.data());
-  Allocate(weight_bytes, weights);
-  Allocate(work_bytes, work);
-  Allocate(reserve_bytes, reserve);
-  FillWeights(input);
-  tensors.emplace(type, counts);
-  tensors->source.Write(input.source);
-  tensors->hidden_in.Write(input.initial_hidden);
-  tensors->cell_in.Write(input.initial_cell);
-  if (!IsBackward()) return;
-  Allocate(weight_bytes, d_weights);
-  Allocate(reserve_bytes, saved_reserve);
-  gradients.emplace(type, counts);
-  gradients->output.Write(d_output.output);
-  gradients->hidden_out.Write(d_output.final_hidden);
-  gradients->cell_out.Write(d_output.final_cell);
-}
-
-void LstmGpuCall::State::Forward() const {
-  cudnn::CheckExecuted(
-      cudnnRNNForward(cudnn::Handle(), rnn.get(), Mode(), Lengths(), source.get(),
-                      tensors->source.get(), output.get(), tensors->output.get(), hidden.get(),
-                      tensors->hidden_in.get(), tensors->hidden_out.get(), cell.get(),
-                      tensors->cell_in.get(), tensors->cell_out.get(), weight_bytes, weights->get(),
-                      work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
-      "an LSTM's forward call");
-}
-
-void LstmGpuCall::State::Backward() const {
-  cudnn::CheckExecuted(
-      cudnnRNNBackwardData_v8(
-          cudnn::Handle(), rnn.get(), Lengths(), output.get(), tensors->output.get(),
-          gradients->output.get(), source.get(), gradients->source.get(), hidden.get(),
-          tensors->hidden_in.get(), gradients->hidden_out.get(), gradients->hidden_in.get(),
-          cell.get(), tensors->cell_in.get(), gradients->cell_out.get(), gradients->cell_in.get(),
-          weight_bytes, weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
-      "an LSTM's data gradient");
-  cudnn::CheckExecuted(
-      cudnnRNNBackwardWeights_v8(cudnn::Handle(), rnn.get(), CUDNN_WGRAD_MODE_ADD, Lengths(),
-                                 source.get(), tensors->source.get(), hidden.get(),
-                                 tensors->hidden_in.get(), output.get(), tensors->output.get(),
-                                 weight_bytes, d_weights->get(), work_bytes, Pointer(work),
-                                 reserve_bytes, Pointer(reserve)),
-      "an LSTM's weight gradient");
-}
 
 LstmGpuCall::LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
                          const LstmOutput<float>& d_output)

@@ -49,17 +49,6 @@ TEST(Search, FindsEachCommitOfALineInLogarithmicSteps) {
   }
 }
 
-TEST(Search, SkippedCommitsElsewhereDoNotMatter) {
-  auto search = SearchOfLine(20);
-  while (const auto commit = search.Next()) {
-    const int number = std::stoi(commit->substr(1));
-    search.Tell(*commit, number == 10 || number == 9 ? Finding::kSkipped
-                         : number >= 14              ? Finding::kLikeBad
-                                                     : Finding::kLikeGood);
-  }
-  EXPECT_THAT(search.Suspects(), ElementsAre("c14"));
-}
-
 TEST(Search, SkippedCommitsBesideTheSlowOneRemainSuspects) {
   auto search = SearchOfLine(20);
   while (const auto commit = search.Next()) {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "counters/base/error.h"
-#include "counters/energy/energy_source.h"
 
 namespace dlroof::energy {
 namespace {

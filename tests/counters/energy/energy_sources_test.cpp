@@ -8,7 +8,7 @@
 #include <string>
 
 #include "counters/base/error.h"
-#include "counters/energy/energy_source.h"
+#include "counters/energy/energy_meter.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::energy {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "counters/perf/pmu_table.h"
+#include "counters/perf/perf_events.h"
 #include "tests/fakes/pfm_encoding.h"
 
 namespace dlroof::perf {

@@ -20,7 +20,7 @@ using testing::Not;
 
 std::string Table(const roofline::PlacedRun& run, int width) {
   std::ostringstream out;
-  document::Write(CeilingsDocument(run.file.machines), width, out);
+  Write(CeilingsDocument(run.file.machines), width, out);
   return out.str();
 }
 
@@ -78,17 +78,6 @@ TEST(CeilingsDocument, NoLineIsWiderThanTheTerminal) {
   }
 }
 
-TEST(CeilingsDocument, ANarrowTerminalShowsRateCyclesAndReason) {
-  EXPECT_EQ(LineOf(Table(fakes::CeilingsRun(), 80), "  int8.vector"),
-            "  int8.vector         1.22 TFLOP/s  255 of 256  twice the work took 2.31 times …");
-}
-
-TEST(CeilingsDocument, WithoutReasonsTheSameTerminalShowsMoreColumns) {
-  const auto table = Table(fakes::CeilingsRun(), 80);
-  EXPECT_EQ(LineOf(table.substr(At(table, "with 1 thread\n")), "  fp32.vector"),
-            "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %");
-}
-
 TEST(CeilingsDocument, ASpecifiedRateIsNeitherValidatedNorMeasured) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
@@ -97,21 +86,9 @@ TEST(CeilingsDocument, ASpecifiedRateIsNeitherValidatedNorMeasured) {
               testing::EndsWith("specified, not measured here: data sheet"));
 }
 
-TEST(CeilingsDocument, AColumnThatNoRowHasIsLeftOut) {
-  auto run = fakes::CeilingsRun();
-  for (auto& [key, ceiling] : fakes::TwoThreadsOf(run).flops) {
-    ceiling.sustained_per_second.reset();
-    ceiling.status = machine::CeilingStatus::kValidated;
-  }
-  const auto table = Table(run, 0);
-  EXPECT_THAT(table, Not(HasSubstr("sustained")));
-  EXPECT_THAT(table, Not(HasSubstr("not validated")));
-  EXPECT_THAT(table, HasSubstr("scaling"));
-}
-
 TEST(CeilingsDocument, IsOneTableWithoutVariantsUnlessAllIsAskedFor) {
   std::ostringstream out;
-  document::Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
+  Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
   EXPECT_THAT(out.str(), HasSubstr("with 2 threads\n"));
   for (const char* more : {"with 1 thread", "avx2", "the curve falls"})
     EXPECT_THAT(out.str(), Not(HasSubstr(more)));
@@ -126,12 +103,6 @@ TEST(CeilingsDocument, OverheadsAndFindingsOfTheSweepFollow) {
   EXPECT_THAT(one, HasSubstr("\n  L1: the curve falls at 33.4 KiB, from 340 to 116 GB/s;"));
   EXPECT_THAT(one, Not(HasSubstr("from 680")));
   EXPECT_THAT(one, HasSubstr("\n  launch: not measured: in each repetition a thread waited"));
-}
-
-TEST(CeilingsDocument, SentencesBreakBetweenWords) {
-  EXPECT_THAT(Table(fakes::CeilingsRun(), 80),
-              HasSubstr("\n  L1: the curve falls at 33.4 KiB, from 680 to 232 GB/s; hwloc says 32 "
-                        "KiB: they\n    agree\n"));
 }
 
 TEST(CeilingsDocument, AnUnknownQuantityIsAbsent) {

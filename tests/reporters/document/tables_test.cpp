@@ -22,9 +22,9 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Written(const document::Document& document, int width = 0) {
+std::string Written(const Document& document, int width = 0) {
   std::ostringstream out;
-  document::Write(document, width, out);
+  Write(document, width, out);
   return out.str();
 }
 
@@ -49,11 +49,6 @@ TEST(RunDocument, NoRowOfBenchmarksIsWiderThanTheTerminal) {
 TEST(RunDocument, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
   EXPECT_THAT(Tables(fakes::SmallRun(), 80),
               HasSubstr("\nLSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16\n"));
-}
-
-TEST(RunDocument, AFileGetsFullNames) {
-  EXPECT_THAT(Tables(fakes::SmallRun(), 0),
-              HasSubstr("\nConv2D/cpu/onednn/bwd_weights/bf16/n16c64h112w112k64r3s3_s2p1  "));
 }
 
 TEST(RunDocument, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
@@ -89,27 +84,6 @@ TEST(RunDocument, AColumnHasTheIntensityOfOneLevel) {
   EXPECT_THAT(text, HasSubstr("\ny          500 ms  n=1  2.00 GFLOP/s\n"));
   EXPECT_THAT(Tables(roofline::PlaceRun(file, {.levels = {Level::kL2}}), 0),
               HasSubstr("FLOP/B L2\n"));
-}
-
-// 1e9 flop in 0.5 s without any bytes.
-TEST(RunDocument, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
-  record::RunFile file;
-  file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
-  file.records[0].work[Provenance::kModelled].flops["fp32.vector"] = 1e9;
-  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0),
-              HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s\n"));
-}
-
-// The first benchmark reaches 160 of 200 GFLOP/s. Without a level only that roof remains.
-TEST(RunDocument, WithoutALevelThePercentageIsOfTheArithmeticRoof) {
-  auto file = fakes::SmallRun().file;
-  file.records.resize(1);
-  file.records[0].work.begin()->second.bytes.clear();
-  const auto run = roofline::PlaceRun(file);
-  EXPECT_TRUE(run.places[0].placement.classic.empty());
-  const auto share = roofline::RoofShareOf(run.places[0].placement);
-  EXPECT_EQ(roofline::RoofShareText(share, false), "80.0 %");
-  EXPECT_EQ(roofline::RoofShareText(share, true), "~80.0 %");
 }
 
 TEST(CaveatsDocument, IsALineForEachCeilingThatMakesPercentagesLimits) {
@@ -177,7 +151,7 @@ TEST(EnergyTable, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
 TEST(EnergyTable, IsSilentIfNoRecordAskedForEnergy) {
   record::Record record{.name = "x"};
   record.counting = {{"perf", {}, "2 groups"}};
-  document::Document document;
+  Document document;
   document.Add(EnergyTable({record}));
   EXPECT_TRUE(document.blocks.empty());
 }
@@ -255,14 +229,6 @@ TEST(KernelTables, AreSortedByTimeWithTheirSharesAndRates) {
       HasSubstr("\na       3.00 ms    75.0 %        10      300 µs                         2.00 "
                 "TFLOP/s         6000\n"
                 "b       1.00 ms    25.0 %         2      500 µs\n"));
-}
-
-TEST(KernelTables, OtherRecordsHaveTheirOwnTable) {
-  record::RunFile file;
-  file.records = {Kernel("app/void a(int)", 3e-3, 10, 6e9),
-                  {.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
-  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0),
-              AllOf(HasSubstr("\nx          500 ms  n=1\n"), HasSubstr("\na   ")));
 }
 
 TEST(KernelTables, NothingOfTheFileControlsTheTerminal) {

@@ -394,15 +394,6 @@ TEST(WritePage, RatesComeFromWorkAndTimeWithAndWithoutCeilings) {
   }
 }
 
-// A warm call: its bytes stand at L2, its FLOP/byte are still those of DRAM.
-TEST(WritePage, FlopPerByteIsThatOfDramWhereverTheCallIsPlaced) {
-  auto file = fakes::SmallRun().file;
-  file.machines.front().cache_bytes[Level::kL2] = 1e12;
-  const auto content = PageContent(roofline::PlaceRun(file));
-  EXPECT_EQ(content["records"][0]["rate"]["level"], "dram");
-  EXPECT_NEAR(content["records"][0]["rate"]["intensity"].get<double>(), 57.468, 1e-3);
-}
-
 TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
   const auto run = fakes::CeilingsRun();
   const auto content = PageContent(run);
@@ -423,19 +414,6 @@ TEST(WritePage, TheSustainedRateOfDramComesWithItsLine) {
   EXPECT_DOUBLE_EQ(
       dram["sustained_start"][1].get<double>() / dram["sustained_start"][0].get<double>(), 16e9);
   EXPECT_DOUBLE_EQ(dram["sustained_ends"]["fp32.vector"].get<double>(), 12.5);
-}
-
-TEST(WritePage, TrajectoriesComeWithTheirPlacesAndSentences) {
-  EXPECT_FALSE(PageContent(fakes::SmallRun()).contains("trajectories")) << "one number of threads";
-  const auto content = PageContent(
-      fakes::RunOf({fakes::kOne, fakes::With(fakes::Two(9), &fakes::PointSpec::noisy)}));
-  const auto& one = content["trajectories"].at(0);
-  EXPECT_EQ(one["along"], "threads");
-  EXPECT_EQ(one["level"], "dram");
-  EXPECT_EQ(one["points"][0]["place"][0], 5) << "100 flop of 20 byte";
-  EXPECT_EQ(one["points"][1]["threads"], 2);
-  EXPECT_EQ(one["points"][1]["disturbed"], true);
-  EXPECT_EQ(one["sentence"].get<std::string>().substr(0, 12), "~2 threads a");
 }
 
 }  // namespace

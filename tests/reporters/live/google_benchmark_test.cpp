@@ -9,6 +9,7 @@
 #include "reporters/document/tables.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/small_run.h"
 
 namespace dlroof::live {
 namespace {
@@ -56,14 +57,10 @@ BenchmarkRun Repetition(double seconds_per_call) {
 // Three repetitions, whose median is 2 s.
 std::vector<BenchmarkRun> Three() { return {Repetition(1), Repetition(2), Repetition(4)}; }
 
+// 100 flop/s and 10 byte/s.
 machine::Machine OneThreadMachine() {
-  machine::Machine machine{
-      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
-  machine::CeilingSet& one = machine.by_threads[1];
-  one.flops["fp32.vector"] = {
-      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
-  one.bytes[Level::kDram] = {
-      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  auto machine = fakes::SmallMachine();
+  machine.by_threads = {{1, machine.by_threads.at(2)}};
   return machine;
 }
 
@@ -221,28 +218,6 @@ TEST(TerminalReporter, WithoutAMachineStillShowsRateAndIntensity) {
   Session session = TestSession(nlohmann::json::object(), {});
   EXPECT_THAT(Written<TerminalReporter>(session, {Three()}),
               testing::ContainsRegex(std::string(kName) + " .* - +- +- +20.0 FLOP/s +5.00 "));
-}
-
-TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
-  record::Record record{.name = "x", .repetitions = {{.seconds = 1, .iterations = 1}}};
-  roofline::Placement placement;
-  const auto row = [&](double flops_per_second, double fraction) {
-    record.work[Provenance::kModelled] = {.flops = {{"fp32.vector", flops_per_second}},
-                                          .bytes = {{Level::kDram, flops_per_second / 59.8}}};
-    placement.classic = {{.fraction = fraction}};
-    placement.time = roofline::TimePoint{.times_over_roof = 1 / fraction};
-    return ResultRow(record, placement, 1);
-  };
-  EXPECT_THAT(row(190e9, 0.664),
-              HasSubstr("   66.4 %    compute     1.51x   190 GFLOP/s         59.8 "));
-  EXPECT_THAT(row(1.23e12, 0.0731),
-              HasSubstr("   7.31 %    compute     13.7x  1.23 TFLOP/s         59.8 "));
-  EXPECT_THAT(row(2e6, 0.00812),
-              HasSubstr("  0.812 %    compute      123x  2.00 MFLOP/s         59.8 "));
-  EXPECT_THAT(row(2e6, 1), HasSubstr("    100 %    compute     1.00x"));
-  placement.classic = {{.fraction_at_most = 0.00812}};
-  placement.time = roofline::TimePoint{.times_over_roof_at_least = 1 / 0.00812};
-  EXPECT_THAT(ResultRow(record, placement, 1), HasSubstr("  <= 0.812 %    compute   >= 123x"));
 }
 
 // Google Benchmark reports aggregates in a call of their own.

@@ -47,19 +47,6 @@ TEST(EnergyJson, RoundTripsInARecord) {
   EXPECT_EQ(ToJson(read), json);
 }
 
-TEST(EnergyJson, OmitsUnknownQuantities) {
-  const auto record = Read(Plain());
-  ASSERT_TRUE(record.energy);
-  EXPECT_FALSE(record.energy->ci95);
-  EXPECT_EQ(ToJson(record)["energy"], Plain());
-}
-
-TEST(EnergyJson, IsOmittedIfItWasNotMeasured) {
-  const Record record{.name = "x"};
-  EXPECT_FALSE(ToJson(record).contains("energy"));
-  EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").energy);
-}
-
 TEST(EnergyJson, ReportsThePlaceOfWrongMembers) {
   EXPECT_THAT(RefusedWith("joules", -1),
               HasSubstr("run.json: energy: 'joules': expected joules from 1e-12"));

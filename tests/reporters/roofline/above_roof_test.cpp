@@ -166,7 +166,7 @@ TEST(AboveRoof, TheBreakdownNeedsAnotherRoof) {
   machine.by_threads[1] = machine.by_threads[2];
   const auto placed = PlaceWritten(record, &machine);
   ASSERT_TRUE(placed.breakdown.has_value());
-  const auto* roof = placed.breakdown->Find(roofline::ComponentKind::kRoof);
+  const auto* roof = placed.breakdown->Find(ComponentKind::kRoof);
   EXPECT_DOUBLE_EQ(roof->seconds, 5);
   for (const auto& component : placed.breakdown->components)
     EXPECT_THAT(component.how, Not(HasSubstr("L2")));

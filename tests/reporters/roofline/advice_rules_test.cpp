@@ -229,15 +229,11 @@ TEST(PlaceWritten, HasABreakdownWithTheLongerRoofTimeAndItsProvenance) {
   watched.work[Provenance::kMeasured].flops["fp32.vector"] = 100;
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;
   const machine::Machine machine = MachineOfRules();
-  const auto roof =
-      *PlaceWritten(watched, &machine).breakdown.value().Find(roofline::ComponentKind::kRoof);
-  EXPECT_EQ(roof, (roofline::Component{roofline::ComponentKind::kRoof, 3, Provenance::kSimulated,
-                                       "DRAM"}));
+  const auto roof = *PlaceWritten(watched, &machine).breakdown.value().Find(ComponentKind::kRoof);
+  EXPECT_EQ(roof, (Component{ComponentKind::kRoof, 3, Provenance::kSimulated, "DRAM"}));
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 5;
-  const auto other =
-      *PlaceWritten(watched, &machine).breakdown.value().Find(roofline::ComponentKind::kRoof);
-  EXPECT_EQ(other, (roofline::Component{roofline::ComponentKind::kRoof, 1, Provenance::kMeasured,
-                                        "arithmetic"}));
+  const auto other = *PlaceWritten(watched, &machine).breakdown.value().Find(ComponentKind::kRoof);
+  EXPECT_EQ(other, (Component{ComponentKind::kRoof, 1, Provenance::kMeasured, "arithmetic"}));
 }
 
 TEST(Advice, AtMostTwoClausesOfEvidence) {

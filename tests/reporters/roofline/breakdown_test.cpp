@@ -11,6 +11,8 @@
 namespace dlroof::roofline {
 namespace {
 
+using enum ComponentKind;
+
 // [s] Returns 0 if the breakdown has no such component.
 double SecondsOf(const Breakdown& breakdown, ComponentKind kind) {
   const auto* component = breakdown.Find(kind);
@@ -39,16 +41,16 @@ BreakdownFacts TwoThreads() {
 
 TEST(Breakdown, SplitsTheTimeByTheParallelRegions) {
   const auto breakdown = MakeBreakdown(TwoThreads());
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kCall), 4);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), (40 - 4) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 60 - 50);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kStolen), 3);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kImbalance), 50 - 40 - 3);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 30);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFunctions), 8 / 2);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 + 18 - 30 - 4);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kCall), 4);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), (40 - 4) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 60 - 50);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kStolen), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kImbalance), 50 - 40 - 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 30);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFunctions), 8 / 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 40 + 18 - 30 - 4);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
-  EXPECT_EQ(breakdown.Largest()->kind, ComponentKind::kUnexplained);
+  EXPECT_EQ(breakdown.Largest()->kind, kUnexplained);
   ASSERT_TRUE(breakdown.efficiencies);
   EXPECT_DOUBLE_EQ(breakdown.efficiencies->parallel, 0.58);
 }
@@ -59,9 +61,9 @@ TEST(Breakdown, GivesTheRestTheProvenanceOfTheRoof) {
   for (const auto from : {Provenance::kMeasured, Provenance::kModelled}) {
     facts.roof_from = from;
     const auto breakdown = MakeBreakdown(facts);
-    EXPECT_EQ(breakdown.Find(ComponentKind::kRoof)->from, from);
-    EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, from);
-    EXPECT_EQ(breakdown.Find(ComponentKind::kForkJoin)->from, Provenance::kMeasured);
+    EXPECT_EQ(breakdown.Find(kRoof)->from, from);
+    EXPECT_EQ(breakdown.Find(kUnexplained)->from, from);
+    EXPECT_EQ(breakdown.Find(kForkJoin)->from, Provenance::kMeasured);
   }
 }
 
@@ -72,8 +74,8 @@ TEST(Breakdown, ScalesThePassesToTheMeasuredTime) {
   facts.roof_seconds = 15;
   facts.call_seconds = 2;
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 5);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), 9);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), 9);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 50);
 }
 
@@ -85,11 +87,10 @@ TEST(Breakdown, LeavesOutWaitsBeyondTheTimeOfTheCall) {
   facts.seconds = 90;
   facts.parallel.mean = {100, {10, 60, 50, 75}, 12};
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 10)
-      << "as long as in the passes";
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), (40 - 4) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kStolen), 2);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kImbalance), 0.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 10) << "as long as in the passes";
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), (40 - 4) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kStolen), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kImbalance), 0.5);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 90);
 }
 
@@ -97,8 +98,8 @@ TEST(Breakdown, OfOneThreadHasNoWaits) {
   BreakdownFacts facts{.seconds = 10, .roof_seconds = 6, .roof = "DRAM", .call_seconds = 1};
   facts.parallel = {.mean = {.seconds = 10}, .threads = 1, .calls = 1};
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 6);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 6);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 3);
   EXPECT_EQ(breakdown.components.size(), 3);
   EXPECT_FALSE(breakdown.efficiencies);
 }
@@ -108,8 +109,8 @@ TEST(Breakdown, NeverExceedsTheTime) {
   auto facts = TwoThreads();
   facts.roof_seconds = 1000;
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 58);
-  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained), nullptr);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 58);
+  EXPECT_EQ(breakdown.Find(kUnexplained), nullptr);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
 }
 
@@ -157,10 +158,10 @@ TEST(Breakdown, SplitsTheBusyTimeByTheComponentsMeasuredSeparately) {
   facts.parallel.parts = {.functions = 6, .products = 30};
   facts.parallel.single_thread_seconds = 62;
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFunctions), 3);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kProducts), (30 - 20) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSharing), (80 - 62) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 - 10 - 3 - 5 - 9);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFunctions), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kProducts), (30 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSharing), (80 - 62) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 40 - 10 - 3 - 5 - 9);
   EXPECT_DOUBLE_EQ(breakdown.efficiencies->computation.value(), 62 / 80.0);
 }
 
@@ -171,8 +172,8 @@ TEST(Breakdown, CountsFixedCodePerThread) {
   facts.parallel.single_thread_seconds = 63;
   facts.parallel.smallest_seconds = 6;
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFixed), 5);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSharing), (80 - 62 - 5) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFixed), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSharing), (80 - 62 - 5) / 2.0);
 }
 
 // A roof that gets slower itself (a bandwidth that two threads share) explains a part of the
@@ -181,26 +182,25 @@ TEST(Breakdown, SharingExcludesTheGrowthOfTheRoof) {
   auto facts = TwoBusyThreads();
   facts.parallel.single_thread_seconds = 62;
   facts.single_thread_roof_seconds = 10;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kSharing), (80 - 62 - 10) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kSharing), (80 - 62 - 10) / 2.0);
   facts.parallel.single_thread_seconds = 90;  // two threads have two caches
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kSharing), nullptr);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kSharing), nullptr);
 }
 
 // 120 instructions take at least 60 s; the roof's arithmetic on one thread takes 20 s of these.
 TEST(Breakdown, InstructionsTakeTheirIssueTime) {
   auto facts = TwoBusyThreads();
   facts.parallel.instructions = {.all = 120, .per_second = 2};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions), (60 - 20) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kUnexplained), 40 - 10 - 20);
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions)->from, Provenance::kMeasured);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (60 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kUnexplained), 40 - 10 - 20);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kInstructions)->from, Provenance::kMeasured);
   facts.parallel.instructions->all = 40;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions), nullptr)
-      << "as fast as the roof";
+  EXPECT_EQ(MakeBreakdown(facts).Find(kInstructions), nullptr) << "as fast as the roof";
   facts.parallel.instructions = {.all = 1e9, .per_second = 2};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions), 30)
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), 30)
       << "all of the time that is left";
   facts.parallel.instructions->per_second.reset();
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions), nullptr) << "no rate is known";
+  EXPECT_EQ(MakeBreakdown(facts).Find(kInstructions), nullptr) << "no rate is known";
 }
 
 // Functions, products and fixed code are components of their own.
@@ -209,11 +209,9 @@ TEST(Breakdown, InstructionsExcludeThoseOfOtherComponents) {
   facts.parallel.instructions = {.all = 120, .smallest = 4, .per_second = 2};
   facts.parallel.parts = {
       .functions = 6, .products = 22, .function_instructions = 8, .product_instructions = 50};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
-                   (60 - 2 - 4 - 25) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (60 - 2 - 4 - 25) / 2.0);
   facts.parallel.parts.function_instructions.reset();
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
-                   (60 - 2 - 6 - 25) / 2.0)
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (60 - 2 - 6 - 25) / 2.0)
       << "all of an uncounted component's time is subtracted";
 }
 
@@ -224,10 +222,9 @@ TEST(Breakdown, InstructionsShareTheNearKernelWithLanes) {
   facts.parallel.far_seconds = 50;
   facts.parallel.executed_over_useful = 1.25;
   facts.parallel.instructions = {.all = 29, .per_second = 1};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 2.5);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
-                   (29 - 20 - 5) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8 - 2.5 - 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLanes), 2.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (29 - 20 - 5) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 8 - 2.5 - 2);
   EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
 }
 
@@ -237,14 +234,14 @@ TEST(Breakdown, WithModelledLanesAndLevelsHasAModelledRest) {
   facts.parallel.executed_over_useful = 1.25;
   facts.levels = {{"L2", 4, Provenance::kModelled}, {"DRAM", 3, Provenance::kSimulated}};
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLanes), 2.5);
-  EXPECT_EQ(*breakdown.Find(ComponentKind::kLevels),
-            (Component{ComponentKind::kLevels, 7, Provenance::kModelled,
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLanes), 2.5);
+  EXPECT_EQ(*breakdown.Find(kLevels),
+            (Component{kLevels, 7, Provenance::kModelled,
                        "at most, without overlap: L2 4.00 s, DRAM 3.00 s"}));
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 - 10 - 2.5 - 7);
-  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, Provenance::kModelled);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 40 - 10 - 2.5 - 7);
+  EXPECT_EQ(breakdown.Find(kUnexplained)->from, Provenance::kModelled);
   facts.levels = {{"L2", 400, Provenance::kModelled}};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLevels), 40 - 10 - 2.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLevels), 40 - 10 - 2.5);
   EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
 }
 
@@ -259,18 +256,17 @@ BreakdownFacts TimedNearAndFar() {
 
 TEST(Breakdown, SplitsTheNearKernelsTimeByModels) {
   auto facts = TimedNearAndFar();
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8);
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel)->from, Provenance::kMeasured);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 8);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kKernel)->from, Provenance::kMeasured);
   facts.parallel.executed_over_useful = 1.25;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 2.5);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 5.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLanes), 2.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 5.5);
   facts.parallel.executed_over_useful = 11;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 8)
-      << "no more than measured";
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLanes), 8) << "no more than measured";
+  EXPECT_EQ(MakeBreakdown(facts).Find(kKernel), nullptr);
   EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
   facts.parallel.near_seconds = 19;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr)
+  EXPECT_EQ(MakeBreakdown(facts).Find(kLanes), nullptr)
       << "the measured kernel leaves no time for idle lanes";
 }
 
@@ -278,20 +274,17 @@ TEST(Breakdown, AMeasuredDistanceReplacesModelledLevels) {
   auto facts = TimedNearAndFar();
   facts.levels = {{"L2", 4, Provenance::kModelled}};
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_EQ(*breakdown.Find(ComponentKind::kDistance),
-            (Component{ComponentKind::kDistance, 7, Provenance::kMeasured,
+  EXPECT_EQ(*breakdown.Find(kDistance),
+            (Component{kDistance, 7, Provenance::kMeasured,
                        "additional time on tensors whose pages do not repeat; by the bandwidths "
                        "L2 4.00 s"}));
-  EXPECT_EQ(breakdown.Find(ComponentKind::kLevels), nullptr);
-  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, Provenance::kModelled)
-      << "as the roof";
+  EXPECT_EQ(breakdown.Find(kLevels), nullptr);
+  EXPECT_EQ(breakdown.Find(kUnexplained)->from, Provenance::kModelled) << "as the roof";
   facts.parallel.far_seconds = 30;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kDistance), nullptr)
-      << "far tensors were faster";
+  EXPECT_EQ(MakeBreakdown(facts).Find(kDistance), nullptr) << "far tensors were faster";
   facts.parallel.far_seconds.reset();
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr)
-      << "the comparison lacks its far half";
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLevels), 4);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kKernel), nullptr) << "the comparison lacks its far half";
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLevels), 4);
 }
 
 // A memory roof is subtracted first from the distance, then from the near kernel.
@@ -299,13 +292,13 @@ TEST(Breakdown, AMemoryRoofReducesTheDistanceFirst) {
   auto facts = TimedNearAndFar();
   facts.arithmetic = false;
   facts.single_thread_roof_seconds = 10;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kDistance), 2);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 18);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kDistance), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 18);
   facts.single_thread_roof_seconds = 20;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kDistance), nullptr);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 15);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kDistance), nullptr);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 15);
   facts.single_thread_roof_seconds.reset();
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr)
+  EXPECT_EQ(MakeBreakdown(facts).Find(kKernel), nullptr)
       << "the roof's single-threaded time is not known";
 }
 
@@ -314,22 +307,22 @@ TEST(Breakdown, NeverCountsProductsAndLanesTwice) {
   auto facts = TwoBusyThreads();
   facts.parallel.executed_over_useful = 1.25;
   facts.parallel.parts.products = 30;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kLanes), nullptr);
   facts.arithmetic = false;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kProducts), nullptr);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kProducts), nullptr);
   facts.parallel.parts.products.reset();
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kLanes), nullptr);
 }
 
 TEST(Breakdown, HasIntervalsFromSixPassesOn) {
   auto facts = TwoBusyThreads();
   for (const double longest : {50, 46, 44, 42, 41})
     facts.parallel.passes.push_back({100, {1, 100, longest, 80}, {}});
-  EXPECT_FALSE(MakeBreakdown(facts).Find(ComponentKind::kForkJoin)->ci95);
+  EXPECT_FALSE(MakeBreakdown(facts).Find(kForkJoin)->ci95);
   facts.parallel.passes.push_back({200, {1, 200, 104, 160}, {}});
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_EQ(breakdown.Find(ComponentKind::kForkJoin)->ci95, std::pair(48.0, 60.0));
-  EXPECT_EQ(breakdown.Find(ComponentKind::kRoof)->ci95, std::pair(10.0, 10.0));
+  EXPECT_EQ(breakdown.Find(kForkJoin)->ci95, std::pair(48.0, 60.0));
+  EXPECT_EQ(breakdown.Find(kRoof)->ci95, std::pair(10.0, 10.0));
   EXPECT_EQ(breakdown.noise_seconds, 6);
 }
 
@@ -342,16 +335,10 @@ struct Planted {
 
 TEST(BreakdownAdvice, NamesTheLargestComponentWithItsNumber) {
   const Planted cases[] = {
-      {"forks", {33, 95, 30, 240}, ComponentKind::kForkJoin, "33 parallel regions cost 65 %"},
-      {"one thread works", {1, 10, 10, 80}, ComponentKind::kSerial, "for 75 % of the time"},
-      {"a slow thread",
-       {1, 95, 95, 112},
-       ComponentKind::kImbalance,
-       "81 % of the time passes until"},
-      {"busy threads",
-       {1, 95, 95, 760},
-       ComponentKind::kUnexplained,
-       "no measurement explains it"}};
+      {"forks", {33, 95, 30, 240}, kForkJoin, "33 parallel regions cost 65 %"},
+      {"one thread works", {1, 10, 10, 80}, kSerial, "for 75 % of the time"},
+      {"a slow thread", {1, 95, 95, 112}, kImbalance, "81 % of the time passes until"},
+      {"busy threads", {1, 95, 95, 760}, kUnexplained, "no measurement explains it"}};
   for (const auto& planted : cases) {
     SCOPED_TRACE(planted.what);
     BreakdownFacts facts{.seconds = 100, .roof_seconds = 1, .call_seconds = 4};
@@ -408,7 +395,7 @@ TEST(BarOf, ComponentsWithinTheNoiseAreOneRow) {
   const auto bar = document::BarOf(breakdown);
   const auto small = std::ranges::count_if(
       breakdown.components, [](const Component& component) { return component.seconds <= 5; });
-  ASSERT_GT(breakdown.Find(ComponentKind::kRoof)->seconds, 5);
+  ASSERT_GT(breakdown.Find(kRoof)->seconds, 5);
   ASSERT_GT(small, 1);
   EXPECT_EQ(bar.parts.size(), rows - static_cast<std::size_t>(small) + 1);
   EXPECT_EQ(bar.parts.back().label.find("within the noise of 5.00 s: "), 0U);
@@ -434,12 +421,12 @@ struct GpuCall {
 
 TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
   const auto breakdown = GpuCall().Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 30);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kTail), 60 * 0.25);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLevels), 10);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 80 - 30 - 15 - 10);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLaunch), 8);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kIdle), 12);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 30);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 60 * 0.25);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLevels), 10);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 80 - 30 - 15 - 10);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLaunch), 8);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 12);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
   EXPECT_EQ(breakdown.starts, 2);
 }
@@ -449,12 +436,12 @@ TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunch) {
   GpuCall call;
   call.kernels[1].seconds.reset();
   const auto breakdown = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLaunch), 8);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kTail), 0);  // of two unlike kernels
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kIdle), 0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLaunch), 8);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 0);  // of two unlike kernels
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 0);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
   call.kernels = {{"one", 2, std::nullopt, KernelFacts{.blocks = 1, .waves = 0.5}}};
-  EXPECT_DOUBLE_EQ(SecondsOf(call.Made().value(), ComponentKind::kTail), 92 * 0.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(call.Made().value(), kTail), 92 * 0.5);
   call.facts.call_seconds.reset();
   EXPECT_FALSE(call.Made());
   call.kernels.clear();
@@ -468,15 +455,9 @@ TEST(GpuBreakdown, ScalesTracedTimesToAShorterCall) {
   call.facts.roof_seconds = 0;
   call.facts.levels.clear();
   const auto breakdown = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kTail), 7.5);
-  EXPECT_EQ(breakdown.Find(ComponentKind::kLaunch), nullptr);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 7.5);
+  EXPECT_EQ(breakdown.Find(kLaunch), nullptr);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 40);
-}
-
-TEST(GpuBreakdown, WithoutWavesHasNoTail) {
-  GpuCall call;
-  for (auto& kernel : call.kernels) kernel.facts.reset();
-  EXPECT_EQ(call.Made()->Find(ComponentKind::kTail), nullptr);
 }
 
 TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponents) {

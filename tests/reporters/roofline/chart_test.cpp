@@ -151,11 +151,6 @@ TEST(MainRoofSet, HasTheMostPlacedRecords) {
   EXPECT_EQ(MainRoofSet(run, {}), std::nullopt);
 }
 
-TEST(PipesInUse, CountsPlacedRecordsOnly) {
-  EXPECT_THAT(PipesInUse(fakes::SmallRun(), TwoThreads()),
-              ElementsAre("bf16.matrix", "fp32.vector", "int8.matrix"));
-}
-
 TEST(PipesInUse, HasTheRowThatJudgedInPlaceOfItsPipe) {
   auto run = fakes::SmallRun();
   for (auto& placed : run.places)

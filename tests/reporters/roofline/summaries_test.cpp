@@ -7,6 +7,7 @@
 
 #include "reporters/document/tables.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/small_run.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -16,14 +17,9 @@ using testing::HasSubstr;
 
 // 100 flop/s and 10 byte/s; bf16 has a roof that is not validated.
 machine::Machine NetworkMachine() {
-  machine::Machine machine{
-      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
-  machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {
-      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
-  all.bytes[Level::kDram] = {
-      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  auto machine = fakes::SmallMachine();
+  machine.by_threads[2].flops["bf16.matrix"] = {
+      .per_second = 1000, .how = "fake", .reasons = {"noise"}};
   return machine;
 }
 
@@ -267,15 +263,6 @@ TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {
   EXPECT_THAT(out.str(), HasSubstr(", >= 3.00x its roof\n"));
 }
 
-TEST(WriteModels, WritesNoControlCharactersOfTheFile) {
-  auto models = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)}));
-  models[0].suite = "\x1b[2J";
-  models[0].options = {"\x07"};
-  std::ostringstream out;
-  document::Write({{document::ModelsTable(models)}}, 80, out);
-  EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
-}
-
 record::Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
                       std::optional<double> launches) {
   record::Record record{.name = name, .repetitions = {{.seconds = seconds}}};
@@ -308,11 +295,6 @@ TEST(CountZeroFlopKernels, HasNoLaunchesIfThoseOfOneKernelAreUnknown) {
   EXPECT_FALSE(written.contains("zero_flop_launch_share"));
   EXPECT_FALSE(written.contains("set"));
   EXPECT_EQ(written["zero_flop_time_share"], 0.5);
-}
-
-TEST(CountZeroFlopKernels, ReturnsNothingWithoutSuchKernels) {
-  EXPECT_TRUE(CountZeroFlopKernels({Kernel("a/b", 1, {{"fp32.vector", 1}}, 1)}).empty());
-  EXPECT_TRUE(CountZeroFlopKernels({}).empty());
 }
 
 record::Record Best(const std::string& problem, std::optional<double> ratio,

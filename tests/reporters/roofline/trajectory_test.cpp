@@ -27,7 +27,7 @@ fakes::PointSpec Point(int threads, double batch, double seconds) {
 }
 
 // Batch 1 and 4, each on 1 and 2 threads, unsorted.
-roofline::PlacedRun Cross() {
+PlacedRun Cross() {
   return fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24), Point(1, 4, 48), Point(1, 1, 12)});
 }
 
@@ -127,10 +127,10 @@ CostFacts RandomFacts(std::mt19937& random) {
     facts.roof->memory_seconds[level] = some(random);
     facts.roof->bytes[level] = some(random);
   }
-  facts.breakdown = roofline::Breakdown{.seconds = facts.seconds};
-  for (const auto kind : {roofline::ComponentKind::kForkJoin, roofline::ComponentKind::kSerial,
-                          roofline::ComponentKind::kImbalance, roofline::ComponentKind::kStolen,
-                          roofline::ComponentKind::kFunctions})
+  facts.breakdown = Breakdown{.seconds = facts.seconds};
+  for (const auto kind :
+       {ComponentKind::kForkJoin, ComponentKind::kSerial, ComponentKind::kImbalance,
+        ComponentKind::kStolen, ComponentKind::kFunctions})
     facts.breakdown->components.push_back({kind, some(random)});
   return facts;
 }
