@@ -237,14 +237,12 @@ bool SameSystem(const machine::Machine& machine, const machine::Machine& here) {
 // Returns the machine with the evidence of both measurements.
 machine::Machine Joined(std::optional<machine::Machine> stored, const machine::Machine& now,
                         std::optional<int> cores) {
-  if (!stored) return now;
-  auto machine = std::move(*stored);
+  auto machine = stored ? std::move(*stored) : now;
+  if (!stored) machine.by_threads.clear();
   for (const auto& [threads, set] : now.by_threads) {
     const auto known = machine.by_threads.find(threads);
-    if (known == machine.by_threads.end())
-      machine.by_threads[threads] = set;
-    else
-      known->second = machine::Learned(known->second, set);
+    machine.by_threads[threads] = machine::Learned(
+        known == machine.by_threads.end() ? machine::CeilingSet() : known->second, set);
   }
   for (const auto& [key, text] : now.facts) machine.facts[key] = text;
   // The last measurement and not the largest: one reading that is too high would stay for ever.
@@ -290,6 +288,7 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
     log << "Kernel or microcode have changed: the ceilings are measured again.\n";
     cached.reset();
   }
+  if (cached) cached = Joined(std::nullopt, *cached, source.cores);  // caches of older versions
   const bool anew = options.remeasure || options.thorough;
   const auto pipes = NeededPipes(source, options);
   std::vector<int> missing;
@@ -358,7 +357,8 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) 
   const auto add = [&](std::string_view key, int threads, const machine::Ceiling& ceiling) {
     ++ceilings;
     if (!ceiling.AllowsPercentages())
-      not_validated.push_back(fmt::format("{} ({} threads)", key, threads));
+      not_validated.push_back(
+          fmt::format("{} ({} threads: {})", key, threads, ceiling.ReasonText()));
   };
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, ceiling] : set.flops) add(pipe, threads, ceiling);
@@ -366,8 +366,9 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) 
   }
   if (not_validated.empty()) return std::nullopt;
   return fmt::format(
-      "{} of {} ceilings are not validated, among them {}; measure again (--remeasure) when the "
-      "machine is quiet.\n",
+      "{} of {} ceilings are not validated, among them {}; measure again (--remeasure), some "
+      "minutes "
+      "later and when the machine is quiet.\n",
       not_validated.size(), ceilings, not_validated.front());
 }
 
