@@ -62,13 +62,10 @@ std::vector<Visit> VisitsApart(const std::vector<Visit>& visits) {
   for (const auto& visit : visits) {
     const auto same =
         std::ranges::find_if(apart, [&](const Visit& other) { return !AreApart(visit, other); });
-    if (same == apart.end()) {
+    if (same == apart.end())
       apart.push_back(visit);
-    } else if (visit.per_second > same->per_second) {
-      const auto at = same->at;
+    else if (visit.per_second > same->per_second)
       *same = visit;
-      same->at = at;
-    }
   }
   return apart;
 }

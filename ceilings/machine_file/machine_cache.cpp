@@ -99,7 +99,8 @@ machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
   return source.measure(quick, threads);
 }
 
-// Returns the rows behind those roofs of `pipes` and of all levels that `wanted` accepts.
+// Returns the rows behind those roofs of `pipes`, of all levels and of DRAM's copies that `wanted`
+// accepts.
 RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
                           const std::function<bool(const machine::Ceiling& roof)>& wanted) {
@@ -110,6 +111,8 @@ RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int
     for (const auto& [level, roof] : set->bytes)
       if (!roof.mix.empty() && wanted(roof))
         rows[count].insert(fmt::format("{}.{}", Key(level), roof.mix));
+    if (const auto* copy = machine::FastestCopy(*set, Level::kDram); copy && wanted(copy->second))
+      rows[count].insert(copy->first);
     for (const auto& [key, row] : set->flops) {
       const auto plain = cpu_kernels::PlainPipe(key);
       const auto roof = set->flops.find(plain);
@@ -357,8 +360,7 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) 
   const auto add = [&](std::string_view key, int threads, const machine::Ceiling& ceiling) {
     ++ceilings;
     if (!ceiling.AllowsPercentages())
-      not_validated.push_back(
-          fmt::format("{} ({} threads: {})", key, threads, ceiling.ReasonText()));
+      not_validated.push_back(fmt::format("{} ({} threads)", key, threads));
   };
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, ceiling] : set.flops) add(pipe, threads, ceiling);

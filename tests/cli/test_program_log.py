@@ -187,7 +187,7 @@ def two_programs(imported):
 def test_two_programs_are_on_one_chart(two_programs):
     verify(
         run("dlroof report run.json tf.json"),
-        [exits(0), prints("^run.json$"), prints("^tf.json$"), prints("^  A  run f32 .[0-9]+.$"), prints("^  B  tf f32 .[0-9]+.$")],
+        [exits(0), prints("^run.json$"), prints("^tf.json$"), prints("^  run  A f32 .[0-9]+.$"), prints("^  tf  B f32 .[0-9]+.$")],
     )
     verify(
         run("dlroof report run.json tf.json -o both.html -o both.json"),
