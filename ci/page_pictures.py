@@ -90,12 +90,12 @@ class Browser:
 
     def picture(self, url, width, scheme, path):
         """Returns by how many pixels the page is wider than the window."""
-        self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self("Emulation.setDeviceMetricsOverride", width=width, height=4000, deviceScaleFactor=1, mobile=False)
         self("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self("Page.navigate", url="about:blank")
         self("Page.navigate", url=url)
         self.value("new Promise(done => { const wait = () => document.readyState == 'complete' ? setTimeout(done, 1500) : setTimeout(wait, 50); wait(); })")
-        high, wide = self.value("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
+        high, wide = self.value("[document.body.offsetHeight, document.documentElement.scrollWidth]")
         shot = self("Page.captureScreenshot", captureBeyondViewport=True, clip={"x": 0, "y": 0, "width": width, "height": min(high, 4000), "scale": 1})
         path.write_bytes(base64.b64decode(shot["data"]))
         return wide - width
