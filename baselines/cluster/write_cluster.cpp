@@ -42,26 +42,23 @@ std::string EstimatesText(const EstimateCount& count) {
   return count.estimates > 0 ? fmt::format("{} of {}", count.estimates, count.times) : "";
 }
 
-// Returns a table of the benchmarks, the largest spread over nodes first, each with the number of
-// its column in the heat map.
+// Returns a table of the benchmarks, the largest spread over nodes first.
 Table BenchmarkTable(const Cluster& cluster, const NodeEffects& effects) {
-  std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns in the heat map
+  std::vector<const Spread*> spreads;
   for (const auto& spread : effects.benchmarks)
-    if (spread.nodes > 0) spreads.emplace_back(spreads.size() + 1, &spread);
-  std::ranges::stable_sort(spreads, std::ranges::greater{}, [](const auto& numbered) {
-    return numbered.second->high / numbered.second->median;
-  });
+    if (spread.nodes > 0) spreads.push_back(&spread);
+  std::ranges::stable_sort(spreads, std::ranges::greater{},
+                           [](const auto* spread) { return spread->high / spread->median; });
   const bool estimates = EstimatesOf(cluster).estimates > 0;
-  Table table{.title = "Benchmarks, the largest spread first",
-              .columns = {"no.", "benchmark", "nodes", "median", "fastest", "of node", "slowest",
-                          "of node"}};
+  Table table{
+      .title = "Benchmarks, the largest spread first",
+      .columns = {"benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
   if (estimates) table.columns.emplace_back("estimates");
-  for (const auto& [number, spread] : spreads) {
-    auto& row = table.rows.emplace_back(
-        Table::Row{std::to_string(number), spread->name, std::to_string(spread->nodes),
-                   text::WithPrefix(spread->median, "s"), Percent(spread->low / spread->median),
-                   cluster.nodes[spread->low_node].name(), Percent(spread->high / spread->median),
-                   cluster.nodes[spread->high_node].name()});
+  for (const auto* spread : spreads) {
+    auto& row = table.rows.emplace_back(Table::Row{
+        spread->name, std::to_string(spread->nodes), text::WithPrefix(spread->median, "s"),
+        Percent(spread->low / spread->median), cluster.nodes[spread->low_node].name(),
+        Percent(spread->high / spread->median), cluster.nodes[spread->high_node].name()});
     const auto record = static_cast<std::size_t>(spread - effects.benchmarks.data());
     if (estimates) row.emplace_back(EstimatesText(EstimatesOf(cluster, record)));
   }

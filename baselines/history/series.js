@@ -119,6 +119,7 @@ dlroof.drawSeriesChart = (series, points) => {
 };
 
 dlroof.drawNoise = (series, points) => {
+  dlroof.byId('noise-chart').hidden = !dlroof.isNumber(series.deviation);
   if (!dlroof.isNumber(series.deviation)) {
     Plotly.purge(dlroof.byId('noise-chart'));
     dlroof.byId('noise-facts').textContent = 'Too few runs to estimate the noise.';

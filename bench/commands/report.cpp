@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <memory>
+#include <regex>
 #include <sstream>
 
 #include "baselines/compare/paired_record.h"
@@ -31,7 +32,7 @@ struct ReportFlags {
   std::string show = "all";
   std::vector<std::string> levels;
   std::string balance = "pipe";
-  std::optional<std::string> level, sweep, before;
+  std::optional<std::string> level, sweep, before, filter;
   document::TableOptions tables;
 };
 
@@ -137,12 +138,26 @@ void SayOtherCounts(const std::string& path, const record::RunFile& file,
       path, other_path, fmt::join(conventions, ", "));
 }
 
+// Removes the records whose name does not contain a match of the regular expression.
+void Filter(const std::string& pattern, const std::string& path, record::RunFile& file) {
+  try {
+    const std::regex wanted(pattern);
+    std::erase_if(file.records,
+                  [&](const auto& record) { return !std::regex_search(record.name, wanted); });
+  } catch (const std::regex_error&) {
+    throw BadInput("--filter {}: expected a regular expression (ECMAScript)", pattern);
+  }
+  if (file.records.empty()) throw BadInput("--filter {}: {} has no such benchmark", pattern, path);
+}
+
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
   std::vector<std::pair<std::string, record::RunFile>> files;
   for (const auto& path : flags.files)
     files.emplace_back(path, record::ReadRunFile(path, std::cerr));
+  if (flags.filter)
+    for (auto& [path, file] : files) Filter(*flags.filter, path, file);
   const bool several = files.size() > 1;
   if (several && flags.before)
     throw BadInput("report: --before: expected one run file, not several");
@@ -202,8 +217,10 @@ Command MakeReport() {
                  "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
                  "paper does (tensor)"),
            {"--level", &flags->level,
-            "for figures: draw the points of this memory level, or of all (default: the level that "
-            "most benchmarks have)"},
+            "for figures: draw the points of this memory level, or of all (default: DRAM, and "
+            "for tensors that stay in a cache that cache)"},
+           {"--filter", &flags->filter,
+            "only benchmarks whose name contains a match of this regular expression"},
            {"--sweep", &flags->sweep,
             "for figures: draw only benchmarks that differ in this parameter alone, and join their "
             "points: " +

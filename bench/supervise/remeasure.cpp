@@ -114,6 +114,11 @@ class Remeasurement {
   }
   bool IsOver() const { return SecondsLeft() <= 0 || StoppedByInterrupt(); }
 
+  void Announce(const std::vector<std::string>& names, const char* how) const {
+    log_ << fmt::format("measuring {} unclear benchmarks {}:\n", names.size(), how);
+    for (const auto& name : names) log_ << "  " << text::Printable(name) << '\n';
+  }
+
   void SettleInterleaved() {
     std::set<std::string> tried;
     while (!IsOver()) {
@@ -121,9 +126,7 @@ class Remeasurement {
       if (names.empty()) return;
       if (names.size() > kAtOnce) names.resize(kAtOnce);
       tried.insert(names.begin(), names.end());
-      log_ << fmt::format("measuring {} unclear benchmarks interleaved with the stored program:\n",
-                          names.size());
-      for (const auto& name : names) log_ << "  " << text::Printable(name) << '\n';
+      Announce(names, "interleaved with the stored program");
       auto pair = Interleave({.base = *settings_.stored_program,
                               .contender = settings_.program,
                               .arguments = settings_.arguments,
@@ -149,7 +152,7 @@ class Remeasurement {
     for (int number = 1; number <= kMaxReruns && !IsOver(); ++number) {
       const auto names = history::UnclearNames(settled_.result, decided_);
       if (names.empty()) return;
-      log_ << fmt::format("measuring {} unclear benchmarks in further processes\n", names.size());
+      Announce(names, "in further processes");
       const auto* rerun = MeasureAlone(names, number);
       if (rerun == nullptr) return;
       settled_.again.insert(names.begin(), names.end());

@@ -74,6 +74,14 @@ const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
                                                                                    : highest;
 }
 
+const CeilingRow* FastestCopy(const CeilingSet& ceilings, Level level) {
+  std::vector<const CeilingRow*> copies;
+  const auto prefix = fmt::format("{}.copy", Key(level));
+  for (const auto& row : ceilings.mixes)
+    if (row.first.starts_with(prefix) && !row.second.unbounded) copies.push_back(&row);
+  return ChooseRoof(copies);
+}
+
 namespace {
 
 constexpr double kAllowed = 1.03;

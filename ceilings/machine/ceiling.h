@@ -50,6 +50,10 @@ using CeilingRow = std::pair<const std::string, Ceiling>;
 // within 3 % (measurement noise) of it, if there is one. Returns null if `rows` is empty.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
 
+// Returns the row that ChooseRoof chooses of the level's copies ("dram.copy-nt.avx512"), or null:
+// the roof of calls that write as many bytes as they read.
+const CeilingRow* FastestCopy(const CeilingSet& ceilings, Level level);
+
 // Sets Validation::scaling = rate / (threads x rate of one thread) for all pipes and for L1 and L2,
 // where each thread has its own data. Below 0.9, cores share a power budget or L2, or threads share
 // a core. If `cores`, the number of cores that the process may use, is known, a ceiling is marked

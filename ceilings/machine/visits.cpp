@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
+#include <iomanip>
+#include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +18,8 @@ namespace {
 constexpr std::size_t kMaxVisits = 8;
 constexpr double kSameClock = 0.95, kPerCycleTolerance = 0.04;  // [1]
 constexpr int kEnough = 2;                                      // visits that agree
+constexpr const char* kSecondVisit =
+    "lower bound until a second visit, a minute or more later, agrees";
 
 // Returns whether the visit could have reached the machine's rate: nothing disturbed it throughout.
 bool MayCount(const Visit& visit, double highest_clock) {
@@ -35,6 +41,33 @@ std::vector<Visit> Joined(std::vector<Visit> visits, const std::vector<Visit>& m
   while (visits.size() > kMaxVisits)
     visits.erase(std::ranges::min_element(visits, {}, &Visit::per_second));
   return visits;
+}
+
+// [s] Returns the time `at`, or nothing for a text that is no ISO 8601 time.
+std::optional<double> SecondsOf(const std::string& at) {
+  std::tm parts = {};
+  std::istringstream text(at);
+  text >> std::get_time(&parts, "%Y-%m-%dT%H:%M:%S");
+  return text ? std::optional(static_cast<double>(timegm(&parts))) : std::nullopt;
+}
+
+bool AreApart(const Visit& visit, const Visit& other) {
+  const auto at = SecondsOf(visit.at), then = SecondsOf(other.at);
+  return at && then ? std::abs(*at - *then) >= kApartSeconds : visit.at != other.at;
+}
+
+// Returns the visits with those that are not apart as one, of the fastest's rate.
+std::vector<Visit> VisitsApart(const std::vector<Visit>& visits) {
+  std::vector<Visit> apart;
+  for (const auto& visit : visits) {
+    const auto same =
+        std::ranges::find_if(apart, [&](const Visit& other) { return !AreApart(visit, other); });
+    if (same == apart.end())
+      apart.push_back(visit);
+    else if (visit.per_second > same->per_second)
+      *same = visit;
+  }
+  return apart;
 }
 
 // Returns the validated ceiling with the higher rate, or null if neither is validated.
@@ -63,6 +96,20 @@ Agreement AgreementOf(const Ceiling& ceiling, double tolerance) {
   return agreement;
 }
 
+Ceiling LearnedShared(const Ceiling* stored, const Ceiling& now) {
+  if (stored != nullptr && now.unbounded) return *stored;
+  const bool joins = stored != nullptr && !stored->unbounded;
+  Ceiling all = joins && stored->per_second > now.per_second ? *stored : now;
+  if (all.unbounded || now.visits.empty()) return all;
+  all.visits = VisitsApart(joins ? Joined(stored->visits, now.visits) : now.visits);
+  const auto agreement = AgreementOf(all, kMemoryAgreement);
+  if (agreement.agreeing >= kEnough && all.per_second <= (1 + kMemoryAgreement) * agreement.best)
+    return ValidatedByAgreement(std::move(all), agreement);
+  if (all.IsValidated()) all.reasons = {kSecondVisit};
+  all.status = CeilingStatus::kNotValidated;
+  return all;
+}
+
 Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance) {
   if (now.unbounded) return stored;
   if (stored.unbounded) return now;
@@ -81,14 +128,16 @@ Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance) {
 
 namespace {
 
+bool IsShared(const std::string& row) { return row.starts_with("dram.") || row.starts_with("l3."); }
+
 template <class Rows, class Tolerance>
 void LearnRows(const Rows& now, const Tolerance& tolerance, Rows& rows) {
   for (const auto& [key, ceiling] : now) {
     const auto known = rows.find(key);
-    if (known == rows.end())
-      rows[key] = ceiling;
+    if (IsShared(key))
+      rows[key] = LearnedShared(known == rows.end() ? nullptr : &known->second, ceiling);
     else
-      known->second = Learned(known->second, ceiling, tolerance);
+      rows[key] = known == rows.end() ? ceiling : Learned(known->second, ceiling, tolerance);
   }
 }
 

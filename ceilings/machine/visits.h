@@ -11,6 +11,7 @@
 namespace dlroof::machine {
 
 inline constexpr double kArithmeticAgreement = 0.03, kMemoryAgreement = 0.05;  // [1] of two visits
+inline constexpr double kApartSeconds = 60;  // [s] see LearnedShared
 
 // Which visits of a row agree with its fastest undisturbed one: those with at least one clean
 // repetition, a rate within `tolerance`, a clock (if known) within 5 % of the row's highest, and
@@ -21,6 +22,11 @@ struct Agreement {
   double best = 0;   // [flop/s] or [byte/s] the fastest rate with a clean repetition; 0: none
 };
 Agreement AgreementOf(const Ceiling& ceiling, double tolerance);
+
+// Returns a row of DRAM or L3 after a measurement `now`, the first if `stored` is null: the fastest
+// rate, validated only if visits at least kApartSeconds apart agree on it. Programs on other cores
+// slow these levels for seconds and leave no other trace.
+Ceiling LearnedShared(const Ceiling* stored, const Ceiling& now);
 
 // Returns the row after another measurement `now`, with the visits of both (at most 8, the
 // fastest):

@@ -99,7 +99,8 @@ machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
   return source.measure(quick, threads);
 }
 
-// Returns the rows behind those roofs of `pipes` and of all levels that `wanted` accepts.
+// Returns the rows behind those roofs of `pipes`, of all levels and of DRAM's copies that `wanted`
+// accepts.
 RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
                           const std::function<bool(const machine::Ceiling& roof)>& wanted) {
@@ -110,6 +111,8 @@ RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int
     for (const auto& [level, roof] : set->bytes)
       if (!roof.mix.empty() && wanted(roof))
         rows[count].insert(fmt::format("{}.{}", Key(level), roof.mix));
+    if (const auto* copy = machine::FastestCopy(*set, Level::kDram); copy && wanted(copy->second))
+      rows[count].insert(copy->first);
     for (const auto& [key, row] : set->flops) {
       const auto plain = cpu_kernels::PlainPipe(key);
       const auto roof = set->flops.find(plain);
@@ -237,14 +240,12 @@ bool SameSystem(const machine::Machine& machine, const machine::Machine& here) {
 // Returns the machine with the evidence of both measurements.
 machine::Machine Joined(std::optional<machine::Machine> stored, const machine::Machine& now,
                         std::optional<int> cores) {
-  if (!stored) return now;
-  auto machine = std::move(*stored);
+  auto machine = stored ? std::move(*stored) : now;
+  if (!stored) machine.by_threads.clear();
   for (const auto& [threads, set] : now.by_threads) {
     const auto known = machine.by_threads.find(threads);
-    if (known == machine.by_threads.end())
-      machine.by_threads[threads] = set;
-    else
-      known->second = machine::Learned(known->second, set);
+    machine.by_threads[threads] = machine::Learned(
+        known == machine.by_threads.end() ? machine::CeilingSet() : known->second, set);
   }
   for (const auto& [key, text] : now.facts) machine.facts[key] = text;
   // The last measurement and not the largest: one reading that is too high would stay for ever.
@@ -290,6 +291,7 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
     log << "Kernel or microcode have changed: the ceilings are measured again.\n";
     cached.reset();
   }
+  if (cached) cached = Joined(std::nullopt, *cached, source.cores);  // caches of older versions
   const bool anew = options.remeasure || options.thorough;
   const auto pipes = NeededPipes(source, options);
   std::vector<int> missing;
@@ -366,8 +368,9 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) 
   }
   if (not_validated.empty()) return std::nullopt;
   return fmt::format(
-      "{} of {} ceilings are not validated, among them {}; measure again (--remeasure) when the "
-      "machine is quiet.\n",
+      "{} of {} ceilings are not validated, among them {}; measure again (--remeasure), some "
+      "minutes "
+      "later and when the machine is quiet.\n",
       not_validated.size(), ceilings, not_validated.front());
 }
 

@@ -14,18 +14,24 @@
 namespace dlroof::document {
 namespace {
 
+// In the dark a chart of gnuplot, dark on white, is inverted; the rotation gives its colours back.
 constexpr const char* kStyle =
-    "body{margin:0 auto;max-width:1500px;padding:14px 20px;background:#f6f7f9;color:#1b2430;"
+    ":root{--page:#f6f7f9;--card:#fff;--ink:#1b2430;--soft:#5b6675;--line:#dde2e9}"
+    "body{margin:0 auto;max-width:1500px;padding:14px 20px;background:var(--page);color:var(--ink);"
     "font:14px/1.45 system-ui,'Segoe UI','Liberation Sans',sans-serif}"
-    "h1{font-size:20px}h2{font-size:15px;margin:18px 0 4px}"
-    "section{background:#fff;border:1px solid #dde2e9;border-radius:10px;padding:4px 14px 12px;"
-    "margin-top:12px;overflow-x:auto}"
+    "h1{font-size:20px}h2{font-size:15px;margin:18px 0 4px}ul,ol{padding-left:22px}"
+    "li,h1{overflow-wrap:anywhere}section{background:var(--card);border:1px solid var(--line);"
+    "border-radius:10px;padding:4px 14px 12px;margin-top:12px;overflow-x:auto}"
     "table{border-collapse:collapse;font-size:13px}th,td{padding:3px 7px;text-align:right;"
-    "border-bottom:1px solid #dde2e9;white-space:nowrap}"
-    "th{color:#5b6675;white-space:normal;vertical-align:bottom}"
-    "td.long{white-space:normal;overflow-wrap:anywhere;min-width:11em}td:first-child,th:first-"
+    "border-bottom:1px solid var(--line);white-space:nowrap}"
+    "th{color:var(--soft);white-space:normal;vertical-align:bottom}"
+    "td.long{white-space:normal;overflow-wrap:anywhere;min-width:15em}td:first-child,th:first-"
     "child{text-align:left;font-family:monospace}"
-    "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
+    "svg{display:block;width:980px;max-width:100%;min-width:620px;height:auto;margin:auto}"
+    "svg image{image-rendering:pixelated}li{margin:2px 0}"
+    "@media screen and (prefers-color-scheme:dark){:root{--page:#11151b;--card:#191f27;"
+    "--ink:#e4e9f0;--soft:#9aa7b6;--line:#2c3541}svg{filter:invert(.9) hue-rotate(180deg)}}"
+    "@media(max-width:760px){body{padding:10px}section{padding:4px 10px 10px}}";
 constexpr std::size_t kItemColumns = 120;  // [bytes] longest line of an item of a list
 constexpr int kLongCell = 24;              // [columns] longer cells of a page's table are wrapped
 
@@ -210,7 +216,7 @@ void WriteHtml(const Document& document, const std::string& title, const Figure&
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
          "'unsafe-inline'; img-src data:\">\n<meta name=\"generator\" content=\"dlroof\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<title>dlroof</title>\n<style>"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>dlroof</title>\n<style>"
       << kStyle << "</style>\n</head>\n<body>\n<h1>" << XmlText(title) << "</h1>\n<section>\n";
   if (figure.svg.empty())
     fmt::print(out, "<p>{}</p>\n", XmlText(figure.missing_reason));

@@ -62,28 +62,31 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
   ++rows.count;
 }
 
-constexpr std::size_t kColours = 7;     // different colours of SeriesColour()
-constexpr std::size_t kMaxTitles = 18;  // most trajectories in the legend
+constexpr std::size_t kColours = 7;      // different colours of SeriesColour()
+constexpr std::size_t kMaxTitles = 18;   // most trajectories in the legend
+constexpr std::size_t kMaxLabelled = 6;  // most trajectories with labels at their ends
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
-std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
-  std::string caption = MachineNames(run);
+std::vector<std::string> Captions(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
   const auto shared = roofline::SharedName(figure.trajectories);
-  if (!shared.empty()) caption += ", " + shared;
-  caption += fmt::format(", bytes of {}; numbers: {}", roofline::LevelName(Key(figure.level)),
-                         figure.trajectories.front().along);
+  const bool nearer = std::ranges::any_of(figure.trajectories, [&](const auto& trajectory) {
+    return trajectory.level != figure.level;
+  });
   const bool pale = std::ranges::any_of(figure.trajectories, [](const auto& trajectory) {
     return std::ranges::any_of(trajectory.points, &roofline::TrajectoryPoint::noisy);
   });
-  return caption + (pale ? "; pale: noisy (estimate)" : "");
+  return {MachineNames(run) + (shared.empty() ? "" : ", " + shared),
+          fmt::format("bytes of {}{}; arrows: to more {}{}", roofline::LevelName(Key(figure.level)),
+                      nearer ? kOrOfCache : "", figure.trajectories.front().along,
+                      pale ? "; pale: noisy (estimate)" : "")};
 }
 
-// Returns the level that most trajectories have; of tied levels the farthest.
+// Returns the farthest level of the trajectories with an arrow.
 std::optional<Level> MainLevel(const std::vector<roofline::Trajectory>& trajectories) {
-  std::map<Level, int> counts;
+  std::optional<Level> farthest;
   for (const auto& trajectory : trajectories)
-    if (trajectory.level && trajectory.points.size() > 1) ++counts[*trajectory.level];
-  return MostCounted(counts);
+    if (trajectory.points.size() > 1) farthest = std::max(farthest, trajectory.level);
+  return farthest;
 }
 
 bool IsDrawn(const roofline::TrajectoryPoint& point) {
@@ -112,7 +115,12 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
   std::string text;
   for (const auto* roofs : std::set{&figure.roofs.front(), &figure.roofs.back()}) {
     const int threads = roofs->roofs.threads;
-    text += RoofLabels(*roofs, panel, [&](const std::string& name) {
+    auto labelled = *roofs;
+    if (roofs != &figure.roofs.front())  // a name would lie on that of the roof just above it
+      std::erase_if(labelled.roofs.bytes, [&](const roofline::Roof& roof) {
+        return roof.per_second > 0.75 * figure.roofs.front().roofs.bytes.front().per_second;
+      });
+    text += RoofLabels(labelled, panel, [&](const std::string& name) {
       return fmt::format("{}, {} thread{}", name, threads, threads == 1 ? "" : "s");
     });
   }
@@ -120,9 +128,9 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
 }
 
 // Adds a trajectory to the gnuplot script: a data block of its coloured points, one of the arrows
-// from each point to the next, and labels.
-void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, Plot& plot,
-                   std::string& labels) {
+// from each point to the next, and where `labelled` labels at its ends.
+void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, bool labelled,
+                   Plot& plot, std::string& labels) {
   std::vector<const roofline::TrajectoryPoint*> points;
   for (const auto& point : trajectory.points)
     if (IsDrawn(point)) points.push_back(&point);
@@ -134,11 +142,12 @@ void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, Pl
     block += PointRow({x, y}, colour, points[i]->noisy);
     if (i > 0)
       arrows += ArrowRow({*points[i - 1]->intensity, *points[i - 1]->flops_per_second}, {x, y});
-    if (i == 0 || i + 1 == points.size())
+    if (labelled && (i == 0 || i + 1 == points.size()))
       labels += fmt::format(
-          "set label '{:g}' at {:.9g},{:.9g} left offset 0.6,{} front textcolor rgb '{}' font "
+          "set label {} at {:.9g},{:.9g} left offset 0.6,{} front textcolor rgb '{}' font "
           "',9'\n",
-          points[i]->value, x, y, i == 0 ? -0.3 : 0.3, colour);
+          GnuplotText(roofline::ValueText(trajectory, points[i]->value)), x, y, i == 0 ? -0.3 : 0.3,
+          colour);
   }
   plot.blocks +=
       fmt::format("$points{0} << EOD\n{1}EOD\n$arrows{0} << EOD\n{2}EOD\n", index, block, arrows);
@@ -190,7 +199,7 @@ TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
   TrajectoryFigure figure{.level = *level};
   std::set<std::pair<std::string, int>> sets;
   for (const auto& trajectory : trajectories) {
-    if (trajectory.level != level || trajectory.points.size() < 2) continue;
+    if (!trajectory.level || trajectory.points.size() < 2) continue;
     figure.trajectories.push_back(trajectory);
     for (const auto& point : trajectory.points)
       sets.emplace(run.file.records[point.record].device, point.threads);
@@ -201,7 +210,7 @@ TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
           {.roofs = OfLevel(roofs, *level), .level = *level, .flats = DrawnFlats(run, roofs)});
   if (figure.roofs.empty())
     throw BadInput("figure: the file has no ceilings for the trajectories' numbers of threads");
-  figure.caption = Caption(run, figure);
+  figure.captions = Captions(run, figure);
   return figure;
 }
 
@@ -215,8 +224,9 @@ std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& 
                  fmt::format("lc rgb '{}' lw {}", most ? kStrong : kThin, most ? 1.4 : 0.8), plot);
   }
   for (std::size_t i = 0; i < figure.trajectories.size(); ++i)
-    AddTrajectory(figure.trajectories[i], i, plot, labels);
-  return ArrowChartScript({640, 0.29, "Roofline trajectories", {figure.caption}}, extension, panel,
+    AddTrajectory(figure.trajectories[i], i, figure.trajectories.size() <= kMaxLabelled, plot,
+                  labels);
+  return ArrowChartScript({640, 0.29, "Roofline trajectories", figure.captions}, extension, panel,
                           RoofNames(figure, panel) + labels, plot);
 }
 

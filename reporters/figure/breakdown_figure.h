@@ -18,8 +18,8 @@ std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& e
 struct TrajectoryFigure {
   std::vector<Figure> roofs;  // roofs only; one per number of threads, most first
   Level level = Level::kDram;
-  std::vector<roofline::Trajectory> trajectories;  // each has at least two points at `level`
-  std::string caption;
+  std::vector<roofline::Trajectory> trajectories;  // each has at least two points
+  std::vector<std::string> captions;
 };
 
 // Throws BadInput if no trajectory can be drawn.

@@ -20,8 +20,9 @@ dlroof.classicPoints = (shown) => {
   for (const index of shown) {
     const record = dlroof.records[index];
     if (!dlroof.onRoofs(record)) continue;
+    const drawn = levels.map((level) => dlroof.levelOf(record, level));
     for (const entry of dlroof.list(record.classic)) {
-      if (!levels.includes(entry.level) || !dlroof.isNumber(entry.intensity) || !dlroof.isNumber(entry.flops_per_second)) continue;
+      if (!drawn.includes(entry.level) || !dlroof.isNumber(entry.intensity) || !dlroof.isNumber(entry.flops_per_second)) continue;
       points.push({index, record, entry, level: entry.level, place: [entry.intensity, entry.flops_per_second]});
     }
   }
@@ -168,9 +169,9 @@ dlroof.classicTraces = (points, lines, ridges, joints, colours) => {
       symmetric: false,
       arrayminus: bars.map((bar) => bar[0] || 0),
       array: bars.map((bar) => bar[1] || 0),
-      thickness: 1.2,
+      thickness: 0.8,
       width: 0,
-      color: colours.soft
+      color: colours.faint
     };
   }
   traces.push(trace);
@@ -211,8 +212,7 @@ dlroof.drawClassic = (shown) => {
     };
   });
   caption.textContent =
-      `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${
-          dlroof.roofsName(roofs)}. ` +
+      `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.levelsText(points)}; roofs of ${dlroof.roofsName(roofs)}. ` +
       `${dlroof.hollowNote} ${
               [...flats, ...roofs.bytes].some((roof) => roof.given) ? `Dashes and dots: ${dlroof.specifiedText}.` :
                                                                       'Dashed: not validated.'}${

@@ -9,13 +9,16 @@
 #include "counters/base/error.h"
 #include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
+#include "reporters/text/names.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::figure {
 namespace {
 
-constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 24;
-constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map
-constexpr std::size_t kLongestNode = 18;  // [1] characters that fit beside the map
+constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 80;
+constexpr int kBenchmarkColumns = 66;     // [columns] of a benchmark's name that fit beside the map
+constexpr std::size_t kLongestNode = 18;  // [1] characters that fit below the map
+constexpr int kWidth = 980, kTop = 46, kNodeNames = 110, kRoofs = 330;  // [px]
 // Larger maps are drawn as an image, which viewers blur when they enlarge it.
 constexpr std::size_t kMaxRectangles = 20000;
 constexpr double kMinScale = 5, kMaxScale = 50;  // [%] bounds of the colour scale
@@ -66,29 +69,27 @@ std::vector<std::string> NodeLabels(std::vector<std::string> nodes) {
   return nodes;
 }
 
-// Returns tics with the names of the benchmarks, or with their numbers from 1.
-std::string BenchmarkTics(const NodeMap& map, bool named) {
-  if (named) return Tics(map.benchmarks, kMaxNamedBenchmarks) + " rotate by 35 right";
-  std::vector<std::string> numbers;
-  for (std::size_t i = 0; i < map.benchmarks.size(); ++i) numbers.push_back(std::to_string(i + 1));
-  return Tics(numbers, kMaxNamedBenchmarks) + " norotate";
-}
-
-bool AreNamed(const NodeMap& map) {
-  return map.benchmarks.size() <= kMaxNamedBenchmarks &&
-         std::ranges::all_of(map.benchmarks,
-                             [](const auto& name) { return name.size() <= kLongestName; });
-}
-
-// Returns a block with a row per node and a column per benchmark.
+// Returns a block with a row per benchmark and a column per node.
 std::string Cells(const NodeMap& map) {
   std::string block = "$cells << EOD\n";
-  for (std::size_t node = 0; node < map.nodes.size(); ++node) {
-    for (const auto& row : map.slower)
-      block += row[node] ? fmt::format("{:.6g} ", *row[node]) : std::string("NaN ");
+  for (const auto& row : map.slower) {
+    for (const auto& cell : row)
+      block += cell ? fmt::format("{:.6g} ", *cell) : std::string("NaN ");
     block += '\n';
   }
   return block + "EOD\n";
+}
+
+// Returns tics of the colour scale; its ends say that they stand for all beyond them.
+std::string ScaleTics(const NodeMap& map, double scale) {
+  const bool clips = std::ranges::any_of(map.slower, [&](const auto& row) {
+    return std::ranges::any_of(row,
+                               [&](const auto& cell) { return cell && std::abs(*cell) > scale; });
+  });
+  return fmt::format(
+      "('{1}-{0:g} %%' -{0:g}, '-{2:g} %%' -{2:g}, '0 %%' 0, '{2:g} %%' {2:g}, '{3}{0:g} %%' "
+      "{0:g})",
+      scale, clips ? "\u2264 " : "", scale / 2, clips ? "\u2265 " : "");
 }
 
 std::string RoofPoints(const NodeMap& map) {
@@ -107,33 +108,50 @@ std::string RoofPoints(const NodeMap& map) {
   return block + "EOD\n";
 }
 
+int MapHeight(const NodeMap& map) {
+  return std::clamp(14 * static_cast<int>(map.benchmarks.size()), 160, 980);
+}
+
+int HeightOf(const NodeMap& map) {
+  return kTop + MapHeight(map) + kNodeNames + (map.roofs.empty() ? 0 : kRoofs);
+}
+
+// Sets the margins of a panel from `top` to `bottom` [px] below the figure's upper edge.
+std::string Margins(const NodeMap& map, double top, double bottom) {
+  return fmt::format("set tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
+                     1 - top / HeightOf(map), 1 - bottom / HeightOf(map));
+}
+
 std::string MapPanel(const NodeMap& map) {
   const double scale = ScaleOf(map);
-  const bool named = AreNamed(map);
-  return fmt::format(
-      "set lmargin at screen 0.12\nset rmargin at screen 0.9\nset tmargin at screen 0.94\n"
-      "set bmargin at screen 0.52\nset title 'Time of each benchmark on each node, % more than the "
-      "median node'\nset palette defined (-1 '#0072b2', 0 '#ffffff', 1 '#d55e00')\n"
-      "set cbrange [-{0:g}:{0:g}]\nset xrange [-0.5:{1}.5]\nset yrange [{2}.5:-0.5]\n"
-      "set xtics {3} font ',8'\nset ytics {4} font ',9'\n"
-      "set xlabel '{5}'\nplot $cells matrix with image {6} notitle\nunset xlabel\n",
-      scale, map.benchmarks.size() - 1, map.nodes.size() - 1, BenchmarkTics(map, named),
-      Tics(NodeLabels(map.nodes), kMaxNamedNodes),
-      named ? "" : "benchmark, by its number in the table",
-      map.benchmarks.size() * map.nodes.size() > kMaxRectangles ? "" : "pixels");
+  auto names = text::ShortenNames(map.benchmarks, kBenchmarkColumns).value_or(map.benchmarks);
+  for (auto& name : names) name = text::ShortenMiddle(name, kBenchmarkColumns);
+  return Margins(map, kTop, kTop + MapHeight(map)) +
+         fmt::format(
+             "set lmargin at screen 0.41\nset rmargin at screen 0.88\n"
+             "set title 'Time of each benchmark on each node, % more than the median node'\n"
+             "set palette defined (-1 '#0072b2', 0 '#ffffff', 1 '#d55e00')\n"
+             "set cbrange [-{0:g}:{0:g}]\nset cbtics {1}\nset xrange [-0.5:{2}.5]\n"
+             "set yrange [{3}.5:-0.5]\nset xtics {4} rotate by -35 font ',9'\n"
+             "set ytics {5} font ',7'\nplot $cells matrix with image {6} notitle\n",
+             scale, ScaleTics(map, scale), map.nodes.size() - 1, map.benchmarks.size() - 1,
+             Tics(NodeLabels(map.nodes), kMaxNamedNodes), Tics(names, kMaxNamedBenchmarks),
+             map.benchmarks.size() * map.nodes.size() > kMaxRectangles ? "" : "pixels");
 }
 
 std::string RoofPanel(const NodeMap& map) {
   if (map.roofs.empty()) return "";
   std::vector<std::string> names;
   for (const auto& [name, values] : map.roofs) names.push_back(name);
-  return fmt::format(
-      "unset colorbox\nset tmargin at screen 0.32\nset bmargin at screen 0.13\n"
-      "set title 'Each roof over nodes, % from the median'\nset xrange [-0.7:{}]\n"
-      "set yrange [*:*] noreverse\nset xtics {} rotate by -20 font ',9'\n"
-      "set ytics autofreq font ',9' format '%g'\nset grid ytics lc rgb '#dfe4ea' lt 1\n"
-      "plot $roofs with points pt 7 ps 0.4 lc rgb '#0072b2' notitle\n",
-      static_cast<double>(names.size()) - 0.3, Tics(names, names.size()));
+  const int top = kTop + MapHeight(map) + kNodeNames + 40;
+  return Margins(map, top, top + 170) +
+         fmt::format(
+             "unset colorbox\nset lmargin at screen 0.1\n"
+             "set title 'Each roof over nodes, % from the median'\nset xrange [-0.7:{}]\n"
+             "set yrange [*:*] noreverse\nset xtics {} rotate by -20 font ',9'\n"
+             "set ytics autofreq font ',9' format '%g %%'\nset grid ytics lc rgb '#dfe4ea' lt 1\n"
+             "plot $roofs with points pt 7 ps 0.4 lc rgb '#0072b2' notitle\n",
+             static_cast<double>(names.size()) - 0.3, Tics(names, names.size()));
 }
 
 }  // namespace
@@ -141,9 +159,9 @@ std::string RoofPanel(const NodeMap& map) {
 std::string NodeMapScript(const NodeMap& map, const std::string& extension) {
   if (map.nodes.empty() || map.benchmarks.empty())
     throw BadInput("figure: no node has a benchmark with a time");
-  return SetTerminal(extension, 980, 820) + Cells(map) + RoofPoints(map) +
+  return SetTerminal(extension, kWidth, HeightOf(map)) + Cells(map) + RoofPoints(map) +
          "set multiplot\nset border 3\nset tics nomirror\nset label " + GnuplotText(map.caption) +
-         " at screen 0.5,0.02 center font ',9' noenhanced\n" + MapPanel(map) + "unset label\n" +
+         " at screen 0.5,0.01 center font ',9' noenhanced\n" + MapPanel(map) + "unset label\n" +
          RoofPanel(map) + "unset multiplot\n";
 }
 

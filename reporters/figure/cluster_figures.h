@@ -18,15 +18,13 @@ struct VersusSeries {
 };
 
 struct VersusFigure {
-  Level level = Level::kDram;
-  Figure a, b;                 // roofs at `level` for the number of threads of most records
+  Figure a, b;                 // roofs for the number of threads of most records
   std::string name_a, name_b;  // for the text below the figure; callers may set them
   std::vector<VersusSeries> series;
-  std::size_t drawn = 0, operators = 0;  // [1] pairs with bytes at `level` on both sides, all pairs
+  std::size_t drawn = 0, operators = 0;  // [1] pairs with bytes on both sides, all pairs
 };
 
 // Each of `pairs` has the indices of a record in `a` and of a record in `b` for the same operator.
-// The level is the one whose bytes most pairs know on both sides; of tied levels the farthest.
 // Throws BadInput if no pair has FLOPs, bytes and ceilings on both sides.
 VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
@@ -42,8 +40,8 @@ struct NodeMap {
   std::string caption;
 };
 
-// Labels benchmarks by name if they are few and their names are short, otherwise by number from 1.
-// Throws BadInput if `map` has no node or no benchmark.
+// Draws a row per benchmark and a column per node. Throws BadInput if `map` has no node or no
+// benchmark.
 std::string NodeMapScript(const NodeMap& map, const std::string& extension);
 
 }  // namespace dlroof::figure

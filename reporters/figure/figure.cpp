@@ -12,6 +12,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
+#include "reporters/figure/panel.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -24,8 +25,9 @@ std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
     caption +=
         fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
-  caption += fmt::format(
-      ", bytes of {}", figure.all_levels ? "every level" : roofline::LevelName(Key(figure.level)));
+  caption += fmt::format(", bytes of {}{}",
+                         figure.all_levels ? "every level" : roofline::LevelName(Key(figure.level)),
+                         figure.has_nearer ? kOrOfCache : "");
   if (run.view.tensor_balance) caption += ", all FLOPs judged by the matrix ceiling";
   if (!figure.classic_moves.empty()) caption += ", arrows: from the older run";
   const auto& context = run.file.context;
@@ -36,18 +38,25 @@ std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   return caption;
 }
 
-// Returns the legend: each series with its number of marks.
-std::string Legend(const Figure& figure) {
+// Returns the legend: each operator with its series and their numbers of marks.
+std::string Legend(const Figure& figure, int width) {
   std::map<std::string, int> counts;
   for (const auto& mark : figure.classic) ++counts[mark.series];
-  std::string legend;
-  int index = 0;
+  std::string legend, line, operation;
+  char letter = 'A';
   for (const auto& [series, count] : counts) {
-    legend += fmt::format("  {}  {} ({})\n", static_cast<char>('A' + std::min(index, 25)),
-                          text::Printable(series), count);
-    ++index;
+    const auto name = series.substr(0, series.find(' '));
+    const auto item =
+        fmt::format("  {}{} ({})", letter, text::Printable(series.substr(name.size())), count);
+    if (line.empty() || name != operation || text::TextWidth(line + item) > width) {
+      if (!line.empty()) legend += line + '\n';
+      line = name == operation ? "   " : "  " + text::Printable(name);
+      operation = name;
+    }
+    line += item;
+    if (letter < 'Z') ++letter;
   }
-  return legend;
+  return legend + line + '\n';
 }
 
 // Removes the blanks that gnuplot adds to lines, and empty lines.
@@ -65,8 +74,8 @@ std::string Trimmed(const std::string& picture) {
 void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
   for (const Level level : AllLevels()) {
     if (!figure.all_levels && level != figure.level) continue;
-    auto classic = roofline::ClassicMarks(run, figure.roofs, level);
-    auto time = roofline::TimeMarks(run, figure.roofs, level);
+    auto classic = roofline::ClassicMarks(run, figure.roofs, level, figure.has_nearer);
+    auto time = roofline::TimeMarks(run, figure.roofs, level, figure.has_nearer);
     if (figure.all_levels) {
       for (auto& mark : classic) mark.series = roofline::LevelName(Key(level));
       for (auto& mark : time) mark.series = roofline::LevelName(Key(level));
@@ -94,7 +103,7 @@ void SelectSweep(const roofline::PlacedRun& run, Figure& figure) {
 
 // Adds an arrow for each benchmark whose name is in both runs.
 void AddMoves(const roofline::PlacedRun& run, const roofline::PlacedRun& before, Figure& figure) {
-  Figure old{.roofs = figure.roofs, .level = figure.level};
+  Figure old{.roofs = figure.roofs, .level = figure.level, .has_nearer = figure.has_nearer};
   AddMarks(before, old);
   const auto name = [](const roofline::PlacedRun& of, std::size_t i) {
     return of.file.records[i].name;
@@ -176,11 +185,13 @@ Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options) 
         "figure: the file has no ceilings, so there is no roof to draw (measure them with dlroof "
         "machine)");
   Figure figure{.roofs = sets[*main]};
-  const auto level = options.level ? options.level : roofline::MainLevel(run, figure.roofs);
+  const auto main_level = roofline::MainLevel(run, figure.roofs);
+  const auto level = options.level ? options.level : main_level;
   if (!level)
     throw BadInput("figure: no benchmark of the file has a time, FLOPs, bytes and ceilings");
   figure.level = *level;
   figure.all_levels = options.all_levels;
+  figure.has_nearer = !options.all_levels && level == main_level;
   figure.sweep = options.sweep;
   figure.flats = DrawnFlats(run, figure.roofs);
   AddMarks(run, figure);
@@ -190,6 +201,10 @@ Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options) 
     throw BadInput("figure: no benchmark has a point of {}{}",
                    figure.all_levels ? "any level" : roofline::LevelName(Key(figure.level)),
                    options.sweep.empty() ? "" : " on a line of this sweep");
+  figure.has_nearer =
+      !figure.all_levels && std::ranges::any_of(figure.classic, [&](const auto& mark) {
+        return mark.level != figure.level;
+      });
   figure.compute_roof = SharedComputeRoof(run, figure);
   figure.caption = Caption(run, figure);
   return figure;
@@ -210,7 +225,7 @@ void WriteDrawing(const std::string& path,
 
 std::string TerminalPicture(const roofline::PlacedRun& run, int width) {
   const Figure figure = MakeFigure(run);
-  return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure) + "  " +
+  return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure, width) + "  " +
          text::Printable(figure.caption) + "\n";
 }
 

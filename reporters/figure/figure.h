@@ -15,7 +15,7 @@
 namespace dlroof::figure {
 
 struct FigureOptions {
-  std::optional<Level> level;  // level of the FLOP/byte; default: that of most records
+  std::optional<Level> level;  // level of the FLOP/byte; default: the farthest known
   bool all_levels = false;     // draws one point per level, coloured by level
   std::string sweep;           // name of a parameter: draws only its sweep lines; may be empty
   // An older run, or null. Draws an arrow from each record's point in it to its point here.
@@ -41,6 +41,7 @@ struct Figure {
   std::vector<roofline::TimeMark> time;
   std::string caption;
   bool all_levels = false;
+  bool has_nearer = false;                 // a mark is of a nearer level, without bytes of `level`
   std::string sweep;                       // name of the swept parameter
   std::vector<roofline::SweepLine> lines;  // of the swept parameter
   std::vector<std::pair<std::pair<double, double>, std::pair<double, double>>> classic_moves,

@@ -44,6 +44,17 @@ dlroof.currentLevels = () => {
   return [dlroof.state.level || roofs.level || 'dram'];
 };
 
+// The level at which a record is drawn for the chosen one. For the main level that is the record's farthest where it has no bytes of
+// it: of a warm call, the cache that holds its tensors.
+dlroof.levelOf = (record, level) => {
+  const known = dlroof.list(record.classic).map((entry) => entry.level);
+  const exact = dlroof.state.level === 'all' || known.includes(level) || level !== dlroof.currentRoofs().level || known.length === 0;
+  return exact ? level : Object.keys(dlroof.levelNames).filter((one) => known.includes(one)).pop();
+};
+
+dlroof.levelsText = (points) => dlroof.currentLevels().map(dlroof.levelName).join(', ') +
+    (points.some((p) => !dlroof.currentLevels().includes(p.level)) ? ' or the cache that holds the tensors' : '');
+
 dlroof.searchable = dlroof.records.map(
     (record) => [record.name, dlroof.algorithm(record), record.reason, record.status, ...dlroof.list(record.remarks),
                  ...dlroof.list(record.asides)]
@@ -98,6 +109,8 @@ dlroof.fillFilters = () => {
   const usual = dlroof.statuses.includes('unsupported') ? [['', 'supported'], ['all', 'all']] : [['', 'all']];
   dlroof.fillSelect('filter-status', dlroof.statuses.length > 1 ? [...usual, ...dlroof.statuses.map((status) => [status, status])] : []);
   const known = new Set(dlroof.records.flatMap((record) => dlroof.list(record.classic).map((entry) => entry.level)));
+  for (const roofs of dlroof.roofs)
+    if (roofs.level) known.add(roofs.level);
   const levels = Object.keys(dlroof.levelNames).filter((level) => known.has(level));
   dlroof.fillSelect(
       'filter-level', [...levels.map((level) => [level, dlroof.levelName(level)]), ...(levels.length > 1 ? [['all', 'all levels']] : [])]);

@@ -177,7 +177,7 @@ dlroof.axis = (title, range, plain) => {
     title: {text: title, standoff: 6, font: {size: 12, color: colours.soft}},
     range: range.slice(),
     dtick: range[1] - range[0] > 1.3 ? 1 : 'D1',
-    exponentformat: 'SI',
+    exponentformat: 'SI extended',
     minexponent: plain,
     gridcolor: colours.line,
     zeroline: false,

@@ -29,7 +29,8 @@ dlroof.parameterTraces = (points) => {
   const traces = [];
   for (const level of dlroof.currentLevels()) {
     for (const line of sweep.lines) {
-      const drawn = line.records.map((index) => places.get(`${index} ${level}`)).filter((p) => p !== undefined);
+      const drawn = line.records.map((index) => places.get(`${index} ${dlroof.levelOf(dlroof.records[index], level)}`))
+                        .filter((p) => p !== undefined);
       if (drawn.length > 1) traces.push(dlroof.joint([drawn.map((p) => p.place)], dlroof.markColour(drawn[0].record, level), 1.4));
     }
   }

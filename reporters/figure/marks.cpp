@@ -182,7 +182,7 @@ void AddIntervals(const Figure& figure, Plot& plot) {
                           mark.ci95->second - mark.ci95->first);
   plot.blocks += "$bars << EOD\n" + bars + "EOD\n";
   if (!bars.empty())
-    plot.elements.emplace_back("$bars with vectors nohead lc rgb '#5b6675' lw 1 notitle");
+    plot.elements.emplace_back("$bars with vectors nohead lc rgb '#8b96a5' lw 0.7 notitle");
 }
 
 void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>>& moves,

@@ -259,13 +259,6 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
 
 int DashOf(const roofline::Roof& roof) { return roof.specified ? 4 : roof.validated ? 1 : 2; }
 
-std::optional<Level> MostCounted(const std::map<Level, int>& counts) {
-  std::optional<Level> most;
-  for (const auto& [level, count] : counts)
-    if (!most || count >= counts.at(*most)) most = level;
-  return most;
-}
-
 std::string ArrowRow(const Point& from, const Point& to) {
   return fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", from.first, from.second,
                      to.first - from.first, to.second - from.second);

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,8 +56,8 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 // Returns gnuplot's dash type of a roof: solid if validated, dash-dotted if specified, else dashed.
 int DashOf(const roofline::Roof& roof);
-// Returns the level that is counted most often; of tied levels the farthest. Nullopt without any.
-std::optional<Level> MostCounted(const std::map<Level, int>& counts);
+// After the name of the level of the bytes, where marks are of a nearer level.
+inline constexpr const char* kOrOfCache = " or the cache that holds the tensors";
 // Returns a row of a data block for "with vectors": an arrow.
 std::string ArrowRow(const Point& from, const Point& to);
 // Returns a row of a data block for "lc rgb variable": a point, pale if it is noisy.

@@ -83,7 +83,7 @@ dlroof.drawLegend = (changed) => {
   };
   for (const name of dlroof.seriesNames) {
     const record = placed.find((one) => dlroof.seriesOf(one) === name);
-    if (!dlroof.byLevels())
+    if (!dlroof.byLevels() && name !== '')
       entry(name, 'circle', dlroof.colour(record), {
         ...(dlroof.labelOf(record) === '' ? {op: dlroof.text(record.op), direction: dlroof.text(record.direction)} : {}),
         ...(dlroof.manyLibraries ? {library: dlroof.text(record.library)} : {})

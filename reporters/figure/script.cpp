@@ -77,8 +77,8 @@ constexpr double kMaxDecades = 3;  // farther guide lines from 10 FLOP/byte have
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   const auto slanted =
       std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
-  const bool known =
-      figure.compute_roof && slanted != figure.roofs.bytes.end() && !figure.all_levels;
+  const bool known = figure.compute_roof && slanted != figure.roofs.bytes.end() &&
+                     !figure.all_levels && !figure.has_nearer;
   const double balance = known ? roofline::RidgeIntensity(*figure.compute_roof, *slanted) : 1;
   const double lowest = panel.bottom - panel.right, highest = panel.top - panel.left;
   std::vector<std::vector<Point>> lines;
@@ -137,7 +137,7 @@ std::string WorkAxes(const Figure& figure, const Panel& panel) {
         name, std::pow(10, low) * rate, std::pow(10, high) * rate, GnuplotText(title));
   };
   for (const roofline::Roof& slanted : figure.roofs.bytes)
-    if (slanted.key == Key(figure.level) && !figure.all_levels)
+    if (slanted.key == Key(figure.level) && !figure.all_levels && !figure.has_nearer)
       axis("x2", panel.left, panel.right, slanted.per_second,
            roofline::LevelName(slanted.key) + " bytes");
   if (figure.compute_roof)
@@ -157,7 +157,8 @@ std::string TimeScript(const Figure& figure) {
          fmt::format(
              "set title 'Time-based roofline'\nset xlabel '{} time [s]'\nset ylabel "
              "'compute time [s]'\n",
-             figure.all_levels ? "memory" : roofline::LevelName(Key(figure.level))) +
+             figure.all_levels || figure.has_nearer ? "memory"
+                                                    : roofline::LevelName(Key(figure.level))) +
          "set label 'compute bound' at graph 0.3,0.95 textcolor rgb '#8b96a5' font ',9'\n"
          "set label 'bandwidth bound' at graph 0.96,0.05 right textcolor rgb '#8b96a5' font "
          "',9'\n" +
@@ -219,7 +220,7 @@ std::string FigureScript(const Figure& figure, const std::string& extension) {
          "set border 3\nset tics nomirror font ',10'\nset tmargin at screen 0.86\nset bmargin at "
          "screen 0.303\n"
          "set key at screen 0.5,0.12 center center vertical maxrows 4 font ',10' noenhanced\n"
-         "set lmargin at screen 0.06\nset rmargin at screen 0.48\n"
+         "set lmargin at screen 0.07\nset rmargin at screen 0.48\n"
          "set label " +
          GnuplotText(
              figure.caption + "; " + FillLegend(figure) +

@@ -9,7 +9,7 @@ dlroof.timePoints = (shown) => {
     const record = dlroof.records[index];
     const time = dlroof.map(record.time);
     if (!dlroof.onRoofs(record) || !dlroof.isNumber(time.compute_seconds) || time.compute_seconds <= 0) continue;
-    for (const level of dlroof.currentLevels()) {
+    for (const level of dlroof.currentLevels().map((one) => dlroof.levelOf(record, one))) {
       const memory = dlroof.map(time.memory_seconds)[level];
       if (!dlroof.isNumber(memory) || memory <= 0) continue;
       const complexity = [memory, time.compute_seconds];
@@ -56,13 +56,20 @@ dlroof.sharedComputeRoof = (points) => {
   return judged.size === 1 ? dlroof.currentRoofs().flops.find((flat) => judged.has(flat.key)) : undefined;
 };
 
-dlroof.sharedMemoryRoof = () =>
-    (dlroof.byLevels() ? undefined : dlroof.currentRoofs().bytes.find((roof) => roof.key === dlroof.currentLevels()[0]));
+dlroof.sharedMemoryRoof = (points) => {
+  const levels = new Set(points.map((p) => p.level));
+  return levels.size === 1 ? dlroof.currentRoofs().bytes.find((roof) => levels.has(roof.key)) : undefined;
+};
+
+dlroof.levelTitle = (points) => {
+  const roof = dlroof.sharedMemoryRoof(points);
+  return roof ? dlroof.levelName(roof.key) : 'memory';
+};
 
 // Lines of equal intensity are parallel to the machine balance: { offset [powers of ten above it], text }.
 dlroof.intensities = (plane, points) => {
   const flat = dlroof.sharedComputeRoof(points);
-  const slanted = dlroof.sharedMemoryRoof();
+  const slanted = dlroof.sharedMemoryRoof(points);
   const ridge = flat && slanted ? Math.log10(slanted.ridges[flat.key]) : 0;
   const guides = [];
   for (let power = Math.ceil(plane.y[0] - plane.x[1] + ridge); power <= plane.y[1] - plane.x[0] + ridge; power += 1) {
@@ -75,7 +82,7 @@ dlroof.intensities = (plane, points) => {
 // The same plane in what was done: seconds times the bandwidth, and times the one compute roof.
 dlroof.workAxes = (layout, plane, points) => {
   const flat = dlroof.sharedComputeRoof(points);
-  const slanted = dlroof.sharedMemoryRoof();
+  const slanted = dlroof.sharedMemoryRoof(points);
   const side = (name, where, range, title) => {
     layout[name] = {...dlroof.axis(title, range, 0), side: where, overlaying: name[0], showgrid: false};
     layout[name].minor = {...layout[name].minor};
@@ -221,11 +228,10 @@ dlroof.timeLabels = (plane, points, boxes, colours) => {
   for (const time of dlroof.decades(plane)) corner(time, dlroof.scaled(time, 's').replace(/\.0+ /, ' '), colours.soft);
   for (const guide of dlroof.intensities(plane, points))
     if (guide.text !== '') labels.push({text: guide.text, colour: colours.faint, bare: true, places: atEdge(guide)});
-  const level = dlroof.currentLevels().length === 1 ? `${dlroof.levelName(dlroof.currentLevels()[0])} ` : '';
   labels.push(
       {text: 'compute bound', colour: colours.faint, bare: true, places: [{left: 60, top: 16, angle: 0}, {left: 60, top: 34, angle: 0}]});
   labels.push({
-    text: `${level}bandwidth bound`,
+    text: `${dlroof.levelTitle(points)} bandwidth bound`,
     colour: colours.faint,
     bare: true,
     places: [14, 32].map((up) => ({left: plane.width - 75, top: plane.height - up, angle: 0}))
@@ -253,7 +259,7 @@ dlroof.drawTime = (shown) => {
       ...dlroof.timeGuides(plane, points, colours), ...dlroof.parameterTraces(points.filter((p) => p.point)), ...moves.traces,
       ...dlroof.timeTraces(points, colours), dlroof.pipeCrosses(points, colours)
     ];
-    const layout = dlroof.layout(`${dlroof.currentLevels().map(dlroof.levelName).join(', ')} time [s]`, 'compute time [s]', plane, 0);
+    const layout = dlroof.layout(`${dlroof.levelTitle(points)} time [s]`, 'compute time [s]', plane, 0);
     layout.xaxis.showgrid = false;
     layout.yaxis.showgrid = false;
     layout.shapes = dlroof.overheadBoxes(boxes, colours);

@@ -2,13 +2,13 @@
 // Trajectories: arrows from low to high concurrency, or along a size, under the roofs of each number of threads.
 dlroof.trajectories = dlroof.list(dlroof.content.trajectories).map(dlroof.map);
 
-// The trajectories that are drawn have the level of the first one.
+// The trajectories with an arrow, and the farthest of their levels, whose roof is drawn.
 dlroof.drawnTrajectories = () => {
-  const level = dlroof.trajectories.map((one) => one.level).find((one) => one !== undefined);
+  const level = Object.keys(dlroof.levelNames).filter((one) => dlroof.trajectories.some((other) => other.level === one)).pop();
   const placed = (one) => dlroof.list(one.points).map(dlroof.map).filter((point) => Array.isArray(point.place));
   return {
     level,
-    lines: dlroof.trajectories.filter((one) => level !== undefined && one.level === level)
+    lines: dlroof.trajectories.filter((one) => one.level !== undefined)
                .map((one) => ({one, points: placed(one)}))
                .filter((line) => line.points.length > 1)
   };
@@ -52,16 +52,21 @@ dlroof.trajectoryRoofLines = (sets, level, colours) => sets.flatMap((roofs, inde
       }));
 });
 
+dlroof.mostLabelled = 6;  // trajectories with labels at their ends
+
 dlroof.trajectoryLabels = (plane, lines, roofs, colours) => {
-  const labels = lines.flatMap((line, index) => [line.points[0], line.points[line.points.length - 1]].map((point) => {
-    const [left, top] = [plane.left(point.place[0]), plane.top(point.place[1])];
-    return {
-      text: dlroof.text(point.value),
-      colour: dlroof.sweepColour(index, colours),
-      bare: true,
-      places: [[11, -6], [11, 8], [-11, -6], [-11, 8]].map(([right, down]) => ({left: left + right, top: top + down, angle: 0}))
-    };
-  }));
+  const labels = lines.length > dlroof.mostLabelled ?
+      [] :
+      lines.flatMap((line, index) => [line.points[0], line.points[line.points.length - 1]].map((point) => {
+        const [left, top] = [plane.left(point.place[0]), plane.top(point.place[1])];
+        return {
+          text: line.one.along === 'threads' ? dlroof.threadsText(point.value) :
+                                               `${dlroof.text(line.one.along)} ${dlroof.text(point.value)}`,
+          colour: dlroof.sweepColour(index, colours),
+          bare: true,
+          places: [[11, -6], [11, 8], [-11, -6], [-11, 8]].map(([right, down]) => ({left: left + right, top: top + down, angle: 0}))
+        };
+      }));
   for (const one of roofs.filter((roof) => roof.named)) {
     const text = `${one.flat ? one.roof.key : dlroof.levelName(one.roof.key)}  ${dlroof.scaled(one.roof.per_second, one.unit)}, ${
         dlroof.threadsText(one.threads)}`;
@@ -75,7 +80,7 @@ dlroof.trajectoryLabels = (plane, lines, roofs, colours) => {
   return labels;
 };
 
-dlroof.trajectoryTraces = (lines, level, colours) => lines.map(
+dlroof.trajectoryTraces = (lines, colours) => lines.map(
     (line, index) => ({
       type: 'scatter',
       mode: 'lines+markers',
@@ -87,7 +92,8 @@ dlroof.trajectoryTraces = (lines, level, colours) => lines.map(
           {symbol: 'circle', size: 7, color: dlroof.sweepColour(index, colours), opacity: line.points.map((p) => (p.disturbed ? 0.35 : 1))},
       text: line.points.map(
           (p) => dlroof.hoverText(
-              dlroof.records[p.record], level, dlroof.list(dlroof.records[p.record].classic).find((entry) => entry.level === level))),
+              dlroof.records[p.record], line.one.level,
+              dlroof.list(dlroof.records[p.record].classic).find((entry) => entry.level === line.one.level))),
       hovertemplate: '%{text}<extra></extra>'
     }));
 
@@ -126,7 +132,7 @@ dlroof.drawTrajectoryChart = (element) => {
     const colours = dlroof.palette();
     const roofs = dlroof.trajectoryRoofLines(sets, level, colours);
     return {
-      traces: [...roofs.map((one) => one.trace), ...dlroof.trajectoryTraces(lines, level, colours)],
+      traces: [...roofs.map((one) => one.trace), ...dlroof.trajectoryTraces(lines, colours)],
       arrows: dlroof.trajectoryArrows(lines, colours),
       labels: dlroof.trajectoryLabels(plane, lines, roofs, colours),
       marks: points.map((p) => [p.record, p.place]),
@@ -145,10 +151,10 @@ dlroof.drawTrajectories = () => {
   element.hidden = lines.length === 0;
   caption.textContent = lines.length === 0 ?
       'No trajectory has two points with FLOPs, bytes and ceilings.' :
-      `Bytes of ${dlroof.levelName(level)}. Arrows: along ${
-          dlroof.text(
-              dlroof.trajectories[0]
-                  .along)}, the numbers at their ends. Roofs of each number of threads; dashed: not validated. Pale: noisy, the time is an estimate.`;
+      `Bytes of ${dlroof.levelName(level)}${
+          lines.some((line) => line.one.level !== level) ? ' or the cache that holds the tensors' : ''}. ` +
+          `Arrows: to more ${dlroof.text(dlroof.trajectories[0].along)}. ` +
+          'Roofs of each number of threads; dashed: not validated. Pale: noisy, the time is an estimate.';
   const list = dlroof.byId('trajectories-list');
   for (const one of dlroof.trajectories) {
     const item = dlroof.add(list, 'li');

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "counters/base/error.h"
@@ -16,23 +15,11 @@ namespace {
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
 constexpr std::size_t kMaxVersusTitles = 15;  // most series in the legend
 
-const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record,
-                                         Level level) {
-  const auto* point = roofline::PointOf(run.places[record].placement, level);
-  return point != nullptr && point->intensity > 0 ? point : nullptr;
-}
-
-// Returns the level whose bytes most pairs know on both sides; of tied levels the farthest.
-Level LevelOf(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
-              const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
-  std::map<Level, int> counts;
-  for (const auto& [i, j] : pairs)
-    for (const auto level : AllLevels())
-      if (DrawnPoint(a, i, level) != nullptr && DrawnPoint(b, j, level) != nullptr) ++counts[level];
-  const auto best = MostCounted(counts);
-  if (!best)
-    throw BadInput("figure: no operator has FLOPs, bytes and ceilings on both sides at one level");
-  return *best;
+// Returns the point of the farthest level: DRAM, or the cache that holds a warm call's tensors.
+const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record) {
+  const auto& points = run.places[record].placement.classic;
+  const auto point = std::ranges::max_element(points, {}, &roofline::ClassicPoint::level);
+  return point != points.end() && point->intensity > 0 ? &*point : nullptr;
 }
 
 // Returns the run with only these records.
@@ -47,17 +34,17 @@ roofline::PlacedRun Only(const roofline::PlacedRun& run, const std::set<std::siz
   return some;
 }
 
-// Returns the roofs of the number of threads of most of these records.
-Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& records,
-               Level level) {
+// Returns the roofs of arithmetic and DRAM for the number of threads of most of these records.
+Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& records) {
   const auto run = Only(whole, records);
   const auto sets = roofline::RoofSets(run.file.machines);
   const auto main = roofline::MainRoofSet(run, sets);
   if (!main) throw BadInput("figure: a run has no ceilings");
   auto roofs = sets[*main];
   const auto flats = DrawnFlats(run, roofs);
-  std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
-  return {.roofs = std::move(roofs), .level = level, .flats = flats};
+  std::erase_if(roofs.bytes,
+                [&](const roofline::Roof& roof) { return roof.key != Key(Level::kDram); });
+  return {.roofs = std::move(roofs), .flats = flats};
 }
 
 roofline::ClassicMark Drawn(const roofline::PlacedRun& run, std::size_t record,
@@ -110,19 +97,19 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
 
 VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
-  VersusFigure figure{.level = LevelOf(a, b, pairs), .operators = pairs.size()};
+  VersusFigure figure{.operators = pairs.size()};
   std::set<std::size_t> in_a, in_b;
   for (const auto& [i, j] : pairs) {
     in_a.insert(i);
     in_b.insert(j);
   }
-  figure.a = RoofsOf(a, in_a, figure.level);
-  figure.b = RoofsOf(b, in_b, figure.level);
+  figure.a = RoofsOf(a, in_a);
+  figure.b = RoofsOf(b, in_b);
   figure.name_a = MachineNames(a);
   figure.name_b = MachineNames(b);
   for (const auto& [i, j] : pairs) {
-    const auto* from = DrawnPoint(a, i, figure.level);
-    const auto* to = DrawnPoint(b, j, figure.level);
+    const auto* from = DrawnPoint(a, i);
+    const auto* to = DrawnPoint(b, j);
     if (from == nullptr || to == nullptr) continue;
     const auto name = SeriesName(a.file.records[i], b.file.records[j]);
     auto found = std::ranges::find(figure.series, name, &VersusSeries::name);
@@ -131,6 +118,8 @@ VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::Plac
     found->arrows.emplace_back(Drawn(a, i, *from), Drawn(b, j, *to));
     ++figure.drawn;
   }
+  if (figure.drawn == 0)
+    throw BadInput("figure: no operator has FLOPs, bytes and ceilings on both sides");
   return figure;
 }
 
@@ -143,9 +132,8 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
   const auto clusters = fmt::format("A (hollow, dark roofs): {}; B (filled, brown roofs): {}",
                                     figure.name_a, figure.name_b);
   const auto how = fmt::format(
-      "bytes of {}, known on both sides of {} of {} operators; an arrow joins the points of one; "
-      "pale: noisy (estimate)",
-      roofline::LevelName(Key(figure.level)), figure.drawn, figure.operators);
+      "bytes of DRAM{}, known on both sides of {} of {} operators; pale: noisy (estimate)",
+      kOrOfCache, figure.drawn, figure.operators);
   const auto labels =
       RoofLabels(figure.a, panel, [](const std::string& name) { return "A: " + name; }) +
       RoofLabels(figure.b, panel, [](const std::string& name) { return "B: " + name; });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ceilings/machine/ceiling.h"
 #include "reporters/record/kernels.h"
 #include "reporters/roofline/above_roof.h"
 #include "reporters/roofline/chart.h"
@@ -105,6 +106,7 @@ constexpr double kMoreExecuted = 1.2;   // [1] the same
 constexpr double kMuchTraffic = 1.5;    // [1] DRAM bytes / compulsory ones
 constexpr double kManyReads = 3;        // [1] bytes of a cache level / compulsory ones
 constexpr double kMemoryWaits = 0.7;    // [1] least memory roof time / measured time
+constexpr double kBestMix = 0.97;       // [1] of the roof: the same within the noise
 
 using Evidence = std::optional<std::string>;
 
@@ -293,6 +295,22 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
+// The level's roof is that of its best mix of reads and writes. These operators read a tensor and
+// write one of its size, which copies do too.
+Evidence MixOfACopy(const AdviceCase& at) {
+  constexpr std::string_view kCopies[] = {"Eltwise", "LayerNorm", "Softmax"};
+  if (!MemoryAtItsRoof(at) || std::ranges::count(kCopies, at.record.op) == 0) return std::nullopt;
+  const auto roof = at.ceilings.bytes.find(*at.time.bound_level);
+  const auto* copy = machine::FastestCopy(at.ceilings, *at.time.bound_level);
+  if (copy == nullptr || roof == at.ceilings.bytes.end()) return std::nullopt;
+  const auto& [row, ceiling] = *copy;
+  const double share = ceiling.per_second / roof->second.per_second;
+  if (share >= kBestMix) return std::nullopt;
+  return fmt::format("it writes as much as it reads, which allows {}{:.0f} % of that roof ({}, {})",
+                     ceiling.IsValidated() ? "" : "at least ", 100 * share, row,
+                     text::WithPrefix(ceiling.per_second, "B/s"));
+}
+
 constexpr AdviceRule kRules[] = {
     {"above-roof", AboveTooLowRoof, "correct that roof first (dlroof machine --remeasure)"},
     {"graph", FasterInGraph,
@@ -318,6 +336,7 @@ constexpr AdviceRule kRules[] = {
      "block for the next nearer cache, or do more work per pass over the weights (a larger batch)"},
     {"dram-traffic", MuchDramTraffic,
      "make reused data fit the cache: a smaller batch, a blocked layout"},
+    {"mix", MixOfACopy, "fuse it with its neighbours, or use a narrower type"},
     {"memory-roof", MemoryAtItsRoof, "fuse it with its neighbours, or use a narrower type"}};
 
 }  // namespace

@@ -129,6 +129,15 @@ Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
           ceiling.sustained_per_second};
 }
 
+// Returns whether the rate falls by more than the noise of two visits while the intensity rises:
+// another program slowed a kernel around the ridge, which was measured once.
+bool Falls(const std::vector<machine::RidgePoint>& ridge) {
+  constexpr double kNoise = 0.05;  // [1]
+  return std::ranges::adjacent_find(ridge, [](const auto& point, const auto& next) {
+           return next.flops_per_second < (1 - kNoise) * point.flops_per_second;
+         }) != ridge.end();
+}
+
 RoofSet MakeSet(const machine::Machine& machine, const machine::CeilingSet& ceilings, int threads) {
   RoofSet set{.device = machine.device, .machine = machine.name, .threads = threads};
   for (const auto& [pipe, ceiling] : ceilings.flops) set.flops.push_back(RoofOf(pipe, ceiling));
@@ -137,6 +146,7 @@ RoofSet MakeSet(const machine::Machine& machine, const machine::CeilingSet& ceil
     set.bytes.push_back(RoofOf(Key(level), ceiling));
   set.launch_seconds = ceilings.launch_seconds;
   set.ridges = ceilings.ridges;
+  std::erase_if(set.ridges, [](const auto& ridge) { return Falls(ridge.second); });
   return set;
 }
 
@@ -167,6 +177,12 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
   for (std::size_t i = 0; i < run.places.size(); ++i)
     if (BelongsTo(run.file.records[i], roofs) && !run.places[i].placement.classic.empty())
       visit(i, run.file.records[i], run.places[i]);
+}
+
+// Returns `level`, or where `or_nearer` the record's farthest level if it has no bytes of `level`.
+Level MarkLevel(const Placement& placement, Level level, bool or_nearer) {
+  if (!or_nearer || placement.classic.empty() || PointOf(placement, level) != nullptr) return level;
+  return std::ranges::max(placement.classic, {}, &ClassicPoint::level).level;
 }
 
 }  // namespace
@@ -300,14 +316,10 @@ double RidgeIntensity(const Roof& flat, const Roof& slanted) {
 
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs) {
   std::optional<Level> main;
-  std::size_t most = 0;
-  for (const Level level : AllLevels()) {
-    const auto marks = ClassicMarks(run, roofs, level).size();
-    if (marks == 0 || marks < most) continue;
-    most = marks;
-    main = level;
-  }
-  return main;
+  for (const auto& mark : ClassicMarks(run, roofs, Level::kDram, true))
+    main = std::max(main, std::optional(mark.level));
+  const bool has_dram = std::ranges::count(roofs.bytes, Key(Level::kDram), &Roof::key) > 0;
+  return main && has_dram ? std::optional(Level::kDram) : main;
 }
 
 std::optional<std::pair<double, double>> RateInterval(const record::Timing& timing,
@@ -318,13 +330,15 @@ std::optional<std::pair<double, double>> RateInterval(const record::Timing& timi
   return std::pair(flops_per_second * timing.median / high, flops_per_second * timing.median / low);
 }
 
-std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level) {
+std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level asked,
+                                      bool or_nearer) {
   std::vector<ClassicMark> marks;
   EachPlaced(run, roofs, [&](std::size_t i, const record::Record& record, const Placed& placed) {
+    const auto level = MarkLevel(placed.placement, asked, or_nearer);
     const auto* point = PointOf(placed.placement, level);
     if (point == nullptr || !IsDrawable(point->intensity) || !IsDrawable(point->flops_per_second))
       return;
-    marks.push_back({i, ChartSeries(record), point->intensity, point->flops_per_second,
+    marks.push_back({i, level, ChartSeries(record), point->intensity, point->flops_per_second,
                      IsMeasured(*point), RateInterval(*placed.timing, point->flops_per_second),
                      placed.timing->noisy});
   });
@@ -348,17 +362,20 @@ std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level 
   return std::pair(complexity->first * scale, complexity->second * scale);
 }
 
-std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level) {
+std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level asked,
+                                bool or_nearer) {
   std::vector<TimeMark> marks;
   EachPlaced(run, roofs, [&](std::size_t i, const record::Record& record, const Placed& placed) {
     const TimePoint& time = *placed.placement.time;
+    const auto level = MarkLevel(placed.placement, asked, or_nearer);
     const auto complexity = Coordinates(time, level);
     if (!complexity) return;
     const auto* point = PointOf(placed.placement, level);
     auto overhead = time.overhead_seconds;
     if (overhead && !IsDrawable(*overhead)) overhead.reset();
-    marks.push_back({i, ChartSeries(record), point != nullptr && IsMeasured(*point), *complexity,
-                     TimePlace(time, level), overhead, PipesUntil(time), placed.timing->noisy,
+    marks.push_back({i, level, ChartSeries(record), point != nullptr && IsMeasured(*point),
+                     *complexity, TimePlace(time, level), overhead, PipesUntil(time),
+                     placed.timing->noisy,
                      std::ranges::count(time.not_validated_levels, level) > 0});
   });
   return marks;

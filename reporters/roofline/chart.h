@@ -68,7 +68,7 @@ struct RoofSet {
   std::vector<Roof> bytes;               // nearest to the core first
   std::optional<double> launch_seconds;  // [s]
   std::map<Level, std::vector<machine::RidgePoint>>
-      ridges;  // measured points around the ridge, by rising intensity
+      ridges;  // measured points around the ridge, by rising intensity; none if their rate falls
 };
 
 // Returns the sets of all machines in the file's order, each machine's most threads first.
@@ -93,11 +93,13 @@ std::string LevelName(std::string_view key);
 // Returns the intensity [flop/byte] at which a compute roof and a bandwidth roof meet.
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
-// Returns the level with the most placed records; of tied levels the farthest.
+// Returns DRAM, as in the tables' column FLOP/byte, or without a roof of it the farthest level with
+// a placed record; nothing without any placed record.
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {
   std::size_t record = 0;       // index into the run's records
+  Level level = Level::kDram;   // of the bytes
   std::string series;           // "op direction type", or the name of a foreign benchmark
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s]
@@ -106,12 +108,16 @@ struct ClassicMark {
       ci95;            // [flop/s] of flops_per_second, from that of the time
   bool noisy = false;  // drawn pale
 };
-std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
+// Returns the marks of the records with bytes of `level`. Where `or_nearer`, a record without them
+// has a mark of its farthest level: of a warm call, the cache that holds its tensors.
+std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level,
+                                      bool or_nearer = false);
 
 // A record on the time-based roofline of one level: its complexity point and its time point
 // (TimePlace). Pairs are {bytes / bandwidth, FLOPs / ceiling} [s].
 struct TimeMark {
   std::size_t record = 0;
+  Level level = Level::kDram;
   std::string series;
   bool measured = false;
   std::pair<double, double> complexity;
@@ -121,7 +127,8 @@ struct TimeMark {
   bool noisy = false;                      // drawn pale
   bool at_least = false;  // a roof is not validated: the true distance to the roof may be longer
 };
-std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
+std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level,
+                                bool or_nearer = false);  // as ClassicMarks
 
 // [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled so
 // that its larger coordinate is the measured time (Wang et al. 2020, one level at a time;

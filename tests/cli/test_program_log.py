@@ -187,11 +187,11 @@ def two_programs(imported):
 def test_two_programs_are_on_one_chart(two_programs):
     verify(
         run("dlroof report run.json tf.json"),
-        [exits(0), prints("^run.json$"), prints("^tf.json$"), prints("^  A  run f32 .[0-9]+.$"), prints("^  B  tf f32 .[0-9]+.$")],
+        [exits(0), prints("^run.json$"), prints("^tf.json$"), prints("^  run  A f32 .[0-9]+.$"), prints("^  tf  B f32 .[0-9]+.")],
     )
     verify(
         run("dlroof report run.json tf.json -o both.html -o both.json"),
         [exits(0), contains("both.html", "onednn@run/fwd"), contains("both.html", "onednn@tf/fwd")],
     )
-    verify(run("dlroof report both.json --show=picture"), [exits(0), prints("^  B  tf f32 ")])
+    verify(run("dlroof report both.json --show=picture"), [exits(0), prints("^  tf  B f32 ")])
     verify(run("dlroof report run.json tf.json --before run.json"), [exits(2), one_sentence, says("--before: expected one run file")])

@@ -1,6 +1,11 @@
 #include "ceilings/machine/visits.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
 
 #include "ceilings/machine/ceiling.h"
 
@@ -95,6 +100,75 @@ TEST(Learned, KeepsTheFastestVisitsOfMany) {
   const auto learned = Of(visits);
   EXPECT_EQ(learned.visits.size(), 8);
   EXPECT_EQ(learned.visits.front().per_second, 13);
+}
+
+Ceiling At(const char* at, double per_second, bool validated = true) {
+  auto seen = Seen(per_second, validated);
+  seen.visits[0].at = at;
+  return seen;
+}
+
+TEST(LearnedShared, ASharedLevelIsALimitUntilVisitsThatAreApartAgree) {
+  const auto first = LearnedShared(nullptr, At("2026-11-28T10:00:00Z", 58.5));
+  EXPECT_FALSE(first.IsValidated());
+  EXPECT_EQ(first.ReasonText(), "lower bound until a second visit, a minute or more later, agrees");
+  EXPECT_FALSE(LearnedShared(&first, At("2026-11-28T10:00:05Z", 58)).IsValidated());
+  EXPECT_TRUE(LearnedShared(&first, At("2026-11-28T10:02:00Z", 58)).IsValidated());
+}
+
+TEST(LearnedShared, AHigherVisitReplacesALowerRateThatWasValidated) {
+  const auto first = LearnedShared(nullptr, At("2026-11-28T10:00:00Z", 58.5));
+  const auto low = LearnedShared(&first, At("2026-11-28T10:02:00Z", 58));
+  ASSERT_TRUE(low.IsValidated());
+  const auto higher = LearnedShared(&low, At("2026-11-28T10:20:00Z", 118, false));
+  EXPECT_EQ(higher.per_second, 118);
+  EXPECT_FALSE(higher.IsValidated());
+  const auto again = LearnedShared(&higher, At("2026-11-28T10:30:00Z", 115));
+  EXPECT_EQ(again.per_second, 118);
+  EXPECT_TRUE(again.IsValidated());
+  EXPECT_EQ(LearnedShared(&again, At("2026-11-28T10:40:00Z", 60)).per_second, 118);
+}
+
+// A host with a neighbour that halves the bandwidth of 100 for 1 to 10 s on average, 10 to 60 % of
+// the time. A visit of 3 s finds the fastest of 10 repetitions, each within 2 %; visits are 1 to 30
+// minutes apart. The first visit alone is wrong in a fifth of them.
+TEST(LearnedShared, IsWithin5PercentOfTheTruthIn95PercentOf200Histories) {
+  std::mt19937_64 random(2026);
+  const auto uniform = [&](double low, double high) {
+    return std::uniform_real_distribution(low, high)(random);
+  };
+  int validated = 0, right = 0, right_alone = 0;
+  for (int history = 0; history < 200; ++history) {
+    const double share = uniform(0.1, 0.6), busy = uniform(1, 10);
+    const double quiet = busy * (1 - share) / share;
+    Ceiling learned;
+    const int visits = std::uniform_int_distribution(2, 8)(random);
+    double now = 0;
+    for (int visit = 0; visit < visits; ++visit) {
+      bool is_busy = uniform(0, 1) < share;  // minutes later nothing is left of the state before
+      double until = -std::log(uniform(1e-9, 1)) * (is_busy ? busy : quiet), best = 0;
+      for (double at = 0; at < 3; at += 0.3) {
+        while (until < at) {
+          is_busy = !is_busy;
+          until -= std::log(uniform(1e-9, 1)) * (is_busy ? busy : quiet);
+        }
+        best = std::max(best, (is_busy ? 50 : 100) * uniform(0.98, 1));
+      }
+      now += uniform(60, 1800);
+      const int minutes = static_cast<int>(now / 60), seconds = static_cast<int>(now) % 60;
+      const auto seen = At(
+          fmt::format("2026-11-28T{:02}:{:02}:{:02}Z", minutes / 60, minutes % 60, seconds).c_str(),
+          best);
+      if (visit == 0) right_alone += best >= 95 ? 1 : 0;
+      learned = LearnedShared(visit == 0 ? nullptr : &learned, seen);
+    }
+    if (!learned.IsValidated()) continue;
+    ++validated;
+    right += std::abs(learned.per_second / 100 - 1) <= 0.05 ? 1 : 0;
+  }
+  EXPECT_GE(validated, 170);
+  EXPECT_GE(right, 0.95 * validated) << right_alone << " of 200 by the first visit alone";
+  EXPECT_LT(right_alone, 190);
 }
 
 TEST(Learned, OfSetsJoinsRowsAndKeepsTheLowerCosts) {

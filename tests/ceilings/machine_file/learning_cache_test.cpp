@@ -151,6 +151,19 @@ TEST_F(LearningCache, ALiveCheckVisitsTheFastestFp32RowLoadsAndWhatIsNotValidate
   EXPECT_EQ(log_.str().find("now"), std::string::npos) << log_.str();
 }
 
+TEST(RowsToVisit, HasTheFastestCopyWhichTheRoofNeedNotBe) {
+  machine::Machine machine{.device = "cpu"};
+  auto& set = machine.by_threads[1];
+  for (const auto& [key, rate] :
+       {std::pair("dram.copy.avx2", 50.0), {"dram.copy-nt.avx2", 60.0}, {"dram.update.avx2", 70.0}})
+    set.mixes[key] = {.per_second = rate};
+  set.mixes["dram.update.avx2"].status = machine::CeilingStatus::kValidated;
+  set.bytes[Level::kDram] = set.mixes["dram.update.avx2"];
+  set.bytes[Level::kDram].mix = "update.avx2";
+  EXPECT_THAT(RowsToVisit(machine, {1}, {}),
+              ElementsAre(RowsByThreads::value_type{1, {"dram.copy-nt.avx2"}}));
+}
+
 TEST_F(LearningCache, ASlowerMachineIsToldAndNothingIsMeasuredAgain) {
   Get({});
   rate_ = 70;

@@ -302,8 +302,8 @@ TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
   NEED_GNUPLOT();
   const auto picture = TerminalPicture(fakes::SmallRun(), 100);
   EXPECT_THAT(picture, HasSubstr("fp32.vector  200 GFLOP/s"));
-  EXPECT_THAT(picture, HasSubstr("A  Conv2D bwd_weights bf16 (1)"));
-  EXPECT_THAT(picture, HasSubstr("E  LSTM fwd_inference f32 (2)"));
+  EXPECT_THAT(picture, HasSubstr("\n  Conv2D  A bwd_weights bf16 (1)  B "));
+  EXPECT_THAT(picture, HasSubstr("  E fwd_inference f32 (2)"));
   EXPECT_THAT(picture, HasSubstr("...."));
 }
 

@@ -52,13 +52,13 @@ TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
   EXPECT_THAT(script, HasSubstr("$points0 << EOD\n0.5 4.54545455 0x0072b2\n0.5 5 0x0072b2\nEOD"));
   EXPECT_THAT(script, HasSubstr("$arrows0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD"));
   EXPECT_THAT(script, HasSubstr("with vectors head"));
-  EXPECT_THAT(script, HasSubstr("set label '1' at 0.5,4.54"));
-  EXPECT_THAT(script, HasSubstr("set label '2' at 0.5,5 "));
+  EXPECT_THAT(script, HasSubstr("set label '1 thread' at 0.5,4.54"));
+  EXPECT_THAT(script, HasSubstr("set label '2 threads' at 0.5,5 "));
   for (const char* roof : {"$roof2_0", "$roof1_0", "$roof2_1", "$roof1_1"})
     EXPECT_THAT(script, HasSubstr(roof));
   EXPECT_THAT(script, HasSubstr("'fp32.vector, 2 threads  20.0 FLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'fp32.vector, 1 thread  10.0 FLOP/s'"));
-  EXPECT_THAT(script, HasSubstr("bytes of DRAM; numbers: threads"));
+  EXPECT_THAT(script, HasSubstr("bytes of DRAM; arrows: to more threads"));
 }
 
 TEST(TrajectoryScript, NoisyPointsArePale) {
@@ -115,31 +115,34 @@ NodeMap Small() {
           .caption = "two"};
 }
 
-// A row per node, a column per benchmark.
+// A row per benchmark, a column per node.
 TEST(NodeMapScript, HasTheCellsAndTheRoofs) {
   const auto script = NodeMapScript(Small(), "svg");
-  EXPECT_THAT(script, HasSubstr("$cells << EOD\n1.5 NaN \n-1.5 7 \nEOD\n"));
+  EXPECT_THAT(script, HasSubstr("$cells << EOD\n1.5 -1.5 \nNaN 7 \nEOD\n"));
   EXPECT_THAT(script, HasSubstr("$roofs << EOD\n-0.3 -2\n0.3 2\nEOD\n"));
-  EXPECT_THAT(script, HasSubstr("set ytics ('n1' 0, 'n2' 1)"));
-  EXPECT_THAT(script, HasSubstr("set cbrange [-5:5]"));  // 7 % lies beyond the colours
+  EXPECT_THAT(script, HasSubstr("set xtics ('n1' 0, 'n2' 1)"));
+  EXPECT_THAT(script, HasSubstr("set ytics ('a' 0, 'b' 1)"));
+  EXPECT_THAT(script, HasSubstr("set cbrange [-5:5]"));
+  EXPECT_THAT(script, HasSubstr("'\u2265 5 %%' 5)")) << "7 % lies beyond the colours";
+  auto within = Small();
+  within.slower[1][1] = 4;
+  EXPECT_THAT(NodeMapScript(within, "svg"), HasSubstr("'0 %%' 0, '2.5 %%' 2.5, '5 %%' 5)"));
 }
 
-TEST(NodeMapScript, NumbersBenchmarksWhoseNamesDoNotFit) {
+TEST(NodeMapScript, ShortensNamesOfBenchmarksSoThatTheyDiffer) {
   auto map = Small();
-  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set xtics ('a' 0, 'b' 1)"));
-  map.benchmarks[1] = std::string(31, 'b');
-  const auto script = NodeMapScript(map, "svg");
-  EXPECT_THAT(script, HasSubstr("set xtics ('1' 0, '2' 1)"));
-  EXPECT_THAT(script, HasSubstr("by its number in the table"));
+  const std::string shared(70, 'x');
+  map.benchmarks = {"Op/" + shared + "/n1", "Op/" + shared + "/n2"};
+  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set ytics ('Op/\u2026n1' 0, 'Op/\u2026n2' 1)"));
 }
 
 TEST(NodeMapScript, LongNamesOfNodesLoseTheirDomainAndTheirBegin) {
   auto map = Small();
   map.nodes = {"n1.cluster.example.org", "compute-rack00-cell1-0002.cluster.example.org"};
   EXPECT_THAT(NodeMapScript(map, "svg"),
-              HasSubstr("set ytics ('n1' 0, '\u2026rack00-cell1-0002' 1)"));
+              HasSubstr("set xtics ('n1' 0, '\u2026rack00-cell1-0002' 1)"));
   map.nodes = {"n1.a.org", "n2.b.org"};
-  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set ytics ('n1.a.org' 0, 'n2.b.org' 1)"));
+  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set xtics ('n1.a.org' 0, 'n2.b.org' 1)"));
 }
 
 TEST(Scripts, TextOfAFileIsNeverACommand) {

@@ -348,7 +348,8 @@ TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
   const auto shown = WithoutScripts(
       Render(PageContent(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(21, 200, 10)}))));
   EXPECT_THAT(shown, HasSubstr("48 points are lost, 48 by bandwidth."));
-  EXPECT_THAT(shown, HasSubstr("Arrows: along threads"));
+  EXPECT_THAT(shown,
+              HasSubstr("Bytes of DRAM. Arrows: to more threads. Roofs of each number of threads"));
   for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 

@@ -20,6 +20,10 @@ machine::Machine MachineOfRules() {
   all.bytes[Level::kL3] = {.per_second = 50, .status = machine::CeilingStatus::kValidated};
   all.bytes[Level::kL2] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
   all.bytes[Level::kL1] = {.per_second = 200, .status = machine::CeilingStatus::kValidated};
+  all.mixes["dram.copy.avx2"] = {.per_second = 7, .status = machine::CeilingStatus::kValidated};
+  all.mixes["dram.copy-nt.avx2"] = {.per_second = 8, .status = machine::CeilingStatus::kValidated};
+  all.mixes["dram.update.avx2"] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
+  all.mixes["l3.copy.avx2"] = {.per_second = 49};
   all.launch_seconds = 0.5;
   return machine;
 }
@@ -191,6 +195,20 @@ TEST(AdviceRules, MemoryAtItsRoof) {
   EXPECT_THAT(Advice(record), HasSubstr("At 90 % of its DRAM bandwidth roof; DRAM transfers"));
   record.repetitions = {{.seconds = 10}};
   EXPECT_EQ(Evidence("memory-roof", record), "-");
+}
+
+TEST(AdviceRules, ACallThatWritesAsMuchAsItReadsHasTheRoofOfACopy) {
+  record::Record record = Convolution(5);
+  record.work[Provenance::kModelled].bytes[Level::kDram] = 36;  // 3.6 s of 5
+  EXPECT_EQ(Evidence("mix", record), "-") << "its mix is unknown";
+  record.op = "Softmax";
+  EXPECT_EQ(Evidence("mix", record),
+            "it writes as much as it reads, which allows 80 % of that roof (dram.copy-nt.avx2, "
+            "8.00 B/s)");
+  EXPECT_THAT(Advice(record),
+              HasSubstr("1.4x slower than its DRAM bandwidth roof allows; it writes"));
+  record.repetitions = {{.seconds = 10}};
+  EXPECT_EQ(Evidence("mix", record), "-") << "something else bounds it";
 }
 
 TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {

@@ -159,9 +159,41 @@ TEST(PipesInUse, HasTheRowThatJudgedInPlaceOfItsPipe) {
               ElementsAre("bf16.matrix", "fp32.vector.avx2", "int8.matrix"));
 }
 
-TEST(MainLevel, HasTheMostPlacedRecords) {
+// Moves the DRAM point of the record's placement to L3, as for a warm call whose tensors fit it.
+void MoveToL3(Placed& placed) {
+  for (auto& point : placed.placement.classic)
+    if (point.level == Level::kDram) point.level = Level::kL3;
+}
+
+TEST(ClassicMarks, OfTheMainLevelHaveTheCacheThatHoldsTheTensorsOfAWarmCall) {
   auto run = fakes::SmallRun();
+  const auto before = ClassicMarks(run, TwoThreads(), Level::kDram);
+  MoveToL3(run.places[0]);
+  EXPECT_EQ(ClassicMarks(run, TwoThreads(), Level::kDram).size(), before.size() - 1);
+  const auto marks = ClassicMarks(run, TwoThreads(), Level::kDram, true);
+  ASSERT_EQ(marks.size(), before.size());
+  EXPECT_EQ(marks[0].level, Level::kL3);
+  EXPECT_EQ(marks[0].intensity, before[0].intensity);
+  EXPECT_EQ(marks[1].level, Level::kDram);
+}
+
+TEST(RoofSets, LeaveOutAMeasuredKneeThatFallsWithRisingIntensity) {
+  machine::Machine machine{.device = "cpu"};
+  auto& ridges = machine.by_threads[1].ridges;
+  ridges[Level::kL2] = {{1, 10}, {2, 19}, {4, 18.5}};  // within the noise
+  ridges[Level::kDram] = {{1, 10}, {2, 20}, {4, 15}};  // another program
+  const auto drawn = RoofSets({machine}).at(0).ridges;
+  EXPECT_TRUE(drawn.contains(Level::kL2));
+  EXPECT_FALSE(drawn.contains(Level::kDram));
+}
+
+TEST(MainLevel, IsThatOfTheTables) {
+  auto run = fakes::SmallRun();
+  for (auto& placed : run.places) MoveToL3(placed);
   EXPECT_EQ(MainLevel(run, TwoThreads()), Level::kDram);
+  auto without = TwoThreads();
+  std::erase_if(without.bytes, [](const Roof& roof) { return roof.key == "dram"; });
+  EXPECT_EQ(MainLevel(run, without), Level::kL3);
   for (auto& placed : run.places) placed.placement.classic.clear();
   EXPECT_EQ(MainLevel(run, TwoThreads()), std::nullopt);
 }
