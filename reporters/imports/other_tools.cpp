@@ -48,8 +48,6 @@ const std::vector<OtherTool>& OtherTools() {
        "a table of PyTorch's profiler",
        "import its export_chrome_trace('trace.json')"},
       {{"MKL_VERBOSE "}, "a log of oneMKL", kOwnCsv},
-      {{}, "packed by xz", "unpack it by 'xz -dk {}' and import that file", ".xz"},
-      {{}, "packed by zstd", "unpack it by 'zstd -d {}' and import that file", ".zst"},
       {{}, "packed by bzip2", "unpack it by 'bzip2 -dk {}' and import that file", ".bz2"},
       {{}, "an archive", "unpack it by 'unzip {}' and import its file", ".zip"}};
   return tools;
