@@ -96,12 +96,17 @@ class NsightTable {
     for (std::size_t i = 0; i < rows_[0].size(); ++i) columns_.emplace(rows_[0][i].text, i);
     Column("ID");
     Column("Kernel Name");
+    per_row_ = columns_.count("Metric Name") > 0;
+    const int units_line = rows_.size() > 1 && !per_row_ ? rows_[1][0].line : 0;
     std::erase_if(rows_, [&](const text::CsvRow& row) {
       const int before = left_out_.count;
-      left_out_.Try([&] { text::RequireFields(row, rows_[0], where_); });
+      left_out_.Try([&] {
+        text::RequireFields(row, rows_[0], where_);
+        if (row[0].line > units_line && row[Column("ID")].text.empty())
+          throw BadInput("{}: expected an ID", text::PlaceOf(row[0], where_));
+      });
       return left_out_.count > before;
     });
-    per_row_ = columns_.count("Metric Name") > 0;
     FindMark();
   }
 
