@@ -26,6 +26,7 @@ VENDORS = {
     "cuda": r"(cuda|cublas|cudnn|cupti|nvperf)",
     "hwloc": r"hwloc",
     "json": r"nlohmann/json\.hpp",
+    "lzma": r"lzma\.h",
     "nettle": r"nettle/",
     "onednn": r"(oneapi/)?dnnl",
     "simdjson": r"simdjson",
@@ -33,6 +34,7 @@ VENDORS = {
     "utf8proc": r"utf8proc",
     "valgrind": r"valgrind/",
     "zlib": r"zlib\.h",
+    "zstd": r"zstd\.h",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 

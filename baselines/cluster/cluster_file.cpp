@@ -314,7 +314,7 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
 
 json ToJson(const Cluster& cluster, const std::string& command) {
   auto run = cluster.run;
-  run.context["dlroof"].erase("node");
+  if (run.context["dlroof"].is_object()) run.context["dlroof"].erase("node");
   run.context["dlroof"]["cluster"] = kClusterSchema;
   const auto [times, estimates] = EstimatesOf(cluster);
   run.context["dlroof"]["node_times"] = {{"all", times}, {"estimates", estimates}};

@@ -146,7 +146,8 @@ bool LacksParts(const record::RunFile& file) {
 // Explains the benchmarks, or the records of the run file. Returns the exit code.
 int ExplainAll(const ExplainFlags& flags) {
   const TemporaryFolder folder;
-  const bool file = flags.what.size() == 1 && std::filesystem::exists(flags.what.front());
+  const bool file =
+      flags.what.size() == 1 && std::filesystem::exists(InputPath(flags.what.front()));
   if (file && flags.try_proposal)
     throw BadInput("explain: --try measures: expected benchmark names, not a run file");
   const auto path = file ? std::optional(flags.what.front()) : Measure(flags, folder);

@@ -18,8 +18,8 @@
 #include "counters/base/json_text.h"
 #include "counters/base/version.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/text/gzip.h"
 #include "reporters/text/text.h"
+#include "reporters/text/unpack.h"
 
 namespace dlroof::commands {
 namespace {
@@ -89,11 +89,12 @@ std::optional<machine::Machine> MachineOf(const ImportFlags& flags) {
 }
 
 // Reports a program's oneDNN log, and writes the run file if -o is set.
-void ImportProgram(const ImportFlags& flags) {
+void ImportProgram(const ImportFlags& flags, const std::string& text) {
   if (flags.set || flags.provenance)
     throw BadInput("import: --set and --provenance do not apply to a program's log");
   const auto machine = MachineOf(flags);
-  record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
+  record::RunFile run =
+      profile::ProgramRun(text, flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
   const auto placed = roofline::PlaceRun(std::move(run));
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
@@ -123,7 +124,7 @@ void Import(const ImportFlags& flags) {
   if (const auto other = imports::ExportOfOtherTool(flags.file, ""); other && !flags.format)
     throw BadInput("{}: {}", flags.file, other->text);
   if (flags.format ? *flags.format == kProgram : profile::LooksLikeOneDnnLog(text))
-    return ImportProgram(flags);
+    return ImportProgram(flags, text);
   if (!flags.output) throw BadInput("import: expected -o FILE");
   if (flags.steps) throw BadInput("import: --steps applies only to a program's log");
   const auto format = FormatOf(flags, text);
@@ -151,29 +152,30 @@ Command MakeImport() {
           "convert the measurements of another tool to a run file (of ERT to a machine file), or "
           "show the primitives and steps of a program from its oneDNN log "
           "(ONEDNN_VERBOSE=profile_exec)",
-      .options = {Ruled("FILE", {.type = kFile, .required = true}, &flags->file,
-                        "the other tool's file, which may be compressed by gzip"),
-                  Ruled("--machine", {.type = kMachine}, &flags->machine,
-                        "machine with the roofs: " + machine_file::MachineChoices()),
-                  Ruled("-o,--output", {.type = kFile}, &flags->output,
-                        "run file to write (optional for a program's log)"),
-                  Ruled("--steps", {.limits = AboveZero{}}, &flags->steps,
-                        "for a program's log: number of equal steps (default: detected or marked)"),
-                  Ruled("--format", {.choices = FormatNames()}, &flags->format,
-                        fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", "))),
-                  {"--set", &flags->set,
-                   "put this name and a slash before every benchmark name; the report sums up the "
-                   "zero-FLOP kernels of each such set in one row"},
-                  Ruled("--provenance", {.choices = {"measured", "simulated", "modelled"}},
-                        &flags->provenance,
-                        "source of FLOPs and bytes: measured, simulated or modelled (default: "
-                        "depends on the format)"),
-                  {"--pipe", &flags->pipe,
-                   "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
-                   "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
-                  Ruled(
-                      "--flops-per-item", {.limits = AboveZero{}}, &flags->flops_per_item,
-                      "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")},
+      .options =
+          {Ruled(
+               "FILE", {.type = kFile, .required = true}, &flags->file,
+               "the other tool's file, which may be packed by gzip, xz or zstd; -: standard input"),
+           Ruled("--machine", {.type = kMachine}, &flags->machine,
+                 "machine with the roofs: " + machine_file::MachineChoices()),
+           Ruled("-o,--output", {.type = kFile}, &flags->output,
+                 "run file to write (optional for a program's log)"),
+           Ruled("--steps", {.limits = AboveZero{}}, &flags->steps,
+                 "for a program's log: number of equal steps (default: detected or marked)"),
+           Ruled("--format", {.choices = FormatNames()}, &flags->format,
+                 fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", "))),
+           {"--set", &flags->set,
+            "put this name and a slash before every benchmark name; the report sums up the "
+            "zero-FLOP kernels of each such set in one row"},
+           Ruled("--provenance", {.choices = {"measured", "simulated", "modelled"}},
+                 &flags->provenance,
+                 "source of FLOPs and bytes: measured, simulated or modelled (default: "
+                 "depends on the format)"),
+           {"--pipe", &flags->pipe,
+            "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
+            "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
+           Ruled("--flops-per-item", {.limits = AboveZero{}}, &flags->flops_per_item,
+                 "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")},
       .run = [flags] {
         Import(*flags);
         return 0;

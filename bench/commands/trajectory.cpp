@@ -217,7 +217,7 @@ int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
 int ShowTrajectories(const TrajectoryFlags& flags) {
   CheckTrajectoryOutputs(flags.outputs);
   const auto& first = flags.what.front();
-  const bool files = std::filesystem::exists(first) || first.ends_with(".json");
+  const bool files = std::filesystem::exists(InputPath(first)) || first.ends_with(".json");
   const auto found = files ? RunOfFiles(flags) : MeasuredRun(flags);
   if (!found) return InterruptCode();
   const auto trajectories = roofline::Trajectories(found->run, found->along, found->least);

@@ -67,7 +67,7 @@ int RunOnFile(const TuneFlags& flags, const std::string& path) {
 
 int Run(const TuneFlags& flags) {
   const bool file = flags.what.size() == 1 && flags.suites.empty() &&
-                    std::filesystem::is_regular_file(flags.what.front());
+                    std::filesystem::is_regular_file(InputPath(flags.what.front()));
   if (flags.verify && !file)
     throw BadInput("tune: --verify: expected one file that dlroof tune wrote");
   if (file) return RunOnFile(flags, flags.what.front());

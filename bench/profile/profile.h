@@ -77,11 +77,12 @@ struct ProgramFacts {
 // Returns whether the text has a line of oneDNN's verbose mode near its beginning.
 bool LooksLikeOneDnnLog(std::string_view text);
 
-// Returns a run file with a record for each distinct primitive of the log, and a summary of the
-// program under context.dlroof.program (see baselines/programs/program_report.h). Warns if
+// Returns a run file with a record for each distinct primitive of the text of a log, and a summary
+// of the program under context.dlroof.program (see baselines/programs/program_report.h). Warns if
 // `machine` has no ceilings for a thread count. Throws BadInput for a log without an executed
 // primitive, unless there is a trace.
-record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
+record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
+                           const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings);
 
 }  // namespace dlroof::profile

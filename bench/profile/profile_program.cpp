@@ -87,7 +87,7 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
                            .threads = request.threads,
                            .steps = request.steps,
                            .trace = torch.trace ? &*torch.trace : nullptr};
-  auto file = ProgramRun(log, facts, machine, messages);
+  auto file = ProgramRun(ReadFile(log, "a log of oneDNN"), log, facts, machine, messages);
   WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');
   programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages);
   Say(messages, "wrote {}", request.output);

@@ -22,7 +22,6 @@
 #include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/primitive_work.h"
-#include "reporters/text/gzip.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::profile {
@@ -174,9 +173,9 @@ void AddOperatorRecords(const imports::Trace& trace,
 
 bool LooksLikeOneDnnLog(std::string_view text) { return logs::HasVerboseLine(text); }
 
-record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
+record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
+                           const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings) {
-  const auto text = text::ReadUnpacked(log_path, "a log of oneDNN");
   const auto log = logs::ReadVerboseLog(text);
   const auto refused = std::ranges::max_element(log.lines.refused, {}, &logs::RefusedLines::count);
   if (log.executions.empty() && facts.trace == nullptr && log.lines.executed > 0)

@@ -180,7 +180,7 @@ const EmbeddedFile* FindBuiltIn(std::string_view name) {
 
 bool Exists(const std::string& path) {
   std::error_code error;
-  return std::filesystem::exists(path, error);
+  return std::filesystem::exists(InputPath(path), error);
 }
 
 // Returns whether a value is a command line of benchdnn.

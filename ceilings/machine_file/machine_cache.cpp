@@ -329,7 +329,7 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
 
 machine::Machine ReadMachineFile(const fs::path& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) {
+  if (!fs::exists(InputPath(path), error)) {
     if (const auto gpu = KnownGpu(path.string())) return *gpu;
     throw BadInput(fmt::format("{}: no such file; expected a machine file, or a known GPU: {}",
                                path.string(), fmt::join(KnownGpuNames(), ", ")));

@@ -107,7 +107,7 @@ std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDi
 
 // Reads a file into `text`, at most one byte more than `most_bytes`.
 std::error_code ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& text) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(InputPath(path).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return SystemError();
   std::error_code error;
   char buffer[1 << 16];

@@ -53,9 +53,14 @@ class PartFile {
 // process has locked it.
 void LockForWriting(int fd, const std::string& path);
 
-// Returns all bytes of a file, a pipe or a device. Throws BadInput if the path is a directory,
-// cannot be read, or contains more than `most_bytes` bytes. `expected` ("a run file") tells the
-// user in the message what the path should be.
+// Returns the path to open for reading: that of standard input for "-".
+inline std::filesystem::path InputPath(const std::filesystem::path& path) {
+  return path == "-" ? "/dev/stdin" : path;
+}
+
+// Returns all bytes of a file, a pipe or a device; "-" is standard input. Throws BadInput if the
+// path is a directory, cannot be read, or contains more than `most_bytes` bytes. `expected` ("a run
+// file") tells the user in the message what the path should be.
 std::string ReadFile(const std::filesystem::path& path, std::string_view expected,
                      std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
 

@@ -66,33 +66,33 @@ bool IsGpu(const JsonReader& empirical) {
   return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
 }
 
-// Reads the rates of "data" in "gflops" and "gbytes", [name, rate in 1e9 per second]. Throws
-// BadInput for two different rates of one pipe or level.
+// Reads the rates of "data" in "gflops" and "gbytes", [name, rate in 1e9 per second].
 void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
-               std::vector<std::string>& unknown) {
+               std::vector<std::string>& unknown, LeftOut& left_out) {
   const auto read = [&]<class Key>(const char* key, const auto& known,
                                    std::map<Key, machine::Ceiling>& ceilings) {
     const JsonReader part = empirical.Object(key);
-    for (std::size_t i = 0; i < part.Array("data").size(); ++i) {
-      const json& pair = part.Array("data")[i];
-      const auto at = fmt::format("{}: data[{}]", part.where(), i);
-      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number())
-        throw BadInput(at + ": expected [name, rate]");
-      const auto name = pair[0].get<std::string>();
-      const double rate = pair[1].get<double>() * 1e9;
-      if (!(rate >= 1) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
-      const auto* row =
-          std::ranges::find(known, name, [](const auto& entry) { return entry.first; });
-      if (row == std::end(known)) {
-        unknown.push_back(name);
-        continue;
-      }
-      const auto [found, added] =
-          ceilings.try_emplace(Key(row->second), CeilingOf(rate, ThreadsOf(empirical, key)));
-      if (!added && found->second.per_second != rate)
-        throw BadInput("{}: '{}' is there with the rates {:g} and {:g} per second",
-                       empirical.where(), text::Printable(name), found->second.per_second, rate);
-    }
+    for (std::size_t i = 0; i < part.Array("data").size(); ++i)
+      left_out.Try([&] {
+        const json& pair = part.Array("data")[i];
+        const auto at = fmt::format("{}: data[{}]", part.where(), i);
+        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number())
+          throw BadInput(at + ": expected [name, rate]");
+        const auto name = pair[0].get<std::string>();
+        const double rate = pair[1].get<double>() * 1e9;
+        if (!(rate >= 1) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
+        const auto* row =
+            std::ranges::find(known, name, [](const auto& entry) { return entry.first; });
+        if (row == std::end(known)) {
+          unknown.push_back(name);
+          return;
+        }
+        const auto [found, added] =
+            ceilings.try_emplace(Key(row->second), CeilingOf(rate, ThreadsOf(empirical, key)));
+        if (!added && found->second.per_second != rate)
+          throw BadInput("{}: '{}' is there with the rates {:g} and {:g} per second",
+                         empirical.where(), text::Printable(name), found->second.per_second, rate);
+      });
   };
   read("gflops", kPipes, set.flops);
   read("gbytes", kLevels, set.bytes);
@@ -106,7 +106,8 @@ bool LooksLikeErt(std::string_view text) {
 }
 
 Imported ImportErt(const std::string& text, const std::string& where) {
-  const json whole = ParsedUniqueJson(text, where);
+  LeftOut left_out;
+  const json whole = ParsedUniqueJson(text, where, left_out);
   const JsonReader empirical = JsonReader(whole, where).Object("empirical");
   Imported imported;
   machine::Machine& machine = imported.machine.emplace();
@@ -114,7 +115,7 @@ Imported ImportErt(const std::string& text, const std::string& where) {
             byte_threads = ThreadsOf(empirical, "gbytes"),
             threads = std::max(flop_threads, byte_threads);
   std::vector<std::string> unknown;
-  ReadRates(empirical, machine.by_threads[threads], unknown);
+  ReadRates(empirical, machine.by_threads[threads], unknown, left_out);
   const machine::CeilingSet& set = machine.by_threads[threads];
   if (set.flops.empty() || set.bytes.empty())
     throw BadInput(where +
@@ -136,6 +137,7 @@ Imported ImportErt(const std::string& text, const std::string& where) {
         fmt::format("{}: the best FLOP/s are of {} threads, the best bandwidths of {} (processes "
                     "times threads)",
                     where, flop_threads, byte_threads));
+  left_out.AddTo(imported, "rates or members are");
   for (const auto& name : unknown)
     imported.remarks.push_back(
         fmt::format("{}: '{}' is not known and left out", where, text::Printable(name)));

@@ -89,17 +89,22 @@ void MergeWork(Provenance provenance, record::Record& record) {
 
 std::span<const ImportFormat> ImportFormats() { return kFormats; }
 
-nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where) {
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
+                                LeftOut& left_out) {
   using nlohmann::json;
   std::vector<std::set<std::string>> keys;  // of each open object
   RefuseDeepJson(text, where);
   const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw BadInput("{}: the key '{}' is there twice in one object", where,
-                     text::Printable(parsed.get<std::string>().substr(0, 40)));
-    return true;
+    const bool twice =
+        event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second;
+    if (twice)
+      left_out.Try([&] {
+        throw BadInput("{}: the key '{}' is there twice in one object", where,
+                       text::Printable(parsed.get<std::string>().substr(0, 40)));
+      });
+    return !twice;
   };
   try {
     return json::parse(text, check);
@@ -127,7 +132,7 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
 
 void LeftOut::AddTo(Imported& imported, const char* items) const {
   if (count == 0) return;
-  if (imported.records.empty()) throw BadInput("{}", first);
+  if (imported.records.empty() && !imported.machine) throw BadInput("{}", first);
   imported.remarks.push_back(fmt::format("{} {} left out; the first: {}", count, items, first));
 }
 

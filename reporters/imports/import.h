@@ -121,10 +121,6 @@ struct ItemWork {
 std::size_t AddFlopsOfItems(const std::string& text, const std::string& where, ItemWork item,
                             std::vector<record::Record>& records);
 
-// Parses a JSON text as ParsedJson (json_reader.h) does, and also throws BadInput for an object
-// that has a key twice, as files edited by hand have: one of the two values would be lost.
-nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where);
-
 // Items of a file that cannot be read. Each is left out without the others.
 struct LeftOut {
   int count = 0;      // [1]
@@ -143,6 +139,11 @@ struct LeftOut {
   // the first if the file has no record.
   void AddTo(Imported& imported, const char* items) const;
 };
+
+// Parses a JSON text as ParsedJson (json_reader.h) does. Of a key that is twice in one object, as
+// in files edited by hand, the first member is read; the second one is left out.
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
+                                LeftOut& left_out);
 
 // Begins the device of a record of which the file has the GPU's compute capability only.
 inline constexpr const char* kCapability = "GPU of compute capability ";

@@ -117,12 +117,12 @@ void ReadMetric(const text::CsvRow& row, text::DecimalMark mark, const std::stri
   if (values != table.threads)
     throw BadInput("{}: expected {} values of hardware threads in '{}', got {}",
                    text::PlaceOf(row[0], where), table.threads, text::Printable(metric), values);
-  const auto [known, added] = table.rows.try_emplace(metric);
-  if (!added)
+  Values numbers;
+  for (std::size_t i = 1; i <= values; ++i)
+    numbers.push_back(text::CsvNumberFromZero(row[i], where, mark));
+  if (!table.rows.try_emplace(metric, std::move(numbers)).second)
     throw BadInput("{}: '{}' is twice in this table", text::PlaceOf(row[0], where),
                    text::Printable(metric));
-  for (std::size_t i = 1; i <= values; ++i)
-    known->second.push_back(text::CsvNumberFromZero(row[i], where, mark));
 }
 
 // Returns the sum of weight x value over the hardware threads that ran, or nullopt if one of them
@@ -241,7 +241,7 @@ void EachRow(const std::vector<text::CsvRow>& rows, const Begin& begin, const Me
 }
 
 std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
-                                std::set<std::string>& unknown) {
+                                std::set<std::string>& unknown, LeftOut& left_out) {
   // All metrics tell the decimal mark. likwid itself writes a point in every locale.
   text::NumberConvention convention(text::DecimalMark::kPoint);
   EachRow(
@@ -254,41 +254,39 @@ std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std
   EachRow(
       rows, [&](const text::CsvRow& title) { tables.push_back(TableOf(title)); },
       [&](const text::CsvRow& row) {
-        ReadMetric(row, mark, where, tables.back());
+        left_out.Try([&] { ReadMetric(row, mark, where, tables.back()); });
         const auto& name = row[0].text;
         if (!IsUsed(name) && std::ranges::count(kIgnored, name) == 0) unknown.insert(name);
       });
   return tables;
 }
 
-// Returns the position of the first line that begins with the word, or npos.
-std::size_t LineWith(std::string_view text, std::string_view word) {
-  auto at = text.find(word);
-  while (at != std::string_view::npos && at > 0 && text[at - 1] != '\n')
-    at = text.find(word, at + 1);
-  return at;
+// Returns the position of the first line that begins a table, or the text's size.
+std::size_t TableAt(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size()) + 1)
+    if (const auto line = text.substr(at, 6); line.starts_with("TABLE") && line.size() == 6 &&
+                                              std::string_view(",;\t").find(line[5]) != line.npos)
+      return at;
+  return text.size();
 }
 
 }  // namespace
 
 bool LooksLikeLikwid(std::string_view text) {
-  const auto table = LineWith(text, "TABLE");
-  return table != std::string_view::npos && table + 5 < text.size() &&
-         std::string_view(",;\t").find(text[table + 5]) != std::string_view::npos &&
-         text.find("Group ") != std::string_view::npos;
+  return TableAt(text) < text.size() && text.find("Group ") != std::string_view::npos;
 }
 
 Imported ImportLikwid(const std::string& text, const std::string& where) {
   Imported imported;
   std::set<std::string> unknown;
-  const auto first = std::min(LineWith(text, "TABLE"), text.size());
-  auto tables =
-      Tables(text::ReadCsv(text, where, text::SeparatorAfter(text, first)), where, unknown);
+  LeftOut left_out;
+  auto tables = Tables(text::ReadCsv(text, where, text::SeparatorAfter(text, TableAt(text))), where,
+                       unknown, left_out);
   if (tables.empty())
     throw BadInput(where + ":1: expected a table 'TABLE,...,Group N Metric,...' of likwid-perfctr");
   std::vector<Region> regions;
   for (MetricTable& table : tables) {
-    AddTable(table, where, RegionOf(table, regions, imported, where));
+    left_out.Try([&] { AddTable(table, where, RegionOf(table, regions, imported, where)); });
     if (table.incomplete)
       imported.remarks.push_back(fmt::format(
           "{}:{}: FLOPs or bytes are left out, for which a hardware thread that ran has "
@@ -298,7 +296,9 @@ Imported ImportLikwid(const std::string& text, const std::string& where) {
       imported.remarks.push_back(fmt::format("{}:{}: this table has {} rows, its title says {}",
                                              where, table.line, table.found, table.announced));
   }
+  std::erase_if(regions, [](const Region& region) { return region.record.repetitions.empty(); });
   for (Region& region : regions) Finish(region, where, imported);
+  left_out.AddTo(imported, "rows or tables are");
   AddUnknownColumns({unknown.begin(), unknown.end()}, where, imported);
   AddCutLine(text, where, imported);
   return imported;

@@ -96,33 +96,49 @@ class NsightTable {
     for (std::size_t i = 0; i < rows_[0].size(); ++i) columns_.emplace(rows_[0][i].text, i);
     Column("ID");
     Column("Kernel Name");
-    for (std::size_t i = 1; i < rows_.size(); ++i) text::RequireFields(rows_[i], rows_[0], where_);
     per_row_ = columns_.count("Metric Name") > 0;
+    const int units_line = rows_.size() > 1 && !per_row_ ? rows_[1][0].line : 0;
+    std::erase_if(rows_, [&](const text::CsvRow& row) {
+      const int before = left_out_.count;
+      left_out_.Try([&] {
+        text::RequireFields(row, rows_[0], where_);
+        if (row[0].line > units_line && row[Column("ID")].text.empty())
+          throw BadInput("{}: expected an ID", text::PlaceOf(row[0], where_));
+      });
+      return left_out_.count > before;
+    });
     FindMark();
   }
 
   std::vector<Launch> Launches() {
     std::vector<Launch> launches;
     std::map<std::string, std::size_t> found;
-    std::size_t begun = 0, current = 0;  // row of the last value, and its launch
+    std::size_t begun = 0;               // row of the last value
+    std::optional<std::size_t> current;  // its launch; none if the row is left out
+    const auto begin = [&](const text::CsvRow& row) {
+      current.reset();
+      const auto key = KeyOf(row);
+      const auto known = found.find(key);
+      if (known != found.end() && !per_row_)
+        throw BadInput("{}: the launch with this ID is there twice",
+                       text::PlaceOf(Field(row, "ID"), where_));
+      if (known == found.end()) launches.push_back(Begin(row));
+      current = known == found.end() ? launches.size() - 1 : known->second;
+      found[key] = *current;
+    };
     EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
                   std::size_t row) {
-      if (row != begun) {
-        begun = row;
-        const auto [known, added] = found.try_emplace(KeyOf(rows_[row]), launches.size());
-        if (!added && !per_row_)
-          throw BadInput("{}: the launch with this ID is there twice",
-                         text::PlaceOf(Field(rows_[row], "ID"), where_));
-        if (added) launches.push_back(Begin(rows_[row]));
-        current = known->second;
-      }
-      if (!metric.empty() || !per_row_) Put(metric, unit, field, launches[current]);
+      if (std::exchange(begun, row) != row) left_out_.Try([&] { begin(rows_[row]); });
+      if (current && (!metric.empty() || !per_row_))
+        left_out_.Try([&] { Put(metric, unit, field, launches[*current]); });
     });
     return launches;
   }
 
   // [1] Values of known metrics that are not numbers, such as "n/a".
   int missing_values() const { return missing_values_; }
+  // Rows and values that cannot be read.
+  const LeftOut& left_out() const { return left_out_; }
   const std::vector<std::string>& Unknown() const { return unknown_; }
   int HeaderLine() const { return rows_[0][0].line; }
 
@@ -226,6 +242,7 @@ class NsightTable {
   bool per_row_ = false;
   text::DecimalMark mark_ = text::DecimalMark::kPoint;
   int missing_values_ = 0;
+  LeftOut left_out_;
   std::vector<std::string> unknown_;
   std::set<std::string> seen_unknown_;
 };
@@ -314,8 +331,9 @@ bool LooksLikeNsightCompute(std::string_view text) {
 
 std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where) {
   std::vector<CountedLaunch> counted;
-  for (const Launch& launch : NsightTable(text, where).Launches())
-    counted.push_back(Counted(launch));
+  NsightTable table(text, where);
+  for (const Launch& launch : table.Launches()) counted.push_back(Counted(launch));
+  if (table.left_out().count > 0) throw BadInput("{}", table.left_out().first);
   return counted;
 }
 
@@ -337,9 +355,10 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
     assumed_volta = assumed_volta || AssumesVolta(launch);
   }
   Imported imported;
+  for (const Kernel& kernel : kernels) imported.records.push_back(RecordOf(kernel, imported));
+  table.left_out().AddTo(imported, "rows or values are");
   if (kernels.empty())
     throw BadInput("{}:{}: no launch below the header", where, table.HeaderLine());
-  for (const Kernel& kernel : kernels) imported.records.push_back(RecordOf(kernel, imported));
   if (auto left_out = record::LeaveOutClockKernels(imported.records))
     imported.remarks.push_back(fmt::format("{}: {}", where, *left_out));
   if (assumed_volta)

@@ -21,6 +21,7 @@ using nlohmann::json;
 
 constexpr double kMaxBytesPerSecond = 1e18;  // larger rates are invalid
 constexpr double kMaxSamples = 1e8;
+constexpr std::uintmax_t kMaxSampleBytes = std::uintmax_t{4} * 100'000'000;
 
 // One way in which nvbench measures a benchmark: its tags.
 struct TimeKeys {
@@ -132,17 +133,14 @@ std::vector<double> Floats(std::string_view bytes) {
 
 class NvbenchReader {
  public:
-  explicit NvbenchReader(const std::string& where) : where_(where) {}
+  NvbenchReader(const std::string& where, LeftOut left_out)
+      : where_(where), left_out_(std::move(left_out)) {}
 
   Imported Read(const JsonReader& file) {
     ReadDevices(file);
-    for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
-      const JsonReader benchmark = file.Item("benchmarks", i);
-      const auto name = benchmark.Text("name");
-      for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
-        left_out_.Try(
-            [&] { imported_.records.push_back(RecordOf(name, benchmark.Item("states", j))); });
-    }
+    EachState(file, left_out_, [&](const JsonReader& benchmark, const JsonReader& state) {
+      imported_.records.push_back(RecordOf(benchmark.Text("name"), state));
+    });
     left_out_.AddTo(imported_, "states are");
     if (imported_.records.empty())
       throw BadInput(where_ + ": 'benchmarks': expected a benchmark with a state");
@@ -151,25 +149,34 @@ class NvbenchReader {
   }
 
  private:
+  // Calls visit(benchmark, state) for each state; counts those that throw BadInput.
+  template <class Visit>
+  static void EachState(const JsonReader& file, LeftOut& left_out, const Visit& visit) {
+    for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i)
+      left_out.Try([&] {
+        const JsonReader benchmark = file.Item("benchmarks", i);
+        for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
+          left_out.Try([&] { visit(benchmark, benchmark.Item("states", j)); });
+      });
+  }
+
   void ReadDevices(const JsonReader& file) {
-    if (file.Has("devices"))
-      for (std::size_t i = 0; i < file.Array("devices").size(); ++i) {
+    const auto& devices = file.json().value("devices", json::array());
+    for (std::size_t i = 0; devices.is_array() && i < devices.size(); ++i)
+      left_out_.Try([&] {
         const JsonReader device = file.Item("devices", i);
         devices_[static_cast<int>(device.OptionalNumber("id").value_or(static_cast<double>(i)))] =
             device.TextOr("name", "");
-      }
+      });
     std::set<int> used;
-    for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
-      const JsonReader benchmark = file.Item("benchmarks", i);
+    LeftOut again;  // of the states, which are read twice
+    EachState(file, again, [&](const JsonReader& benchmark, const JsonReader& state) {
       // The benchmark's devices: the file may have lost the states of one.
       if (benchmark.Has("devices") && benchmark.json().at("devices").is_array())
         for (const json& device : benchmark.Array("devices"))
           if (device.is_number_integer()) used.insert(device.get<int>());
-      for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
-        LeftOut().Try([&] {
-          if (const auto device = DeviceOf(benchmark.Item("states", j))) used.insert(*device);
-        });
-    }
+      if (const auto device = DeviceOf(state)) used.insert(*device);
+    });
     several_ = used.size() > 1;
   }
 
@@ -281,7 +288,7 @@ class NvbenchReader {
         missing_.push_back(file->text);
         return false;
       }
-      const auto samples = Floats(ReadFile(*path, "nvbench's samples"));
+      const auto samples = Floats(ReadFile(*path, "nvbench's samples", kMaxSampleBytes));
       double sum = 0;
       for (const double seconds : samples) sum += seconds;
       const auto size = Find(*summary, "size");
@@ -346,8 +353,9 @@ bool LooksLikeNvbench(std::string_view text) {
 }
 
 Imported ImportNvbench(const std::string& text, const std::string& where) {
-  const json whole = ParsedUniqueJson(text, where);
-  return NvbenchReader(where).Read(JsonReader(whole, where));
+  LeftOut left_out;
+  const json whole = ParsedUniqueJson(text, where, left_out);
+  return NvbenchReader(where, left_out).Read(JsonReader(whole, where));
 }
 
 }  // namespace dlroof::imports

@@ -47,9 +47,11 @@ const std::vector<OtherTool>& OtherTools() {
       {{"Self CPU %", "# of Calls"},
        "a table of PyTorch's profiler",
        "import its export_chrome_trace('trace.json')"},
+      {{"mkldnn_verbose,"},
+       "a log of MKL-DNN 0.x, which has no types and so no work",
+       "use oneDNN 1.0 or later"},
       {{"MKL_VERBOSE "}, "a log of oneMKL", kOwnCsv},
-      {{}, "packed by xz", "unpack it by 'xz -dk {}' and import that file", ".xz"},
-      {{}, "packed by zstd", "unpack it by 'zstd -d {}' and import that file", ".zst"},
+      {{"\"dlroof\"", "\"records\""}, "a run file", "'dlroof report {}' shows it"},
       {{}, "packed by bzip2", "unpack it by 'bzip2 -dk {}' and import that file", ".bz2"},
       {{}, "an archive", "unpack it by 'unzip {}' and import its file", ".zip"}};
   return tools;

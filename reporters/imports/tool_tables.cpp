@@ -273,7 +273,7 @@ void AddFrames(const json& frame, const std::string& where, Records& records, Le
 
 void ReadJson(const std::string& text, const std::string& where, Records& records,
               LeftOut& left_out) {
-  const json file = ParsedUniqueJson(text, where);
+  const json file = ParsedUniqueJson(text, where, left_out);
   const auto* tool = JsonToolOf(text);
   if (tool == nullptr) {
     for (const auto& root : file) AddFrames(root, where, records, left_out);

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "reporters/record/benchmark_lines.h"
 #include "reporters/record/benchmark_name.h"
@@ -21,14 +22,17 @@
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/text/gzip.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
+#include "reporters/text/unpack.h"
 
 namespace dlroof::record {
 namespace {
 
 using nlohmann::json;
+
+constexpr const char* kImport =
+    "so not a run file; 'dlroof import FILE -o run.json' makes one of another tool's file";
 
 void ReadSkip(const std::string& message, Record& record) {
   constexpr std::array<std::pair<std::string_view, Status>, 2> kPrefixes = {
@@ -145,7 +149,7 @@ class RunFileReader {
   // Prefers "benchmarks" in a file that was cut off: "records" come last and are incomplete.
   void Finish(const JsonReader& file, bool cut) {
     if (!file.Has("benchmarks") && !file.Has("records"))
-      throw BadInput(where_ + ": neither 'benchmarks' nor 'records': not a run file");
+      throw BadInput("{}: neither 'benchmarks' nor 'records', {}", where_, kImport);
     // Of another program's file a context of another type is no loss.
     if (file.Has("context") && (file.Has("records") || file.json()["context"].is_object())) {
       run_.context = file.Object("context").json();
@@ -222,27 +226,6 @@ std::string SyntaxError(std::istream& in, const std::string& otherwise) {
   return otherwise;
 }
 
-// Some editors begin a file with a byte order mark.
-void SkipByteOrderMark(std::istream& in) {
-  for (const int byte : {0xEF, 0xBB, 0xBF}) {
-    if (in.peek() != byte) return;
-    in.get();
-  }
-}
-
-// Returns whether the stream is neither gzip data nor UTF-16 (PowerShell's), both of which are read
-// as a whole.
-bool IsPlain(std::istream& in) {
-  constexpr int kFirstOfGzip = 0x1f;  // no JSON begins with it
-  const int first = in.peek();
-  if (first == kFirstOfGzip || first == 0xFE || first == 0xFF || first == 0) return false;
-  in.get();
-  const bool plain = in.peek() != 0;
-  in.clear();
-  in.unget();
-  return plain;
-}
-
 // Makes all repetitions of a cluster file clean: each is a node's own time, and the record's time
 // is the median over all nodes, whether or not other programs ran on them.
 void CountAllNodes(RunFile& run) {
@@ -265,7 +248,6 @@ RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::s
 RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
   std::string fault;
   try {
-    SkipByteOrderMark(in);
     auto run = RunFileReader(where).Read(in, warnings);
     CountAllNodes(run);
     return run;
@@ -275,17 +257,17 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings)
     fault = SyntaxError(in, JsonFault(error));
   }
   in.clear();
-  if (in.seekg(0)) SkipByteOrderMark(in);
-  if (in)
-    if (const auto repaired =
-            RepairedBenchmarkLines(std::string(std::istreambuf_iterator<char>(in), {}), where)) {
-      std::istringstream lines(repaired->json);
-      auto run = ReadRepaired(lines, where, fault, warnings);
-      warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where, fault);
-      for (const auto& remark : repaired->remarks)
-        warnings << fmt::format("{}: {}\n", where, remark);
-      return run;
-    }
+  std::string text;
+  if (in.seekg(0)) text.assign(std::istreambuf_iterator<char>(in), {});
+  if (const auto repaired = RepairedBenchmarkLines(text, where)) {
+    std::istringstream lines(repaired->json);
+    auto run = ReadRepaired(lines, where, fault, warnings);
+    warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where, fault);
+    for (const auto& remark : repaired->remarks) warnings << fmt::format("{}: {}\n", where, remark);
+    return run;
+  }
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != text.npos && text[first] != '{') throw BadInput("{}: not JSON, {}", where, kImport);
   throw BadInput("{}: not JSON: {}", where, fault);
 }
 
@@ -304,10 +286,14 @@ void AddMachine(machine::Machine machine, const std::string& path, RunFile& whol
 
 constexpr char kBeforeLabel = '@';
 
+bool IsPackedName(const std::filesystem::path& file) {
+  return file.extension() == ".gz" || file.extension() == ".xz" || file.extension() == ".zst";
+}
+
 // Returns the file's name as a label, with '-' for characters that separate parts of a name.
 std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
   const std::filesystem::path file = path;
-  std::string stem = (file.extension() == ".gz" ? file.stem().stem() : file.stem()).string();
+  std::string stem = (IsPackedName(file) ? file.stem().stem() : file.stem()).string();
   for (char& c : stem)
     if (c == '/' || c == kBeforeLabel || c == ' ') c = '-';
   auto label = stem.empty() ? "run" : stem;
@@ -379,19 +365,22 @@ void UpdateSchema(json& context, const std::string& where) {
 }
 
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings) {
-  std::istringstream in(text);
+  std::istringstream in(text::WithoutByteOrder(text));
   return Read(in, where, warnings);
 }
 
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(InputPath(path), std::ios::binary);
   std::error_code none;
   if (!file.is_open() || std::filesystem::is_directory(path, none))
     throw BadInput(path + ": cannot be read, expected a run file");
-  if (IsPlain(file)) return Read(file, path, warnings);
+  // JSON in a file that can be read twice, and not in UTF-16, is read by elements.
+  if (file.peek() == '{' && file.tellg() == 0 && file.get() && file.peek() != 0 && file.unget())
+    return Read(file, path, warnings);
+  file.clear();
+  if (!file.seekg(0)) file.clear();  // a pipe, of which nothing has been taken
   std::string bytes(std::istreambuf_iterator<char>(file), {});
-  if (text::IsGzip(bytes)) bytes = text::Unpack(bytes, path);
-  std::istringstream in(text::WithoutByteOrder(std::move(bytes)));
+  std::istringstream in(text::PlainText(std::move(bytes), path));
   return Read(in, path, warnings);
 }
 

@@ -78,10 +78,10 @@ inline constexpr const char* kNotRun = "not run";
 void UpdateSchema(nlohmann::json& context, const std::string& where);
 
 // Reads every schema, plain Google Benchmark JSON (google_benchmark.h), and files truncated by a
-// kill: reads their complete entries and writes a warning. Reads the stream once and stores the
-// text of one element at a time, so the path may be a pipe; reads gzip data as a whole. Throws
-// BadInput with the position if the file is unreadable, empty, not JSON throughout, of a newer
-// schema, has a member of a wrong type, or has no complete record.
+// kill: reads their complete entries and writes a warning. "-" is standard input. Stores the text
+// of one element at a time; reads a pipe and packed data as a whole. Throws BadInput with the
+// position if the file is unreadable, empty, not JSON throughout, of a newer schema, has a member
+// of a wrong type, or has no complete record.
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 // Reads a run file from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);

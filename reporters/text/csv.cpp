@@ -14,8 +14,7 @@ namespace {
 // Cursor over the text that counts lines and columns [characters of UTF-8].
 class CsvText {
  public:
-  CsvText(std::string_view text, const std::string& where, char separator)
-      : text_(text), where_(where), separator_(separator) {
+  CsvText(std::string_view text, char separator) : text_(text), separator_(separator) {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
   }
 
@@ -36,37 +35,36 @@ class CsvText {
     while (!AtEnd() && (Now() == '\r' || Now() == '\n')) Step();
   }
   CsvField Start() const { return {"", line_, column_}; }
-  [[noreturn]] void Refuse(const CsvField& field, std::string_view fault) const {
-    throw BadInput("{}: {}", PlaceOf(field, where_), fault);
-  }
 
  private:
   std::string_view text_;
-  const std::string& where_;
   std::size_t at_ = 0;
   int line_ = 1, column_ = 1;
   char separator_;
 };
 
-CsvField QuotedField(CsvText& at) {
-  CsvField field = at.Start();
-  for (at.Step();; at.Step()) {
-    if (at.AtEnd()) at.Refuse(field, "the quote that begins here is not closed");
-    if (at.Now() == '"') {
-      at.Step();
-      if (at.AtEnd() || at.Now() != '"') break;
-    }
-    field.text += at.Now();
-  }
-  if (!at.AtLineEnd() && !at.AtSeparator())
-    at.Refuse(at.Start(), "expected a comma or the end of the line after a closed quote");
-  return field;
-}
-
 CsvField PlainField(CsvText& at) {
   CsvField field = at.Start();
   for (; !at.AtLineEnd() && !at.AtSeparator(); at.Step()) field.text += at.Now();
   return field;
+}
+
+// A field whose quote is not closed is plain text, and so is what follows a closed quote.
+CsvField QuotedField(CsvText& at) {
+  const auto begin = at;
+  CsvField field = at.Start();
+  for (at.Step(); !at.AtEnd(); at.Step()) {
+    if (at.Now() == '"') {
+      at.Step();
+      if (at.AtEnd() || at.Now() != '"') {
+        field.text += PlainField(at).text;
+        return field;
+      }
+    }
+    field.text += at.Now();
+  }
+  at = begin;
+  return PlainField(at);
 }
 
 CsvRow ReadRow(CsvText& at) {
@@ -78,22 +76,13 @@ CsvRow ReadRow(CsvText& at) {
   }
 }
 
-void CheckUtf8(std::string_view text, const std::string& where) {
-  for (int number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
-    const auto line = text.substr(0, end);
-    if (!IsUtf8(line) || line.find('\0') != std::string_view::npos)
-      throw BadInput("{}:{}: not UTF-8 text, expected CSV", where, number);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-}
-
 }  // namespace
 
 std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, char separator) {
-  CheckUtf8(text, where);
+  if (text.find('\0') != text.npos) throw BadInput("{}: not text, expected CSV", where);
+  const auto valid = IsUtf8(text) ? std::string() : Printable(text, "\r\n\t");
   std::vector<CsvRow> rows;
-  CsvText at(text, where, separator);
+  CsvText at(IsUtf8(text) ? text : std::string_view(valid), separator);
   for (at.SkipLineEnd(); !at.AtEnd(); at.SkipLineEnd()) rows.push_back(ReadRow(at));
   return rows;
 }

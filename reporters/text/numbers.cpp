@@ -110,16 +110,22 @@ void NumberConvention::Add(std::string_view text, int line, bool count) {
     (HasFraction(*point) ? point : comma).reset();
   const bool has_point = text.find('.') != std::string_view::npos;
   auto& example = !comma ? point_ : !point ? comma_ : has_point ? either_point_ : either_comma_;
-  if (!example) example = Example{std::string(text), line};
+  if (example)
+    ++example->count;
+  else
+    example = Example{std::string(text), line};
 }
 
 DecimalMark NumberConvention::Decide(const std::string& where) const {
-  if (point_ && comma_)
+  constexpr int kMajority = 3;
+  const bool alone = point_ && comma_ && std::min(point_->count, comma_->count) == 1 &&
+                     std::max(point_->count, comma_->count) >= kMajority;
+  if (point_ && comma_ && !alone)
     throw BadInput(
         "{}:{}: '{}' has a decimal comma, but '{}' in line {} has a decimal point; expected one of "
         "them in the whole file",
         where, comma_->line, Shown(comma_->text), Shown(point_->text), point_->line);
-  if (point_) return DecimalMark::kPoint;
+  if (point_ && (!comma_ || point_->count > comma_->count)) return DecimalMark::kPoint;
   if (comma_) return DecimalMark::kComma;
   const auto& open = documented_ == DecimalMark::kPoint   ? either_comma_
                      : documented_ == DecimalMark::kComma ? either_point_

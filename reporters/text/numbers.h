@@ -39,13 +39,14 @@ class NumberConvention {
   void Add(std::string_view text, int line, bool count = false);
 
   // Throws BadInput ("WHERE:LINE: ...") if the numbers contradict each other, or if two readings of
-  // a number remain; the message has both.
+  // a number remain; the message has both. One number against three or more is a fault of its own.
   DecimalMark Decide(const std::string& where) const;
 
  private:
   struct Example {
     std::string text;
     int line = 0;
+    int count = 1;  // [1] numbers like this one
   };
   // First number with only this reading, and first numbers with two.
   std::optional<Example> point_, comma_, either_point_, either_comma_;

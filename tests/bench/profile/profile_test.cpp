@@ -9,6 +9,7 @@
 #include "baselines/programs/program_report.h"
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
+#include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/primitives/logs.h"
 
@@ -32,7 +33,7 @@ machine::Machine Roofs() {
 
 record::RunFile Imported(const std::string& name, const ProgramFacts& facts = {}) {
   std::ostringstream warnings;
-  auto run = ProgramRun(fakes::LogPath(name), facts, Roofs(), warnings);
+  auto run = ProgramRun(ReadFile(fakes::LogPath(name), "a log"), name, facts, Roofs(), warnings);
   EXPECT_EQ(warnings.str(), "");
   return run;
 }

@@ -25,10 +25,7 @@
 namespace dlroof::imports {
 
 using Random = std::mt19937_64;
-// Values by record and quantity. Under names that begin with kWork are sums over the calls whose
-// work is known, which a variant may know of fewer calls.
-using Numbers = std::map<std::string, std::vector<double>>;
-inline constexpr std::string_view kWork = "work: ";
+using Numbers = std::map<std::string, std::vector<double>>;  // values by record and quantity
 
 struct Outcome {
   Numbers numbers;
@@ -144,19 +141,11 @@ inline bool AreEqual(const std::vector<double>& a, const std::vector<double>& b)
   });
 }
 
-// Returns whether the values are sums over a part of the original's calls.
-inline bool IsPartOf(const std::string& name, const Numbers& original,
-                     const std::vector<double>& values) {
-  const auto found = original.find(name);
-  return name.starts_with(kWork) && found != original.end() &&
-         values.at(0) <= found->second.at(0) * (1 + 1e-9);
-}
-
 // Returns the first quantity that differs from the original's, or "".
 inline std::string Difference(const Numbers& original, const Numbers& variant, bool loses) {
   for (const auto& [name, values] : variant) {
     const auto found = original.find(name);
-    const bool lost = loses && (values.empty() || IsPartOf(name, original, values));
+    const bool lost = loses && values.empty();
     if (!lost && (found == original.end() || !AreEqual(found->second, values))) return name;
   }
   for (const auto& [name, values] : original)

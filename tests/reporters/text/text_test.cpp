@@ -2,15 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lzma.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <cmath>
 #include <limits>
 #include <random>
+#include <regex>
 
 #include "counters/base/error.h"
-#include "reporters/text/gzip.h"
 #include "reporters/text/names.h"
+#include "reporters/text/unpack.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::text {
@@ -157,37 +160,69 @@ std::string Lines() {
   return text;
 }
 
-TEST(Unpack, ReturnsTheTextOfAllMembers) {
-  const auto text = Lines();
-  EXPECT_EQ(Unpack(Packed(text), "x"), text);
-  EXPECT_EQ(Unpack(Packed(text) + Packed("more") + Packed(""), "x"), text + "more");
-  EXPECT_EQ(Unpack(Packed(""), "x"), "");
+std::string PackedByXz(const std::string& text) {
+  std::string packed(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  EXPECT_EQ(lzma_easy_buffer_encode(
+                6, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+                text.size(), reinterpret_cast<std::uint8_t*>(packed.data()), &size, packed.size()),
+            LZMA_OK);
+  packed.resize(size);
+  return packed;
 }
 
-TEST(Unpack, RefusesATruncatedFileOfAnyLength) {
-  const auto packed = Packed("a log of a few lines, a log of a few lines\n");
-  for (std::size_t size = 2; size < packed.size(); ++size) {
-    const auto refusal = fakes::RefusalOf([&] { Unpack(packed.substr(0, size), "x.gz"); });
-    EXPECT_NE(refusal.find("x.gz: the gzip data are cut off after "), std::string::npos)
+std::string PackedByZstd(const std::string& text) {
+  auto* stream = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(stream, ZSTD_c_checksumFlag, 1);
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  packed.resize(ZSTD_compress2(stream, packed.data(), packed.size(), text.data(), text.size()));
+  ZSTD_freeCCtx(stream);
+  return packed;
+}
+
+class UnpackTest : public testing::TestWithParam<std::string (*)(const std::string&)> {
+ protected:
+  std::string Pack(const std::string& text) const { return GetParam()(text); }
+};
+INSTANTIATE_TEST_SUITE_P(Formats, UnpackTest, testing::Values(Packed, PackedByXz, PackedByZstd));
+
+TEST_P(UnpackTest, ReturnsTheTextOfAllMembers) {
+  const auto text = Lines();
+  EXPECT_EQ(Unpack(Pack(text), "x"), text);
+  EXPECT_EQ(Unpack(Pack(text) + Pack("more") + Pack(""), "x"), text + "more");
+  EXPECT_EQ(Unpack(Pack(""), "x"), "");
+}
+
+TEST_P(UnpackTest, RefusesATruncatedFileOfAnyLength) {
+  const auto packed = Pack("a log of a few lines, a log of a few lines\n");
+  for (std::size_t size = 6; size < packed.size(); ++size) {
+    const auto refusal = fakes::RefusalOf([&] { Unpack(packed.substr(0, size), "x"); });
+    EXPECT_TRUE(std::regex_match(
+        refusal, std::regex("x: the [a-z]+ data are cut off after [0-9]+ bytes of text, .*")))
         << size << ": " << refusal;
   }
 }
 
-TEST(Unpack, DetectsEveryDamagedByteOfTheData) {
-  const auto packed = Packed("a log of a few lines, a log of a few lines\n");
-  for (std::size_t i = 10; i < packed.size(); ++i) {  // after the header
+TEST_P(UnpackTest, NeverReturnsDamagedText) {
+  const std::string text = "a log of a few lines, a log of a few lines\n";
+  const auto packed = Pack(text);
+  for (std::size_t i = 0; i < packed.size(); ++i) {
     auto damaged = packed;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
-    EXPECT_THROW(Unpack(damaged, "x"), BadInput) << i;
+    try {
+      EXPECT_EQ(Unpack(damaged, "x"), text) << i;  // time and system in gzip's header
+    } catch (const BadInput&) {
+    }
   }
 }
 
-TEST(Unpack, RefusesTrailingBytesAndTooMuchText) {
-  EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed("a") + "tail", "x"); }),
-            "x: 4 bytes that are not gzip data follow the gzip data");
-  EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(1 << 20, 'a')), "x", 1 << 19); }),
+TEST_P(UnpackTest, RefusesTrailingBytesAndTooMuchText) {
+  EXPECT_TRUE(
+      std::regex_match(fakes::RefusalOf([&] { Unpack(Pack("a") + "tail", "x"); }),
+                       std::regex("x: 4 bytes that are not ([a-z]+) data follow the \\1 data")));
+  EXPECT_EQ(fakes::RefusalOf([&] { Unpack(Pack(Lines()), "x", 1 << 19); }),
             "x: unpacks to more than 524288 bytes");
-  EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(10 << 20, ' ')), "x"); }),
+  EXPECT_EQ(fakes::RefusalOf([&] { Unpack(Pack(std::string(10 << 20, ' ')), "x"); }),
             "x: unpacks to more than 1000 times its size");
 }
 

@@ -1,0 +1,177 @@
+#include "reporters/text/unpack.h"
+
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/text/numbers.h"
+
+namespace dlroof::text {
+namespace {
+
+constexpr int kGzipWindow = 16 + MAX_WBITS;  // tells zlib to expect gzip's header and checksum
+// [byte] xz -9 needs 65 MiB, zstd -19 8 MiB; zstd's own limit is 128 MiB.
+constexpr std::uint64_t kMaxDecoderBytes = std::uint64_t{1} << 28;
+
+using Piece = std::array<char, 1 << 16>;
+
+enum class State { kMore, kEnd, kCutOff, kDamaged };
+
+struct Step {
+  State state;
+  std::size_t read, written;  // [byte] of the packed data, of the piece
+};
+
+// Decodes one member of packed data, a piece of text at a time. The input of a step is all that is
+// left of the data.
+class Decoder {
+ public:
+  Decoder() = default;
+  virtual ~Decoder() = default;
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  virtual Step Next(std::string_view left, Piece& piece) = 0;
+};
+
+class Gzip : public Decoder {
+ public:
+  Gzip() { ready_ = inflateInit2(&stream_, kGzipWindow) == Z_OK; }
+  ~Gzip() override { inflateEnd(&stream_); }
+
+  Step Next(std::string_view left, Piece& piece) override {
+    const auto size = std::min<std::size_t>(left.size(), std::numeric_limits<uInt>::max());
+    // zlib does not write to its input; older headers lack the const.
+    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(left.data()));
+    stream_.avail_in = static_cast<uInt>(size);
+    stream_.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream_.avail_out = static_cast<uInt>(piece.size());
+    const int state = ready_ ? inflate(&stream_, Z_NO_FLUSH) : Z_MEM_ERROR;
+    return {state == Z_OK           ? State::kMore
+            : state == Z_STREAM_END ? State::kEnd
+            : state == Z_BUF_ERROR  ? State::kCutOff
+                                    : State::kDamaged,
+            size - stream_.avail_in, piece.size() - stream_.avail_out};
+  }
+
+ private:
+  z_stream stream_ = {};
+  bool ready_ = false;
+};
+
+class Xz : public Decoder {
+ public:
+  Xz() { ready_ = lzma_stream_decoder(&stream_, kMaxDecoderBytes, 0) == LZMA_OK; }
+  ~Xz() override { lzma_end(&stream_); }
+
+  Step Next(std::string_view left, Piece& piece) override {
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(left.data());
+    stream_.avail_in = left.size();
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(piece.data());
+    stream_.avail_out = piece.size();
+    const auto state = ready_ ? lzma_code(&stream_, LZMA_RUN) : LZMA_MEM_ERROR;
+    const Step step = {state == LZMA_OK           ? State::kMore
+                       : state == LZMA_STREAM_END ? State::kEnd
+                                                  : State::kDamaged,
+                       left.size() - stream_.avail_in, piece.size() - stream_.avail_out};
+    const bool stuck = left.empty() && step.written == 0 && step.state == State::kMore;
+    return stuck || state == LZMA_BUF_ERROR ? Step{State::kCutOff, 0, 0} : step;
+  }
+
+ private:
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  bool ready_ = false;
+};
+
+class Zstd : public Decoder {
+ public:
+  ~Zstd() override { ZSTD_freeDStream(stream_); }
+
+  Step Next(std::string_view left, Piece& piece) override {
+    ZSTD_inBuffer in = {left.data(), left.size(), 0};
+    ZSTD_outBuffer out = {piece.data(), piece.size(), 0};
+    const auto state = ZSTD_decompressStream(stream_, &out, &in);
+    return {ZSTD_isError(state) != 0      ? State::kDamaged
+            : state == 0                  ? State::kEnd
+            : in.pos == 0 && out.pos == 0 ? State::kCutOff
+                                          : State::kMore,
+            in.pos, out.pos};
+  }
+
+ private:
+  ZSTD_DStream* stream_ = ZSTD_createDStream();
+};
+
+template <class Kind>
+std::unique_ptr<Decoder> Make() {
+  return std::make_unique<Kind>();
+}
+
+struct Packing {
+  std::string_view magic, name;
+  std::unique_ptr<Decoder> (*make)();
+};
+constexpr Packing kPackings[] = {{"\x1f\x8b", "gzip", Make<Gzip>},
+                                 {std::string_view("\xFD"
+                                                   "7zXZ\0",
+                                                   6),
+                                  "xz", Make<Xz>},
+                                 {"\x28\xB5\x2F\xFD", "zstd", Make<Zstd>}};
+
+const Packing* PackingOf(std::string_view bytes) {
+  const auto* found = std::ranges::find_if(
+      kPackings, [&](const Packing& packing) { return bytes.starts_with(packing.magic); });
+  return found == std::end(kPackings) ? nullptr : found;
+}
+
+}  // namespace
+
+bool IsPacked(std::string_view bytes) { return PackingOf(bytes) != nullptr; }
+
+std::string Unpack(std::string_view packed, const std::string& where, std::size_t most_bytes) {
+  std::string text;
+  const auto* packing = PackingOf(packed);
+  if (packing == nullptr) throw BadInput("{}: expected packed data", where);
+  auto left = packed;
+  const auto piece = std::make_unique<Piece>();
+  do {
+    const auto decoder = packing->make();
+    for (auto state = State::kMore; state != State::kEnd;) {
+      const auto step = decoder->Next(left, *piece);
+      state = step.state;
+      left.remove_prefix(step.read);
+      text.append(piece->data(), step.written);
+      if (text.size() > most_bytes)
+        throw BadInput("{}: unpacks to more than {} bytes", where, most_bytes);
+      if (text.size() > kMaxExpansion * (packed.size() - left.size()) + piece->size())
+        throw BadInput("{}: unpacks to more than {} times its size", where, kMaxExpansion);
+      if (state == State::kCutOff)
+        throw BadInput(
+            "{}: the {} data are cut off after {} bytes of text, expected a complete file", where,
+            packing->name, text.size());
+      if (state == State::kDamaged)
+        throw BadInput("{}: damaged {} data after {} bytes of text", where, packing->name,
+                       text.size());
+    }
+  } while (left.starts_with(packing->magic));
+  if (!left.empty())
+    throw BadInput("{}: {} bytes that are not {} data follow the {} data", where, left.size(),
+                   packing->name, packing->name);
+  return text;
+}
+
+std::string PlainText(std::string bytes, const std::string& where) {
+  return WithoutByteOrder(IsPacked(bytes) ? Unpack(bytes, where) : std::move(bytes));
+}
+
+std::string ReadUnpacked(const std::string& path, std::string_view expected) {
+  return PlainText(ReadFile(path, expected), path);
+}
+
+}  // namespace dlroof::text
