@@ -126,8 +126,7 @@ class EarlierRuns {
       try {
         const auto chosen = base.device == "gpu" ? ChooseTimes(base, record) : std::nullopt;
         const auto pair =
-            compare::LevelsOf(chosen ? chosen->base : base, chosen ? chosen->contender : record,
-                              share.value_or(statistics::kFastestShares.front()));
+            compare::LevelsOf(chosen ? chosen->base : base, chosen ? chosen->contender : record);
         if (pair && pair->fastest_share == share)
           levels.push_back({static_cast<int>(run), pair->contender});
       } catch (const Unsupported&) {
@@ -155,7 +154,6 @@ class Comparer {
         interleaved_(InterleavedComparisonOf(newest_.file, contender.file)) {}
 
   CompareResult Run() {
-    ChooseShare();
     rows_.resize(pairs_.size());
     std::vector<std::optional<Measured>> measured(pairs_.size());
     ParallelFor(pairs_.size(), [&](std::size_t i) {
@@ -193,16 +191,6 @@ class Comparer {
     return *std::ranges::max_element(pairs, {}, &PairOfRuns::earlier)->run;
   }
 
-  void ChooseShare() {
-    if (interleaved_) return;
-    std::vector<statistics::ProcessPair> processes;
-    for (const auto& [records, run, earlier] : pairs_)
-      if (records.base != nullptr && records.contender != nullptr)
-        if (auto pair = statistics::PairByProcess(*records.base, *records.contender))
-          processes.push_back(*std::move(pair));
-    share_ = statistics::ChooseShare(processes);
-  }
-
   // Gives what other programs' files say of their runs (a debug build, another clock) as the cause
   // of a change that the benchmark's own facts do not explain.
   void ExplainByContext(const std::vector<std::string>& context) {
@@ -226,8 +214,8 @@ class Comparer {
     const record::Record& contender = chosen ? chosen->contender : *row.contender;
     Measured measured;
     auto& candidate = measured.candidate;
-    const auto levels = interleaved_ ? LevelsOfBlocks(base, contender, candidate, row)
-                                     : LevelsOf(base, contender, share_);
+    const auto levels =
+        interleaved_ ? LevelsOfBlocks(base, contender, candidate, row) : LevelsOf(base, contender);
     if (levels) {
       row.fastest_share = levels->fastest_share;
       candidate.base = levels->base;
@@ -375,7 +363,6 @@ class Comparer {
   const CompareOptions& options_;
   const NamedRun& newest_;  // of BASE's runs
   const std::optional<InterleavedComparison> interleaved_;
-  double share_ = statistics::kFastestShares.front();
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
 };
@@ -388,15 +375,16 @@ std::string Comparison::Cause() const {
 
 void CountVerdicts(CompareResult& result) {
   result.count.clear();
-  bool worse = false;
+  bool worse = false, suspect = false;
   for (const auto& row : result.rows) {
     ++result.count[row.verdict];
     worse = worse || row.GotWorse();
+    suspect = suspect || (row.verdict == Verdict::kAmbiguous && row.judgement->is_suspect);
   }
   const bool judged =
       result.count.contains(Verdict::kSame) || result.count.contains(Verdict::kFaster);
   const bool unexplained = result.common && result.common->is_unexplained;
-  result.exit_code = worse ? 1 : unexplained || !judged ? 3 : 0;
+  result.exit_code = worse ? 1 : unexplained || suspect || !judged ? 3 : 0;
 }
 
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
@@ -431,11 +419,10 @@ bool IsSameMeasurement(const record::Record& base, const record::Record& contend
   return clean(base) == clean(contender);
 }
 
-std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender,
-                                  double share) {
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender) {
   if (const auto pair = statistics::PairByProcess(base, contender))
-    return LevelPair{statistics::LevelOfProcesses(pair->base, share),
-                     statistics::LevelOfProcesses(pair->contender, share), share};
+    return LevelPair{statistics::LevelOfProcesses(pair->base),
+                     statistics::LevelOfProcesses(pair->contender), statistics::kFastestShare};
   const auto old = statistics::LevelOfClean(base), now = statistics::LevelOfClean(contender);
   if (!old || !now) return std::nullopt;
   return LevelPair{*old, *now, {}};

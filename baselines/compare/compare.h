@@ -115,10 +115,9 @@ struct LevelPair {
   std::optional<double> fastest_share;  // [1] of several processes
 };
 
-// Returns the levels of the fastest `share` of several processes if both records have them,
-// otherwise those of their clean times; nothing if one has too few, or a time of 0.
-std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender,
-                                  double share = statistics::kFastestShares.front());
+// Returns the levels of several processes if both records have them, otherwise those of their clean
+// times; nothing if one has too few, or a time of 0.
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender);
 // Returns whether both records have identical clean repetitions: copies of one measurement.
 bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
 

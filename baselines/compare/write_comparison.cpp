@@ -171,8 +171,9 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
         count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
   if (result.exit_code == 3 && !(result.common && result.common->is_unexplained))
     remarks.emplace_back(
-        "cannot say: no benchmark is surely the same, slower or faster; run several processes "
-        "(dlroof run --processes 5) or both programs interleaved (dlroof run --ab)");
+        "cannot say whether anything is slower; run several processes (dlroof run --processes 5) "
+        "or "
+        "both programs interleaved (dlroof run --ab)");
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   const bool moved = std::ranges::any_of(result.rows, [](const Comparison& row) {
     return !row.fastest_share && statistics::IsChange(row.verdict);

@@ -27,62 +27,67 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
 // [1] Smallest change that counts, unless another is asked for: moving a loop in memory changes its
 // time by as much.
 constexpr double kMinEffect = 0.02;
-// [1] Bound of `same` where the runs can resolve no better.
-constexpr double kMaxEffect = 0.10;
+// [1] Bound of `same` where the runs can resolve no better: less than 5 % plus the error that is
+// assumed of two runs of one process.
+constexpr double kMaxEffect = 0.08;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
-// [1] Logarithm: a larger shift of all benchmarks is not removed without the ceilings. Runs of an
+// [1] Logarithm: a larger shift of all benchmarks is not removed without evidence. Runs of an
 // unchanged program on one machine drift by 0 to 6 % (baselines/studies/stored).
 constexpr double kMaxDrift = 0.095;
 // [1] A verdict must hold by this much in the other views of the times, too.
 constexpr double kInOtherViews = 0.01;
-constexpr double kMinRunNoise = 0.001;      // [1] deviation: runs of quiet machines agree to it
+// Of one process: how many times as large as the second largest change in the other direction a
+// slowdown must be: a pair of runs without a change showed 1.61 beside 1 / 1.50.
+constexpr double kTimesOpposite = 2;
+// [1] Share of the earlier runs of all benchmarks that may have been as far off, and returned.
+constexpr double kMaxReturned = 0.01;
+constexpr double kMinRunNoise = 0.001;  // [1] deviation: runs of quiet machines agree to it
+constexpr double kMaxRunNoise =
+    0.03;  // [1] deviation: runs of one process on quiet hosts have 0.02
 constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] a run of another level
 constexpr double kManyDegrees = 1e6;        // of freedom of an error that is known
 constexpr double kWindow = 2.5;             // [deviations] of central values
+constexpr double kDeviationOfMad = 1.4826;
 
-// What is assumed of the noise between two runs, which no repetition shows. The standard error
-// [1] of their ratio counts where too few benchmarks show it: runs of one process drift by up to
-// 5 %, of several by half of that (baselines/studies/stored), which must not be *slower* more often
-// than once in a hundred pairs; those of a GPU's own times differ by 0.3 %
-// (baselines/studies/gpu-a-a). `least` is the least one where benchmarks show it. The degrees of
-// freedom [1] are those of Student's t whose tails fit: of one process, whole benchmarks may be
-// slow because of neighbours or of the memory that it got.
-struct Assumed {
-  double error, least, degrees;
+// The standard error [1] of the ratio of two runs, beyond that of their repetitions: assumed where
+// too few benchmarks show it, and at least where they do. Runs of one process drift by up to 5 %,
+// of several by half of that (baselines/studies/stored); those of a GPU's own times differ by 0.3 %
+// (baselines/studies/gpu-a-a).
+struct Between {
+  double assumed, least;
 };
-constexpr Assumed AssumedOf(Measured measured) {
+constexpr Between BetweenOf(Measured measured) {
   switch (measured) {
     case Measured::kOneProcess:
-      return {0.03, 0.003, 3};
+      return {0.03, 0.003};
     case Measured::kProcesses:
-      return {0.015, 0.005, kManyDegrees};
+      return {0.015, 0.005};
     case Measured::kDevice:
       break;
   }
-  return {0.005, 0.005, kManyDegrees};
+  return {0.005, 0.005};
 }
 
 double Square(double value) { return value * value; }
 
-// Returns the variance beyond their own with which four fifths of the values on one side of
+// Returns the variance beyond their own with which three quarters of the values on one side of
 // `centre` are as near as normal ones are, of the side on which it is smaller. A side with few
 // values, behind which a change of most benchmarks is, does not count.
 double BetweenAround(double centre, const std::vector<Estimate>& values) {
-  constexpr double kPart = 0.8, kOfNormal = 1.28;  // deviations
+  constexpr double kPart = 0.75, kOfNormal = 1.15;  // deviations
   // The smaller one of two estimated deviations is by kOfSmaller / sqrt(values) too small.
   constexpr double kOfSmaller = 0.5;
   double least = HUGE_VAL;
   for (const double sign : {1.0, -1.0}) {
-    std::vector<Estimate> side;
-    for (const auto& one : values)
-      if (sign * (one.value - centre) >= 0) side.push_back(one);
-    if (8 * side.size() < values.size()) continue;
-    const auto count = static_cast<double>(side.size());
-    const double deviations = kOfNormal / (1 + kOfSmaller / std::sqrt(count));
     std::vector<double> needed;
-    for (const auto& [value, variance] : side)
-      needed.push_back(Square((value - centre) / deviations) - variance);
+    const auto count = static_cast<double>(std::ranges::count_if(
+        values, [&](const auto& one) { return sign * (one.value - centre) >= 0; }));
+    if (8 * count < static_cast<double>(values.size())) continue;
+    const double deviations = kOfNormal / (1 + kOfSmaller / std::sqrt(count));
+    for (const auto& [value, variance] : values)
+      if (sign * (value - centre) >= 0)
+        needed.push_back(Square((value - centre) / deviations) - variance);
     const auto at = needed.begin() + static_cast<std::ptrdiff_t>(std::ceil(kPart * count)) - 1;
     std::ranges::nth_element(needed, at);
     least = std::min(least, *at);
@@ -131,15 +136,16 @@ std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
 struct Row {
   std::vector<double> runs;  // [1] levels of BASE and the earlier runs, each without its shift
   Spread of_runs;            // variance of these levels, and of those that were left out
+  double median = 0;         // [1] of all runs
   double base = 0;           // [1] level
   double within = 0;         // variance of log_ratio from the repetitions
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio from run to run
   double between_degrees = kManyDegrees;
-  double tail_degrees = kManyDegrees;  // of the noise between runs (Assumed)
-  double log_ratio = 0;                // [1] without the common shift
-  double removed = 0;                  // [1] that shift
+  double log_ratio = 0;  // [1] without the common shift
+  double removed = 0;    // [1] that shift
   double removed_variance = 0;
+  bool scatters = false;       // the benchmarks show more noise between runs than kMaxRunNoise
   bool machine_known = false;  // ceilings or controls tell what of it is the machine's
 
   double deviation() const { return std::sqrt(within + between + removed_variance); }
@@ -160,16 +166,16 @@ class JudgeOfRuns {
     for (std::size_t i = 0; i < rows_.size(); ++i) groups[candidates_[i].group].push_back(i);
     for (const auto& [group, members] : groups) FindRuns(members);
     FindWithin();
-    const bool learnt = !settings_.run_noise && LearnBetween();
+    learnt_ = !settings_.run_noise && LearnBetween();
     for (const auto& [group, members] : groups) {
-      const CommonShift common = FindCommon(group, members, learnt);
+      const CommonShift common = FindCommon(group, members);
       if (!settings_.look_for_common_shift) continue;
       const auto rank = [](const CommonShift& one) {
         return std::pair(one.is_unexplained, one.benchmarks);
       };
       if (!judged_.common || rank(*judged_.common) < rank(common)) judged_.common = common;
     }
-    DescribeNoise(learnt);
+    DescribeNoise();
     ChooseMinEffect();
     Decide();
     return std::move(judged_);
@@ -187,23 +193,33 @@ class JudgeOfRuns {
       }
       row.runs.push_back(candidates_[i].base.log_seconds);
       const auto all = row.runs;
+      row.median = Median(all);
       KeepOneLevel(candidates_[i].base, row.runs);
       row.base = std::accumulate(row.runs.begin(), row.runs.end(), 0.0) /
                  static_cast<double>(row.runs.size());
       row.log_ratio = candidates_[i].contender.log_seconds - row.base;
-      SetSpread(row.runs.size() > 1 ? all : row.runs, row);
+      SetSpread(all, row);
+      AddReturned(all);
     }
   }
 
   // Sets the variance of one run's level. Runs that were far belong to it, since the next one may
   // be as far; but not the last ones if they are on NEW's side: these have its level.
   static void SetSpread(std::vector<double> runs, Row& row) {
-    while (runs.size() > row.runs.size() && (runs.back() - row.base) / row.log_ratio > 0.5)
+    while (runs.size() > row.runs.size() && (runs.back() - row.median) / row.log_ratio > 0.5)
       runs.pop_back();
     double squares = 0;
-    for (const double run : runs) squares += Square(run - row.base);
+    for (const double run : runs) squares += Square(run - row.median);
     const auto degrees = static_cast<double>(runs.size()) - 1;
     row.of_runs = {squares / std::max(degrees, 1.0), degrees};
+  }
+
+  // Adds how far each run but the first and the last was off on one side of both its neighbours.
+  void AddReturned(const std::vector<double>& runs) {
+    for (std::size_t i = 1; i + 1 < runs.size(); ++i) {
+      const double up = runs[i] - runs[i - 1], down = runs[i] - runs[i + 1];
+      returned_.push_back(up * down > 0 ? std::min(std::abs(up), std::abs(down)) : 0);
+    }
   }
 
   // Drops the runs that are far from the median of all. If BASE, which is the last, is far and was
@@ -213,7 +229,6 @@ class JudgeOfRuns {
     const double last = runs.back(), median = Median(runs);
     std::vector<double> distances;
     for (const double run : runs) distances.push_back(std::abs(run - median));
-    constexpr double kDeviationOfMad = 1.4826;
     const double far = kFar * std::max({kDeviationOfMad * Median(std::move(distances)),
                                         std::sqrt(base.variance / base.count), kMinRunNoise});
     if (std::abs(last - median) > far && !settings_.window)
@@ -269,7 +284,7 @@ class JudgeOfRuns {
 
   // Finds the common shift of a group's benchmarks and their scatter around it, and takes the shift
   // out of the ratios where that is right.
-  CommonShift FindCommon(int group, const std::vector<std::size_t>& members, bool learnt) {
+  CommonShift FindCommon(int group, const std::vector<std::size_t>& members) {
     CommonShift common{.benchmarks = static_cast<int>(members.size())};
     std::vector<Estimate> ratios;
     for (const auto i : members)
@@ -279,15 +294,12 @@ class JudgeOfRuns {
     common.standard_error = std::sqrt(centre.variance);
     for (const auto i : members) {
       Row& row = rows_[i];
-      const auto assumed = AssumedOf(candidates_[i].measured);
-      if (settings_.run_noise) {
+      const auto [assumed, least] = BetweenOf(candidates_[i].measured);
+      if (settings_.run_noise)
         row.between = 2 * Square(*settings_.run_noise);
-        continue;
-      }
-      if (learnt || common.is_known()) row.tail_degrees = assumed.degrees;
-      if (learnt) continue;
-      row.between = common.is_known() ? std::max(centre.between, Square(assumed.least))
-                                      : Square(assumed.error);
+      else if (!learnt_)
+        row.between = common.is_known() ? std::max(centre.between, Square(least)) : Square(assumed);
+      row.scatters = common.is_known() && !learnt_ && centre.between > 2 * Square(kMaxRunNoise);
     }
     common.machine = ControlsOf(members);
     if (const auto found = settings_.machines.find(group);
@@ -345,13 +357,13 @@ class JudgeOfRuns {
     common.removed_error = common.standard_error;
   }
 
-  void DescribeNoise(bool learnt) {
+  void DescribeNoise() {
     std::vector<double> noises;
     for (const auto& row : rows_) noises.push_back(std::sqrt(row.between / 2));
     judged_.run_noise = noises.empty() ? 0 : Median(std::move(noises));
     if (settings_.run_noise)
       judged_.run_noise_from = "as asked for";
-    else if (learnt)
+    else if (learnt_)
       judged_.run_noise_from = fmt::format("learnt from up to {} earlier runs", earlier_runs_);
     else if (rows_.size() >= kMinForCommon)
       judged_.run_noise_from =
@@ -382,13 +394,9 @@ class JudgeOfRuns {
       const Row& row = rows_[i];
       Judgement& judgement = judged_.each[i];
       const double deviation = std::max(row.deviation(), 1e-9), degrees = row.degrees();
-      // The noise between runs alone, with its tails, must not explain the shift either.
-      const double jump = std::max(std::sqrt(row.between), 1e-9);
-      const double reach =
-          std::max(StudentQuantile(degrees) * deviation, StudentQuantile(row.tail_degrees) * jump);
+      const double reach = StudentQuantile(degrees) * deviation;
       std::pair<double, double> ci95 = {row.log_ratio - reach, row.log_ratio + reach};
-      judgement.p_value = std::max(StudentTwoSided(row.log_ratio / deviation, degrees),
-                                   StudentTwoSided(row.log_ratio / jump, row.tail_degrees));
+      judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
       double own_way = judgement.p_value / 2;
       if (const auto& exact = candidates_[i].interleaved) {  // two-sided, as its stopping rule
         ci95 = exact->shift.ci95;
@@ -403,29 +411,45 @@ class JudgeOfRuns {
     });
     slower = AdjustedPValues(slower);
     faster = AdjustedPValues(faster);
+    std::ranges::sort(returned_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       judged_.each[i].adjusted_p = rows_[i].log_ratio > 0 ? slower[i] : faster[i];
-      DecideOne(i);
+      if (!IsSure(i)) continue;
+      sure_[{candidates_[i].group, rows_[i].log_ratio > 0}].push_back(std::abs(rows_[i].log_ratio));
     }
+    for (auto& [direction, sizes] : sure_) std::ranges::sort(sizes, std::greater());
+    for (std::size_t i = 0; i < rows_.size(); ++i) DecideOne(i);
   }
 
-  // Returns in which other view of the times a change of this sign does not hold: against each of
-  // two stored runs, of which no majority tells the level; as measured, if nothing but the
-  // benchmarks themselves tells what they share; in the fastest repetitions of one process, since
-  // neighbours make calls slower and never faster.
+  // Returns whether the test alone finds a change.
+  bool IsSure(std::size_t i) const {
+    const auto& [low, high] = judged_.each[i].ci95;
+    return (low > 1 || high < 1) && judged_.each[i].adjusted_p <= kFalseDiscoveryRate &&
+           std::abs(rows_[i].log_ratio) > std::log1p(settings_.min_effect.value_or(kMinEffect));
+  }
+
+  // Returns in which other view of the times a change of this sign does not hold, or null.
   const char* NotIn(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];
     if (!settings_.look_for_common_shift) return nullptr;
     const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
+    const double measured = row.log_ratio + row.removed;
+    if (row.scatters)
+      return "by more than these two runs scatter: run several processes, or --again";
+    if (!row.machine_known && !holds(measured)) return "as measured: all benchmarks moved";
+    if (!settings_.window && !holds(measured + row.base - candidate.base.log_seconds))
+      return "than BASE itself";
     if (row.runs.size() == 2 && !std::ranges::all_of(row.runs, [&](double run) {
           return holds(row.log_ratio + row.base - run);
         }))
-      return "than each of the two stored runs";
-    if (!row.machine_known && !holds(row.log_ratio + row.removed))
-      return "as measured: all benchmarks moved";
-    if (sign < 0 && candidate.measured == Measured::kOneProcess && row.between > Square(kMinEffect))
-      return "surely: runs of one process scatter so much that BASE may have been the slow one";
+      return "than each of the two stored runs";  // of which no majority tells the level
+    if (!holds(row.log_ratio + row.base - row.median)) return "than the runs before it";
+    if (learnt_ && WasReturned(std::abs(row.log_ratio)))
+      return "beyond what earlier runs were off by, and returned: run several processes";
+    if (candidate.measured != Measured::kOneProcess) return nullptr;
+    if (!learnt_ && IsAsLargeOppositely(i, sign))
+      return "beyond what others moved the other way, as noise does: run several processes";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
     // BASE's run tells how far the fastest are from the level, which may be that of a window.
@@ -435,33 +459,48 @@ class JudgeOfRuns {
                : nullptr;
   }
 
+  // Returns whether more than kMaxReturned of all earlier runs were as far off.
+  bool WasReturned(double distance) const {
+    const auto above = returned_.end() - std::ranges::lower_bound(returned_, distance);
+    return static_cast<double>(above) > kMaxReturned * static_cast<double>(returned_.size());
+  }
+
+  // Noise makes BASE slower as often as NEW: a slowdown must be kTimesOpposite times as large as
+  // the second largest speedup that the test finds, and nothing is faster while anything is slower,
+  // since BASE may have been the slow one.
+  bool IsAsLargeOppositely(std::size_t i, double sign) const {
+    const auto found = sure_.find({candidates_[i].group, sign < 0});
+    if (found == sure_.end()) return false;
+    const auto& opposite = found->second;  // largest first
+    return sign < 0 || (opposite.size() > 1 && rows_[i].log_ratio <= kTimesOpposite * opposite[1]);
+  }
+
   void DecideOne(std::size_t i) {
     const Row& row = rows_[i];
     Judgement& judgement = judged_.each[i];
     const double bound = std::log1p(judged_.min_effect);
-    const double least = std::log1p(settings_.min_effect.value_or(kMinEffect));
+    const double least = settings_.min_effect.value_or(kMinEffect);
     const auto& [low, high] = judgement.ci95;
-    const bool excludes = low > 1 || high < 1;
-    const bool beyond = std::abs(row.log_ratio) > least;
-    const bool sure = excludes && judgement.adjusted_p <= kFalseDiscoveryRate;
     const double sign = row.log_ratio > 0 ? 1 : -1;
     const auto change = sign > 0 ? Verdict::kSlower : Verdict::kFaster;
-    const char* not_in = beyond && sure ? NotIn(i, sign) : nullptr;
-    if (beyond && sure && not_in == nullptr) {
+    const bool sure = IsSure(i);
+    const char* not_in = sure ? NotIn(i, sign) : nullptr;
+    if (sure && not_in == nullptr) {
       judgement.verdict = change;
       if (settings_.window) judgement.reason = SinceText(i, sign);
     } else if (std::log(low) >= -bound && std::log(high) <= bound) {
       judgement.verdict = Verdict::kSame;
     } else if (not_in != nullptr) {
       judgement.reason = fmt::format("{}, but not {}", Key(change), not_in);
-    } else if (!excludes) {
+      judgement.is_suspect = sign > 0;
+    } else if (low <= 1 && high >= 1) {
       judgement.reason = fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %",
                                      100 * judged_.min_effect);
+    } else if (std::abs(row.log_ratio) > std::log1p(least)) {
+      judgement.reason = fmt::format(
+          "beyond {:.1f} %, but with this many benchmarks that can be chance", 100 * least);
     } else {
-      judgement.reason =
-          beyond ? fmt::format("beyond {:.1f} %, but with this many benchmarks that can be chance",
-                               100 * std::expm1(least))
-                 : fmt::format("moved, but perhaps by less than {:.1f} %", 100 * std::expm1(least));
+      judgement.reason = fmt::format("moved, but perhaps by less than {:.1f} %", 100 * least);
     }
   }
 
@@ -484,6 +523,10 @@ class JudgeOfRuns {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   int earlier_runs_ = 0;
+  bool learnt_ = false;           // the noise between runs, from earlier runs
+  std::vector<double> returned_;  // [1] how far earlier runs were off, see AddReturned
+  // [1] Sizes of the changes that the test finds, by group and direction (slower), largest first.
+  std::map<std::pair<int, bool>, std::vector<double>> sure_;
   Judged judged_;
 };
 
@@ -538,7 +581,7 @@ std::vector<std::string> Describe(const CommonShift& common) {
 }
 
 std::vector<Spread> Moderated(const std::vector<Spread>& own) {
-  constexpr double kDegreesOfTypical = 6;
+  constexpr double kDegreesOfTypical = 12;
   std::vector<double> variances;
   double all_degrees = 0;
   for (const auto& [variance, degrees] : own) {

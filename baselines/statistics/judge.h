@@ -100,6 +100,9 @@ struct Judgement {
   double adjusted_p = 1;  // [1] one-sided, of no change in this direction; over all benchmarks
   double removed = 1;     // [1] the common shift that `ratio` no longer contains
   int earlier_runs = 0;   // [1] whose levels were used beside that of BASE
+  // Ambiguous, though the test finds it slower: such a comparison cannot end in "nothing is
+  // slower".
+  bool is_suspect = false;
 };
 
 struct Judged {
@@ -120,7 +123,7 @@ struct Spread {
 };
 
 // Returns the variances moderated by that of all benchmarks: a benchmark's own counts with its
-// degrees of freedom, the typical one (the median, corrected for its bias) with six.
+// degrees of freedom, the typical one (the median, corrected for its bias) with twelve.
 std::vector<Spread> Moderated(const std::vector<Spread>& own);
 
 // A value with its squared standard error.
