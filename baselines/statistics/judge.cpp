@@ -95,25 +95,31 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
   return std::max(least, 0.0);
 }
 
-// Returns the middle of the shortest interval that has 40 % of the values; of those that are hardly
-// longer, of the one nearest to 0.
+// Returns the middle of the shortest interval that has 40 % of the values; if others that do not
+// overlap it are hardly longer, of the shortest one among those that overlap the nearest to 0.
 double MiddleOfMost(const std::vector<Estimate>& values) {
-  constexpr double kMost = 0.4, kHardlyLonger = 1.5;
+  constexpr double kMost = 0.4, kHardlyLonger = 1.25;
   std::vector<double> sorted;
   for (const auto& one : values) sorted.push_back(one.value);
   std::ranges::sort(sorted);
   const auto reach =
       static_cast<std::size_t>(std::ceil(kMost * static_cast<double>(sorted.size()))) - 1;
-  double shortest = HUGE_VAL, nearest = HUGE_VAL;
-  for (std::size_t i = 0; i + reach < sorted.size(); ++i)
-    shortest = std::min(shortest, sorted[i + reach] - sorted[i]);
-  for (std::size_t i = 0; i + reach < sorted.size(); ++i) {
-    const double middle = (sorted[i] + sorted[i + reach]) / 2;
-    if (sorted[i + reach] - sorted[i] <= kHardlyLonger * shortest + kMinRunNoise &&
-        std::abs(middle) < std::abs(nearest))
-      nearest = middle;
-  }
-  return nearest;
+  const std::size_t intervals = sorted.size() - reach;
+  const auto length = [&](std::size_t i) { return sorted[i + reach] - sorted[i]; };
+  const auto middle = [&](std::size_t i) { return (sorted[i] + sorted[i + reach]) / 2; };
+  const auto shortest_of = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      if (length(i) < length(begin)) begin = i;
+    return begin;
+  };
+  const std::size_t shortest = shortest_of(0, intervals);
+  std::size_t nearest = shortest;
+  for (std::size_t i = 0; i < intervals; ++i)
+    if (length(i) <= kHardlyLonger * length(shortest) + kMinRunNoise &&
+        std::abs(middle(i)) < std::abs(middle(nearest)))
+      nearest = i;
+  return middle(
+      shortest_of(nearest - std::min(nearest, reach), std::min(nearest + reach + 1, intervals)));
 }
 
 // Returns the logarithm of the shift of each earlier run against BASE, of one device. A run with
@@ -299,7 +305,9 @@ class JudgeOfRuns {
         row.between = 2 * Square(*settings_.run_noise);
       else if (!learnt_)
         row.between = common.is_known() ? std::max(centre.between, Square(least)) : Square(assumed);
-      row.scatters = common.is_known() && !learnt_ && centre.between > 2 * Square(kMaxRunNoise);
+      if (learnt_ || settings_.run_noise || !common.is_known()) continue;
+      row.between_degrees = common.benchmarks;
+      row.scatters = centre.between > 2 * Square(kMaxRunNoise);
     }
     common.machine = ControlsOf(members);
     if (const auto found = settings_.machines.find(group);

@@ -138,7 +138,7 @@ struct Centre {
 };
 
 // Returns the mean of the values within 2.5 deviations of the shortest interval that has 40 % of
-// them; of intervals that are hardly longer, of the one nearest to 0. `between` is what four fifths
+// them; of two about as short, of the one nearest to 0. `between` is what three quarters
 // of the values on one side of the centre need to be as near as normal ones, of the side on which
 // they scatter less: noise makes BASE slower as often as NEW, but a change of the program moves its
 // benchmarks to one side. At least one value.

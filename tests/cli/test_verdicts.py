@@ -11,4 +11,4 @@ def test_every_scenario_keeps_its_limits():
 
 
 def test_histories_are_told_alike_by_all_commands():
-    verify(run(f"{sys.executable} {STUDY}/histories.py --dlroof {DLROOF} --rounds 2 --check", timeout=600), [exits(0)])
+    verify(run(f"{sys.executable} {STUDY}/histories.py --dlroof {DLROOF} --rounds 20 --check", timeout=600), [exits(0)])
