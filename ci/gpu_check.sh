@@ -396,7 +396,7 @@ step_pages() {
       "$dlroof" report $run.json --show table > pages.$run.txt || status=1
       "$dlroof" report $run.json -o pages.$run.html || status=1
     done
-    # Predicted beside measured: the table, and a run file that compare --on=residual takes.
+    # Predicted beside measured: the table, and a run file.
     [ ! -s conv2d.json ] || "$dlroof" model conv2d.json -o pages.model.json -o pages.model.txt || echo "no prediction of this GPU"
     for run in more conv2d lstm persistent aa1 aa2 nodes queued passes; do
       for status_of in ok unsupported failed wrong; do

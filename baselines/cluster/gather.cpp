@@ -19,7 +19,7 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMaxNamed = 3;  // names of nodes in a remark
+constexpr std::size_t kMaxNamed = 3;  // names in a remark
 
 // Returns the nodes' most frequent arguments of dlroof_bench (the first of several), if any.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
@@ -99,11 +99,27 @@ void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& ki
 }
 
 // Returns "n1, n2, n3 and 4 more".
-std::string NamedNodes(const std::vector<std::string>& names) {
+std::string Named(const std::vector<std::string>& names) {
   const auto shown =
       fmt::format("{}", fmt::join(std::span(names).first(std::min(names.size(), kMaxNamed)), ", "));
   return names.size() > kMaxNamed ? fmt::format("{} and {} more", shown, names.size() - kMaxNamed)
                                   : shown;
+}
+
+// Names the nodes whose files lack benchmarks that other nodes measured.
+void AddLacking(Cluster& cluster) {
+  for (const auto node : cluster.kinds.front().nodes) {
+    std::vector<std::string> lacking;
+    for (std::size_t i = 0; i < cluster.run.records.size(); ++i)
+      if (const auto& name = cluster.run.records[i].name;
+          std::ranges::find(cluster.nodes_of[i], node) == cluster.nodes_of[i].end() &&
+          !cluster.nodes[node].untimed.contains(name))
+        lacking.push_back(name);
+    if (!lacking.empty())
+      cluster.remarks.push_back(fmt::format("{} lacks {} of {} benchmarks: {}",
+                                            cluster.nodes[node].name(), lacking.size(),
+                                            cluster.run.records.size(), Named(lacking)));
+  }
 }
 
 void AddRemarks(Cluster& cluster) {
@@ -119,19 +135,20 @@ void AddRemarks(Cluster& cluster) {
   }
   if (!fewer.empty())
     cluster.remarks.push_back(
-        fmt::format("the scheduler granted fewer CPUs than a node has: {}", NamedNodes(fewer)));
+        fmt::format("the scheduler granted fewer CPUs than a node has: {}", Named(fewer)));
   if (!other.empty())
     cluster.remarks.push_back(
-        fmt::format("other machines than most nodes, not in the medians: {}", NamedNodes(other)));
+        fmt::format("other machines than most nodes, not in the medians: {}", Named(other)));
   for (const auto& kind : cluster.kinds) {
     if (&kind == &cluster.kinds.front() || kind.fingerprints != cluster.kinds.front().fingerprints)
       continue;
     std::vector<std::string> names;
     for (const auto node : kind.nodes) names.push_back(cluster.nodes[node].name());
     cluster.remarks.push_back(
-        fmt::format("unlike most nodes, not in the medians: {} ({})", NamedNodes(names),
+        fmt::format("unlike most nodes, not in the medians: {} ({})", Named(names),
                     fmt::join(DifferencesOf(kind, cluster.kinds.front()), "; ")));
   }
+  AddLacking(cluster);
   if (!cluster.asked_known)
     cluster.remarks.emplace_back(
         "no list of requested nodes: nodes without a file cannot be reported as missing");

@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
+#include <functional>
 #include <ostream>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
@@ -91,71 +90,6 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
   return partners;
 }
 
-// Returns the pairs by stored run. New records, which have no stored result, are listed with the
-// newest run that has a pair.
-std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& stored,
-                                                  const NamedRun& contender,
-                                                  const Partners& partners) {
-  std::vector<std::vector<PairedRecord>> pairs(stored.size());
-  std::vector<PairedRecord> unpaired;
-  for (const auto& record : contender.file.records) {
-    const auto found = partners.of.find(&record);
-    if (found == partners.of.end())
-      unpaired.push_back({nullptr, &record});
-    else
-      pairs[found->second.run].push_back({found->second.base, &record});
-  }
-  std::set<std::string_view> gone;
-  for (std::size_t run = stored.size(); run-- > 0;) {
-    if (pairs[run].empty()) continue;
-    for (const auto* base : partners.gone[run])
-      if (gone.insert(base->name).second) pairs[run].push_back({base, nullptr});
-    pairs[run].insert(pairs[run].end(), unpaired.begin(), unpaired.end());
-    unpaired.clear();
-  }
-  return pairs;
-}
-
-// Returns the worst exit code: 1 (got worse) before 3 (all moved, for an unknown reason) before 0
-// (same or better) before 3 (nothing judged).
-int WorstExitCode(const std::vector<CompareResult>& parts) {
-  const auto any = [&](int code) {
-    return std::ranges::any_of(parts,
-                               [&](const CompareResult& part) { return part.exit_code == code; });
-  };
-  if (any(1)) return 1;
-  if (std::ranges::any_of(parts, [](const CompareResult& part) {
-        return part.exit_code == 3 && part.common && part.common->is_unexplained;
-      }))
-    return 3;
-  return any(0) ? 0 : 3;
-}
-
-// Returns the result over all stored runs. `rows` has the rows of all parts, in NEW's order.
-CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> rows) {
-  CompareResult whole = parts.front();
-  whole.exit_code = WorstExitCode(parts);
-  whole.count.clear();
-  whole.residuals.clear();
-  whole.alerts = 0;
-  for (const auto& row : rows) {
-    ++whole.count[row.verdict];
-    whole.alerts += static_cast<int>(row.alerts.size());
-    AddTo(whole.residuals, row.residuals);
-  }
-  for (std::size_t i = 1; whole.rerun && i < parts.size(); ++i) {
-    whole.rerun->retracted += parts[i].rerun->retracted;
-    whole.rerun->unknown += parts[i].rerun->unknown;
-  }
-  if (parts.size() > 1) {  // below: facts of a single pair of runs
-    whole.common.reset();
-    whole.context.clear();
-  }
-  whole.rows = std::move(rows);
-  whole.parts = std::move(parts);
-  return whole;
-}
-
 }  // namespace
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
   if (!fs::is_directory(folder))
@@ -229,44 +163,25 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
                                 const CompareOptions& options) {
   if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   const auto partners = FindPartners(stored, contender, options.names);
-  const auto pairs = PairsByRun(stored, contender, partners);
-  std::vector<CompareResult> parts;
-  std::unordered_map<const record::Record*, Comparison> by_contender;
-  std::vector<Comparison> gone;
-  for (std::size_t run = stored.size(); run-- > 0;) {
-    if (pairs[run].empty()) continue;
-    auto with_earlier = options;
-    with_earlier.window = true;
-    for (std::size_t older = 0; older < run; ++older)
-      with_earlier.earlier.push_back(&stored[older]);
-    auto part = ComparePairs(stored[run], contender, pairs[run], with_earlier);
-    for (auto& row : std::exchange(part.rows, {})) {
-      if (row.base != nullptr) row.stored = &stored[run];
-      if (row.contender == nullptr)
-        gone.push_back(std::move(row));
-      else
-        by_contender.emplace(row.contender, std::move(row));
-    }
-    parts.push_back(std::move(part));
+  std::set<std::size_t, std::greater<>> used;  // runs, the newest first
+  for (const auto& [record, partner] : partners.of) used.insert(partner.run);
+  if (used.empty()) throw BadInput(contender.where + ": no stored run has one of its benchmarks");
+  std::vector<PairOfRuns> pairs;
+  for (const auto& record : contender.file.records) {
+    const auto found = partners.of.find(&record);
+    const auto partner = found == partners.of.end() ? Partner{*used.begin()} : found->second;
+    pairs.push_back({{partner.base, &record}, &stored[partner.run], partner.run});
   }
-  if (parts.empty()) throw BadInput(contender.where + ": no stored run has one of its benchmarks");
-  std::vector<Comparison> rows;
-  rows.reserve(by_contender.size() + gone.size());
-  for (const auto& record : contender.file.records)
-    rows.push_back(std::move(by_contender.at(&record)));
-  rows.insert(rows.end(), std::make_move_iterator(gone.begin()),
-              std::make_move_iterator(gone.end()));
-  return Merged(std::move(parts), std::move(rows));
-}
-
-void RetractUnlessRepeated(const record::Record& base, const record::Record& contender,
-                           double min_effect, const std::string& reason, Comparison& row) {
-  if (!statistics::IsChange(row.verdict) || !CanTell(base) || !CanTell(contender)) return;
-  const auto shift = JudgedLogRatio(base, contender);
-  const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
-  if (!shift || sign * *shift > std::log1p(min_effect)) return;
-  row.reason = fmt::format("{} {}", statistics::Key(row.verdict), reason);
-  row.verdict = statistics::Verdict::kAmbiguous;
+  std::set<std::string_view> gone;
+  std::vector<std::string> names;
+  for (const auto run : used) {
+    names.push_back(stored[run].where);
+    for (const auto* base : partners.gone[run])
+      if (gone.insert(base->name).second) pairs.push_back({{base, nullptr}, &stored[run], run});
+  }
+  auto result = ComparePairs(pairs, stored, contender, options);
+  result.base = fmt::format("{}", fmt::join(names, ", "));
+  return result;
 }
 
 void CheckRerun(const NamedRun& contender, const NamedRun& rerun) {
@@ -293,14 +208,19 @@ RerunCheck RetractUnlessRepeated(const NamedRun& rerun, double min_effect,
   for (auto& row : rows) {
     if (!statistics::IsChange(row.verdict)) continue;
     const auto found = by_name.find(row.contender->name);
-    if (found == by_name.end() || !CanTell(*found->second)) {
+    const auto shift = found == by_name.end() || !CanTell(*found->second)
+                           ? std::nullopt
+                           : JudgedLogRatio(*row.base, *found->second);
+    if (!shift) {
       ++check.unknown;
       continue;
     }
-    RetractUnlessRepeated(*row.base, *found->second, min_effect,
-                          fmt::format("in NEW, but not when measured again ({})", rerun.where),
-                          row);
-    check.retracted += row.verdict == statistics::Verdict::kAmbiguous ? 1 : 0;
+    const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
+    if (sign * *shift > std::log1p(min_effect)) continue;
+    row.reason = fmt::format("{} in NEW, but not when measured again ({})",
+                             statistics::Key(row.verdict), rerun.where);
+    row.verdict = statistics::Verdict::kAmbiguous;
+    ++check.retracted;
   }
   return check;
 }

@@ -40,26 +40,19 @@ std::optional<double> Moment(const record::RunFile& file);
 // Compares each benchmark of `contender` with the newest run of `stored` that has it (`stored` is
 // oldest first and must outlive the result). A stored result with too few clean repetitions is
 // skipped if an older run has enough. BASE's level is the mean over that run and the runs before
-// it, but those far from their median (statistics.md). Noise, common shift and settings are judged
-// for each stored run separately, in `parts`. Rows, counts, alerts and residuals are those of all
-// parts; the exit code is the worst of all parts; effect and noise are those of the newest part.
-// With several parts only the parts have the common shift and the context changes. A benchmark that
-// only stored runs have is `gone` if another benchmark of its run was compared. Throws BadInput
-// where PairRecords and CheckComparable do, and if `stored` has no benchmark of `contender`.
+// it, but those far from their median (statistics.md). The benchmarks of one stored run share a
+// common shift. A benchmark that only stored runs have is `gone` if another benchmark of its run
+// was compared. Throws BadInput where PairRecords and CheckComparable do, and if `stored` has no
+// benchmark of `contender`.
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options);
-
-// Changes the row's verdict from slower or faster to ambiguous, with `reason`, unless `contender`
-// differs from `base` in the same direction by more than `min_effect` [1]. Does nothing if `base`
-// or `contender` has too few clean repetitions.
-void RetractUnlessRepeated(const record::Record& base, const record::Record& contender,
-                           double min_effect, const std::string& reason, Comparison& row);
 
 // Throws BadInput if `rerun` has another machine, settings or build than `contender`, or two
 // benchmarks with one name.
 void CheckRerun(const NamedRun& contender, const NamedRun& rerun);
 
-// Retracts the rows' verdicts that the records of `rerun` do not repeat, and counts them.
+// Makes the rows ambiguous whose verdict slower or faster the records of `rerun` do not repeat: in
+// the same direction, by more than `min_effect` [1]. Counts them.
 RerunCheck RetractUnlessRepeated(const NamedRun& rerun, double min_effect,
                                  std::vector<Comparison>& rows);
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <functional>
-#include <future>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -211,6 +209,13 @@ std::optional<InterleavedComparison> Read(const record::RunFile& file) {
 
 void CheckNames(const NamedRun& run) { IndexOf(run); }
 
+void CheckControls(const NamedRun& contender, const std::set<std::string>& controls) {
+  const auto records = IndexOf(contender);
+  for (const auto& control : controls)
+    if (Find(records, control) == nullptr)
+      throw BadInput("--control: expected benchmarks of {}, got '{}'", contender.where, control);
+}
+
 NameMap NamesIn(const NamedRun& base, const NameMap& names) {
   NameMap found;
   if (names.empty()) return found;
@@ -221,8 +226,7 @@ NameMap NamesIn(const NamedRun& base, const NameMap& names) {
 
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& contender,
                                       const NameMap& names) {
-  auto at_once = std::async(std::launch::async, IndexOf, std::cref(base));
-  const Index contenders = IndexOf(contender), bases = at_once.get();
+  const Index bases = IndexOf(base), contenders = IndexOf(contender);
   Index renamed;  // BASE's, by NEW's names
   for (const auto& [base_name, contender_name] : names) {
     const auto* from = Find(bases, base_name);

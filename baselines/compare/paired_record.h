@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct PairedRecord {
 
 // Throws BadInput for a name that occurs twice.
 void CheckNames(const NamedRun& run);
+
+// Throws BadInput for a control that is no benchmark of the run.
+void CheckControls(const NamedRun& contender, const std::set<std::string>& controls);
 
 // Returns the entries of `names` whose BASE name is a benchmark of `base`.
 NameMap NamesIn(const NamedRun& base, const NameMap& names);

@@ -25,8 +25,8 @@ std::pair<double, std::string> LastOf(const machine::Ceiling& row,
 
 }  // namespace
 
-std::optional<statistics::RoofShift> RoofShiftOf(const machine::Machine& base,
-                                                 const machine::Machine& contender) {
+std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base,
+                                                    const machine::Machine& contender) {
   std::vector<double> ratios;
   const auto add = [&](const auto& rows, const auto& others) {
     for (const auto& [key, row] : rows) {
@@ -50,8 +50,8 @@ std::optional<statistics::RoofShift> RoofShiftOf(const machine::Machine& base,
   for (const double one : ratios) distances.push_back(std::abs(one - centre));
   double deviation = kAssumedDeviation * std::sqrt(2);
   if (ratios.size() >= kMinForScatter) deviation = kDeviationOfMad * Median(distances);
-  return statistics::RoofShift{centre, kOfMedian * deviation / std::sqrt(count),
-                               static_cast<int>(ratios.size())};
+  return statistics::MachineShift{centre, kOfMedian * deviation / std::sqrt(count),
+                                  static_cast<int>(ratios.size())};
 }
 
 }  // namespace dlroof::compare

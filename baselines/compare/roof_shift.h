@@ -12,7 +12,7 @@ namespace dlroof::compare {
 // Returns the median over the validated ceilings (pipes and memory levels, of all thread counts)
 // that were measured in both runs at different times, by their last visits (live checks are
 // visits), with the standard error that their scatter shows; nothing if there is none.
-std::optional<statistics::RoofShift> RoofShiftOf(const machine::Machine& base,
-                                                 const machine::Machine& contender);
+std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base,
+                                                    const machine::Machine& contender);
 
 }  // namespace dlroof::compare

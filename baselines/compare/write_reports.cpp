@@ -20,31 +20,14 @@ void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
   if (value) object[key] = *value;
 }
 
-json ToJson(const compare::Change& change) {
-  json object = {{"kind", compare::Key(change.kind)}, {"text", change.text}};
-  if (change.level) object["level"] = Key(*change.level);
-  PutIfKnown(object, "ratio", change.ratio);
-  return object;
-}
-
-json ToJson(const std::vector<compare::Residual>& residuals) {
-  json object = json::object();
-  for (const auto& residual : residuals)
-    object[residual.of] = {{"base", residual.base},
-                           {"new", residual.contender},
-                           {"moved", residual.moved},
-                           {"worse", residual.worse}};
-  return object;
-}
-
-json ToJson(const compare::Comparison& row) {
+json ToJson(const Comparison& row) {
   json object = {{"name", row.name()}, {"verdict", statistics::Key(row.verdict)}};
   if (row.base != nullptr && row.base->name != row.name()) object["base_name"] = row.base->name;
   if (row.stored != nullptr) object["base_file"] = row.stored->where;
   if (!row.reason.empty()) object["reason"] = row.reason;
-  if (row.timed) object["timed"] = *row.timed;
-  if (row.fastest_share) object["fastest_share"] = *row.fastest_share;
-  if (row.added_seconds) object["added_seconds"] = *row.added_seconds;
+  PutIfKnown(object, "timed", row.timed);
+  PutIfKnown(object, "fastest_share", row.fastest_share);
+  PutIfKnown(object, "added_seconds", row.added_seconds);
   if (row.judgement) {
     object["ratio"] = row.judgement->ratio;
     object["ci95"] = {row.judgement->ci95.first, row.judgement->ci95.second};
@@ -53,24 +36,21 @@ json ToJson(const compare::Comparison& row) {
     object["removed"] = row.judgement->removed;
     if (row.judgement->earlier_runs > 0) object["earlier_runs"] = row.judgement->earlier_runs;
   }
-  PutIfKnown(object, "cliffs_delta", row.cliffs_delta);
-  PutIfKnown(object, "base_seconds", row.base_seconds);
-  PutIfKnown(object, "new_seconds", row.contender_seconds);
-  PutIfKnown(object, "base_fraction", row.base_fraction);
-  PutIfKnown(object, "new_fraction", row.contender_fraction);
-  PutIfKnown(object, "base_fraction_at_most", row.base_fraction_at_most);
-  PutIfKnown(object, "new_fraction_at_most", row.contender_fraction_at_most);
-  if (row.specified_roof) object["given_roof"] = true;
+  PutIfKnown(object, "base_seconds", row.before.seconds);
+  PutIfKnown(object, "new_seconds", row.after.seconds);
+  PutIfKnown(object, "base_fraction", row.before.fraction);
+  PutIfKnown(object, "new_fraction", row.after.fraction);
+  PutIfKnown(object, "base_fraction_at_most", row.before.fraction_at_most);
+  PutIfKnown(object, "new_fraction_at_most", row.after.fraction_at_most);
+  if (row.before.specified_roof || row.after.specified_roof) object["given_roof"] = true;
   if (row.newly_failed) object["newly_failed"] = true;
-  for (const auto& change : row.changes) object["changes"].push_back(ToJson(change));
-  if (!row.residuals.empty()) object["residuals"] = ToJson(row.residuals);
+  for (const auto& [kind, text] : row.changes)
+    object["changes"].push_back({{"kind", kind}, {"text", text}});
   if (const auto cause = row.Cause(); !cause.empty()) object["why"] = cause;
-  for (const auto& alert : row.alerts)
-    object["alerts"].push_back({{"on", compare::Key(alert.on)}, {"text", alert.text}});
   return object;
 }
 
-json Header(const compare::CompareResult& result, const ComparedFiles& files) {
+json Header(const CompareResult& result, const ComparedFiles& files) {
   json head = {{"base", files.base},
                {"new", files.contender},
                {"judged_by", result.across_machines ? "fraction" : "seconds"},
@@ -91,35 +71,24 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
     head["measured_again"] = {{"file", result.rerun->where},
                               {"taken_back", result.rerun->retracted},
                               {"unknown", result.rerun->unknown}};
-  for (const auto& [of, mean] : result.residuals)
-    head["mean_residuals"][of] = {
-        {"base", mean.base}, {"new", mean.contender}, {"benchmarks", mean.benchmarks}};
-  if (result.common) {
-    const auto& common = *result.common;
-    const auto interval = [](double log_ratio, double error) {
-      return json{std::exp(log_ratio - 1.96 * error), std::exp(log_ratio + 1.96 * error)};
-    };
-    const auto text = fmt::format("{}", fmt::join(statistics::Describe(common), "; "));
-    head["removed"] = {{"ratio", std::exp(common.removed)},
-                       {"ci95", interval(common.removed, common.removed_error)},
-                       {"ceilings", common.roofs ? common.roofs->ceilings : 0},
-                       {"by_ceilings", common.is_of_program},
-                       {"text", text}};
-    if (common.is_known())
-      head["moved_together"] = {{"ratio", std::exp(common.log_ratio)},
-                                {"ci95", interval(common.log_ratio, common.standard_error)},
-                                {"benchmarks", common.benchmarks},
-                                {"unexplained", common.is_unexplained}};
-    head["earlier_runs"] = result.earlier_runs;
-  }
-  for (const auto& part : result.parts)
-    head["stored"].push_back(Header(part, {part.base, files.contender}));
+  if (!result.common) return head;
+  const auto& common = *result.common;
+  const auto interval = [](double log_ratio, double error) {
+    return json{std::exp(log_ratio - 1.96 * error), std::exp(log_ratio + 1.96 * error)};
+  };
+  head["removed"] = {{"ratio", std::exp(common.removed)},
+                     {"ci95", interval(common.removed, common.removed_error)},
+                     {"ceilings", common.machine ? common.machine->count : 0},
+                     {"by_ceilings", common.is_of_program},
+                     {"text", fmt::format("{}", fmt::join(statistics::Describe(common), "; "))}};
+  if (common.is_known())
+    head["moved_together"] = {{"ratio", std::exp(common.log_ratio)},
+                              {"ci95", interval(common.log_ratio, common.standard_error)},
+                              {"benchmarks", common.benchmarks},
+                              {"unexplained", common.is_unexplained}};
   return head;
 }
 
-std::string Dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 // Returns the group of a test case for a CI server: "Conv2D.cpu.onednn.fwd".
 std::string ClassOf(const record::Record& record) {
   std::string text = record.op;
@@ -128,26 +97,28 @@ std::string ClassOf(const record::Record& record) {
   return text;
 }
 
-const char* ElementOf(const compare::Comparison& row) {
+const char* ElementOf(const Comparison& row) {
   if (row.newly_failed) return "error";
-  if (GotWorse(row)) return "failure";
+  if (row.GotWorse()) return "failure";
   const bool judged =
       row.verdict == statistics::Verdict::kSame || row.verdict == statistics::Verdict::kFaster;
   return judged ? nullptr : "skipped";
 }
 
-std::string MessageOf(const compare::Comparison& row) {
+std::string MessageOf(const Comparison& row) {
   std::string text(statistics::Key(row.verdict));
-  if (row.judgement) text += fmt::format(" by {}", RatioText(row));
+  if (row.judgement)
+    text += fmt::format(" by {:.3f} ({:.3f} to {:.3f})", row.judgement->ratio,
+                        row.judgement->ci95.first, row.judgement->ci95.second);
   const auto notes = NotesOf(row);
   return notes.empty() ? text : text + ": " + notes;
 }
 
-void WriteCase(const compare::Comparison& row, std::ostream& out) {
+void WriteCase(const Comparison& row, std::ostream& out) {
   const record::Record& record = row.contender != nullptr ? *row.contender : *row.base;
   out << fmt::format(R"(    <testcase classname="{}" name="{}")", XmlText(ClassOf(record)),
                      XmlText(row.name()));
-  if (row.contender_seconds) out << fmt::format(R"( time="{:.9f}")", *row.contender_seconds);
+  if (row.after.seconds) out << fmt::format(R"( time="{:.9f}")", *row.after.seconds);
   const char* element = ElementOf(row);
   if (element == nullptr) {
     out << "/>\n";
@@ -155,28 +126,26 @@ void WriteCase(const compare::Comparison& row, std::ostream& out) {
   }
   out << fmt::format("><{} message=\"{}\"", element, XmlText(MessageOf(row)));
   if (element != std::string_view("skipped"))
-    out << fmt::format(" type=\"{}\"", row.alerts.empty() ? statistics::Key(row.verdict) : "alert");
+    out << fmt::format(" type=\"{}\"", statistics::Key(row.verdict));
   out << "/></testcase>\n";
 }
 
 }  // namespace
 
 // Writes the rows one by one, since a JSON object of 100,000 rows would need much memory and time.
-void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
-               std::ostream& out) {
+void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
   auto head = Header(result, files).dump(1, ' ', false, json::error_handler_t::replace);
   head.resize(head.rfind('\n'));
   out << head << ",\n \"benchmarks\": [";
   const char* before = "\n  ";
   for (const auto& row : result.rows) {
-    out << before << Dump(ToJson(row));
+    out << before << ToJson(row).dump(-1, ' ', false, json::error_handler_t::replace);
     before = ",\n  ";
   }
   out << "\n ]\n}\n";
 }
 
-void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files,
-                std::ostream& out) {
+void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
   int failures = 0, errors = 0, skipped = 0;
   for (const auto& row : result.rows) {
     const std::string_view element = ElementOf(row) == nullptr ? "" : ElementOf(row);

@@ -82,7 +82,6 @@ std::vector<std::string> UnclearNames(const compare::CompareResult& result,
 }
 
 std::set<std::string> ReplaceRows(const compare::CompareResult& later,
-                                  const compare::CompareOptions& options,
                                   compare::CompareResult& result) {
   std::unordered_map<std::string, const compare::Comparison*> by_name;
   for (const auto& row : later.rows)
@@ -96,7 +95,7 @@ std::set<std::string> ReplaceRows(const compare::CompareResult& later,
     row.stored = stored;
     replaced.insert(row.name());
   }
-  CountVerdicts(options, result);
+  CountVerdicts(result);
   return replaced;
 }
 
@@ -113,7 +112,7 @@ std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio
 std::vector<const compare::Comparison*> Worse(const compare::CompareResult& result) {
   std::vector<const compare::Comparison*> rows;
   for (const auto& row : result.rows)
-    if (compare::GotWorse(row)) rows.push_back(&row);
+    if (row.GotWorse()) rows.push_back(&row);
   const auto ratio = [](const auto* row) { return row->judgement ? row->judgement->ratio : 1e9; };
   std::ranges::stable_sort(rows, std::greater(), ratio);
   return rows;
@@ -133,10 +132,9 @@ std::string WhatHappened(const compare::Comparison& row) {
   if (row.judgement)
     text = fmt::format("{} ({} to {})", Percent(row.judgement->ratio),
                        Percent(row.judgement->ci95.first), Percent(row.judgement->ci95.second));
-  if (row.base_seconds && row.contender_seconds)
-    text += fmt::format(", {} -> {}", text::WithPrefix(*row.base_seconds, "s"),
-                        text::WithPrefix(*row.contender_seconds, "s"));
-  for (const auto& alert : row.alerts) text += "; " + alert.text;
+  if (row.before.seconds && row.after.seconds)
+    text += fmt::format(", {} -> {}", text::WithPrefix(*row.before.seconds, "s"),
+                        text::WithPrefix(*row.after.seconds, "s"));
   if (const auto cause = row.Cause(); !row.changes.empty()) text += ": " + cause;
   return text;
 }

@@ -44,7 +44,6 @@ std::vector<std::string> UnclearNames(const compare::CompareResult& result,
 // counts the verdicts anew. `later` keeps its runs, into which the rows then point. Returns the
 // names of the rows with a verdict in `later`.
 std::set<std::string> ReplaceRows(const compare::CompareResult& later,
-                                  const compare::CompareOptions& options,
                                   compare::CompareResult& result);
 
 // What a gate says.

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/special_functions/digamma.hpp>
-#include <boost/math/special_functions/polygamma.hpp>
-#include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -30,95 +27,99 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
 // [1] Smallest change that counts, unless another is asked for: moving a loop in memory changes its
 // time by as much.
 constexpr double kMinEffect = 0.02;
-// [1] Bound of `same` where the runs can resolve no better.
-constexpr double kMaxEffect = 0.10;
+// [1] Bound of `same` where the runs can resolve no better: less than 5 % plus the error that is
+// assumed of two runs of one process.
+constexpr double kMaxEffect = 0.08;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
-// [1] Logarithm: a larger shift of all benchmarks is not removed without the ceilings. Runs of an
+// [1] Logarithm: a larger shift of all benchmarks is not removed without evidence. Runs of an
 // unchanged program on one machine drift by 0 to 6 % (baselines/studies/stored).
 constexpr double kMaxDrift = 0.095;
 // [1] A verdict must hold by this much in the other views of the times, too.
 constexpr double kInOtherViews = 0.01;
-constexpr double kMinRunNoise = 0.001;   // [1] deviation: runs of quiet machines agree to it
-constexpr double kMinRoofError = 0.004;  // [1]
+// Of one process: how many times as large as the second largest change in the other direction a
+// slowdown must be: a pair of runs without a change showed 1.61 beside 1 / 1.50.
+constexpr double kTimesOpposite = 2;
+// [1] Share of the earlier runs of all benchmarks that may have been as far off, and returned.
+constexpr double kMaxReturned = 0.01;
+constexpr double kMinRunNoise = 0.001;  // [1] deviation: runs of quiet machines agree to it
 constexpr double kMaxRunNoise =
-    0.03;                             // [1] deviation: runs of one process on quiet hosts have 0.02
-constexpr double kFar = 3.5;          // [standard errors] a run of another level
-constexpr double kManyDegrees = 1e6;  // of freedom of an error that is known
-constexpr double kWindow = 2.5;       // [standard errors] of central values
-constexpr double kMeanSquare = 0.911;  // of a normal value within kWindow
-constexpr int kSteps = 20;             // of a bisection
+    0.03;  // [1] deviation: runs of one process on quiet hosts have 0.02
+constexpr double kMinMachineError = 0.004;  // [1]
+constexpr double kFar = 3.5;                // [standard errors] a run of another level
+constexpr double kManyDegrees = 1e6;        // of freedom of an error that is known
+constexpr double kWindow = 2.5;             // [deviations] of central values
+constexpr double kDeviationOfMad = 1.4826;
+
+// The standard error [1] of the ratio of two runs, beyond that of their repetitions: assumed where
+// too few benchmarks show it, and at least where they do. Runs of one process drift by up to 5 %,
+// of several by half of that (baselines/studies/stored); those of a GPU's own times differ by 0.3 %
+// (baselines/studies/gpu-a-a).
+struct Between {
+  double assumed, least;
+};
+constexpr Between BetweenOf(Measured measured) {
+  switch (measured) {
+    case Measured::kOneProcess:
+      return {0.03, 0.003};
+    case Measured::kProcesses:
+      return {0.015, 0.005};
+    case Measured::kDevice:
+      break;
+  }
+  return {0.005, 0.005};
+}
 
 double Square(double value) { return value * value; }
 
-// Returns x with trigamma(x) = value (Newton's method, Smyth's appendix).
-double InverseTrigamma(double value) {
-  double x = 0.5 + 1 / value;
-  for (int i = 0; i < 50; ++i) {
-    const double now = boost::math::trigamma(x);
-    const double step = now * (1 - now / value) / boost::math::polygamma(2, x);
-    x += step;
-    if (-step / x < 1e-8) break;
+// Returns the variance beyond their own with which three quarters of the values on one side of
+// `centre` are as near as normal ones are, of the side on which it is smaller. A side with few
+// values, behind which a change of most benchmarks is, does not count.
+double BetweenAround(double centre, const std::vector<Estimate>& values) {
+  constexpr double kPart = 0.75, kOfNormal = 1.15;  // deviations
+  // The smaller one of two estimated deviations is by kOfSmaller / sqrt(values) too small.
+  constexpr double kOfSmaller = 0.5;
+  double least = HUGE_VAL;
+  for (const double sign : {1.0, -1.0}) {
+    std::vector<double> needed;
+    const auto count = static_cast<double>(std::ranges::count_if(
+        values, [&](const auto& one) { return sign * (one.value - centre) >= 0; }));
+    if (8 * count < static_cast<double>(values.size())) continue;
+    const double deviations = kOfNormal / (1 + kOfSmaller / std::sqrt(count));
+    for (const auto& [value, variance] : values)
+      if (sign * (value - centre) >= 0)
+        needed.push_back(Square((value - centre) / deviations) - variance);
+    const auto at = needed.begin() + static_cast<std::ptrdiff_t>(std::ceil(kPart * count)) - 1;
+    std::ranges::nth_element(needed, at);
+    least = std::min(least, *at);
   }
-  return x;
+  return std::max(least, 0.0);
 }
 
-// Returns the weighted mean of the values within kWindow of `centre`, if `between` is added to
-// their variances. Sets `scatter` to their scatter relative to the expected one.
-Centre CentralMean(const std::vector<Estimate>& values, double centre, double between,
-                   double& scatter) {
-  Centre mean{.between = between};
-  double weights = 0, squares = 0;
-  for (const auto& [value, variance] : values) {
-    const double total = std::max(variance + between, 1e-16);
-    const double square = Square(value - centre) / total;
-    if (square > kWindow * kWindow) continue;
-    mean.value += value / total;
-    weights += 1 / total;
-    squares += square;
-    ++mean.inside;
-  }
-  mean.value = weights > 0 ? mean.value / weights : centre;
-  mean.variance = weights > 0 ? 1 / weights : between;
-  scatter = mean.inside > 0 ? squares / mean.inside / kMeanSquare : 2;
-  return mean;
-}
-
-// Returns the centre that iteration from `centre` finds, with this share of the values inside.
-Centre CentreFrom(const std::vector<Estimate>& values, double centre, double least_inside) {
-  constexpr double kMaxBetween = 0.5, kStep = 1.25;  // [1] deviation, and a factor of it
-  constexpr int kIterations = 20;
-  Centre found;
-  for (int step = 0; step < kIterations; ++step) {
-    const auto explains = [&](double between) {
-      double scatter = 0;
-      found = CentralMean(values, centre, between * between, scatter);
-      return scatter <= 1 && found.inside >= least_inside * static_cast<double>(values.size());
-    };
-    if (!explains(0)) {
-      // The least one: where a group of changed values comes into the window, others explain, too.
-      double low = 0, high = kMinRunNoise;
-      for (; high < kMaxBetween && !explains(high); high *= kStep) low = high;
-      for (int i = 0; i < kSteps; ++i) {
-        const double middle = (low + high) / 2;
-        (explains(middle) ? high : low) = middle;
-      }
-      explains(high);
-    }
-    if (std::abs(found.value - centre) < 1e-9) break;
-    centre = found.value;
-  }
-  return found;
-}
-
-double MiddleOfShortestHalf(const std::vector<Estimate>& values) {
+// Returns the middle of the shortest interval that has 40 % of the values; if others that do not
+// overlap it are hardly longer, of the shortest one among those that overlap the nearest to 0.
+double MiddleOfMost(const std::vector<Estimate>& values) {
+  constexpr double kMost = 0.4, kHardlyLonger = 1.25;
   std::vector<double> sorted;
   for (const auto& one : values) sorted.push_back(one.value);
   std::ranges::sort(sorted);
-  const std::size_t reach = sorted.size() / 2;
-  std::size_t best = 0;
-  for (std::size_t i = 1; i + reach < sorted.size(); ++i)
-    if (sorted[i + reach] - sorted[i] < sorted[best + reach] - sorted[best]) best = i;
-  return (sorted[best] + sorted[best + reach]) / 2;
+  const auto reach =
+      static_cast<std::size_t>(std::ceil(kMost * static_cast<double>(sorted.size()))) - 1;
+  const std::size_t intervals = sorted.size() - reach;
+  const auto length = [&](std::size_t i) { return sorted[i + reach] - sorted[i]; };
+  const auto middle = [&](std::size_t i) { return (sorted[i] + sorted[i + reach]) / 2; };
+  const auto shortest_of = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      if (length(i) < length(begin)) begin = i;
+    return begin;
+  };
+  const std::size_t shortest = shortest_of(0, intervals);
+  std::size_t nearest = shortest;
+  for (std::size_t i = 0; i < intervals; ++i)
+    if (length(i) <= kHardlyLonger * length(shortest) + kMinRunNoise &&
+        std::abs(middle(i)) < std::abs(middle(nearest)))
+      nearest = i;
+  return middle(
+      shortest_of(nearest - std::min(nearest, reach), std::min(nearest + reach + 1, intervals)));
 }
 
 // Returns the logarithm of the shift of each earlier run against BASE, of one device. A run with
@@ -141,15 +142,17 @@ std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
 struct Row {
   std::vector<double> runs;  // [1] levels of BASE and the earlier runs, each without its shift
   Spread of_runs;            // variance of these levels, and of those that were left out
+  double median = 0;         // [1] of all runs
   double base = 0;           // [1] level
   double within = 0;         // variance of log_ratio from the repetitions
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio from run to run
   double between_degrees = kManyDegrees;
-  bool scatters = false;  // all benchmarks scatter between the two runs more than kMaxRunNoise
-  double log_ratio = 0;   // [1] without the common shift
-  double removed = 0;     // [1] that shift
+  double log_ratio = 0;  // [1] without the common shift
+  double removed = 0;    // [1] that shift
   double removed_variance = 0;
+  bool scatters = false;       // the benchmarks show more noise between runs than kMaxRunNoise
+  bool machine_known = false;  // ceilings or controls tell what of it is the machine's
 
   double deviation() const { return std::sqrt(within + between + removed_variance); }
   // Returns Welch and Satterthwaite's degrees of freedom.
@@ -165,19 +168,20 @@ class JudgeOfRuns {
       : candidates_(candidates), settings_(settings), rows_(candidates.size()) {}
 
   Judged Finish() {
-    std::map<int, std::vector<std::size_t>> devices;
-    for (std::size_t i = 0; i < rows_.size(); ++i) devices[candidates_[i].device].push_back(i);
-    for (const auto& [device, members] : devices) FindRuns(members);
+    std::map<int, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < rows_.size(); ++i) groups[candidates_[i].group].push_back(i);
+    for (const auto& [group, members] : groups) FindRuns(members);
     FindWithin();
-    const bool learnt = !settings_.run_noise && LearnBetween();
-    std::size_t most = 0;
-    for (const auto& [device, members] : devices) {
-      const CommonShift common = FindCommon(device, members, learnt);
-      if (members.size() <= most || !settings_.look_for_common_shift) continue;
-      most = members.size();
-      judged_.common = common;
+    learnt_ = !settings_.run_noise && LearnBetween();
+    for (const auto& [group, members] : groups) {
+      const CommonShift common = FindCommon(group, members);
+      if (!settings_.look_for_common_shift) continue;
+      const auto rank = [](const CommonShift& one) {
+        return std::pair(one.is_unexplained, one.benchmarks);
+      };
+      if (!judged_.common || rank(*judged_.common) < rank(common)) judged_.common = common;
     }
-    DescribeNoise(learnt);
+    DescribeNoise();
     ChooseMinEffect();
     Decide();
     return std::move(judged_);
@@ -195,23 +199,33 @@ class JudgeOfRuns {
       }
       row.runs.push_back(candidates_[i].base.log_seconds);
       const auto all = row.runs;
+      row.median = Median(all);
       KeepOneLevel(candidates_[i].base, row.runs);
       row.base = std::accumulate(row.runs.begin(), row.runs.end(), 0.0) /
                  static_cast<double>(row.runs.size());
       row.log_ratio = candidates_[i].contender.log_seconds - row.base;
-      SetSpread(row.runs.size() > 1 ? all : row.runs, row);
+      SetSpread(all, row);
+      AddReturned(all);
     }
   }
 
   // Sets the variance of one run's level. Runs that were far belong to it, since the next one may
   // be as far; but not the last ones if they are on NEW's side: these have its level.
   static void SetSpread(std::vector<double> runs, Row& row) {
-    while (runs.size() > row.runs.size() && (runs.back() - row.base) / row.log_ratio > 0.5)
+    while (runs.size() > row.runs.size() && (runs.back() - row.median) / row.log_ratio > 0.5)
       runs.pop_back();
     double squares = 0;
-    for (const double run : runs) squares += Square(run - row.base);
+    for (const double run : runs) squares += Square(run - row.median);
     const auto degrees = static_cast<double>(runs.size()) - 1;
     row.of_runs = {squares / std::max(degrees, 1.0), degrees};
+  }
+
+  // Adds how far each run but the first and the last was off on one side of both its neighbours.
+  void AddReturned(const std::vector<double>& runs) {
+    for (std::size_t i = 1; i + 1 < runs.size(); ++i) {
+      const double up = runs[i] - runs[i - 1], down = runs[i] - runs[i + 1];
+      returned_.push_back(up * down > 0 ? std::min(std::abs(up), std::abs(down)) : 0);
+    }
   }
 
   // Drops the runs that are far from the median of all. If BASE, which is the last, is far and was
@@ -221,7 +235,6 @@ class JudgeOfRuns {
     const double last = runs.back(), median = Median(runs);
     std::vector<double> distances;
     for (const double run : runs) distances.push_back(std::abs(run - median));
-    constexpr double kDeviationOfMad = 1.4826;
     const double far = kFar * std::max({kDeviationOfMad * Median(std::move(distances)),
                                         std::sqrt(base.variance / base.count), kMinRunNoise});
     if (std::abs(last - median) > far && !settings_.window)
@@ -233,10 +246,11 @@ class JudgeOfRuns {
   // Sets the variances from the repetitions. Those of both runs are pooled and moderated.
   void FindWithin() {
     std::vector<Spread> own;
-    for (const auto& [base, contender, earlier, floor, device, interleaved] : candidates_) {
+    for (const auto& candidate : candidates_) {
+      const auto &base = candidate.base, &contender = candidate.contender;
       Spread spread{base.degrees * base.variance + contender.degrees * contender.variance,
                     base.degrees + contender.degrees};
-      for (const auto& [run, level] : earlier) {
+      for (const auto& [run, level] : candidate.earlier) {
         spread.variance += level.degrees * level.variance;
         spread.degrees += level.degrees;
       }
@@ -274,9 +288,9 @@ class JudgeOfRuns {
     return true;
   }
 
-  // Finds the common shift of a device's benchmarks and their scatter around it, and takes the
-  // shift out of the ratios where that is right.
-  CommonShift FindCommon(int device, const std::vector<std::size_t>& members, bool learnt) {
+  // Finds the common shift of a group's benchmarks and their scatter around it, and takes the shift
+  // out of the ratios where that is right.
+  CommonShift FindCommon(int group, const std::vector<std::size_t>& members) {
     CommonShift common{.benchmarks = static_cast<int>(members.size())};
     std::vector<Estimate> ratios;
     for (const auto i : members)
@@ -284,68 +298,84 @@ class JudgeOfRuns {
     const Centre centre = CentreOf(ratios);
     common.log_ratio = centre.value;
     common.standard_error = std::sqrt(centre.variance);
-    const auto roofs = settings_.roofs.find(device);
-    if (roofs != settings_.roofs.end()) common.roofs = roofs->second;
-    if (settings_.look_for_common_shift) ChooseRemoved(common);
     for (const auto i : members) {
       Row& row = rows_[i];
-      if (settings_.run_noise) {
+      const auto [assumed, least] = BetweenOf(candidates_[i].measured);
+      if (settings_.run_noise)
         row.between = 2 * Square(*settings_.run_noise);
-      } else if (common.is_known()) {
-        const double least = learnt ? 2 * Square(kMinRunNoise) : Square(kFloorOfDevice);
-        row.between = std::max(row.between + centre.between, least);
-        if (!learnt) row.between_degrees = centre.inside - 1;
-        row.scatters = !learnt && row.between > 2 * Square(kMaxRunNoise);
-      } else if (!learnt) {
-        row.between = Square(candidates_[i].floor);
-      }
-      row.removed = common.removed;
-      row.removed_variance = Square(common.removed_error);
-      row.log_ratio -= row.removed;
+      else if (!learnt_)
+        row.between = common.is_known() ? std::max(centre.between, Square(least)) : Square(assumed);
+      if (learnt_ || settings_.run_noise || !common.is_known()) continue;
+      row.between_degrees = common.benchmarks;
+      row.scatters = centre.between > 2 * Square(kMaxRunNoise);
+    }
+    common.machine = ControlsOf(members);
+    if (const auto found = settings_.machines.find(group);
+        !common.machine && found != settings_.machines.end())
+      common.machine = found->second;
+    if (settings_.look_for_common_shift) ChooseRemoved(common);
+    for (const auto i : members) {
+      rows_[i].removed = common.removed;
+      rows_[i].machine_known = common.machine.has_value();
+      rows_[i].removed_variance = Square(common.removed_error);
+      rows_[i].log_ratio -= common.removed;
     }
     return common;
   }
 
+  // Returns the mean shift of the benchmarks that are known as unchanged.
+  std::optional<MachineShift> ControlsOf(const std::vector<std::size_t>& members) const {
+    MachineShift shift{.what = "controls"};
+    double variance = 0;
+    for (const auto i : members) {
+      if (!candidates_[i].control) continue;
+      ++shift.count;
+      shift.log_ratio += rows_[i].log_ratio;
+      variance += rows_[i].within + rows_[i].between;
+    }
+    if (shift.count == 0) return std::nullopt;
+    shift.log_ratio /= shift.count;
+    shift.standard_error = std::sqrt(variance) / shift.count;
+    return shift;
+  }
+
   void ChooseRemoved(CommonShift& common) const {
-    const Estimate benchmarks{common.log_ratio, Square(common.standard_error)};
-    if (!common.roofs) {
+    if (!common.machine) {
       // Of few benchmarks only a slowdown asks for an answer: none of them can be told from drift.
       const double size = common.is_known() ? std::abs(common.log_ratio) : common.log_ratio;
+      const bool is_drift = size <= kMaxDrift;
       common.is_unexplained = size - 1.96 * common.standard_error >
-                              std::log1p(settings_.min_effect.value_or(kMinEffect));
-      if (!common.is_known() && size > kMaxDrift) common.is_unexplained = false;
-      if (!common.is_known()) return;
-      if (std::abs(common.log_ratio) > kMaxDrift) return;
-      common.removed = benchmarks.value;
+                                  std::log1p(settings_.min_effect.value_or(kMinEffect)) &&
+                              (is_drift || common.is_known());
+      if (!common.is_known() || !is_drift) return;
+      common.removed = common.log_ratio;
       common.removed_error = common.standard_error;
       return;
     }
-    const double error = std::max(common.roofs->standard_error, kMinRoofError);
-    common.removed = common.roofs->log_ratio;
-    common.removed_error = error;
+    common.removed = common.machine->log_ratio;
+    common.removed_error = std::max(common.machine->standard_error, kMinMachineError);
     if (!common.is_known()) return;
     // Few ceilings tell their own scatter badly (about Student's t).
-    const double far = kFar * (1 + 3 / std::max(common.roofs->ceilings - 1.0, 1.0));
-    const double apart = std::abs(common.log_ratio - common.removed);
+    const double far = kFar * (1 + 3 / std::max(common.machine->count - 1.0, 1.0));
     common.is_of_program =
-        apart > std::max(far * std::hypot(error, common.standard_error), kMinEffect);
+        std::abs(common.log_ratio - common.removed) >
+        std::max(far * std::hypot(common.removed_error, common.standard_error), kMinEffect);
     if (common.is_of_program) return;
-    const double one = 1 / benchmarks.variance, other = 1 / Square(error);
-    common.removed = (one * benchmarks.value + other * common.removed) / (one + other);
-    common.removed_error = 1 / std::sqrt(one + other);
+    common.removed = common.log_ratio;
+    common.removed_error = common.standard_error;
   }
 
-  void DescribeNoise(bool learnt) {
+  void DescribeNoise() {
     std::vector<double> noises;
     for (const auto& row : rows_) noises.push_back(std::sqrt(row.between / 2));
     judged_.run_noise = noises.empty() ? 0 : Median(std::move(noises));
     if (settings_.run_noise)
       judged_.run_noise_from = "as asked for";
-    else if (learnt)
+    else if (learnt_)
       judged_.run_noise_from = fmt::format("learnt from up to {} earlier runs", earlier_runs_);
     else if (rows_.size() >= kMinForCommon)
       judged_.run_noise_from =
-          fmt::format("from the scatter of {} benchmarks over these two runs", rows_.size());
+          fmt::format("from the scatter of {} benchmarks over these runs", rows_.size());
     else
       judged_.run_noise_from = fmt::format(
           "assumed: fewer than {} benchmarks and five runs to estimate it from", kMinForCommon);
@@ -365,37 +395,7 @@ class JudgeOfRuns {
         "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
   }
 
-  // Returns weights of the p-values with a mean of 1, so that benchmarks that are too uncertain to
-  // show kTarget cost the others little (Roeder and Wasserman 2009, for normal errors).
-  std::vector<double> Weights() const {
-    constexpr double kTarget = 0.035, kChance = 0.01;  // [1] a change; chance of unchanged ones
-    constexpr double kMinWeight = 0.05, kMaxWeight = 4, kMaxCost = 50;
-    const auto weights_at = [&](double cost) {
-      std::vector<double> weights;
-      for (const auto& row : rows_) {
-        const double effect = kTarget / std::max(row.deviation(), 1e-9);
-        const double tail = std::erfc((effect / 2 + cost / effect) / std::sqrt(2.0)) / 2;
-        weights.push_back(std::clamp(tail / kChance, kMinWeight, kMaxWeight));
-      }
-      return weights;
-    };
-    const auto mean_of = [](const std::vector<double>& weights) {
-      return std::accumulate(weights.begin(), weights.end(), 0.0) /
-             static_cast<double>(weights.size());
-    };
-    double low = -kMaxCost, high = kMaxCost;
-    for (int i = 0; i < kSteps; ++i) {
-      const double middle = (low + high) / 2;
-      (mean_of(weights_at(middle)) > 1 ? low : high) = middle;
-    }
-    auto weights = weights_at(high);
-    const double mean = mean_of(weights);
-    for (double& weight : weights) weight /= mean;
-    return weights;
-  }
-
   void Decide() {
-    const auto weights = Weights();
     std::vector<double> slower(rows_.size()), faster(rows_.size());  // one-sided p-values
     judged_.each.resize(rows_.size());
     ParallelFor(rows_.size(), [&](std::size_t i) {
@@ -417,37 +417,47 @@ class JudgeOfRuns {
       judgement.removed = std::exp(row.removed);
       judgement.earlier_runs = static_cast<int>(row.runs.size()) - 1;
     });
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (candidates_[i].interleaved) continue;
-      slower[i] = std::min(slower[i] / weights[i], 1.0);
-      faster[i] = std::min(faster[i] / weights[i], 1.0);
-    }
     slower = AdjustedPValues(slower);
     faster = AdjustedPValues(faster);
+    std::ranges::sort(returned_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       judged_.each[i].adjusted_p = rows_[i].log_ratio > 0 ? slower[i] : faster[i];
-      DecideOne(i);
+      if (!IsSure(i)) continue;
+      sure_[{candidates_[i].group, rows_[i].log_ratio > 0}].push_back(std::abs(rows_[i].log_ratio));
     }
+    for (auto& [direction, sizes] : sure_) std::ranges::sort(sizes, std::greater());
+    for (std::size_t i = 0; i < rows_.size(); ++i) DecideOne(i);
   }
 
-  // Returns in which other view of the times a change of this sign does not hold, or null:
-  // - against each of two stored runs (three or more have a median, which outvotes one);
-  // - at all, if the benchmarks scatter between the two runs by more than kMaxRunNoise;
-  // - as measured, if only the benchmarks themselves tell their common shift;
-  // - in the fastest repetitions of one process: neighbours make calls slower, never faster.
+  // Returns whether the test alone finds a change.
+  bool IsSure(std::size_t i) const {
+    const auto& [low, high] = judged_.each[i].ci95;
+    return (low > 1 || high < 1) && judged_.each[i].adjusted_p <= kFalseDiscoveryRate &&
+           std::abs(rows_[i].log_ratio) > std::log1p(settings_.min_effect.value_or(kMinEffect));
+  }
+
+  // Returns in which other view of the times a change of this sign does not hold, or null.
   const char* NotIn(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];
     if (!settings_.look_for_common_shift) return nullptr;
     const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
+    const double measured = row.log_ratio + row.removed;
+    if (row.scatters)
+      return "by more than these two runs scatter: run several processes, or --again";
+    if (!row.machine_known && !holds(measured)) return "as measured: all benchmarks moved";
+    if (!settings_.window && !holds(measured + row.base - candidate.base.log_seconds))
+      return "than BASE itself";
     if (row.runs.size() == 2 && !std::ranges::all_of(row.runs, [&](double run) {
           return holds(row.log_ratio + row.base - run);
         }))
-      return "than each of the two stored runs";
-    if (row.scatters)
-      return "by more than these two runs scatter: run several processes, or --again";
-    if (!settings_.roofs.contains(candidate.device) && !holds(row.log_ratio + row.removed))
-      return "as measured: all benchmarks moved";
+      return "than each of the two stored runs";  // of which no majority tells the level
+    if (!holds(row.log_ratio + row.base - row.median)) return "than the runs before it";
+    if (learnt_ && WasReturned(std::abs(row.log_ratio)))
+      return "beyond what earlier runs were off by, and returned: run several processes";
+    if (candidate.measured != Measured::kOneProcess) return nullptr;
+    if (!learnt_ && IsAsLargeOppositely(i, sign))
+      return "beyond what others moved the other way, as noise does: run several processes";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
     // BASE's run tells how far the fastest are from the level, which may be that of a window.
@@ -457,33 +467,48 @@ class JudgeOfRuns {
                : nullptr;
   }
 
+  // Returns whether more than kMaxReturned of all earlier runs were as far off.
+  bool WasReturned(double distance) const {
+    const auto above = returned_.end() - std::ranges::lower_bound(returned_, distance);
+    return static_cast<double>(above) > kMaxReturned * static_cast<double>(returned_.size());
+  }
+
+  // Noise makes BASE slower as often as NEW: a slowdown must be kTimesOpposite times as large as
+  // the second largest speedup that the test finds, and nothing is faster while anything is slower,
+  // since BASE may have been the slow one.
+  bool IsAsLargeOppositely(std::size_t i, double sign) const {
+    const auto found = sure_.find({candidates_[i].group, sign < 0});
+    if (found == sure_.end()) return false;
+    const auto& opposite = found->second;  // largest first
+    return sign < 0 || (opposite.size() > 1 && rows_[i].log_ratio <= kTimesOpposite * opposite[1]);
+  }
+
   void DecideOne(std::size_t i) {
     const Row& row = rows_[i];
     Judgement& judgement = judged_.each[i];
     const double bound = std::log1p(judged_.min_effect);
-    const double least = std::log1p(settings_.min_effect.value_or(kMinEffect));
+    const double least = settings_.min_effect.value_or(kMinEffect);
     const auto& [low, high] = judgement.ci95;
-    const bool excludes = low > 1 || high < 1;
-    const bool beyond = std::abs(row.log_ratio) > least;
-    const bool sure = excludes && judgement.adjusted_p <= kFalseDiscoveryRate;
     const double sign = row.log_ratio > 0 ? 1 : -1;
     const auto change = sign > 0 ? Verdict::kSlower : Verdict::kFaster;
-    const char* not_in = beyond && sure ? NotIn(i, sign) : nullptr;
-    if (beyond && sure && not_in == nullptr) {
+    const bool sure = IsSure(i);
+    const char* not_in = sure ? NotIn(i, sign) : nullptr;
+    if (sure && not_in == nullptr) {
       judgement.verdict = change;
       if (settings_.window) judgement.reason = SinceText(i, sign);
     } else if (std::log(low) >= -bound && std::log(high) <= bound) {
       judgement.verdict = Verdict::kSame;
     } else if (not_in != nullptr) {
       judgement.reason = fmt::format("{}, but not {}", Key(change), not_in);
-    } else if (!excludes) {
+      judgement.is_suspect = sign > 0;
+    } else if (low <= 1 && high >= 1) {
       judgement.reason = fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %",
                                      100 * judged_.min_effect);
+    } else if (std::abs(row.log_ratio) > std::log1p(least)) {
+      judgement.reason = fmt::format(
+          "beyond {:.1f} %, but with this many benchmarks that can be chance", 100 * least);
     } else {
-      judgement.reason =
-          beyond ? fmt::format("beyond {:.1f} %, but with this many benchmarks that can be chance",
-                               100 * std::expm1(least))
-                 : fmt::format("moved, but perhaps by less than {:.1f} %", 100 * std::expm1(least));
+      judgement.reason = fmt::format("moved, but perhaps by less than {:.1f} %", 100 * least);
     }
   }
 
@@ -506,6 +531,10 @@ class JudgeOfRuns {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   int earlier_runs_ = 0;
+  bool learnt_ = false;           // the noise between runs, from earlier runs
+  std::vector<double> returned_;  // [1] how far earlier runs were off, see AddReturned
+  // [1] Sizes of the changes that the test finds, by group and direction (slower), largest first.
+  std::map<std::pair<int, bool>, std::vector<double>> sure_;
   Judged judged_;
 };
 
@@ -529,20 +558,19 @@ std::vector<std::string> Describe(const CommonShift& common) {
   const auto all = fmt::format("all {} benchmarks together: {} {}", common.benchmarks,
                                common.log_ratio > 0 ? "slower" : "faster",
                                FactorText(common.log_ratio, common.standard_error));
-  if (common.roofs) {
-    const auto roofs =
-        fmt::format("{} ceilings that both runs measured moved by {}", common.roofs->ceilings,
-                    FactorText(common.roofs->log_ratio, common.roofs->standard_error));
+  if (common.machine) {
+    const auto machine =
+        fmt::format("{} {} moved by {}", common.machine->count, common.machine->what,
+                    FactorText(common.machine->log_ratio, common.machine->standard_error));
     if (!common.is_known())
-      lines.push_back(fmt::format("{}: removed from all ratios", roofs));
+      lines.push_back(fmt::format("{}: removed from all ratios", machine));
     else if (common.is_of_program)
       lines.push_back(fmt::format(
           "{}; {}, which is removed from all ratios: the rest is of the program, its libraries or "
           "settings",
-          all, roofs));
+          all, machine));
     else
-      lines.push_back(fmt::format("{}; {}: removed from all ratios is {}", all, roofs,
-                                  FactorText(common.removed, common.removed_error)));
+      lines.push_back(fmt::format("{}; {}: each is judged beside that", all, machine));
   } else if (!common.is_known()) {
     lines.push_back(
         "nothing tells how much faster or slower the machine was in one of the two runs");
@@ -553,71 +581,51 @@ std::vector<std::string> Describe(const CommonShift& common) {
   }
   if (common.is_unexplained && std::abs(common.log_ratio) <= kMaxDrift)
     lines.push_back(
-        "program or machine? Measure again beside the old program (--again now), or the ceilings "
-        "for each run (dlroof machine --remeasure)");
+        "program or machine? Measure again beside the old program (--again now), name benchmarks "
+        "that cannot have changed (--control), or measure the ceilings for each run (dlroof "
+        "machine "
+        "--remeasure)");
   return lines;
 }
 
 std::vector<Spread> Moderated(const std::vector<Spread>& own) {
-  // Benchmarks whose noise is between 1 and 3 % have log variances that scatter by 0.4; that counts
-  // as much as five benchmarks.
-  constexpr double kAssumedScatter = 0.4, kAssumedCount = 5, kMinScatter = 0.01;
-  std::vector<double> logs;
-  double sampling = 0, all_degrees = 0;
+  constexpr double kDegreesOfTypical = 12;
+  std::vector<double> variances;
+  double all_degrees = 0;
   for (const auto& [variance, degrees] : own) {
     if (!(variance > 0) || !(degrees > 0)) continue;
-    logs.push_back(std::log(variance) - boost::math::digamma(degrees / 2) + std::log(degrees / 2));
-    sampling += boost::math::trigamma(degrees / 2);
+    // Median of chi-square / degrees (Wilson and Hilferty).
+    const double of_median = std::pow(1 - 2 / (9 * degrees), 3);
+    variances.push_back(variance / of_median);
     all_degrees += degrees;
   }
-  if (logs.empty()) return own;
-  const auto count = static_cast<double>(logs.size());
-  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
-  double squares = 0;
-  for (const double one : logs) squares += Square(one - mean);
-  const double scatter = count > 1 ? std::max(squares / (count - 1) - sampling / count, 0.0) : 0;
-  const double half = InverseTrigamma(std::max(
-      (count * scatter + kAssumedCount * kAssumedScatter) / (count + kAssumedCount), kMinScatter));
-  const double usual = std::exp(mean + boost::math::digamma(half) - std::log(half));
+  if (variances.empty()) return own;
+  const double typical = Median(std::move(variances));
   std::vector<Spread> moderated;
   for (const auto& [variance, degrees] : own) {
-    const double all = degrees + 2 * half;
+    const double all = degrees + kDegreesOfTypical;
     moderated.push_back(
-        {(degrees * variance + 2 * half * usual) / all, std::min(all, all_degrees)});
+        {(degrees * variance + kDegreesOfTypical * typical) / all, std::min(all, all_degrees)});
   }
   return moderated;
 }
 
 Centre CentreOf(const std::vector<Estimate>& values) {
-  constexpr double kAlike = 2, kMuchLess = 16;  // [1] ratios of two scatters
-  constexpr int kBothWays = 10;                 // values on each side that are no coincidence
-  const auto with_inside = [&](double inside) {
-    const Centre from_no_shift = CentreFrom(values, 0, inside),
-                 from_most = CentreFrom(values, MiddleOfShortestHalf(values), inside);
-    return from_no_shift.between <= kAlike * from_most.between + Square(kMinRunNoise)
-               ? from_no_shift
-               : from_most;
-  };
-  Centre centre = with_inside(0.7);
-  if (const Centre fewer = with_inside(0.4);
-      centre.between > Square(kFloorOfOneProcess) &&
-      kMuchLess * (fewer.between + Square(kMinRunNoise)) < centre.between)
-    centre = fewer;
-  int above = 0, below = 0;
-  for (const auto& [value, variance] : values) {
-    const double distance = value - centre.value;
-    if (Square(distance) <= Square(kWindow) * (variance + centre.between)) continue;
-    ++(distance > 0 ? above : below);
+  constexpr int kRounds = 3;
+  Centre centre{.value = MiddleOfMost(values)};
+  for (int round = 0; round < kRounds; ++round) {
+    centre.between = BetweenAround(centre.value, values);
+    double sum = 0, weights = 0;
+    for (const auto& [value, variance] : values) {
+      const double total = std::max(variance + centre.between, 1e-16);
+      if (Square(value - centre.value) > Square(kWindow) * total) continue;
+      sum += value / total;
+      weights += 1 / total;
+    }
+    if (!(weights > 0)) break;
+    centre.value = sum / weights;
+    centre.variance = 1 / weights;
   }
-  const auto [fewer, more] = std::minmax(above, below);
-  if (fewer < kBothWays || 10 * fewer < std::ssize(values) || 2 * fewer < more) return centre;
-  double squares = 0, count = 0;
-  for (const auto& [value, variance] : values) {
-    if ((value > centre.value) != (above < below)) continue;
-    squares += Square(value - centre.value);
-    ++count;
-  }
-  centre.between = std::max(centre.between, squares / count);
   return centre;
 }
 

@@ -33,12 +33,10 @@ inline bool IsChange(Verdict verdict) {
 
 // [1] Fewer benchmarks cannot tell a shift of all from the changes of some.
 inline constexpr std::size_t kMinForCommon = 20;
-// [1] Assumed standard error of the ratio of two runs where too few benchmarks show it. Runs of one
-// process drift by up to 5 %, of several by half of that (baselines/studies/stored), which must not
-// be *slower* more often than once in a hundred pairs; those of a GPU's own times differ by 0.3 %
-// (baselines/studies/gpu-a-a).
-inline constexpr double kFloorOfOneProcess = 0.03, kFloorOfProcesses = 0.015,
-                        kFloorOfDevice = 0.005;
+
+// How both runs of a benchmark were measured, which decides what is assumed of the noise between
+// runs (AssumedOf in judge.cpp).
+enum class Measured { kOneProcess, kProcesses, kDevice };
 
 // The level of one benchmark in an earlier run of BASE's machine.
 struct EarlierLevel {
@@ -49,29 +47,31 @@ struct EarlierLevel {
 struct Candidate {
   Level base, contender;
   std::vector<EarlierLevel> earlier = {};  // oldest first
-  double floor = kFloorOfOneProcess;       // [1] see above
-  int device = 0;                          // benchmarks of a device share the run's shift
+  Measured measured = Measured::kOneProcess;
+  int group = 0;         // benchmarks of one device in one pair of runs share the shift of all
+  bool control = false;  // known as unchanged
   // Of an interleaved comparison: its exact test.
   std::optional<PairedShift> interleaved = {};
 };
 
-// How much slower the machine itself was in the second run: what its ceilings say.
-struct RoofShift {
-  double log_ratio = 0;       // [1] median over the ceilings, of times
+// How much slower the machine itself was in the second run, by its ceilings or by controls.
+struct MachineShift {
+  double log_ratio = 0;       // [1] of times
   double standard_error = 0;  // [1]
-  int ceilings = 0;           // [1] measured in both runs
+  int count = 0;              // [1] ceilings measured in both runs, or controls
+  std::string_view what = "ceilings that both runs measured";
 };
 
-// What all benchmarks of a device did together, and what of it was taken out of their ratios.
+// What all benchmarks of a group did together, and what of it was taken out of their ratios.
 struct CommonShift {
   double log_ratio = 0, standard_error = 0;  // [1] of the benchmarks, if they are kMinForCommon
   int benchmarks = 0;                        // [1]
-  std::optional<RoofShift> roofs;            // ceilings that both runs measured
-  double removed = 0, removed_error = 0;     // [1] logarithm
-  // The ceilings did not move as the benchmarks did, so the program changed: only the ceilings'
+  std::optional<MachineShift> machine;
+  double removed = 0, removed_error = 0;  // [1] logarithm
+  // The machine did not move as the benchmarks did, so the program changed: only the machine's
   // shift was removed.
   bool is_of_program = false;
-  // No ceiling tells whether the program or the machine changed, and the shift is surely beyond the
+  // Nothing tells whether the program or the machine changed, and the shift is surely beyond the
   // minimum effect: a comparison with it cannot end in "nothing is slower".
   bool is_unexplained = false;
 
@@ -86,7 +86,7 @@ struct JudgeSettings {
   std::optional<double> min_effect = {};  // [1] 0.05: ratios from 1 / 1.05 to 1.05 are the same
   std::optional<double> run_noise = {};   // [1] deviation between runs, if known
   bool look_for_common_shift = true;
-  std::map<int, RoofShift> roofs = {};  // by device
+  std::map<int, MachineShift> machines = {};  // by group
   // BASE is no run of its own, but the level of the window of the earlier runs and BASE.
   bool window = false;
 };
@@ -100,6 +100,9 @@ struct Judgement {
   double adjusted_p = 1;  // [1] one-sided, of no change in this direction; over all benchmarks
   double removed = 1;     // [1] the common shift that `ratio` no longer contains
   int earlier_runs = 0;   // [1] whose levels were used beside that of BASE
+  // Ambiguous, though the test finds it slower: such a comparison cannot end in "nothing is
+  // slower".
+  bool is_suspect = false;
 };
 
 struct Judged {
@@ -108,7 +111,8 @@ struct Judged {
   std::string min_effect_from;
   double run_noise = 0;  // [1] median deviation of one run, beyond that of its repetitions
   std::string run_noise_from;
-  std::optional<CommonShift> common;  // of the device with the most benchmarks
+  // Of the largest group, or of the largest one whose shift is unexplained.
+  std::optional<CommonShift> common;
 };
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
@@ -118,9 +122,8 @@ struct Spread {
   double variance = 0, degrees = 0;
 };
 
-// Returns the variances moderated by those of all benchmarks, whose true variances are assumed to
-// be scaled inverse chi-square (Smyth, Statistical Applications in Genetics and Molecular Biology 3
-// (2004) 3, section 6.2).
+// Returns the variances moderated by that of all benchmarks: a benchmark's own counts with its
+// degrees of freedom, the typical one (the median, corrected for its bias) with twelve.
 std::vector<Spread> Moderated(const std::vector<Spread>& own);
 
 // A value with its squared standard error.
@@ -132,18 +135,13 @@ struct Estimate {
 struct Centre {
   double value = 0, variance = 0;  // [1], of `value`
   double between = 0;              // variance of one value beyond its own
-  double inside = 0;               // [1] values that count
 };
 
-// Takes the mean of the values within 2.5 standard errors of the centre, for the least `between`
-// for which they scatter as a normal distribution does that is cut there (reweighting as of
-// Rousseeuw and Leroy, Robust Regression, 1987; between as of Paule and Mandel, 1982), from 0 or,
-// if that explains the values better, from the middle of their shortest half. Up to 30 % of the
-// values may be elsewhere, or 60 % if all scatter by more than kFloorOfOneProcess and the others
-// then by less than a quarter. But if at least ten and a tenth are beyond on each side, and at most
-// twice as many on one as on the other, they are noise, not changes: two CPUs that share a core
-// were seen to halve each other's speed for seconds. Then `between` is that of the side with fewer
-// of them. At least one value.
+// Returns the mean of the values within 2.5 deviations of the shortest interval that has 40 % of
+// them; of two about as short, of the one nearest to 0. `between` is what three quarters
+// of the values on one side of the centre need to be as near as normal ones, of the side on which
+// they scatter less: noise makes BASE slower as often as NEW, but a change of the program moves its
+// benchmarks to one side. At least one value.
 Centre CentreOf(const std::vector<Estimate>& values);
 
 }  // namespace dlroof::statistics

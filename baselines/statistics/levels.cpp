@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "counters/base/numbers.h"
 #include "counters/cpu/team_look.h"
@@ -87,7 +88,7 @@ std::optional<Level> LevelOfClean(const record::Record& record) {
     logs.push_back(std::log(repetition.seconds));
   }
   if (logs.size() < kMinClean || 2 * logs.size() < record.repetitions.size()) return std::nullopt;
-  Level level{.fastest = MeanOfFastest(logs, kFastestShares.front())};
+  Level level{.fastest = MeanOfFastest(logs, kFastestShare)};
   auto values = Grouped(logs);
   const double median = Median(values);
   std::vector<double> distances;
@@ -137,37 +138,6 @@ std::optional<ProcessPair> PairByProcess(const record::Record& base,
   return ProcessPair{*std::move(before), *std::move(after)};
 }
 
-double ChooseShare(const std::vector<ProcessPair>& pairs) {
-  constexpr double kVarianceOfBetter = 0.5, kMinDegrees = 30;
-  constexpr std::size_t kMinFastest = 4;  // repetitions
-  double degrees = 0;
-  std::size_t fewest = SIZE_MAX;
-  for (const auto& [base, contender] : pairs) {
-    degrees += static_cast<double>(base.size() + contender.size()) - 2;
-    for (const auto* side : {&base, &contender})
-      fewest = std::min(fewest, Joined(*side, side->size()).size());
-  }
-  double best = kFastestShares.front(), least = HUGE_VAL;
-  if (degrees < kMinDegrees) return best;
-  for (const double share : kFastestShares) {
-    if (share < best && FastestCount(fewest, share) < kMinFastest) break;
-    double mean = 0;
-    for (const auto& [base, contender] : pairs) {
-      const double error =
-          ShiftOfLevels(LevelOfProcesses(base, share), LevelOfProcesses(contender, share))
-              .standard_error;
-      mean += 2 * std::log(std::max(error, 1e-9)) / static_cast<double>(pairs.size());
-    }
-    if (least == HUGE_VAL) {
-      least = mean + std::log(kVarianceOfBetter);
-    } else if (mean < least) {
-      best = share;
-      least = mean;
-    }
-  }
-  return best;
-}
-
 Shift ShiftOfLevels(const Level& base, const Level& contender, double error) {
   Shift shift{.log_ratio = contender.log_seconds - base.log_seconds};
   shift.standard_error =
@@ -182,16 +152,27 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   // The error of a level, whose share was chosen by such errors, is up to a fifth too small:
   // without a change, up to 8 % of simulated pairs are beyond the 95 % interval.
   constexpr double kError = 0.05, kOfRatios = 0.5, kErrorOfLevels = 1.2;
-  constexpr std::size_t kMinBlocksOfLevels = 20;
+  constexpr std::size_t kMinBlocksOfLevels = 20, kMinFastest = 4;  // repetitions
+  constexpr double kVarianceOfBetter = 0.5;
   const auto log_ratios = BlockLogRatios(base, contender);
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
                      .clean_blocks = log_ratios.size()};
   const auto pair = PairByProcess(base, contender);
   if (!pair || std::min(pair->base.size(), pair->contender.size()) < kMinBlocksOfLevels)
     return blocks;
-  blocks.share = ChooseShare({*pair});
-  Level one = LevelOfProcesses(pair->base, blocks.share),
-        other = LevelOfProcesses(pair->contender, blocks.share);
+  const auto fewest =
+      std::min(Joined(pair->base, SIZE_MAX).size(), Joined(pair->contender, SIZE_MAX).size());
+  Level one, other;
+  double least = HUGE_VAL;  // variance that a smaller share must not exceed
+  for (const double share : {kFastestShare, 0.1, 0.05}) {
+    if (share < kFastestShare && FastestCount(fewest, share) < kMinFastest) break;
+    const Level before = LevelOfProcesses(pair->base, share),
+                after = LevelOfProcesses(pair->contender, share);
+    const double error = std::max(ShiftOfLevels(before, after).standard_error, 1e-9);
+    if (error * error >= least) continue;
+    least = error * error * (share == kFastestShare ? kVarianceOfBetter : 1);
+    std::tie(one, other, blocks.share) = std::tie(before, after, share);
+  }
   for (auto* level : {&one, &other}) level->variance *= kErrorOfLevels * kErrorOfLevels;
   const Shift shift = ShiftOfLevels(one, other, kError / kLooks.size());
   if (!(shift.standard_error > 0) ||

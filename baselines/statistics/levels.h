@@ -8,7 +8,6 @@
 // addresses that it got, so that the differences between processes are the error.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -24,9 +23,8 @@ using ProcessLogs = std::vector<std::vector<double>>;
 inline constexpr std::size_t kMinProcesses = 3;
 // [1] With fewer clean repetitions of one process the verdict is `insufficient`.
 inline constexpr int kMinClean = 4;
-// [1] Shares of the repetitions of all processes, the fastest ones, that ChooseShare chooses from,
-// the usual one first.
-inline constexpr std::array<double, 3> kFastestShares = {0.25, 0.1, 0.05};
+// [1] Share of the repetitions of all processes, the fastest ones, whose mean is the level.
+inline constexpr double kFastestShare = 0.25;
 
 struct Level {
   double log_seconds = 0;  // [1]
@@ -52,7 +50,7 @@ std::optional<ProcessLogs> TimesByProcess(const record::Record& record);
 
 // Returns the level of the fastest `share` of all repetitions. Its error leaves out one process at
 // a time (Efron and Stein, Annals of Statistics 9 (1981) 586). At least two processes.
-Level LevelOfProcesses(const ProcessLogs& processes, double share = kFastestShares.front());
+Level LevelOfProcesses(const ProcessLogs& processes, double share = kFastestShare);
 
 struct ProcessPair {
   ProcessLogs base, contender;
@@ -61,11 +59,6 @@ struct ProcessPair {
 // Returns the times of both records, or nothing if one of them has none.
 std::optional<ProcessPair> PairByProcess(const record::Record& base,
                                          const record::Record& contender);
-
-// Returns the share for all of these benchmarks: a smaller one than the usual if it halves the
-// variance of the shifts (geometric mean over the benchmarks), and these variances together have
-// enough degrees of freedom. The shifts themselves have no influence.
-double ChooseShare(const std::vector<ProcessPair>& pairs);
 
 // Returns the shift of two levels, with Student's interval at the level 1 - `error`.
 Shift ShiftOfLevels(const Level& base, const Level& contender, double error = 0.05);
@@ -83,8 +76,8 @@ struct BlocksShift {
 // Returns MeasureSequentialShift of the blocks' ratios, or that of the fastest windows of
 // all blocks, whichever is known better: the second from 20 blocks on, if its standard
 // error is less than half of the first one's. That is so where other programs run nearly all the
-// time. Interval and p-value of both allow for kLooks tests. The ratio itself has no influence on
-// the choice.
+// time. The fastest 10 or 5 % count where that halves the variance. Interval and p-value of both
+// allow for kLooks tests. The ratio itself has no influence on the choice.
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender);
 
 }  // namespace dlroof::statistics

@@ -69,12 +69,4 @@ Option MeasuredMachineOption(std::optional<std::string>& machine) {
                "machine file with the roofs (default: cached ceilings, or measured now)");
 }
 
-Option QuantitiesOption(std::vector<std::string>& on, const std::string& help) {
-  return Ruled("--on",
-               {.choices = {"time", "bytes", "flops", "fraction", "residual"},
-                .one_each = true,
-                .comma = true},
-               &on, help);
-}
-
 }  // namespace dlroof::commands

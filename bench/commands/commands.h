@@ -40,7 +40,5 @@ std::optional<double> ParseShare(const std::string& flag, const std::optional<st
 Option BenchOption(std::optional<std::string>& bench);
 // --machine of commands that measure benchmarks.
 Option MeasuredMachineOption(std::optional<std::string>& machine);
-// --on of commands that judge changes of quantities (compare::Quantity).
-Option QuantitiesOption(std::vector<std::string>& on, const std::string& help);
 
 }  // namespace dlroof::commands

@@ -33,7 +33,7 @@ struct CompareFlags {
   std::optional<std::string> baseline;               // "auto", a file, or a folder to search
   std::optional<std::string> database;               // history with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
-  std::vector<std::string> on = {"time"};
+  std::vector<std::string> controls;                 // NEW's names
   std::optional<std::string> map, rerun;
   std::optional<std::string> program;  // with --again now
   std::vector<std::string> arguments;  // of the program, after --
@@ -47,8 +47,7 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
   options.min_effect = ParseShare("--min-effect", flags.min_effect);
   options.run_noise = ParseShare("--run-noise", flags.run_noise);
   options.across_machines = flags.across_machines;
-  options.on.clear();
-  for (const auto& key : flags.on) options.on.insert(*compare::QuantityFromKey(key));
+  options.controls = {flags.controls.begin(), flags.controls.end()};
   if (flags.map) options.names = compare::ReadNameMap(*flags.map);
   return options;
 }
@@ -141,14 +140,6 @@ void Write(const compare::CompareResult& result, const compare::ComparedFiles& f
   std::cout << std::flush;
 }
 
-// Returns the path of BASE, or the paths of the stored runs, newest first.
-std::string BaseText(const compare::CompareResult& result) {
-  if (result.parts.empty()) return result.base;
-  std::vector<std::string> files;
-  for (const auto& part : result.parts) files.push_back(part.base);
-  return fmt::format("{}", fmt::join(files, ", "));
-}
-
 int RunCompare(const CompareFlags& given) {
   CompareFlags flags = given;
   const bool now = flags.rerun == kNow;
@@ -182,7 +173,7 @@ int RunCompare(const CompareFlags& given) {
                       : inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
-  Write(result, {BaseText(result), inputs.contender.where, flags.all_rows}, flags.format);
+  Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   // Frees large files in parallel, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
@@ -226,11 +217,9 @@ Command MakeCompare() {
                   {"--run-noise", &flags->run_noise,
                    "deviation between runs of the same program; 0 for interleaved runs (default: "
                    "estimated from the files)"},
-                  QuantitiesOption(
-                      flags->on,
-                      "quantities whose change is an alarm, separated by commas: time "
-                      "(default), bytes, flops, fraction, residual (of files that `dlroof "
-                      "model RUN -o FILE.json` wrote)"),
+                  Ruled("--control", {.one_each = true}, &flags->controls,
+                        "a benchmark that cannot have changed; may be repeated. What the controls "
+                        "did together is the machine's, and taken out of all ratios"),
                   {"--across-machines", &flags->across_machines,
                    "compare fractions of the roof on different machines"},
                   Ruled("--map", {.type = kFile}, &flags->map,

@@ -33,7 +33,6 @@ struct GateFlags {
   int processes = 3;
   double budget_seconds = 600;
   bool store = false;
-  std::vector<std::string> on = {"time"};
   std::vector<std::string> command;
 };
 
@@ -89,8 +88,6 @@ class Gate {
         origin_{flags.commit ? *flags.commit : CurrentCommit(), flags.baseline},
         builds_(history::FolderBeside(flags.db)) {
     options_.min_effect = ParseShare("--min-effect", flags.min_effect);
-    options_.on.clear();
-    for (const auto& key : flags.on) options_.on.insert(*compare::QuantityFromKey(key));
     if (flags.limit) limit_ = history::ParseSize("--limit", *flags.limit);
   }
 
@@ -242,9 +239,6 @@ Command MakeGate() {
                  "[s] for measuring again what is unclear (default 600)"),
            {"--min-effect", &flags->min_effect,
             "ignore smaller changes: 5% (default: what the runs can resolve)"},
-           QuantitiesOption(flags->on,
-                            "quantities whose change is an alarm, separated by commas, as in "
-                            "dlroof compare"),
            Ruled("--run", {.type = kFile}, &flags->run,
                  "run file that was measured already; what is unclear is measured now"),
            {"--store", &flags->store,

@@ -30,6 +30,9 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
   const auto bench = supervise::BenchProgram(flags.bench);
   request.programs = {bench};
   if (!flags.builds.empty()) request.programs = flags.builds;
+  for (auto& program : request.programs)  // in this folder, which PATH need not have
+    if (program.find('/') == std::string::npos && std::filesystem::exists(program))
+      program = "./" + program;
   if (!flags.libraries.empty()) request.programs = {bench, bench};
   for (const auto& library : flags.libraries) {
     if (!std::filesystem::exists(library))
@@ -87,7 +90,7 @@ Command MakeRun() {
                  "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure "
                  "interleaved as with --ab; also names the implementations and memory layouts that "
                  "they choose differently"),
-           Ruled("-o,--output", {.type = kFile, .one_each = true}, &request.outputs,
+           Ruled("-o,--output", {.type = kFile}, &request.outputs,
                  "run file to write (default run.json); with --ab and --ab-library twice (default "
                  "old.json and new.json). Until all is done, a journal is beside the last one"),
            {"--resume", &request.resume,

@@ -135,7 +135,7 @@ class Remeasurement {
                               .min_effect = options_.min_effect.value_or(kInterleavedMinEffect)},
                              log_);
       if (!pair) continue;
-      const auto replaced = history::ReplaceRows(pair->result, options_, settled_.result);
+      const auto replaced = history::ReplaceRows(pair->result, settled_.result);
       settled_.interleaved.insert(replaced.begin(), replaced.end());
       settled_.again.insert(names.begin(), names.end());
       decided_.insert(replaced.begin(), replaced.end());

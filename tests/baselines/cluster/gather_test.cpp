@@ -173,6 +173,14 @@ TEST(Gather, AFailedNodeCostsNothingElse) {
   EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 2));
 }
 
+TEST(Gather, ANodeThatLacksBenchmarksIsNamed) {
+  auto lacking = VisitedOnceMore({{"n2"}}).front();
+  const auto name = lacking.times.back().name;
+  lacking.times.pop_back();
+  const auto cluster = Gathered({{"n1"}}, std::nullopt, {lacking});
+  EXPECT_THAT(cluster.remarks, Contains("n2 lacks 1 of 2 benchmarks: " + name));
+}
+
 TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
   const auto cluster = Gathered({{"n1", 2}, {"n2", 9, 1, "ff"}, {"n3", 4}});
   ASSERT_EQ(cluster.kinds.size(), 2);

@@ -94,10 +94,10 @@ TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
     EXPECT_EQ(row.verdict, row.name() == fakes::Name("n3") ? statistics::Verdict::kSlower
                                                            : statistics::Verdict::kSame);
   }
-  EXPECT_NEAR(*result.rows[3].base_seconds, 4, 0.02);  // not the median of all, 4.6
-  EXPECT_NEAR(*result.rows[3].contender_seconds, 4.2, 0.02);
+  EXPECT_NEAR(*result.rows[3].before.seconds, 4, 0.02);  // not the median of all, 4.6
+  EXPECT_NEAR(*result.rows[3].after.seconds, 4.2, 0.02);
   // 1 s of roof: by the same time.
-  EXPECT_NEAR(*result.rows[3].base_fraction, 1 / *result.rows[3].base_seconds, 1e-9);
+  EXPECT_NEAR(*result.rows[3].before.fraction, 1 / *result.rows[3].before.seconds, 1e-9);
   std::ostringstream table;
   compare::WriteTable(result, {"b", "n"}, 200, table);
   EXPECT_THAT(table.str(),

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -43,9 +42,7 @@ struct Compared {
     auto moved = Measured(kNasty, factor);
     moved.work[Provenance::kModelled].flops["fp32.vector"] = 200;
     contender.file.records = {moved, Measured("same", 1), failed, Measured("new", 1)};
-    compare::CompareOptions options{.min_effect = 0.03,
-                                    .run_noise = 0.003,
-                                    .on = {compare::Quantity::kTime, compare::Quantity::kFlops}};
+    compare::CompareOptions options{.min_effect = 0.03, .run_noise = 0.003};
     result = compare::Compare(base, contender, options);
   }
 
@@ -80,10 +77,10 @@ TEST(WriteTable, NamesAReasonOnceForAllThatNeitherRunSupports) {
 TEST(WriteTable, APercentOfASpecifiedRoofSaysSo) {
   Compared compared(1.2);
   auto& row = compared.result.rows[0];
-  row.base_fraction = 0.5;
-  row.contender_fraction = 0.4;
+  row.before.fraction = 0.5;
+  row.after.fraction = 0.4;
   EXPECT_THAT(TableOf(compared.result), Not(HasSubstr("(specified)")));
-  row.specified_roof = true;
+  row.after.specified_roof = true;
   EXPECT_THAT(TableOf(compared.result), HasSubstr("50.0 -> 40.0 (specified)"));
   EXPECT_EQ(json::parse(compared.Written(WriteJson))["benchmarks"][0]["given_roof"], true);
 }
@@ -96,7 +93,6 @@ TEST(WriteJson, HoldsNameAndVerdictOfEachAndNothingElseThanJson) {
   EXPECT_EQ(whole["benchmarks"][0]["verdict"], "slower");
   EXPECT_NEAR(whole["benchmarks"][0]["ratio"].get<double>(), 1.2, 1e-3);
   EXPECT_EQ(whole["benchmarks"][0]["changes"][0]["kind"], "flops");
-  EXPECT_EQ(whole["benchmarks"][0]["alerts"][0]["on"], "flops");
   EXPECT_FALSE(whole["benchmarks"][0].contains("base_fraction"));
   EXPECT_EQ(whole["benchmarks"][4]["verdict"], "gone");
   EXPECT_FALSE(whole["benchmarks"][4].contains("ratio"));
@@ -105,60 +101,13 @@ TEST(WriteJson, HoldsNameAndVerdictOfEachAndNothingElseThanJson) {
   EXPECT_EQ(whole["exit_code"], 1);
 }
 
-// Parses tags, quotes and references as far as the writer uses them. Returns the names.
-std::vector<std::string> NamesInXml(const std::string& xml) {
-  std::vector<std::string> open, names;
-  for (std::size_t at = xml.find("?>") + 2; at < xml.size();) {
-    if (xml[at] != '<') {
-      EXPECT_NE(xml[at], '>');
-      if (xml[at] == '&') {
-        EXPECT_EQ(xml[at + 1], '#');
-      }
-      ++at;
-      continue;
-    }
-    const bool closes = xml[at + 1] == '/';
-    std::size_t end = at + 1;
-    for (bool quoted = false; quoted || xml.at(end) != '>'; ++end) {
-      if (xml[end] == '"') quoted = !quoted;
-      EXPECT_NE(xml[end], '<');
-      EXPECT_GE(static_cast<unsigned char>(xml[end]), 0x20);
-    }
-    const auto tag = xml.substr(at + 1, end - at - 1);
-    const auto element = tag.substr(closes ? 1 : 0, tag.find_first_of(" /", 1) - (closes ? 1 : 0));
-    if (closes) {
-      EXPECT_EQ(open.back(), element.substr(0, open.back().size()));
-      open.pop_back();
-    } else if (tag.back() != '/') {
-      open.push_back(element);
-    }
-    if (!closes && element == "testcase") {
-      const auto begin = tag.find(" name=\"") + 7;
-      names.push_back(tag.substr(begin, tag.find('"', begin) - begin));
-    }
-    at = end + 1;
-  }
-  EXPECT_TRUE(open.empty());
-  return names;
-}
-
-TEST(WriteJunit, IsWellFormedWhateverTheNames) {
+// Nasty names: tests/cli/test_compare.py. Failed, new and gone benchmarks have no ratio.
+TEST(WriteJunit, CountsAndWritesWhatHasNoTimeWithoutOne) {
   Compared compared(1.2);
   const auto xml = compared.Written(WriteJunit);
-  const auto names = NamesInXml(xml);
-  ASSERT_EQ(names.size(), 5);
-  EXPECT_EQ(names[0],
-            "A/&#34;q&#34;,&#39;s&#39;&#60;b&#62;&#38;amp;|`x`\\&#10;&#9;end \xC3\xA9\xE2\x82\xAC "
-            "\\u0001\\u001B[31m ]]&#62;");
   EXPECT_THAT(xml, HasSubstr("tests=\"5\" failures=\"1\" errors=\"1\" skipped=\"2\""));
   EXPECT_THAT(xml, HasSubstr("<failure message=\"slower by 1.200"));
   EXPECT_THAT(xml, HasSubstr("boom &#60;at&#62; &#34;x&#34;"));
-}
-
-// Failed, new and gone benchmarks have no ratio.
-TEST(WriteJunit, WhatHasNoTimeIsWrittenWithoutOne) {
-  Compared compared(1.2);
-  const auto xml = compared.Written(WriteJunit);
   EXPECT_THAT(xml, HasSubstr("name=\"same\" time=\"1.004000000\"/>"));
   for (const char* name : {"failed", "new", "gone"})
     EXPECT_THAT(xml, HasSubstr(fmt::format("name=\"{}\"><", name)));
@@ -167,21 +116,10 @@ TEST(WriteJunit, WhatHasNoTimeIsWrittenWithoutOne) {
 TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
   Compared compared(1.2);
   const auto markdown = compared.Written(WriteMarkdown);
-  EXPECT_THAT(markdown,
-              HasSubstr("### dlroof: 1 slower, 1 failed, 1 gone, 1 new, 1 same, 1 alert"));
-  EXPECT_THAT(markdown,
-              HasSubstr("<code>A/&#34;q&#34;,&#39;s&#39;&#60;b&#62;&#38;amp;&#124;&#96;x"));
-  EXPECT_THAT(markdown, HasSubstr("| **slower** |"));
+  EXPECT_THAT(markdown, HasSubstr("### dlroof: 1 slower, 1 failed, 1 gone, 1 new, 1 same"));
+  EXPECT_THAT(markdown, HasSubstr("| A/&#34;q&#34;,&#39;s&#39;&#60;b&#62;&#38;amp;&#124;&#96;x"));
   EXPECT_THAT(markdown, HasSubstr("| 95 % | p (adjusted) | base |"));
   EXPECT_THAT(markdown, Not(HasSubstr("<b>")));
-  std::istringstream lines(markdown);
-  int rows = 0;
-  for (std::string line; std::getline(lines, line);)
-    if (line.rfind("| <code>", 0) == 0) {
-      ++rows;
-      EXPECT_EQ(std::ranges::count(line, '|'), 10) << line;
-    }
-  EXPECT_EQ(rows, 4);  // all but the one that is the same
 }
 
 TEST(WriteTable, SaysWhatMovedAndWhy) {
@@ -189,7 +127,7 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
   const auto table = TableOf(compared.result, compared.files);
   EXPECT_THAT(table, HasSubstr("1.200"));
   EXPECT_THAT(table, HasSubstr("fp32.vector FLOPs (modelled) grew 2.00-fold"));
-  EXPECT_THAT(table, HasSubstr("1 slower, 1 failed, 1 gone, 1 new, 1 same, 1 alert"));
+  EXPECT_THAT(table, HasSubstr("1 slower, 1 failed, 1 gone, 1 new, 1 same"));
   EXPECT_THAT(table, HasSubstr("minimum effect 3.0 % (as asked for)"));
   EXPECT_THAT(table, Not(HasSubstr("\x1B")));
 }
@@ -211,26 +149,19 @@ TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
   EXPECT_THAT(RemarksOf(compare::Compare(base, contender, {})), testing::Contains(few()));
 }
 
-TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
+TEST(WriteJson, NamesTheStoredRuns) {
   std::vector<compare::NamedRun> runs = {{"old.json", {}}, {"new.json", {}}};
   compare::NamedRun contender{"n.json", {}};
   runs[0].file.records = {Measured("a", 1)};
   runs[1].file.records = {Measured("b", 1)};
   contender.file.records = {Measured("a", 1), Measured("b", 1), Measured("c", 1)};
-  const auto result = compare::CompareWithStored(runs, contender, {});
-  const auto table = TableOf(result);
   std::ostringstream text;
-  EXPECT_THAT(table, HasSubstr("1 of 3 benchmarks of NEW have no stored result"));
-  EXPECT_THAT(table, HasSubstr("\nagainst new.json (1 new, 1 same): minimum effect"));
-  EXPECT_THAT(table, HasSubstr("\nagainst old.json (1 same): minimum effect"));
-  WriteJson(result, {"new.json, old.json", "n.json"}, text);
+  WriteJson(compare::CompareWithStored(runs, contender, {}), {"new.json, old.json", "n.json"},
+            text);
   const auto whole = json::parse(text.str());
   EXPECT_EQ(whole["benchmarks"][0]["base_file"], "old.json");
   EXPECT_EQ(whole["benchmarks"][1]["base_file"], "new.json");
   EXPECT_FALSE(whole["benchmarks"][2].contains("base_file"));
-  ASSERT_EQ(whole["stored"].size(), 2);
-  EXPECT_EQ(whole["stored"][0]["base"], "new.json");
-  EXPECT_EQ(whole["stored"][1]["summary"]["same"], 1);
 }
 
 TEST(WriteTable, AShiftOfAllIsOneLine) {
@@ -244,7 +175,7 @@ TEST(WriteTable, AShiftOfAllIsOneLine) {
   const auto table = TableOf(result);
   EXPECT_THAT(table, HasSubstr("all 200 benchmarks together: slower 1.060 ("));
   EXPECT_THAT(table, HasSubstr("program or machine?"));
-  EXPECT_THAT(table, HasSubstr("\nand 200 same (--all shows them)\n"));
+  EXPECT_THAT(table, HasSubstr("and 200 same (--all shows them)\n"));
   EXPECT_THAT(table, Not(HasSubstr("bench17")));
   EXPECT_THAT(TableOf(result, {"b", "n", true}), HasSubstr("bench17"));
 }

@@ -26,11 +26,11 @@ struct Result {
     if (verdict != Verdict::kInsufficient)
       row.judgement = statistics::Judgement{
           .verdict = verdict, .ratio = ratio, .ci95 = {ratio - (high - ratio), high}};
-    row.base_seconds = 1e-3;
-    row.contender_seconds = ratio * 1e-3;
+    row.before.seconds = 1e-3;
+    row.after.seconds = ratio * 1e-3;
     result.rows.push_back(row);
     result.min_effect = 0.05;
-    CountVerdicts({}, result);
+    CountVerdicts(result);
   }
 };
 
@@ -66,7 +66,7 @@ TEST(ReplaceRows, TakesTheLaterVerdictAndCountsAnew) {
   result.Add("b", Verdict::kAmbiguous, 1.1, 1.2);
   EXPECT_EQ(result.result.exit_code, 1);
   later.Add("a", Verdict::kSame, 1.0, 1.01);
-  EXPECT_THAT(ReplaceRows(later.result, {}, result.result), ElementsAre("a"));
+  EXPECT_THAT(ReplaceRows(later.result, result.result), ElementsAre("a"));
   EXPECT_EQ(result.result.rows[0].verdict, Verdict::kSame);
   EXPECT_EQ(result.result.rows[1].verdict, Verdict::kAmbiguous);
   EXPECT_EQ(result.result.exit_code, 0);
