@@ -37,7 +37,7 @@ constexpr double kMaxDrift = 0.095;
 // [1] A verdict must hold by this much in the other views of the times, too.
 constexpr double kInOtherViews = 0.01;
 // Of one process: how many times as large as the second largest change in the other direction a
-// slowdown must be: a pair of runs without a change showed 1.61 beside 1 / 1.50.
+// change must be: a pair of runs without a change showed 1.61 beside 1 / 1.50.
 constexpr double kTimesOpposite = 2;
 // [1] Share of the earlier runs of all benchmarks that may have been as far off, and returned.
 constexpr double kMaxReturned = 0.01;
@@ -473,14 +473,13 @@ class JudgeOfRuns {
     return static_cast<double>(above) > kMaxReturned * static_cast<double>(returned_.size());
   }
 
-  // Noise makes BASE slower as often as NEW: a slowdown must be kTimesOpposite times as large as
-  // the second largest speedup that the test finds, and nothing is faster while anything is slower,
-  // since BASE may have been the slow one.
+  // Noise makes BASE slower as often as NEW: a change must be kTimesOpposite times as large as the
+  // second largest that the test finds in the other direction.
   bool IsAsLargeOppositely(std::size_t i, double sign) const {
     const auto found = sure_.find({candidates_[i].group, sign < 0});
     if (found == sure_.end()) return false;
     const auto& opposite = found->second;  // largest first
-    return sign < 0 || (opposite.size() > 1 && rows_[i].log_ratio <= kTimesOpposite * opposite[1]);
+    return opposite.size() > 1 && std::abs(rows_[i].log_ratio) <= kTimesOpposite * opposite[1];
   }
 
   void DecideOne(std::size_t i) {

@@ -304,5 +304,12 @@ TEST(ImpossibleNumbers, AreNotShownOfFilesOfAnyStructure) {
     }
 }
 
+// Google Benchmark's mean is a sum times 1 / n, which rounds.
+TEST(NumberRange, HoldsTheMeanOfItsBounds) {
+  EXPECT_LT(49 * (1.0 / 49), 1);
+  EXPECT_TRUE(RangeOf("threads").Contains(49 * (1.0 / 49)));
+  EXPECT_FALSE(RangeOf("threads").Contains(0.999999));
+}
+
 }  // namespace
 }  // namespace dlroof

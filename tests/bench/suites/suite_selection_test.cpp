@@ -117,7 +117,7 @@ TEST(Chosen, AChoiceThatNobodyKnowsIsRefused) {
   refused({.types = "f3"}, "--dlroof_types=f3: expected a type");
   refused({.types = "f32,"}, "--dlroof_types=f32,: empty part of a benchmark name");
   refused({.directions = "fwd,up"},
-          "--dlroof_directions=fwd,up: unknown direction 'up'; expected fwd, bwd_data, ");
+          "--dlroof_directions=fwd,up: unknown direction 'up'; expected fwd, bwd, bwd_data, ");
   refused({.directions = "b"}, "--dlroof_directions=b: unknown direction 'b'");
 }
 

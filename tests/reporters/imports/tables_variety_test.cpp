@@ -162,7 +162,6 @@ TEST(OtherTools, AreAnsweredWithTheirExport) {
   };
   EXPECT_THAT(answer("a.ncu-rep", "NVR"), HasSubstr("'ncu --import a.ncu-rep --csv --page raw"));
   EXPECT_THAT(answer("r.csv", "Intel(R) Advisor Command Line Tool\n"), HasSubstr("Advisor"));
-  EXPECT_THAT(answer("gb.json.xz", "?"), HasSubstr("unpack it by 'xz -dk gb.json.xz'"));
   EXPECT_THAT(answer("m.log", "MKL_VERBOSE SGEMM(N,N,8,8,8) 2.50ms\n"), HasSubstr("oneMKL"));
   EXPECT_EQ(answer("r.csv", "name,seconds\n"), "");
 }
