@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 80;
 constexpr int kBenchmarkColumns = 66;     // [columns] of a benchmark's name that fit beside the map
 constexpr std::size_t kLongestNode = 18;  // [1] characters that fit below the map
-constexpr int kWidth = 980, kTop = 46, kNodeNames = 110, kRoofs = 330;  // [px]
+constexpr int kMapWidth = 980, kTop = 46, kNodeNames = 110, kRoofs = 330;  // [px]
 // Larger maps are drawn as an image, which viewers blur when they enlarge it.
 constexpr std::size_t kMaxRectangles = 20000;
 constexpr double kMinScale = 5, kMaxScale = 50;  // [%] bounds of the colour scale
@@ -159,7 +159,7 @@ std::string RoofPanel(const NodeMap& map) {
 std::string NodeMapScript(const NodeMap& map, const std::string& extension) {
   if (map.nodes.empty() || map.benchmarks.empty())
     throw BadInput("figure: no node has a benchmark with a time");
-  return SetTerminal(extension, kWidth, HeightOf(map)) + Cells(map) + RoofPoints(map) +
+  return SetTerminal(extension, kMapWidth, HeightOf(map)) + Cells(map) + RoofPoints(map) +
          "set multiplot\nset border 3\nset tics nomirror\nset label " + GnuplotText(map.caption) +
          " at screen 0.5,0.01 center font ',9' noenhanced\n" + MapPanel(map) + "unset label\n" +
          RoofPanel(map) + "unset multiplot\n";
