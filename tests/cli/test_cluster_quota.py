@@ -51,17 +51,21 @@ def test_a_quota_of_a_fifth_of_a_cpu_is_named_by_gather_and_report(own_folder, f
     for i in (1, 3, 4):
         verify(node(f"n{i}", f"dlroof cluster node --out out --bench {FAKE_BENCH}"), [exits(0)])
     environment = {**os.environ, "SLURMD_NODENAME": "n2", "SLURM_PROCID": "0", "FAKE_DEVICE": "none"}
-    done = subprocess.run(
-        [DLROOF, *command.split()[1:]],
-        env=environment,
-        preexec_fn=lambda: (fifth_of_a_cpu / "cgroup.procs").write_text(str(os.getpid())),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done
-    load = json.loads(Path("out/nodes/n2.json").read_text())["context"]["dlroof"]["node"]["load"]
-    # Beside other tests few periods are stopped; 1 % is what makes a finding.
+    for _ in range(5):  # beside busy programs a process may get less than its quota, which then stops nothing
+        Path("out/nodes/n2.json").unlink(missing_ok=True)
+        done = subprocess.run(
+            [DLROOF, *command.split()[1:]],
+            env=environment,
+            preexec_fn=lambda: (fifth_of_a_cpu / "cgroup.procs").write_text(str(os.getpid())),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done
+        load = json.loads(Path("out/nodes/n2.json").read_text())["context"]["dlroof"]["node"]["load"]
+        if load["throttled"] > 0.01 * load["periods"]:
+            break
+    # 1 % is what makes a finding.
     assert load["quota_cpus"] == 0.2 and load["throttled"] > 0.01 * load["periods"] > 0, load
     verify(run("dlroof cluster gather out -o cluster.json"), [exits(0), says("^n2: limited by a quota.*, stopped in [0-9]+ of [0-9]+ periods")])
     verify(
