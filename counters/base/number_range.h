@@ -76,7 +76,7 @@ inline constexpr NumberRange kNumberRanges[] = {
     {"joules", 1e-12, 1e12, "joules"},
     {"domains", 1e-12, 1e12, "joules"},
     {"beside", 1e-12, 1e12, "joules"},
-    {"doubling", 0.1, 100, "a ratio"},
+    {"doubling", 1e-6, 1e6, "a ratio"},
     {"spread", 0, 1e3, "a share"},
     {"drift", 0, 1, "a share"},
     {"scaling", 1e-3, 1e3, "a ratio"},
