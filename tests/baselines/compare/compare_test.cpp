@@ -39,7 +39,7 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
             fakes::Measured("n7", 2)});
   const auto result = Compare(base, contender, fakes::Options());
   EXPECT_THAT(fakes::Verdicts(result),
-              ElementsAre("same", "ambiguous", "ambiguous", "slower", "insufficient", "new",
+              ElementsAre("same", "ambiguous", "faster", "slower", "insufficient", "new",
                           "failed", "new", "-gone"));
   EXPECT_EQ(result.exit_code, 1);
   const auto& slower = result.rows[3];
