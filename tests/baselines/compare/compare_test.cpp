@@ -39,8 +39,8 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
             fakes::Measured("n7", 2)});
   const auto result = Compare(base, contender, fakes::Options());
   EXPECT_THAT(fakes::Verdicts(result),
-              ElementsAre("same", "ambiguous", "faster", "slower", "insufficient", "new",
-                          "failed", "new", "-gone"));
+              ElementsAre("same", "ambiguous", "faster", "slower", "insufficient", "new", "failed",
+                          "new", "-gone"));
   EXPECT_EQ(result.exit_code, 1);
   const auto& slower = result.rows[3];
   EXPECT_NEAR(slower.judgement->ratio, 1.15, 0.005);
