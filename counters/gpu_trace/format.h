@@ -80,15 +80,13 @@ struct DeviceRecord {
   std::uint32_t reserved;
   std::uint64_t memory_bytes;  // [byte]
 };
-// All launches of a function with one grid, block and shared memory.
+// All launches of a function with one grid and block.
 struct KernelRecord {
   RecordHeader header;
   std::uint32_t number, reserved;
   std::uint32_t name;  // text, mangled
   std::uint32_t grid[3], block[3];
-  std::uint32_t static_shared_bytes, dynamic_shared_bytes;
-  std::uint32_t registers;  // [1] per thread
-  std::uint32_t reserved_too[3];
+  std::uint32_t reserved_too[6];  // shared memory and registers, of older versions
 };
 // Graph 0: not of a CUDA graph. Where graphs are traced as a whole, the launch of a graph has a
 // kernel without a grid.

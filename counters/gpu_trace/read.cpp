@@ -172,9 +172,7 @@ class TraceReader {
   void Store(const KernelRecord& record) {
     const auto name = IndexOf(record.name, texts_);
     kernels_[record.number] = static_cast<std::uint32_t>(trace_.kernels.size());
-    trace_.kernels.push_back(
-        {name, SizeOf(record.grid), SizeOf(record.block), record.registers,
-         static_cast<double>(record.static_shared_bytes) + record.dynamic_shared_bytes});
+    trace_.kernels.push_back({name, SizeOf(record.grid), SizeOf(record.block)});
   }
 
   template <class Record>

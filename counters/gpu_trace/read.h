@@ -20,8 +20,6 @@ using Size3 = std::array<std::uint32_t, 3>;
 struct Kernel {
   std::uint32_t name = 0;       // index of Trace::texts; mangled
   Size3 grid = {}, block = {};  // grid {}: a CUDA graph that was traced as a whole
-  std::uint32_t registers = 0;  // [1] per thread
-  double shared_bytes = 0;      // [byte] per block, static and dynamic
 
   bool operator==(const Kernel&) const = default;
 };

@@ -117,7 +117,7 @@ void SetTimeAndPlace(const Activity& from, Record& record) {
   record.context = from.contextId;
   record.stream = from.streamId;
   record.correlation = from.correlationId;
-  record.graph_node = from.graphNodeId;
+  if constexpr (requires { from.graphNodeId; }) record.graph_node = from.graphNodeId;
 }
 
 // The records of CUPTI's versions since CUDA 11.0 begin in the same way, so that those of the
@@ -131,9 +131,6 @@ bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   kernel.block[0] = static_cast<std::uint32_t>(from.blockX);
   kernel.block[1] = static_cast<std::uint32_t>(from.blockY);
   kernel.block[2] = static_cast<std::uint32_t>(from.blockZ);
-  kernel.static_shared_bytes = static_cast<std::uint32_t>(from.staticSharedMemory);
-  kernel.dynamic_shared_bytes = static_cast<std::uint32_t>(from.dynamicSharedMemory);
-  kernel.registers = from.registersPerThread;
   LaunchRecord launch{};
   launch.header.kind = Kind::kLaunch;
   launch.kernel = file.KernelNumber(kernel);
@@ -161,12 +158,7 @@ bool AddGraph(const CUpti_ActivityGraphTrace2& from, TraceFile& file) {
   LaunchRecord launch{};
   launch.header.kind = Kind::kLaunch;
   launch.kernel = file.KernelNumber(kernel);
-  launch.begin_ns = from.start;
-  launch.duration_ns = DurationOf(from.start, from.end);
-  launch.device = from.deviceId;
-  launch.context = from.contextId;
-  launch.stream = from.streamId;
-  launch.correlation = from.correlationId;
+  SetTimeAndPlace(from, launch);
   launch.graph = from.graphId;
   return file.AddWork(launch);
 }
