@@ -31,7 +31,7 @@
 #include "counters/energy/energy_meter.h"
 #include "counters/gpu/report.h"
 #include "counters/perf/perf_events.h"
-#include "reporters/live/google_benchmark.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::commands {
 namespace {
@@ -95,15 +95,15 @@ void ReportClocks(double seconds, const cpu::LimitFacts& limits) {
     return;
   }
   const auto waited =
-      watch.run_delay ? live::TimeText(*watch.run_delay) : std::string("an unknown time");
+      watch.run_delay ? text::WithPrefix(*watch.run_delay, "s") : std::string("an unknown time");
   Line(
       "clocks",
       fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
                   "it waited {} for a CPU, and the host used the rest. Such repetitions are marked "
                   "noisy{}",
                   watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
-                  live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited,
-                  stopped ? "; " + stopped->text : ""));
+                  text::WithPrefix(*std::max_element(watch.gaps.begin(), watch.gaps.end()), "s"),
+                  waited, stopped ? "; " + stopped->text : ""));
 }
 
 // Returns the highest issue rate in this machine's cached ceilings, if there are any.

@@ -56,7 +56,7 @@ std::string CpuText(const record::Record& record) {
       seconds += *repetition.cpu_seconds;
       ++counted;
     }
-  return counted == 0 ? "-" : TimeText(seconds / counted);
+  return counted == 0 ? "-" : text::WithPrefix(seconds / counted, "s");
 }
 
 // Returns the widths of cells [columns], fixed because rows are written as benchmarks finish.
@@ -137,14 +137,6 @@ std::string RecordName(const std::string& listed) {
 bool HasNoTime(const Run& run) { return Skipped(run); }
 void MarkFailed(Run& run, const std::string& message) { MarkSkipped(run, message); }
 
-std::string TimeText(double seconds) {
-  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits = {
-      {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
-  for (const auto& [scale, unit] : kUnits)
-    if (seconds >= scale || scale == 1e-9) return fmt::format("{:.4g} {}", seconds / scale, unit);
-  return "";
-}
-
 std::string ResultSummary(const std::vector<record::Record>& records,
                           const std::optional<Reason>& stopped) {
   std::map<std::string, std::size_t> count;
@@ -182,7 +174,7 @@ std::string ResultRow(const record::Record& record, const roofline::Placement& p
   const auto [share, bound, times_over_roof, rate, intensity] =
       RoofCells(record, *timing, placement);
   return text::AlignedLine(
-             {record.name, fmt::format("{}{}", mark, TimeText(timing->median)),
+             {record.name, fmt::format("{}{}", mark, text::WithPrefix(timing->median, "s")),
               roofline::SpreadText(*timing), share, bound, times_over_roof, rate, intensity,
               CpuText(record), fmt::format("{:.0f}", record.repetitions.front().iterations)},
              Widths(name_width)) +
@@ -335,7 +327,7 @@ void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
         run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
     GetOutputStream() << fmt::format(
         "{:<{}} {:>10}\n", run.run_name.function_name + '_' + run.aggregate_name, name_width_,
-        run.aggregate_unit == benchmark::kTime ? TimeText(value)
+        run.aggregate_unit == benchmark::kTime ? text::WithPrefix(value, "s")
                                                : text::PercentText(run.real_accumulated_time));
   }
 }

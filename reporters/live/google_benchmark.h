@@ -28,9 +28,6 @@ bool HasNoTime(const benchmark::BenchmarkReporter::Run& run);
 // Turns a run into one that failed with this message.
 void MarkFailed(benchmark::BenchmarkReporter::Run& run, const std::string& message);
 
-// Returns "123.4 us": four significant digits in s, ms, us or ns.
-std::string TimeText(double seconds);
-
 std::string ResultHeader(size_t name_width);
 std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
                       size_t name_width);
