@@ -1,0 +1,97 @@
+"""Every command that writes a file, killed and terminated twice at random moments: the stored file is the old one or a
+whole new one, and the next start works. DLROOF_KILLS is the number of moments of each command (200 before a release);
+without it some commands are stopped once."""
+import json
+import os
+import random
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from checks import DATA, QUICK, exits, finish, program, run, start, verify
+
+pytestmark = pytest.mark.serial
+
+BENCH = program("DLROOF_BENCH")
+MOMENTS = int(os.environ.get("DLROOF_KILLS", 1))
+MEASURE = f"--dlroof_machine=machine.json --benchmark_filter=^LSTM/cpu/reference/fwd_inference {QUICK}"
+OLD = '{"of": "yesterday"}\n'
+
+
+def is_json(path):
+    json.loads(Path(path).read_text())
+
+
+def is_page(path):
+    assert Path(path).read_text().rstrip().endswith("</html>")
+
+
+def is_history(path):
+    with sqlite3.connect(path) as database:
+        assert database.execute("pragma integrity_check").fetchone() == ("ok",)
+    verify(run(f"dlroof history list --db {path}"), [exits(0)])
+
+
+# The command, the file that it writes and what a whole one is.
+WRITERS = {
+    "bench": (f"{BENCH} {MEASURE} --benchmark_out=new.json", "new.json", is_json),
+    "run": (f"dlroof run -o new.json --resume --cooldown 0 -- {MEASURE}", "new.json", is_json),
+    "report": ("dlroof report run.json -o new.html", "new.html", is_page),
+    "import": (f"dlroof import {DATA}/import_ncu_raw.csv -o new.json", "new.json", is_json),
+    "export": ("dlroof export run.json --format bencher -o new.json", "new.json", is_json),
+    "dashboard": ("dlroof dashboard --db runs.sqlite -o site", "site/index.html", is_page),
+    "model": ("dlroof model --gpu v100 --suite alexnet -o new.json", "new.json", is_json),
+    "machine": ("dlroof machine --quick --remeasure -o new.json", "new.json", is_json),
+    "profile": (f"dlroof profile -o new.json -- {BENCH} {MEASURE}", "new.json", is_json),
+    "history": ("dlroof history add --db new.sqlite run.json", "new.sqlite", is_history),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def files(folder):
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    verify(run("dlroof machine --quick -o machine.json", timeout=300), [exits(0)])
+    verify(run(f"{BENCH} {MEASURE} --benchmark_out=run.json", timeout=120), [exits(0)])
+    verify(run("dlroof history add --db runs.sqlite run.json"), [exits(0)])
+    yield
+    del os.environ["XDG_CACHE_HOME"]
+
+
+def stopped(command, delay, send):
+    """Returns the exit code of a command to which `send` gives signals after `delay` [s]."""
+    process = start(command)
+    time.sleep(delay)
+    send(process)
+    return finish(process, timeout=120).code
+
+
+def kill(process):
+    process.kill()
+
+
+def terminate_twice(process):
+    process.terminate()
+    time.sleep(0.05)
+    process.terminate()
+
+
+@pytest.mark.parametrize("send, code", [(kill, -signal.SIGKILL), (terminate_twice, 128 + signal.SIGTERM)], ids=["killed", "terminated twice"])
+@pytest.mark.parametrize("name", WRITERS if "DLROOF_KILLS" in os.environ else ["bench", "run", "report", "history"])
+def test_nothing_stored_is_lost(name, send, code):
+    command, target, whole = WRITERS[name]
+    moments = random.Random(name)
+    begin = time.monotonic()
+    first = run(command, timeout=300)
+    assert first.code == 0, first
+    longest = time.monotonic() - begin
+    for moment in range(MOMENTS):
+        if whole is not is_history:
+            Path(target).write_text(OLD)
+        found = stopped(command, moments.random() * longest, send)
+        # It may have ended first, or been stopped by a signal that it had not yet asked for.
+        assert found in (0, code, -signal.SIGTERM), f"moment {moment}: {found}"
+        if whole is is_history or Path(target).read_text() != OLD:
+            whole(target)
+    verify(run(command, timeout=300), [exits(0), lambda ran: whole(target)])
