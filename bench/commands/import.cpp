@@ -10,8 +10,8 @@
 #include "baselines/history/nsys_database.h"
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
+#include "bench/profile/benchdnn_results.h"
 #include "bench/profile/profile.h"
-#include "bench/suites/suite.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
@@ -39,7 +39,7 @@ std::vector<imports::ImportFormat> AllFormats() {
   std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(),
                                              imports::ImportFormats().end());
   formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P",
-                     suites::LooksLikeBenchdnnOutput, suites::ImportBenchdnn});
+                     profile::LooksLikeBenchdnnOutput, profile::ImportBenchdnn});
   formats.push_back({"nsys", "Nsight Systems' SQLite export", history::LooksLikeNsysDatabase,
                      history::ImportNsysDatabase});
   return formats;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/conv2d/case.h"
+#include "bench/conv2d/conv3d.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
@@ -125,17 +126,19 @@ std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
 
 std::optional<Reason> ShapeReason(const BenchdnnConv& problem,
                                   const suites::BenchdnnChoice& choice) {
-  if (problem.dimensions == 3) return Reason{"3-D convolution"};
   if (problem.dimensions == 1) return Reason{"1-D convolution"};
   if (problem.images == 0 && choice.Count("mb") == 0) return Reason{"no images"};
-  if (problem.h.padding < 0 || problem.w.padding < 0) return Reason{"negative padding"};
-  if (!FarPaddingName(problem.h) || !FarPaddingName(problem.w))
-    return Reason{"output smaller than natural"};
+  for (const auto* axis : {&problem.d, &problem.h, &problem.w}) {
+    if (axis->padding < 0) return Reason{"negative padding"};
+    if (!FarPaddingName(*axis)) return Reason{"output smaller than natural"};
+  }
   return std::nullopt;
 }
 
-std::optional<Reason> CallReason(const BenchdnnConv& /*problem*/,
+std::optional<Reason> CallReason(const BenchdnnConv& problem,
                                  const suites::BenchdnnChoice& choice) {
+  if (problem.dimensions == 3 && (choice["stag"] != "any" || choice["alg"] != "direct"))
+    return Reason{"layout or algorithm of a 3-D convolution"};
   const auto types = suites::TypesOf(choice);
   if (!ConvType(types)) return Reason{"types " + suites::DataTypesOf(types)};
   if (choice["stag"] != choice["dtag"]) return Reason{"layouts of source and destination differ"};
@@ -164,6 +167,34 @@ Conv2dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoi
   p.dilation_w = problem.w.dilation + 1;
   p.groups = problem.groups;
   return p;
+}
+
+Conv3dProblem VolumeProblem(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
+  Conv3dProblem p;
+  const int64_t images = choice.Count("mb");
+  p.n = images != 0 ? images : problem.images;
+  p.c = problem.in_channels;
+  p.k = problem.out_channels;
+  p.groups = problem.groups;
+  const std::array axes = {problem.d, problem.h, problem.w};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const BenchdnnAxis& axis = axes.at(i);
+    p.axes.at(i) = {axis.input,        axis.filter,  axis.stride,
+                    axis.dilation + 1, axis.padding, FarPaddingName(axis).value_or(0)};
+  }
+  return p;
+}
+
+// Returns the text of the problem in dlroof's names, or nothing for an impossible shape:
+// indivisible channels or more than 64 bits.
+std::optional<std::string> ProblemName(const BenchdnnConv& problem,
+                                       const suites::BenchdnnChoice& choice) {
+  try {
+    if (problem.dimensions == 3) return ToText(ParseConv3d(ToText(VolumeProblem(problem, choice))));
+    return ToText(ParseConv2d(ToText(OurProblem(problem, choice))));
+  } catch (const BadInput&) {
+    return std::nullopt;
+  }
 }
 
 // Returns the options of dlroof's name, in the order of names.
@@ -216,15 +247,12 @@ suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoic
   for (const auto reason_of : {ShapeReason, CallReason})
     if (auto reason = reason_of(problem, choice)) return *reason;
   const suites::BenchdnnDirection& direction = suites::DirectionOf(choice);
-  auto ours = ToText(OurProblem(problem, choice));
-  try {
-    ParseConv2d(ours);
-  } catch (const BadInput&) {  // indivisible channels or more than 64 bits
-    return Reason{"impossible shape"};
-  }
+  auto ours = ProblemName(problem, choice);
+  if (!ours) return Reason{"impossible shape"};
   return workload::ToText(workload::BenchmarkName{
-      "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
-      ConvType(suites::TypesOf(choice)).value(), std::move(ours), OurOptions(choice, direction)});
+      problem.dimensions == 3 ? "Conv3D" : "Conv2D", "cpu", "onednn",
+      std::string(Key(direction.direction)), ConvType(suites::TypesOf(choice)).value(),
+      std::move(*ours), OurOptions(choice, direction)});
 }
 
 // The keys lack "mb", because the descriptors of other drivers also begin with it.
@@ -246,10 +274,46 @@ std::string ProblemText(const Conv2dProblem& p) {
   return text;
 }
 
-suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
-  const auto conv = ReadOnednnConv2dCase(name);
+std::string ProblemText(const Conv3dProblem& p) {
+  std::string text = p.groups != 1 ? fmt::format("g{}", p.groups) : "";
+  text += fmt::format("mb{}ic{}oc{}", p.n, p.c, p.k);
+  for (size_t i = 0; i < p.axes.size(); ++i) {
+    const char letter = "dhw"[i];
+    const auto& axis = p.axes.at(i);
+    text += fmt::format("i{0}{1}o{0}{2}k{0}{3}p{0}{4}", letter, axis.size, Outputs(axis),
+                        axis.filter, axis.pad_before);
+    if (axis.stride != 1) text += fmt::format("s{}{}", letter, axis.stride);
+    if (axis.dilation != 1) text += fmt::format("d{}{}", letter, axis.dilation - 1);
+  }
+  return text;
+}
+
+template <class Case>
+suites::BenchdnnWork WorkOfCase(const Case& conv) {
   return {workload::ProductWork(conv, "fp32.vector").bytes,
           std::string(workload::ComputeType(conv.types))};
+}
+
+suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
+  return name.op == "Conv3D" ? WorkOfCase(ReadOnednnConv3dCase(name))
+                             : WorkOfCase(ReadOnednnConv2dCase(name));
+}
+
+// Returns the arguments before those of layout and algorithm, or nothing without such a call.
+std::optional<std::string> CallText(const workload::ProductCase& conv) {
+  const bool forward = conv.direction == ProductDirection::kForward;
+  const auto dir = suites::DirOf(conv);
+  if (!dir || ConvType(conv.types) != conv.type) return std::nullopt;
+  if (!forward && (conv.eltwise || conv.scales)) return std::nullopt;
+  std::string line =
+      fmt::format("--conv --mode=P --dir={} ", *dir) + suites::TypesArgument(conv.types);
+  line += suites::PostOpsArgument(conv);
+  if (conv.scales) line += suites::ScalesArgument(conv.types);
+  return line;
+}
+
+std::string FpmathText(const workload::ProductCase& conv) {
+  return conv.fpmath ? fmt::format("--attr-fpmath={} ", *conv.fpmath) : "";
 }
 
 // A primitive of oneDNN's log has benchdnn's letters.
@@ -262,20 +326,19 @@ std::optional<std::string> LineOf(const logs::Primitive& primitive) {
 }  // namespace
 
 std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
-  const bool forward = conv.direction == ProductDirection::kForward;
-  const auto dir = suites::DirOf(conv);
-  if (!dir || ConvType(conv.types) != conv.type) return std::nullopt;
-  if (!forward && (conv.eltwise || conv.scales)) return std::nullopt;
-  std::string line =
-      fmt::format("--conv --mode=P --dir={} ", *dir) + suites::TypesArgument(conv.types);
-  line += suites::PostOpsArgument(conv);
-  if (conv.scales) line += suites::ScalesArgument(conv.types);
-  if (conv.layout == Conv2dLayout::kNchw) line += "--stag=abx --dtag=abx ";
-  if (conv.layout == Conv2dLayout::kNhwc) line += "--stag=axb --dtag=axb ";
-  if (conv.algorithm == Conv2dAlgorithm::kAuto) line += "--alg=auto ";
-  if (conv.algorithm == Conv2dAlgorithm::kWinograd) line += "--alg=wino ";
-  if (conv.fpmath) line += fmt::format("--attr-fpmath={} ", *conv.fpmath);
-  return line + ProblemText(conv.problem);
+  auto line = CallText(conv);
+  if (!line) return std::nullopt;
+  if (conv.layout == Conv2dLayout::kNchw) *line += "--stag=abx --dtag=abx ";
+  if (conv.layout == Conv2dLayout::kNhwc) *line += "--stag=axb --dtag=axb ";
+  if (conv.algorithm == Conv2dAlgorithm::kAuto) *line += "--alg=auto ";
+  if (conv.algorithm == Conv2dAlgorithm::kWinograd) *line += "--alg=wino ";
+  return *line + FpmathText(conv) + ProblemText(conv.problem);
+}
+
+std::optional<std::string> ConvBenchdnn(const Conv3dCase& conv) {
+  auto line = CallText(conv);
+  if (!line) return std::nullopt;
+  return *line + FpmathText(conv) + ProblemText(conv.problem);
 }
 
 const suites::BenchdnnDriver kConvDriver = {"conv", kOptions, BeginsProblem, ConvName,

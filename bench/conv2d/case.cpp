@@ -67,15 +67,6 @@ Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
   return p;
 }
 
-void CheckOneText(const Conv2dProblem& problem, std::string_view text, int column_offset) {
-  const auto canonical = ToText(problem);
-  if (canonical == text) return;
-  const auto differs =
-      std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
-  throw BadInput({.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
-                 "write this problem as {} (without defaults and repeated values)", canonical);
-}
-
 void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
   if (Extent(taps, dilation) > padded)
     throw BadInput("the filter spans {} {} but the padded image has {}", Extent(taps, dilation),
@@ -109,6 +100,14 @@ void CheckShape(const Conv2dProblem& p) {
 
 }  // namespace
 
+void RequireCanonical(std::string_view canonical, std::string_view text, int column_offset) {
+  if (canonical == text) return;
+  const auto* const differs =
+      std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
+  throw BadInput({.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
+                 "write this problem as {} (without defaults and repeated values)", canonical);
+}
+
 int64_t SourceCount(const Conv2dProblem& p) { return p.n * p.c * p.h * p.w; }
 int64_t WeightsCount(const Conv2dProblem& p) { return p.k * (p.c / p.groups) * p.r * p.s; }
 int64_t DestinationCount(const Conv2dProblem& p) {
@@ -129,7 +128,7 @@ std::string ToText(const Conv2dProblem& p) {
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
   workload::TextCursor cursor(text, column_offset);
   const auto problem = ReadLetters(cursor);
-  CheckOneText(problem, text, column_offset);
+  RequireCanonical(ToText(problem), text, column_offset);
   try {
     CheckShape(problem);
   } catch (const BadInput& error) {
@@ -178,18 +177,13 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
   return Padding(made, lanes) * (pads_sum ? Padding(summed, lanes) : 1);
 }
 
-namespace {
-
-// Throws BadInput for an option that the direction excludes.
-void CheckVariant(const workload::BenchmarkName& name, const Conv2dCase& conv) {
+void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv) {
   if (conv.direction != ProductDirection::kForward)
     workload::RefuseOption(name, "training", "applies to fwd: backward passes always train");
   if (conv.direction == ProductDirection::kBackwardData)
     workload::RefuseOption(name, "bias",
                            "belongs to fwd and bwd_weights: the data gradient does not read it");
 }
-
-}  // namespace
 
 workload::ProductSizes SizesOf(const Conv2dCase& conv) {
   const auto& p = conv.problem;

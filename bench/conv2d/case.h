@@ -77,10 +77,15 @@ workload::ProductSizes SizesOf(const Conv2dCase& conv);
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
+// Throws BadInput, with the column, unless the problem's text is the canonical one.
+void RequireCanonical(std::string_view canonical, std::string_view text, int column_offset);
+// Throws BadInput for an option that the direction of a convolution excludes.
+void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv);
+
 // Parses a name of Conv2D/cpu/onednn.
 Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name);
 
-extern const suites::BenchdnnDriver kConvDriver;
+extern const suites::BenchdnnDriver kConvDriver;  // also of Conv3D
 
 // Returns benchdnn's arguments that time the same call, without benchdnn's defaults: "--conv
 // --mode=P --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Returns nothing if benchdnn has

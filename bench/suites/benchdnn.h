@@ -112,7 +112,7 @@ std::vector<std::string> ProductOptionsOf(const BenchdnnChoice& choice, bool tra
 // Appends the option fpmath-TYPE if the choice allows computing f32 in a narrower type.
 void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& options);
 
-// The name of dlroof's benchmark, or the reason why it has none ("3-D convolution").
+// The name of dlroof's benchmark, or the reason why it has none ("1-D convolution").
 using BenchdnnName = std::variant<std::string, Reason>;
 
 // The part of a call's work that benchdnn does not report (it reports FLOPs).

@@ -1,5 +1,5 @@
 // Suites: lists of benchmarks in text files, either built into the program or specified by path, or
-// files of benchdnn, oneDNN's benchmark program. Also imports benchdnn's performance lines.
+// files of benchdnn, oneDNN's benchmark program.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "counters/base/files.h"
-#include "reporters/imports/import.h"
 
 namespace dlroof::suites {
 
@@ -23,7 +22,7 @@ struct SkippedProblem {
   std::string file;         // the file that contains the problem
   std::optional<int> line;  // line in that file, from 1; absent if it comes from several
   std::string text;         // the problem as the file writes it
-  std::string reason;       // why dlroof has no benchmark: "3-D convolution"
+  std::string reason;       // why dlroof has no benchmark: "1-D convolution"
 };
 
 struct Suite {
@@ -94,16 +93,5 @@ bool LooksLikeBenchdnn(std::string_view text);
 // another form are the reason why their problems have no benchmark. --batch=FILE counts as a
 // problem without one. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
-
-// Imports the output of benchdnn --mode=P: lines "perf,..." with the fields of the preceding line
-// "Output template: ", or with benchdnn's default fields. The time is the average (%0time%), or
-// else the minimum (%-time%), in ms. The FLOPs are %Gops%, of convolutions those of taps inside the
-// image as everywhere (conv::prb_t::count_ops, filter_axis.h); their pipe follows from the
-// implementation's name. If that name contains no instruction set and the type is narrower than
-// f32, the record has no FLOPs, and a remark in `counting` says so. A problem for which dlroof has
-// a benchmark gets the benchmark's name and, if the op knows them, its compulsory bytes; any other
-// has benchdnn's text as its name. Throws BadInput as described in import.h.
-bool LooksLikeBenchdnnOutput(std::string_view text);
-imports::Imported ImportBenchdnn(const std::string& text, const std::string& where);
 
 }  // namespace dlroof::suites

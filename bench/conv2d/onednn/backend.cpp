@@ -1,7 +1,8 @@
-// Conv2D/cpu/onednn: convolutions by oneDNN 3.x. The library chooses the layouts (`any`) unless the
-// name specifies one. Reorders happen once, before the timing.
+// Conv2D and Conv3D/cpu/onednn: convolutions by oneDNN 3.x. The library chooses the layouts (`any`)
+// unless the name specifies one. Reorders happen once, before the timing.
 #include <fmt/format.h>
 
+#include "bench/conv2d/conv3d.h"
 #include "bench/conv2d/loops.h"
 #include "bench/onednn/call.h"
 
@@ -23,24 +24,49 @@ memory::format_tag TagOf(Conv2dLayout layout) {
   return layout == Conv2dLayout::kNhwc ? memory::format_tag::nhwc : memory::format_tag::any;
 }
 
+memory::desc Desc(const memory::dims& dims, std::string_view element,
+                  memory::format_tag tag = memory::format_tag::any) {
+  return {dims, onednn::DataType(element), tag};
+}
+
+memory::desc BiasOf(const workload::ProductCase& conv, int64_t filters) {
+  return conv.bias ? Desc({filters}, workload::BiasType(conv.types)) : memory::desc();
+}
+
 Shape ShapeOf(const Conv2dCase& conv) {
   const auto& p = conv.problem;
-  const auto desc = [](const memory::dims& dims, std::string_view element,
-                       memory::format_tag tag = memory::format_tag::any) {
-    return memory::desc(dims, onednn::DataType(element), tag);
-  };
   memory::dims weights = {p.k, p.c / p.groups, p.r, p.s};
   if (p.groups > 1) weights = {p.groups, p.k / p.groups, p.c / p.groups, p.r, p.s};
   const auto tag = TagOf(conv.layout);
   return {
-      desc({p.n, p.c, p.h, p.w}, conv.types.source, tag),
-      desc(weights, conv.types.weights),
-      desc({p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.types.destination, tag),
-      conv.bias ? desc({p.k}, workload::BiasType(conv.types)) : memory::desc(),
+      Desc({p.n, p.c, p.h, p.w}, conv.types.source, tag),
+      Desc(weights, conv.types.weights),
+      Desc({p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.types.destination, tag),
+      BiasOf(conv, p.k),
       {p.stride_h, p.stride_w},
       {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN's dilation 0 is dense
       {p.pad_top, p.pad_left},
       {p.pad_bottom, p.pad_right}};
+}
+
+Shape ShapeOf(const Conv3dCase& conv) {
+  const auto& p = conv.problem;
+  const auto of_axes = [&](memory::dims first, auto of) {
+    for (const auto& axis : p.axes) first.push_back(of(axis));
+    return first;
+  };
+  const auto filter = [](const VolumeAxis& axis) { return axis.filter; };
+  auto weights = of_axes({p.k, p.c / p.groups}, filter);
+  if (p.groups > 1) weights = of_axes({p.groups, p.k / p.groups, p.c / p.groups}, filter);
+  return {Desc(of_axes({p.n, p.c}, [](const VolumeAxis& axis) { return axis.size; }),
+               conv.types.source),
+          Desc(weights, conv.types.weights),
+          Desc(of_axes({p.n, p.k}, Outputs), conv.types.destination),
+          BiasOf(conv, p.k),
+          of_axes({}, [](const VolumeAxis& axis) { return axis.stride; }),
+          of_axes({}, [](const VolumeAxis& axis) { return axis.dilation - 1; }),
+          of_axes({}, [](const VolumeAxis& axis) { return axis.pad_before; }),
+          of_axes({}, [](const VolumeAxis& axis) { return axis.pad_after; })};
 }
 
 algorithm AlgorithmOf(const Conv2dCase& conv) {
@@ -49,7 +75,10 @@ algorithm AlgorithmOf(const Conv2dCase& conv) {
                                                       : algorithm::convolution_direct;
 }
 
-onednn::ProductCall MakeCall(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
+algorithm AlgorithmOf(const Conv3dCase& /*conv*/) { return algorithm::convolution_direct; }
+
+template <class Case>
+onednn::ProductCall MakeCall(const Case& conv, const workload::ProductInputs& inputs) {
   const auto s = ShapeOf(conv);
   const auto kind = AlgorithmOf(conv);
   const auto scales = workload::ScalesOf(conv);
@@ -71,25 +100,38 @@ onednn::ProductCall MakeCall(const Conv2dCase& conv, const workload::ProductInpu
       conv, inputs);
 }
 
+template <class Case>
+workload::PreparedCall PrepareCase(const Case& conv, std::string_view op,
+                                   const workload::RunSettings& settings) {
+  onednn::RequireSupport(conv, SizesOf(conv),
+                         "int8 convolutions have no backward pass: oneDNN only has fwd");
+  const auto what = fmt::format("{} {}", op, conv.type);
+  return onednn::PrepareProduct(conv, settings, what, [&](const workload::ProductInputs& inputs) {
+    auto call = MakeCall(conv, inputs);
+    call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
+    return call;
+  });
+}
+
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto conv = ReadOnednnConv2dCase(name);
-  onednn::RequireSupport(conv, SizesOf(conv),
-                         "int8 convolutions have no backward pass: oneDNN only has fwd");
-  const auto what = fmt::format("conv2d {}", conv.type);
-  auto prepared =
-      onednn::PrepareProduct(conv, settings, what, [&](const workload::ProductInputs& inputs) {
-        auto call = MakeCall(conv, inputs);
-        call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
-        return call;
-      });
+  auto prepared = PrepareCase(conv, "conv2d", settings);
   prepared.explain.executed_over_useful =
       ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
   return prepared;
 }
 
-[[maybe_unused]] const bool backend_registered = workload::RegisterBackend(
-    {.op = "Conv2D", .device = "cpu", .library = "onednn", .prepare = Prepare});
+workload::PreparedCall PrepareVolume(const workload::BenchmarkName& name,
+                                     const workload::RunSettings& settings) {
+  return PrepareCase(ReadOnednnConv3dCase(name), "conv3d", settings);
+}
+
+[[maybe_unused]] const bool backends_registered =
+    workload::RegisterBackend(
+        {.op = "Conv2D", .device = "cpu", .library = "onednn", .prepare = Prepare}) &&
+    workload::RegisterBackend(
+        {.op = "Conv3D", .device = "cpu", .library = "onednn", .prepare = PrepareVolume});
 
 }  // namespace
 }  // namespace dlroof::conv2d

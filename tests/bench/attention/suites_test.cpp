@@ -3,6 +3,7 @@
 
 #include "bench/attention/attention.h"
 #include "bench/conv2d/case.h"
+#include "bench/conv2d/conv3d.h"
 #include "bench/matmul/case.h"
 #include "bench/suites/suite_selection.h"
 
@@ -73,6 +74,10 @@ TEST_P(ModelWeights, AreThePublishedParameters) {
     if (name.op == "Matmul") {
       const auto product = matmul::ParseMatmul(name.problem);
       inputs = product.k, outputs = product.n;
+    } else if (name.op == "Conv3D") {
+      const auto problem = conv2d::ParseConv3d(name.problem);
+      inputs = problem.c, outputs = problem.k;
+      for (const auto& axis : problem.axes) inputs *= axis.filter;
     } else {
       const auto problem = conv2d::ParseConv2d(name.problem);
       inputs = problem.c * problem.r * problem.s, outputs = problem.k;
@@ -94,7 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
         // torchvision's count: class token, positions, 49 norms, the bias of the patches.
         Parameters{"vit_l", 304326632, 198 * 1024 + 49 * 2048 + 1024},
         // Group and layer norms.
-        Parameters{"sdxl_unet", 2567463684, 588160}),
+        Parameters{"sdxl_unet", 2567463684, 588160},
+        // Two norms of each block: 7 of 384 channels, one of 192 and 384, 3 of 192, 3 of 96;
+        // those of attention and of the result.
+        Parameters{"video_vae", 73295603, 7 * 768 + 576 + 3 * 384 + 3 * 192 + 384 + 96}),
     [](const auto& made) { return made.param.suite; });
 
 }  // namespace

@@ -46,6 +46,14 @@ TEST_F(ModelsOnGpu, AttentionAgreesWithTheLoops) {
   for (const auto& name : names) ExpectRight("Attention/gpu/cudnn/" + name);
 }
 
+TEST_F(ModelsOnGpu, ConvolutionsOfVolumesAgreeWithTheLoops) {
+  for (const auto* problem : {"n1c64d5h16w16k96t3r3s3_p2:0x1:1x1:1", "n2c64d8h14w14k128t3r3s3_s2p1",
+                              "n1c64d6h9w11k64t3r1s1_p1x0x0g2"})
+    for (const auto* way :
+         {"fwd/f16/{}", "fwd/bf16/{}/bias", "bwd_data/bf16/{}", "bwd_weights/f16/{}"})
+      ExpectRight("Conv3D/gpu/cudnn/" + fmt::format(fmt::runtime(way), problem));
+}
+
 TEST_F(ModelsOnGpu, RowsAgreeWithTheLoops) {
   for (const std::string type : {"f32", "f16"})
     for (const std::string rows : {"m64n768", "m1000n1000", "m2048n4096"})

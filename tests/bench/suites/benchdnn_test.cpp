@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "bench/conv2d/case.h"
+#include "bench/conv2d/conv3d.h"
 #include "bench/lstm/case.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
@@ -149,10 +150,12 @@ TEST(BenchdnnSmallList, IsReadWhole) {
     EXPECT_EQ(workload::ToText(name), found.name);
     if (name.op == "Conv2D")
       EXPECT_EQ(conv2d::ToText(conv2d::ParseConv2d(name.problem)), name.problem);
+    else if (name.op == "Conv3D")
+      EXPECT_EQ(conv2d::ToText(conv2d::ParseConv3d(name.problem)), name.problem);
     else
       EXPECT_EQ(lstm::ToText(lstm::ParseLstmProblem(name.problem)), name.problem);
   }
-  EXPECT_EQ(reasons["3-D convolution"], 1);
+  EXPECT_EQ(reasons["1-D convolution"], 1);
   EXPECT_EQ(reasons["types f64:f64:f64"], 1);
   EXPECT_EQ(reasons["--alg=VANILLA_GRU: not supported"], 1);
   EXPECT_EQ(reasons["--wtag=xba: not supported"], 1);

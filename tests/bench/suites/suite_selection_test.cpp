@@ -294,8 +294,8 @@ TEST(SuitesContext, HoldsEveryLayerOfACountedSuite) {
 TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
   const std::vector<Suite> suites = {
       SuiteFromProblems("s.txt", {{{"s.txt", 11, "ic4", ""}, "a"},
-                                  {{"s.txt", 12, "id4ih4", "3-D convolution"}, std::nullopt},
-                                  {{"set", 13, "id5ih5", "3-D convolution"}, std::nullopt},
+                                  {{"s.txt", 12, "id4ih4", "1-D convolution"}, std::nullopt},
+                                  {{"set", 13, "id5ih5", "1-D convolution"}, std::nullopt},
                                   {{"s.txt", 14, "ic4", ""}, "a"},
                                   {{"set", 20, "x", "sum"}, std::nullopt}})};
   EXPECT_EQ(suites[0].layers.size(), 1U) << "a name that comes again is the same benchmark";
@@ -305,11 +305,11 @@ TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
   EXPECT_FALSE(context[0].contains("layers"));
   EXPECT_EQ(context[0]["skipped"],
             nlohmann::json::parse(
-                R"([{"line": 12, "text": "id4ih4", "reason": "3-D convolution"},
-                    {"line": 13, "text": "id5ih5", "reason": "3-D convolution", "file": "set"},
+                R"([{"line": 12, "text": "id4ih4", "reason": "1-D convolution"},
+                    {"line": 13, "text": "id5ih5", "reason": "1-D convolution", "file": "set"},
                     {"line": 20, "text": "x", "reason": "sum", "file": "set"}])"));
   EXPECT_EQ(SkippedSentences(suites),
-            "s.txt: skipped 2 problems: 3-D convolution (first: line 12)\n"
+            "s.txt: skipped 2 problems: 1-D convolution (first: line 12)\n"
             "s.txt: skipped 1 problem: sum (first: set:20)\n");
 }
 

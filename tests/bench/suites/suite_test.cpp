@@ -128,7 +128,7 @@ TEST(ReadSuite, ABadTemplateIsRefused) {
   refused("Conv2D/cpu/mkl/fwd/f32/*", "no benchmark Conv2D/cpu/mkl");
   refused("Conv2D/cpu/onednn/fwd/f32/*/blue", "Conv2D/cpu/onednn has no op");
   refused("Conv2D/gpu/cudnn/fwd/f99/*", "expected a type");
-  refused("Conv3D/cpu/onednn/fwd/f32/*", "2: no operator 'Conv3D'");
+  refused("Conv4D/cpu/onednn/fwd/f32/*", "2: no operator 'Conv4D'");
   refused("Conv2D/cpu/*", "2: expected a template op/device/");
   refused("Conv2D/cpu/onednn/fwd/f32/*_s2", "2: expected a template op/device/");
   refused("Conv2D/cpu/onednn/fwd/f32/* x3", "2: expected the end of the line after a template");
@@ -144,7 +144,7 @@ TEST(ReadSuite, ABadProblemIsRefused) {
   refused("Conv2D n0c1h1w1k1r1s1", "expected the size n");
   refused("Conv2D/fwd/f99 n1c1h1w1k1r1s1", "expected a type");
   refused("Conv2D/{fwd,up} n1c1h1w1k1r1s1", "expected a direction");
-  refused("Conv3D n1c1h1w1k1r1s1", "no operator 'Conv3D'; there are Attention, Conv2D, Eltwise");
+  refused("Conv4D n1c1h1w1k1r1s1", "no operator 'Conv4D'; there are Attention, Conv2D, Conv3D");
   refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "expected a word or one brace list");
   refused("Conv2D n1c1h1w1k1r1s1 3", "expected xN, the number of occurrences of the layer");
   for (const std::string count : {"x0", "x", "x03", "x99999999999999999999"})

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "baselines/programs/program_report.h"
+#include "bench/profile/benchdnn_results.h"
 #include "bench/profile/profile.h"
 #include "bench/suites/suite.h"
 #include "counters/base/error.h"
@@ -141,7 +142,9 @@ TEST(HostileFiles, Ert) {
 TEST(HostileFiles, Likwid) { Try("import_likwid.csv", Importing(ImportLikwid), 400); }
 TEST(HostileFiles, Nvbench) { Try("import_nvbench.json", Importing(ImportNvbench), 400); }
 TEST(HostileFiles, Trace) { Try("import_kineto.json", Importing(ImportTrace), 100); }
-TEST(HostileFiles, Benchdnn) { Try("import_benchdnn.txt", Importing(suites::ImportBenchdnn), 400); }
+TEST(HostileFiles, Benchdnn) {
+  Try("import_benchdnn.txt", Importing(profile::ImportBenchdnn), 400);
+}
 
 TEST(HostileFiles, RunFiles) {
   const Reader read = [](const std::string& text) {

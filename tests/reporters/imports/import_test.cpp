@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "bench/conv2d/case.h"
-#include "bench/suites/suite.h"
+#include "bench/profile/benchdnn_results.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/gpu/report.h"
@@ -455,7 +455,7 @@ TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
 
 // benchdnn's own output, with six digits of its count. Two of three have no padding to leave out.
 TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDo) {
-  const auto imported = suites::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt"), "b.txt");
+  const auto imported = profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 3U);
   for (const auto& record : imported.records) {
     const auto flops = static_cast<double>(conv2d::Flops(conv2d::ParseConv2d(record.problem)));
@@ -465,21 +465,21 @@ TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDo) {
 }
 
 TEST(ImportBenchdnn, ReadsTheHeaderOfOneDnn313) {
-  const auto imported = suites::ImportBenchdnn(DataText("faults/benchdnn_def.txt"), "b.txt");
+  const auto imported = profile::ImportBenchdnn(DataText("faults/benchdnn_def.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 2U);
   EXPECT_EQ(imported.records[0].name, "Matmul/cpu/onednn/fwd/f32/m1024n1024k1024/any");
   EXPECT_DOUBLE_EQ(imported.records[0].repetitions[0].seconds, 2.6e-3);
   EXPECT_DOUBLE_EQ(imported.records[1].repetitions[0].seconds, 4.2e-3);
-  EXPECT_THAT(Refusal(suites::ImportBenchdnn, DataText("faults/benchdnn_csv.txt")),
+  EXPECT_THAT(Refusal(profile::ImportBenchdnn, DataText("faults/benchdnn_csv.txt")),
               HasSubstr("run benchdnn with --perf-template=def"));
   const auto bad =
-      suites::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt") + "perf,cpu\n", "b.txt");
+      profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt") + "perf,cpu\n", "b.txt");
   EXPECT_EQ(bad.records.size(), 3U);
   EXPECT_THAT(bad.remarks, testing::Contains(HasSubstr("1 lines are left out; the first: b.txt:")));
 }
 
 TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
-  const auto imported = suites::ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
+  const auto imported = profile::ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 3U);
   const record::Record& first = imported.records[0];
   EXPECT_EQ(first.name, "Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k256r1s1");
@@ -493,18 +493,18 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
       << "commas are the problem's";
   EXPECT_THAT(imported.records[2].repetitions.at(0).seconds, 1.2e-3);
   EXPECT_THAT(imported.remarks,
-              testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (3-D")));
-  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
+              testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (1-D")));
+  EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
-  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv ic4ih8oc4kh3,1,1,1,1,1,5,1\n"),
+  EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu,x,,--conv ic4ih8oc4kh3,1,1,1,1,1,5,1\n"),
               HasSubstr("decimal commas"));
-  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"),
+  EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu\n"),
               HasSubstr("x.csv:1: expected 11 fields"));
 }
 
 // A benchdnn problem with 2 Gop.
 Imported OnePerfLine(const std::string& implementation, const std::string& problem) {
-  return suites::ImportBenchdnn(
+  return profile::ImportBenchdnn(
       fmt::format("perf,cpu,{},,--mode=P {},2,1,1,1,1,1\n", implementation, problem), "b.txt");
 }
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "bench/suites/suite.h"
+#include "bench/profile/benchdnn_results.h"
 #include "counters/base/files.h"
 #include "reporters/logs/primitive_work.h"
 #include "reporters/logs/verbose_log.h"
@@ -289,7 +289,7 @@ TEST(OneItem, ToolTables) {
       "", "children");
 }
 TEST(OneItem, Benchdnn) {
-  TryLines("benchdnn", FileText("import_benchdnn.txt"), With<suites::ImportBenchdnn>, 1);
+  TryLines("benchdnn", FileText("import_benchdnn.txt"), With<profile::ImportBenchdnn>, 1);
 }
 TEST(OneItem, Trace) {
   auto file = json::parse(FileText("import_kineto_2021.json"));

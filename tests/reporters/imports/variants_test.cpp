@@ -1,7 +1,7 @@
 // Variants (variants.h) of tables and logs.
 #include "tests/reporters/imports/variants.h"
 
-#include "bench/suites/suite.h"
+#include "bench/profile/benchdnn_results.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
@@ -188,12 +188,12 @@ TEST(Variants, NsightComputeDecimalComma) {
 TEST(Variants, Likwid) { TryTable<ImportLikwid>("import_likwid.csv", false); }
 TEST(Variants, Benchdnn) {
   for (const char* file : {"import_benchdnn.txt", "import_benchdnn_resnet50.txt"})
-    TryLog(file, Importing<suites::ImportBenchdnn>);
+    TryLog(file, Importing<profile::ImportBenchdnn>);
   TryLogText("benchdnn with the time at the end",
              "Output template: perf,%prb%,%Gops%,%0time%\n"
              "perf,--matmul 64x256:256x128,0.004194,0.5125\n"
              "perf,--matmul 64x256:256x256,0.008389,0.8125\n",
-             Importing<suites::ImportBenchdnn>);
+             Importing<profile::ImportBenchdnn>);
 }
 TEST(Variants, LogsOfOneDnn) {
   for (const char* file :

@@ -78,6 +78,24 @@ TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
   EXPECT_GE(ran, 60);
 }
 
+TEST(Conv3dOnednn, AgreesWithTheReference) {
+  const std::string kVariants[] = {"fwd/f32/@",
+                                   "fwd/f32/@/training/bias/relu",
+                                   "fwd/bf16/@",
+                                   "fwd/f16/@",
+                                   "fwd/int8/@",
+                                   "fwd/int8/@/bias/relu/scales",
+                                   "bwd_data/f32/@",
+                                   "bwd_data/bf16/@",
+                                   "bwd_weights/f32/@/bias",
+                                   "bwd_weights/bf16/@"};
+  const int ran = fakes::ExpectVariantsAgree(
+      "Conv3D/cpu/onednn/", kVariants,
+      {"n2c16d5h10w10k16t3r3s3_p1", "n1c3d4h11w13k5t2r5s3_s1x2x2p0x2x1",
+       "n1c8d6h7w5k12t3r3s1_p2:0x1:1x0:0", "n2c12d5h8w8k18t3r1s3_s2p1d2x1x1g3"});
+  EXPECT_GE(ran, 24);
+}
+
 TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
   const auto outcome = fakes::Outcome("Conv2D/cpu/onednn/fwd/f32/n1c16h8w8k16r3s3_p1/winograd", 1);
   if (outcome.starts_with("ok ")) GTEST_SKIP() << "this oneDNN has Winograd convolutions";

@@ -1,0 +1,138 @@
+// Conv3D/gpu/cudnn: convolutions of volumes by cuDNN's graph API, channels innermost, sums in f32.
+#include "bench/conv2d/cudnn/conv3d.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+namespace dlroof::conv2d {
+namespace {
+
+namespace graph = cudnn_frontend::graph;
+using cudnn::GraphCall;
+using cudnn::GraphTensor;
+using Sizes = std::vector<int64_t>;
+
+template <class Of>
+Sizes OfAxes(const Conv3dProblem& p, Of of) {
+  return {of(p.axes[0]), of(p.axes[1]), of(p.axes[2])};
+}
+
+template <class Of>
+Sizes TensorSizes(int64_t first, int64_t second, const Conv3dProblem& p, Of of) {
+  Sizes sizes = OfAxes(p, of);
+  sizes.insert(sizes.begin(), {first, second});
+  return sizes;
+}
+
+Sizes SourceSizes(const Conv3dProblem& p) {
+  return TensorSizes(p.n, p.c, p, [](const VolumeAxis& axis) { return axis.size; });
+}
+Sizes WeightsSizes(const Conv3dProblem& p) {
+  return TensorSizes(p.k, p.c / p.groups, p, [](const VolumeAxis& axis) { return axis.filter; });
+}
+Sizes DestinationSizes(const Conv3dProblem& p) { return TensorSizes(p.n, p.k, p, Outputs); }
+
+Sizes BiasSizes(const Conv3dProblem& p) { return {1, p.k, 1, 1, 1}; }
+
+Sizes ChannelsInnermost(const Sizes& sizes) {
+  const int64_t row = sizes[1] * sizes[4], plane = row * sizes[3];
+  return {plane * sizes[2], 1, plane, row, sizes[1]};
+}
+
+// Copies between row-major order and channels innermost: to[j] = from[i] where `pack`, else
+// to[i] = from[j].
+template <class To, class From>
+std::vector<To> Permuted(const std::vector<From>& from, const Sizes& sizes, bool pack) {
+  const auto channels = static_cast<size_t>(sizes[1]);
+  const auto volume = static_cast<size_t>(sizes[2] * sizes[3] * sizes[4]);
+  std::vector<To> to(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    const size_t image = i / (channels * volume);
+    const size_t packed = (image * volume + i % volume) * channels + i / volume % channels;
+    to[pack ? packed : i] = static_cast<To>(from[pack ? i : packed]);
+  }
+  return to;
+}
+
+template <class Attributes>
+Attributes AttributesOf(const Conv3dProblem& p) {
+  Attributes attributes;
+  attributes.set_pre_padding(OfAxes(p, [](const VolumeAxis& axis) { return axis.pad_before; }))
+      .set_post_padding(OfAxes(p, [](const VolumeAxis& axis) { return axis.pad_after; }))
+      .set_stride(OfAxes(p, [](const VolumeAxis& axis) { return axis.stride; }))
+      .set_dilation(OfAxes(p, [](const VolumeAxis& axis) { return axis.dilation; }));
+  return attributes;
+}
+
+// The tensor that the direction writes.
+struct Result {
+  const char* name;
+  Sizes sizes;
+};
+Result ResultOfDirection(const Conv3dCase& conv) {
+  if (conv.direction == ProductDirection::kForward)
+    return {"destination", DestinationSizes(conv.problem)};
+  if (conv.direction == ProductDirection::kBackwardData)
+    return {"source", SourceSizes(conv.problem)};
+  return {"weights", WeightsSizes(conv.problem)};
+}
+
+workload::PreparedCall Prepare(const workload::BenchmarkName& name,
+                               const workload::RunSettings& settings) {
+  const auto conv = ReadCudnnConv3dCase(name);
+  const auto call = std::make_shared<GraphCall>();
+  Describe(conv, *call);
+  call->Propose();
+  call->Allocate(ToText(conv.problem));
+  auto in = workload::SeededInputs(conv, settings.seed);
+  const auto upload = [&](const char* tensor, const std::vector<float>& values,
+                          const Sizes& sizes) {
+    if (!values.empty()) call->Upload(tensor, Permuted<double>(values, sizes, true));
+  };
+  upload("source", in.source, SourceSizes(conv.problem));
+  upload("weights", in.weights, WeightsSizes(conv.problem));
+  upload("destination", in.destination, DestinationSizes(conv.problem));
+  upload("bias", in.bias, BiasSizes(conv.problem));
+  const auto work = workload::ProductWork(conv, conv.type == "f16" ? "fp16.matrix" : "bf16.matrix");
+  return GraphCall::Prepared(
+      call, work, [conv, in = std::move(in), seed = settings.seed, call = call.get()] {
+        const auto result = ResultOfDirection(conv);
+        const auto values = Permuted<double>(call->Download(result.name), result.sizes, false);
+        return workload::CheckOutput(conv, in, workload::ProductOutput<double>{values}, seed);
+      });
+}
+
+[[maybe_unused]] const bool backend_registered = workload::RegisterBackend(
+    {.op = "Conv3D", .device = "gpu", .library = "cudnn", .prepare = Prepare});
+
+}  // namespace
+
+void Describe(const Conv3dCase& conv, GraphCall& call) {
+  const auto& p = conv.problem;
+  const auto input = [&](const char* name, const Sizes& sizes) {
+    return call.Input(name, sizes, conv.type, ChannelsInnermost(sizes));
+  };
+  GraphTensor result;
+  if (conv.direction == ProductDirection::kForward)
+    result =
+        call.graph.conv_fprop(input("source", SourceSizes(p)), input("weights", WeightsSizes(p)),
+                              AttributesOf<graph::Conv_fprop_attributes>(p));
+  else if (conv.direction == ProductDirection::kBackwardData)
+    result = call.graph.conv_dgrad(input("destination", DestinationSizes(p)),
+                                   input("weights", WeightsSizes(p)),
+                                   AttributesOf<graph::Conv_dgrad_attributes>(p));
+  else
+    result = call.graph.conv_wgrad(input("destination", DestinationSizes(p)),
+                                   input("source", SourceSizes(p)),
+                                   AttributesOf<graph::Conv_wgrad_attributes>(p));
+  if (conv.bias)
+    result = call.graph.pointwise(
+        result, input("bias", BiasSizes(p)),
+        graph::Pointwise_attributes().set_mode(cudnn_frontend::PointwiseMode_t::ADD));
+  const auto [name, sizes] = ResultOfDirection(conv);
+  call.Output(name, result, sizes, conv.type, ChannelsInnermost(sizes));
+}
+
+}  // namespace dlroof::conv2d

@@ -1,0 +1,235 @@
+#include "bench/profile/benchdnn_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bench/suites/benchdnn.h"
+#include "bench/suites/suite.h"
+#include "bench/workload/library_rules.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "reporters/logs/verbose_log.h"
+#include "reporters/text/csv.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::profile {
+namespace {
+
+// The second since oneDNN 3.13, which prints the fields' names as a line "perf,..." below it.
+constexpr std::string_view kTemplates[] = {"Output template: ", "Template entries: "};
+constexpr std::string_view kDefault =
+    "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
+constexpr std::string_view kPerf = "perf,";
+constexpr double kMaxGigaops = 1e15;  // larger numbers are treated as invalid
+
+// A field of a line, and its column in that line.
+struct Field {
+  std::string_view text;
+  int column = 1;
+};
+
+std::vector<Field> FieldsOf(std::string_view line) {
+  std::vector<Field> fields;
+  for (const auto text : logs::SplitText(line, ','))
+    fields.push_back({text, static_cast<int>(text.data() - line.data()) + 1});
+  return fields;
+}
+
+// The fields of one performance line by their names in the template. Only the problem may contain
+// commas, so fields before it are counted from the line's start, and fields after it from its end.
+class PerfLine {
+ public:
+  PerfLine(std::string_view line, int number, const std::vector<Field>& names,
+           const std::string& where)
+      : fields_(FieldsOf(line)), names_(names), line_(line), number_(number), where_(where) {
+    if (fields_.size() < names_.size())
+      throw BadInput("{}:{}: expected {} fields as the output template has, got {}", where_,
+                     number_, names_.size(), fields_.size());
+    for (std::size_t i = 0; i < names_.size() && !problem_; ++i)
+      if (names_[i].text == "%prb%") problem_ = i;
+  }
+
+  std::optional<Field> Find(std::string_view name) const {
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (names_[i].text == name) return At(i);
+    return std::nullopt;
+  }
+
+  // Returns the number in a field, or nothing if the line lacks the field. Throws BadInput unless
+  // it is a number of at least 0.
+  std::optional<double> Number(std::string_view name) const {
+    const auto field = Find(name);
+    if (!field) return std::nullopt;
+    return text::CsvNumberFromZero({std::string(field->text), number_, field->column}, where_);
+  }
+
+ private:
+  Field At(std::size_t i) const {
+    const std::size_t more = fields_.size() - names_.size();
+    if (!problem_ || i < *problem_) return fields_[i];
+    if (i > *problem_) return fields_[i + more];
+    const Field& last = fields_[i + more];
+    const std::size_t begin = static_cast<std::size_t>(fields_[i].column) - 1;
+    const std::size_t end = static_cast<std::size_t>(last.column) - 1 + last.text.size();
+    return {line_.substr(begin, end - begin), fields_[i].column};
+  }
+
+  std::vector<Field> fields_;
+  const std::vector<Field>& names_;
+  std::string_view line_;
+  int number_;
+  const std::string& where_;
+  std::optional<std::size_t> problem_;
+};
+
+// Adds each field of a template once that benchdnn's default template lacks. Such fields are not
+// imported.
+void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
+  static const std::vector<Field> known = FieldsOf(kDefault);
+  for (const Field& name : names)
+    if (name.text.starts_with('%') &&
+        std::ranges::find(known, name.text, &Field::text) == known.end() &&
+        std::ranges::find(unknown, name.text) == unknown.end())
+      unknown.emplace_back(name.text);
+}
+
+// Returns the name of dlroof's benchmark for benchdnn's problem, or sets `reason`.
+std::optional<std::string> NameOf(const std::string& problem, std::optional<Reason>& reason) {
+  try {
+    const auto found = suites::ReadBenchdnn(problem, "line");
+    if (found.size() != 1) return std::nullopt;
+    if (!found[0].name) reason = Reason{found[0].reason};
+    return found[0].name;
+  } catch (const BadInput& error) {
+    reason = Reason{error.what()};
+    return std::nullopt;
+  }
+}
+
+// Adds the FLOPs and, if the op knows them, the bytes. benchdnn reports the name of the
+// implementation, which may lack the instruction set.
+void AddWork(std::optional<double> gigaops, record::Record& record) {
+  Work& work = record.work[Provenance::kModelled];
+  work.launches = 1;
+  auto [bytes, type] = workload::FindOp(record.op)->benchdnn.front()->work(
+      workload::ParseBenchmarkName(record.name));
+  work.bytes = std::move(bytes);
+  if (!gigaops || *gigaops <= 0 || *gigaops > kMaxGigaops) return;
+  if (const auto pipe = workload::NamedMatrixPipe(type, record.algorithm))
+    work.flops[*pipe] = *gigaops * 1e9;
+  else
+    record.counting.push_back(
+        {.text =
+             fmt::format("FLOPs left out: the instruction set determines which unit multiplies {}, "
+                         "and the implementation '{}' does not name it",
+                         type, text::Printable(record.algorithm))});
+}
+
+// Returns whether fields of numbers belong to the problem, which may contain commas, since there
+// are more fields than expected. Descriptors have no comma.
+bool EndsWithNumber(std::string_view problem) {
+  const auto comma = problem.rfind(',');
+  return comma != std::string_view::npos && text::PlainNumber(problem.substr(comma + 1));
+}
+
+record::Record RecordOf(const PerfLine& line, const std::string& place,
+                        std::optional<Reason>& reason) {
+  const auto problem = line.Find("%prb%");
+  if (!problem || problem->text.empty())
+    throw BadInput(place +
+                   ": expected a problem (%prb%), which the template has not: run benchdnn with "
+                   "--perf-template=def");
+  if (EndsWithNumber(problem->text))
+    throw BadInput(place +
+                   ": more fields than the output template has: its numbers have decimal "
+                   "commas (run benchdnn with LC_ALL=C)");
+  auto milliseconds = line.Number("%0time%");
+  if (!milliseconds) milliseconds = line.Number("%-time%");
+  if (!milliseconds || !imports::IsRunTime(*milliseconds * 1e-3))
+    throw BadInput(place + ": expected a time above 0 (%0time% or %-time%)");
+  record::Record record;
+  const bool cpu = !line.Find("%engine%") || line.Find("%engine%")->text == "cpu";
+  const auto name = cpu ? NameOf(std::string(problem->text), reason) : std::optional<std::string>();
+  record.name = name.value_or(std::string(problem->text));
+  if (const auto implementation = line.Find("%impl%")) record.algorithm = implementation->text;
+  record.repetitions.push_back({.seconds = *milliseconds * 1e-3, .iterations = 1});
+  if (!name) return record;
+  record::SplitName(record);
+  record.cache = "warm";
+  record.repro = problem->text;
+  AddWork(line.Number("%Gops%"), record);
+  return record;
+}
+
+bool HasNoNumber(std::string_view line) {
+  return std::ranges::none_of(
+      FieldsOf(line), [](const Field& field) { return text::PlainNumber(field.text).has_value(); });
+}
+
+void AddRecord(record::Record record, imports::Imported& imported) {
+  const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
+  if (same == imported.records.end())
+    imported.records.push_back(std::move(record));
+  else
+    same->repetitions.push_back(record.repetitions.at(0));
+}
+
+}  // namespace
+
+bool LooksLikeBenchdnnOutput(std::string_view text) {
+  return std::ranges::any_of(kTemplates, [&](auto word) { return text.starts_with(word); }) ||
+         text.starts_with(kPerf) || text.find("\nperf,") != std::string_view::npos ||
+         text.find("\nOutput template: perf,") != std::string_view::npos;
+}
+
+imports::Imported ImportBenchdnn(const std::string& text, const std::string& where) {
+  imports::Imported imported;
+  std::string layout(kDefault);
+  std::vector<Field> names = FieldsOf(layout);
+  std::vector<std::string> unknown;
+  int number = 0;
+  imports::LeftOut left_out;
+  bool names_follow = false;
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    auto line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const auto place = fmt::format("{}:{}", where, number);
+    const auto* const word = std::ranges::find_if(
+        kTemplates, [&](std::string_view one) { return line.starts_with(one); });
+    const bool of_names = std::exchange(names_follow, word == &kTemplates[1]) && HasNoNumber(line);
+    if (word != std::end(kTemplates)) {
+      layout.assign(line.substr(word->size()));
+      names = FieldsOf(layout);
+      AddUnknown(names, unknown);
+    } else if (line.starts_with(kPerf) && !of_names) {
+      left_out.Try([&] {
+        if (!text::IsUtf8(line) || line.find('\0') != std::string_view::npos)
+          throw BadInput(place + ": not UTF-8 text");
+        std::optional<Reason> reason;
+        record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
+        for (const auto& note : record.counting)
+          imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
+        AddRecord(std::move(record), imported);
+        if (reason)
+          imported.remarks.push_back(fmt::format("{}: not a benchmark of dlroof ({})", place,
+                                                 text::Printable(reason->text)));
+      });
+    }
+  }
+  left_out.AddTo(imported, "lines are");
+  if (imported.records.empty())
+    throw BadInput(where +
+                   ":1: the file has no line 'perf,...' (benchdnn prints them with --mode=P)");
+  imports::AddUnknownColumns(unknown, where, imported);
+  imports::AddCutLine(text, where, imported);
+  return imported;
+}
+
+}  // namespace dlroof::profile
