@@ -1,4 +1,4 @@
-// Matmul/gpu/cublaslt: matrix products by cuBLASLt. Part of the CUDA module only.
+// Matmul and GroupedMatmul/gpu/cublaslt: matrix products by cuBLASLt. Part of the CUDA module only.
 #include <cublasLt.h>
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "bench/matmul/case.h"
+#include "bench/matmul/grouped.h"
 #include "bench/matmul/loops.h"
 #include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
@@ -122,42 +123,60 @@ std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
   return tensors;
 }
 
-class Call {
+// A product as cuBLASLt computes it: its description and the algorithm that was chosen.
+class Plan {
  public:
-  Call(const MatmulCase& matmul, unsigned seed)
-      : matmul_(matmul),
-        seed_(seed),
-        inputs_(workload::SeededInputs(matmul, seed)),
+  // `bias` is null for a call without bias.
+  Plan(const MatmulCase& matmul, const void* bias)
+      : what_(fmt::format("{} {}", Key(matmul.direction), matmul.type)),
         spec_(ProductSpecOf(matmul)),
-        tensors_(FilledTensors(matmul, inputs_)),
-        bias_(workload::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
-        workspace_(kWorkspaceBytes),
-        library_(NewLibrary()),
-        product_(NewProduct(matmul, spec_, bias_.buffer.get())),
+        product_(NewProduct(matmul, spec_, bias)),
         first_(NewLayout(spec_.first, spec_.batch)),
         second_(NewLayout(spec_.second, spec_.batch)),
-        result_(NewLayout(spec_.result, spec_.batch)) {
-    if (matmul.bias) bias_.Upload(inputs_.bias);
-    Choose();
+        result_(NewLayout(spec_.result, spec_.batch)) {}
+
+  const ProductSpec& spec() const { return spec_; }
+
+  struct Memory {
+    const void *first, *second;
+    void *result, *workspace;  // of kWorkspaceBytes
+  };
+  cublasStatus_t Multiply(const Library& library, const Memory& at, cudaStream_t stream) const {
+    const std::array<float, 2> reals = {1, 0};
+    const std::array<int32_t, 2> integers = {1, 0};
+    const bool is_integer = spec_.compute == "s32";
+    const auto scale = [&](size_t which) -> const void* {
+      return is_integer ? static_cast<const void*>(&integers.at(which)) : &reals.at(which);
+    };
+    return cublasLtMatmul(library.get(), product_.get(), scale(0), at.first, first_.get(),
+                          at.second, second_.get(), scale(1), at.result, result_.get(), at.result,
+                          result_.get(), &chosen_.algo, at.workspace, kWorkspaceBytes, stream);
   }
 
-  void Enqueue(void* stream) const {
-    Check(Multiply(static_cast<cudaStream_t>(stream)), "the product");
+  // Chooses the first of the heuristic's algorithms that runs. Throws Unsupported if none runs.
+  void Choose(const Library& library, const Memory& at, const cuda::CudaStream& stream) {
+    cublasLtMatmulPreference_t made = nullptr;
+    Check(cublasLtMatmulPreferenceCreate(&made), "a preference");
+    const Owned<cublasLtMatmulPreferenceOpaque_t> preference(made, cublasLtMatmulPreferenceDestroy);
+    Check(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &kWorkspaceBytes, sizeof kWorkspaceBytes),
+          "a preference");
+    std::array<cublasLtMatmulHeuristicResult_t, kAlgorithms> proposals{};
+    int count = 0;
+    auto status = cublasLtMatmulAlgoGetHeuristic(library.get(), product_.get(), first_.get(),
+                                                 second_.get(), result_.get(), result_.get(), made,
+                                                 kAlgorithms, proposals.data(), &count);
+    for (int i = 0; i < count; ++i) {
+      chosen_ = proposals.at(static_cast<size_t>(i));
+      status = Multiply(library, at, static_cast<cudaStream_t>(stream.get()));
+      if (status != CUBLAS_STATUS_SUCCESS) continue;
+      stream.Wait();
+      return;
+    }
+    throw Unsupported("cublasLt {} has no algorithm for {} on this GPU ({})", cublasLtGetVersion(),
+                      what_, cublasLtGetStatusString(status));
   }
-  void Run() const {
-    Enqueue(stream_.get());
-    stream_.Wait();
-  }
-  workload::Verification Verify() {
-    constexpr int kNotANumber = 0xff;
-    auto& result = tensors_.at(spec_.result.matrix);
-    result.buffer.Fill(kNotANumber);
-    Run();
-    auto found = workload::CheckOutput(matmul_, inputs_,
-                                       workload::ProductOutput<float>{result.Download()}, seed_);
-    inputs_ = {};  // frees gigabytes that timed calls do not need
-    return found;
-  }
+
   std::string Algorithm() const {
     int id = 0;
     size_t written = 0;
@@ -166,6 +185,48 @@ class Call {
           "the algorithm's number");
     return fmt::format("cublasLt algorithm {}, workspace {} B", id, chosen_.workspaceSize);
   }
+
+ private:
+  std::string what_;
+  ProductSpec spec_;
+  Product product_;
+  Layout first_, second_, result_;
+  cublasLtMatmulHeuristicResult_t chosen_{};
+};
+
+class Call {
+ public:
+  Call(const MatmulCase& matmul, unsigned seed)
+      : matmul_(matmul),
+        seed_(seed),
+        inputs_(workload::SeededInputs(matmul, seed)),
+        tensors_(FilledTensors(matmul, inputs_)),
+        bias_(workload::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
+        workspace_(kWorkspaceBytes),
+        library_(NewLibrary()),
+        plan_(matmul, bias_.buffer.get()) {
+    if (matmul.bias) bias_.Upload(inputs_.bias);
+    plan_.Choose(library_, At(), stream_);
+  }
+
+  void Enqueue(void* stream) const {
+    Check(plan_.Multiply(library_, At(), static_cast<cudaStream_t>(stream)), "the product");
+  }
+  void Run() const {
+    Enqueue(stream_.get());
+    stream_.Wait();
+  }
+  workload::Verification Verify() {
+    constexpr int kNotANumber = 0xff;
+    auto& result = tensors_.at(plan_.spec().result.matrix);
+    result.buffer.Fill(kNotANumber);
+    Run();
+    auto found = workload::CheckOutput(matmul_, inputs_,
+                                       workload::ProductOutput<float>{result.Download()}, seed_);
+    inputs_ = {};  // frees gigabytes that timed calls do not need
+    return found;
+  }
+  std::string Algorithm() const { return plan_.Algorithm(); }
   std::vector<workload::MemoryRegion> Memory() const {
     std::vector<workload::MemoryRegion> regions;
     for (const auto& [matrix, tensor] : tensors_)
@@ -175,73 +236,126 @@ class Call {
   }
 
  private:
-  cublasStatus_t Multiply(cudaStream_t stream) const {
-    const std::array<float, 2> reals = {1, 0};
-    const std::array<int32_t, 2> integers = {1, 0};
-    const bool is_integer = spec_.compute == "s32";
-    const auto scale = [&](size_t which) -> const void* {
-      return is_integer ? static_cast<const void*>(&integers.at(which)) : &reals.at(which);
-    };
-    void* const result = tensors_.at(spec_.result.matrix).buffer.get();
-    return cublasLtMatmul(library_.get(), product_.get(), scale(0),
-                          tensors_.at(spec_.first.matrix).buffer.get(), first_.get(),
-                          tensors_.at(spec_.second.matrix).buffer.get(), second_.get(), scale(1),
-                          result, result_.get(), result, result_.get(), &chosen_.algo,
-                          workspace_.get(), kWorkspaceBytes, stream);
-  }
-
-  // Chooses the first of the heuristic's algorithms that runs. Throws Unsupported if none runs.
-  void Choose() {
-    cublasLtMatmulPreference_t made = nullptr;
-    Check(cublasLtMatmulPreferenceCreate(&made), "a preference");
-    const Owned<cublasLtMatmulPreferenceOpaque_t> preference(made, cublasLtMatmulPreferenceDestroy);
-    Check(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &kWorkspaceBytes, sizeof kWorkspaceBytes),
-          "a preference");
-    std::array<cublasLtMatmulHeuristicResult_t, kAlgorithms> proposals{};
-    int count = 0;
-    auto status = cublasLtMatmulAlgoGetHeuristic(library_.get(), product_.get(), first_.get(),
-                                                 second_.get(), result_.get(), result_.get(), made,
-                                                 kAlgorithms, proposals.data(), &count);
-    for (int i = 0; i < count; ++i) {
-      chosen_ = proposals.at(static_cast<size_t>(i));
-      status = Multiply(stream_.get());
-      if (status != CUBLAS_STATUS_SUCCESS) continue;
-      stream_.Wait();
-      return;
-    }
-    throw Unsupported("cublasLt {} has no algorithm for {} {} on this GPU ({})",
-                      cublasLtGetVersion(), Key(matmul_.direction), matmul_.type,
-                      cublasLtGetStatusString(status));
+  Plan::Memory At() const {
+    const auto& spec = plan_.spec();
+    return {tensors_.at(spec.first.matrix).buffer.get(),
+            tensors_.at(spec.second.matrix).buffer.get(),
+            tensors_.at(spec.result.matrix).buffer.get(), workspace_.get()};
   }
 
   MatmulCase matmul_;
   unsigned seed_;
   workload::ProductInputs inputs_;
-  ProductSpec spec_;
   std::map<Matrix, DeviceTensor> tensors_;
   DeviceTensor bias_;
   cuda::DeviceBuffer workspace_;
   Library library_;
-  Product product_;
-  Layout first_, second_, result_;
+  Plan plan_;
   cuda::CudaStream stream_;
-  cublasLtMatmulHeuristicResult_t chosen_{};
+};
+
+// The baseline of a grouped product: one product after another. Experts with as many rows share a
+// plan.
+class GroupedCall {
+ public:
+  GroupedCall(const GroupedCase& grouped, unsigned seed)
+      : grouped_(grouped),
+        seed_(seed),
+        inputs_(workload::SeededInputs(grouped, seed)),
+        a_(grouped.types.source, std::ssize(inputs_.source)),
+        b_(grouped.types.weights, std::ssize(inputs_.weights)),
+        c_(grouped.types.destination, SizesOf(grouped).destination),
+        workspace_(kWorkspaceBytes),
+        library_(NewLibrary()) {
+    a_.Upload(inputs_.source);
+    b_.Upload(inputs_.weights);
+    int64_t row = 0, expert = 0;
+    for (const auto rows : RowsOfExperts(grouped.problem)) {
+      if (rows > 0) AddPart(expert, row, rows);
+      ++expert, row += rows;
+    }
+  }
+
+  void Enqueue(void* stream) const {
+    for (const auto& [plan, at] : parts_)
+      Check(plan->Multiply(library_, at, static_cast<cudaStream_t>(stream)), "a product");
+  }
+  void Run() const {
+    Enqueue(stream_.get());
+    stream_.Wait();
+  }
+  workload::Verification Verify() {
+    constexpr int kNotANumber = 0xff;
+    c_.buffer.Fill(kNotANumber);
+    Run();
+    auto found = workload::CheckOutput(grouped_, inputs_,
+                                       workload::ProductOutput<float>{c_.Download()}, seed_);
+    inputs_ = {};  // frees gigabytes that timed calls do not need
+    return found;
+  }
+  std::string Algorithm() const {
+    return fmt::format("{} products: {}", parts_.size(), parts_.front().first->Algorithm());
+  }
+  std::vector<workload::MemoryRegion> Memory() const {
+    return {{a_.buffer.get(), a_.buffer.bytes(), false},
+            {b_.buffer.get(), b_.buffer.bytes(), true},
+            {c_.buffer.get(), c_.buffer.bytes(), false}};
+  }
+
+ private:
+  void AddPart(int64_t expert, int64_t row, int64_t rows) {
+    const auto& p = grouped_.problem;
+    const auto at = [](const DeviceTensor& tensor, int64_t element) {
+      return static_cast<std::byte*>(tensor.buffer.get()) +
+             element * workload::ElementBytes(tensor.type);
+    };
+    // cuBLASLt's first matrix is our right factor (ProductSpec).
+    const Plan::Memory memory = {at(b_, expert * p.n * p.k), at(a_, row * p.k), at(c_, row * p.n),
+                                 workspace_.get()};
+    auto found = plans_.find(rows);
+    if (found == plans_.end()) {
+      found = plans_.try_emplace(rows, ProductOfExpert(grouped_, rows), nullptr).first;
+      found->second.Choose(library_, memory, stream_);
+    }
+    parts_.emplace_back(&found->second, memory);
+  }
+
+  GroupedCase grouped_;
+  unsigned seed_;
+  workload::ProductInputs inputs_;
+  DeviceTensor a_, b_, c_;
+  cuda::DeviceBuffer workspace_;
+  Library library_;
+  std::map<int64_t, Plan> plans_;  // by rows
+  std::vector<std::pair<const Plan*, Plan::Memory>> parts_;
+  cuda::CudaStream stream_;
 };
 
 // Throws Unsupported if the host or the GPU lacks the memory. Call it before allocating any.
-void RequireMemory(const MatmulCase& matmul) {
-  const auto& p = matmul.problem;
+void RequireMemory(const workload::ProductSizes& sizes, double bytes) {
   constexpr double kHostBytes = 12;  // per element: twice as f32, and encoded
-  workload::RequireHostMemory(kHostBytes * static_cast<double>(CountA(p) + CountB(p) + CountC(p)),
-                              ToText(p));
-  const double bytes =
-      workload::ProductWork(matmul, PipeOf(matmul.type)).bytes.at(Level::kDram) + kWorkspaceBytes;
+  const auto elements = static_cast<double>(sizes.source + sizes.weights + sizes.destination);
+  workload::RequireHostMemory(kHostBytes * elements, sizes.problem);
   size_t free = 0, total = 0;
   cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
-  if (bytes > static_cast<double>(free))
-    throw Unsupported("{} needs {:.3g} GB of GPU memory, but only {:.3g} GB are free", ToText(p),
-                      bytes / 1e9, static_cast<double>(free) / 1e9);
+  if (bytes + kWorkspaceBytes > static_cast<double>(free))
+    throw Unsupported("{} needs {:.3g} GB of GPU memory, but only {:.3g} GB are free",
+                      sizes.problem, (bytes + kWorkspaceBytes) / 1e9,
+                      static_cast<double>(free) / 1e9);
+}
+
+template <class AnyCall>
+workload::PreparedCall Prepared(const std::shared_ptr<AnyCall>& call, Work modelled) {
+  workload::PreparedCall prepared;
+  prepared.run = [call] { call->Run(); };
+  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
+  prepared.verify = [call] { return call->Verify(); };
+  prepared.algorithm = call->Algorithm();
+  prepared.modelled = std::move(modelled);
+  prepared.modelled.launches.reset();  // unknown: split sums take several kernels
+  prepared.threads = 1;
+  prepared.memory = call->Memory();
+  return prepared;
 }
 
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
@@ -250,22 +364,26 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   if (workload::IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
     throw Unsupported("int8 products have no backward pass, only fwd");
   workload::RequireTf32(matmul.type, std::getenv(workload::kTf32Override));
-  RequireMemory(matmul);
-  const auto call = std::make_shared<Call>(matmul, settings.seed);
-  workload::PreparedCall prepared;
-  prepared.run = [call] { call->Run(); };
-  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
-  prepared.verify = [call] { return call->Verify(); };
-  prepared.algorithm = call->Algorithm();
-  prepared.modelled = workload::ProductWork(matmul, PipeOf(matmul.type));
-  prepared.modelled.launches.reset();  // unknown: split sums take several kernels
-  prepared.threads = 1;
-  prepared.memory = call->Memory();
-  return prepared;
+  auto work = workload::ProductWork(matmul, PipeOf(matmul.type));
+  RequireMemory(SizesOf(matmul), work.bytes.at(Level::kDram));
+  return Prepared(std::make_shared<Call>(matmul, settings.seed), std::move(work));
 }
 
-[[maybe_unused]] const bool backend_registered = workload::RegisterBackend(
-    {.op = "Matmul", .device = "gpu", .library = "cublaslt", .prepare = Prepare});
+workload::PreparedCall PrepareGrouped(const workload::BenchmarkName& name,
+                                      const workload::RunSettings& settings) {
+  const auto grouped = ReadCublasltGroupedCase(name);
+  workload::RequireTf32(grouped.type, std::getenv(workload::kTf32Override));
+  RequireMemory(SizesOf(grouped),
+                workload::ProductWork(grouped, PipeOf(grouped.type)).bytes.at(Level::kDram));
+  return Prepared(std::make_shared<GroupedCall>(grouped, settings.seed),
+                  WorkOf(grouped, PipeOf(grouped.type)));
+}
+
+[[maybe_unused]] const bool backends_registered =
+    workload::RegisterBackend(
+        {.op = "Matmul", .device = "gpu", .library = "cublaslt", .prepare = Prepare}) &&
+    workload::RegisterBackend(
+        {.op = "GroupedMatmul", .device = "gpu", .library = "cublaslt", .prepare = PrepareGrouped});
 
 }  // namespace
 }  // namespace dlroof::matmul

@@ -5,6 +5,7 @@
 #include "bench/conv2d/case.h"
 #include "bench/conv2d/conv3d.h"
 #include "bench/matmul/case.h"
+#include "bench/matmul/grouped.h"
 #include "bench/suites/suite_selection.h"
 
 namespace dlroof::attention {
@@ -74,6 +75,9 @@ TEST_P(ModelWeights, AreThePublishedParameters) {
     if (name.op == "Matmul") {
       const auto product = matmul::ParseMatmul(name.problem);
       inputs = product.k, outputs = product.n;
+    } else if (name.op == "GroupedMatmul") {
+      const auto problem = matmul::ParseGrouped(name.problem);
+      inputs = problem.k, outputs = problem.g * problem.n;
     } else if (name.op == "Conv3D") {
       const auto problem = conv2d::ParseConv3d(name.problem);
       inputs = problem.c, outputs = problem.k;

@@ -54,6 +54,13 @@ TEST_F(ModelsOnGpu, ConvolutionsOfVolumesAgreeWithTheLoops) {
       ExpectRight("Conv3D/gpu/cudnn/" + fmt::format(fmt::runtime(way), problem));
 }
 
+TEST_F(ModelsOnGpu, GroupedProductsAgreeWithTheLoops) {
+  for (const std::string problem :
+       {"g8m64n128k256", "g8m20n64k32_zipf7", "g128m16n768k2048", "g16m256n48k64_zipf1"})
+    for (const std::string type : {"f32", "tf32", "f16", "bf16"})
+      ExpectRight("GroupedMatmul/gpu/cublaslt/fwd/" + type + "/" + problem);
+}
+
 TEST_F(ModelsOnGpu, RowsAgreeWithTheLoops) {
   for (const std::string type : {"f32", "f16"})
     for (const std::string rows : {"m64n768", "m1000n1000", "m2048n4096"})
