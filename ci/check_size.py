@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 94_200,
+    "lines of C++ without tests": 94_250,
     "lines of C++ of tests": 46_450,
     "lines of scripts": 13_900,
     "words of documents": 42_000,

@@ -115,15 +115,18 @@ RowsCase ReadCudnnCase(const RowsOperator& op, const workload::BenchmarkName& na
 
 void RequireMemory(const RowsCase& request) {
   const double elements = static_cast<double>(request.rows.m) * static_cast<double>(request.rows.n);
-  workload::RequireHostMemory(
-      2 * elements * static_cast<double>(4 + workload::ElementBytes(request.type)),
-      ToText(request.rows));
+  workload::RequireHostMemory((request.op == &kSwiGlu ? 3 : 2) * elements *
+                                  static_cast<double>(4 + workload::ElementBytes(request.type)),
+                              ToText(request.rows));
 }
 
 logs::PrimitiveText Logged(const RowsCase& request) {
   return {.kind = std::string(request.op->kind),
           .prop = request.training ? "forward_training" : "forward_inference",
           .tensors = fmt::format("src:{0}::blocked:ab::f0 dst:{0}::blocked:ab::f0", request.type),
+          .attributes = request.op == &kSwiGlu
+                            ? fmt::format("attr-post-ops:binary_mul:{}:3:ab", request.type)
+                            : "",
           .auxiliary = request.op->auxiliary(request),
           .problem = fmt::format("{}x{}", request.rows.m, request.rows.n)};
 }

@@ -1,7 +1,7 @@
 // Operators that compute each row of a matrix from the same row of another: Softmax, LayerNorm,
-// RmsNorm and Eltwise. A file per operator (softmax.cpp, ...) has what differs between them; here
-// is what they share: the problem, the parsed name, benchdnn's problems, the check, the plain
-// loops.
+// RmsNorm, Eltwise and SwiGlu, whose second tensor has the same shape. A file per operator
+// (softmax.cpp, ...) has what differs between them; here is what they share: the problem, the
+// parsed name, benchdnn's problems, the check, the plain loops.
 #pragma once
 
 #include <cstdint>
@@ -68,21 +68,22 @@ struct RowsOperator {
   double (*error)(const RowsCase& request, const Tensors<float>& in, std::span<const float> x,
                   std::span<const double> y, const workload::TypeRounding& rounding);
 };
-extern const RowsOperator kSoftmax, kLayerNorm, kRmsNorm, kEltwise;
+extern const RowsOperator kSoftmax, kLayerNorm, kRmsNorm, kEltwise, kSwiGlu;
 
 inline constexpr float kLayerNormEpsilon = 1e-5F;  // PyTorch's default
 
 // Indices of the parameters of LayerNorm, and of RmsNorm, which has no shift: a number per column,
 // or none.
 enum LayerNormParameter : size_t { kScale, kShift };
+inline constexpr size_t kUp = 0;  // of SwiGlu: the second factor, m x n, in the case's type
 
 // Parse a name of the backend onednn (f32, bf16) or cudnn (f32, f16, bf16). Throw BadInput with the
 // column, counted from the start of the benchmark's full name.
 RowsCase ReadOnednnCase(const RowsOperator& op, const workload::BenchmarkName& name);
 RowsCase ReadCudnnCase(const RowsOperator& op, const workload::BenchmarkName& name);
 
-// Throws Unsupported if the machine lacks the memory for the two tensors, each in its type and as
-// f32, to fill it or to read it.
+// Throws Unsupported if the machine lacks the memory for the tensors, each in its type and as f32,
+// to fill it or to read it.
 void RequireMemory(const RowsCase& request);
 
 // Returns the forward call as oneDNN logs it. Its work and benchdnn's line follow from this text.

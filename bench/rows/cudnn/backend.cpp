@@ -1,4 +1,4 @@
-// Softmax, LayerNorm, RmsNorm and Eltwise /gpu/cudnn: from one tensor into another, both row by
+// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu /gpu/cudnn: from one tensor into another, row by
 // row, by cuDNN's graph API; Softmax by the function that cuDNN has beside it.
 #include "bench/rows/cudnn/backend.h"
 
@@ -88,6 +88,7 @@ workload::PreparedCall PrepareGraph(const RowsCase& request, uint64_t seed) {
     call->Upload(name, {values.begin(), values.end()});
   };
   upload("x", in.source);
+  if (request.op == &kSwiGlu) upload("up", in.parameters[kUp]);
   if (request.scale) upload("scale", in.parameters[kScale]);
   if (request.shift) upload("shift", in.parameters[kShift]);
   return GraphCall::Prepared(call, WorkOf(request), [request, in, seed, call = call.get()] {
@@ -110,7 +111,8 @@ bool RegisterCudnn(const std::string& name_of_op) {
 
 [[maybe_unused]] const bool backends_registered =
     RegisterCudnn<kSoftmax>("Softmax") && RegisterCudnn<kLayerNorm>("LayerNorm") &&
-    RegisterCudnn<kRmsNorm>("RmsNorm") && RegisterCudnn<kEltwise>("Eltwise");
+    RegisterCudnn<kRmsNorm>("RmsNorm") && RegisterCudnn<kEltwise>("Eltwise") &&
+    RegisterCudnn<kSwiGlu>("SwiGlu");
 
 }  // namespace
 
@@ -123,6 +125,16 @@ void Describe(const RowsCase& request, GraphCall& call) {
     const auto function =
         frontend::graph::Pointwise_attributes().set_mode(ModeOf(request.function));
     return call.Output("y", call.graph.pointwise(x, function), matrix, request.type, nhwc);
+  }
+  if (request.op == &kSwiGlu) {
+    const auto set = [](frontend::PointwiseMode_t mode) {
+      return frontend::graph::Pointwise_attributes().set_mode(mode);
+    };
+    const auto gate = call.graph.pointwise(x, set(frontend::PointwiseMode_t::SWISH_FWD));
+    return call.Output("y",
+                       call.graph.pointwise(gate, call.Input("up", matrix, request.type, nhwc),
+                                            set(frontend::PointwiseMode_t::MUL)),
+                       matrix, request.type, nhwc);
   }
   const bool centred = request.op == &kLayerNorm;
   if (!request.scale || (centred && !request.shift))

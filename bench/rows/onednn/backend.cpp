@@ -1,5 +1,6 @@
-// Softmax, LayerNorm and Eltwise /cpu/onednn: by oneDNN 3.x, over the last axis, from one tensor
-// into another, both row by row. In training a layer normalization also writes mean and variance.
+// Softmax, LayerNorm, Eltwise and SwiGlu /cpu/onednn: by oneDNN 3.x, over the last axis, from one
+// tensor into another, both row by row. In training a layer normalization also writes mean and
+// variance.
 #include <fmt/format.h>
 
 #include "bench/onednn/call.h"
@@ -33,6 +34,21 @@ onednn::Call EltwiseCall(const RowsCase& eltwise, const Tensors<float>& in) {
       {onednn::CpuEngine(), onednn::ForwardKind(eltwise.training),
        onednn::AlgorithmOf(eltwise.function), Desc(eltwise), Desc(eltwise), 0.0F, 0.0F},
       in);
+}
+
+// The product with the second tensor is fused into the function.
+onednn::Call SwiGluCall(const RowsCase& gated, const Tensors<float>& in) {
+  dnnl::post_ops product;
+  product.append_binary(dnnl::algorithm::binary_mul, Desc(gated));
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(product);
+  auto call = RowsCall<dnnl::eltwise_forward>(
+      {onednn::CpuEngine(), onednn::ForwardKind(gated.training), dnnl::algorithm::eltwise_swish,
+       Desc(gated), Desc(gated), 1.0F, 0.0F, attributes},
+      in);
+  call.AddInput(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, Desc(gated),
+                in.parameters[kUp]);
+  return call;
 }
 
 onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
@@ -78,6 +94,7 @@ bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
 [[maybe_unused]] const bool backends_registered =
     RegisterOnednn<SoftmaxCall>("Softmax", kSoftmax) &&
     RegisterOnednn<EltwiseCall>("Eltwise", kEltwise) &&
+    RegisterOnednn<SwiGluCall>("SwiGlu", kSwiGlu) &&
     RegisterOnednn<LayerNormCall>("LayerNorm", kLayerNorm);
 
 }  // namespace

@@ -67,6 +67,7 @@ TEST_F(ModelsOnGpu, RowsAgreeWithTheLoops) {
       for (const auto& [op, options] : {std::pair("Softmax", ""),
                                         {"LayerNorm", "/training/scale/shift"},
                                         {"RmsNorm", "/scale"},
+                                        {"SwiGlu", ""},
                                         {"Eltwise", "/gelu_tanh"},
                                         {"Eltwise", "/gelu_erf"}})
         ExpectRight(fmt::format("{}/gpu/cudnn/fwd/{}/{}{}", op, type, rows, options));

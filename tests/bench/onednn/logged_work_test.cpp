@@ -108,7 +108,11 @@ INSTANTIATE_TEST_SUITE_P(
         "LSTM/cpu/onednn/fwd_training/f32/t3n4i8h16p8", "LSTM/cpu/onednn/bwd/f32/t3n4i16h16",
         "Softmax/cpu/onednn/fwd/f32/m12n40", "Softmax/cpu/onednn/fwd/bf16/m12n40/training",
         "Eltwise/cpu/onednn/fwd/f32/m12n40/gelu_erf", "Eltwise/cpu/onednn/fwd/bf16/m12n40/training",
-        "LayerNorm/cpu/onednn/fwd/f32/m12n40",
+        "Conv3D/cpu/onednn/fwd/f32/n2c16d5h9w11k32t3r3s3_s2p1/bias",
+        "Conv3D/cpu/onednn/fwd/f32/n1c16d5h9w11k32t3r1s3_p2:0x0:0x1:1d1x1x2g2",
+        "Conv3D/cpu/onednn/bwd_weights/f32/n2c16d5h9w11k32t3r3s3_s1x2x2p1x1x0/bias",
+        "GroupedMatmul/cpu/onednn/fwd/f32/g4m9n16k32_zipf2", "SwiGlu/cpu/onednn/fwd/f32/m12n40",
+        "SwiGlu/cpu/onednn/fwd/bf16/m12n40", "LayerNorm/cpu/onednn/fwd/f32/m12n40",
         "LayerNorm/cpu/onednn/fwd/f32/m12n40/training/scale/shift",
         "LayerNorm/cpu/onednn/fwd/bf16/m12n40/scale"));
 
@@ -121,6 +125,7 @@ TEST(LoggedBenchmark, IsTheBenchmarkItself) {
         "Matmul/cpu/onednn/fwd/f32/m20n30k40/bias/sum/gelu_erf",
         "LSTM/cpu/onednn/fwd_inference/f32/t3n4i16h16l2",
         "Softmax/cpu/onednn/fwd/f32/m12n40/training", "Eltwise/cpu/onednn/fwd/f32/m12n40/gelu_tanh",
+        "Conv3D/cpu/onednn/fwd/f32/n2c16d5h9w11k32t3r3s3_s2p1/training/bias/relu",
         "LayerNorm/cpu/onednn/fwd/f32/m12n40/scale/shift"}) {
     const auto primitives = LoggedPrimitives(Prepared(name).value());
     ASSERT_EQ(primitives.size(), 1U) << name;

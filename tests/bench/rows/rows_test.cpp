@@ -97,6 +97,8 @@ TEST(RowsWork, IsWorkedByHand) {
         {{&kRmsNorm, {3, 4}, "f16"}, 3 * 15, 2 * (12 + 12)},
         {{&kRmsNorm, {3, 4}, "bf16", true, true}, 3 * 19, 2 * (12 + 12) + 4 * 3 + 4 * 4},
         {CaseOf(kEltwise, "fwd/bf16/m3n4/gelu_erf"), 12 * 5, 2 * (12 + 12)},
+        {CaseOf(kSwiGlu, "fwd/bf16/m3n4"), 12 * 4, 2 * (12 + 12 + 12)},
+        {{&kSwiGlu, {3, 4}, "f64"}, 12 * 4, 8 * (12 + 12 + 12)},
         {CaseOf(kEltwise, "fwd/f32/m3n4"), 12, 4 * (12 + 12)}}) {
     const auto work = WorkOf(request);
     const std::string pipe = request.type == "f64" ? "fp64.vector" : "fp32.vector";
@@ -185,6 +187,7 @@ TEST(RowsCheck, TakesTheRightResultAndFindsOneWrongElement) {
     for (const Rows rows : {Rows{17, 33}, {1, 5000}, {12000, 1024}}) {
       ExpectCheckFindsOneElement({&kSoftmax, rows, type});
       ExpectCheckFindsOneElement({&kLayerNorm, rows, type, false, true, true});
+      ExpectCheckFindsOneElement({&kSwiGlu, rows, type});
       for (const auto function : workload::kEltwises)
         ExpectCheckFindsOneElement({&kEltwise, rows, type, false, false, false, function});
     }

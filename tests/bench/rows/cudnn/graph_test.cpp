@@ -27,11 +27,14 @@ TEST(CudnnRowsDeathTest, EveryCallIsPlannedForHopper) {
                 }
               for (const auto function : workload::kEltwises)
                 plan({&kEltwise, {64, 768}, "bf16", false, false, false, function});
+              plan({&kSwiGlu, {2048, 14336}, "bf16"});
+              plan({&kSwiGlu, {1, 14336}, "f16"});
               plan({&kRmsNorm, {64, 4096}, "bf16", false, true}, true);
               return text;
             }),
             "proposed proposed proposed proposed proposed proposed proposed proposed proposed "
-            "proposed proposed proposed proposed proposed proposed proposed proposed compiled ");
+            "proposed proposed proposed proposed proposed proposed proposed proposed proposed "
+            "proposed compiled ");
 }
 
 TEST(CudnnRows, NormalizationsWithoutAScaleAreRefused) {

@@ -21,6 +21,7 @@ TEST(RowsOnednn, AgreeWithTheReference) {
         {"LayerNorm",
          {"m1n1", "m7n2", "m1n100", "m16n16", "m33n17", "m96n768", "m5n1000"},
          {"", "/training", "/scale", "/shift", "/training/scale/shift"}},
+        {"SwiGlu", {"m1n1", "m7n1", "m33n17", "m512n3072"}, {""}},
         {"Eltwise",
          {"m1n1", "m7n1", "m1n100", "m33n17", "m512n3072"},
          {"", "/training", "/gelu_erf", "/training/gelu_tanh", "/logistic", "/tanh"}}})
