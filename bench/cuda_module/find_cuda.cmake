@@ -202,5 +202,7 @@ target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUBLASLT_LIBRARY
 target_link_options(dlroof_cuda_libraries INTERFACE LINKER:--no-as-needed)
 if(DLROOF_IF_cudnn)
   target_include_directories(dlroof_cuda_libraries SYSTEM INTERFACE ${DLROOF_CUDNN_INCLUDE} ${DLROOF_CUDNN_FRONTEND})
+  # The frontend's messages have the names of its files: without the folder of this clone.
+  target_compile_options(dlroof_cuda_libraries INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>)
   target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUDNN_LIBRARY}")
 endif()
