@@ -131,6 +131,7 @@ void Import(const ImportFlags& flags) {
   const auto machine = MachineOf(flags);
   imports::Imported imported = format.read(text, flags.file);
   PlaceRates(flags, text, format.name, imported.records);
+  imports::LeaveOutImpossible(flags.file, imported);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
     WriteOutput(flags.output, JsonText(machine::ToJson(*imported.machine), 1) + '\n');

@@ -20,14 +20,12 @@ constexpr double kMaxThreads = 1e6;
 std::string WithoutComments(std::string_view text) {
   std::string rows;
   for (bool quoted = false; !text.empty();) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const auto line = text.substr(0, end);
+    const auto line = text::TakeLine(text);
     if (quoted || !line.starts_with('#')) {
       for (const char c : line) quoted = quoted != (c == '"');
       rows += line;
     }
-    if (end < text.size()) rows += '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
+    rows += '\n';
   }
   return rows;
 }
@@ -112,13 +110,9 @@ void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::s
 
 // Returns the first line that is neither empty nor a comment.
 std::string_view HeaderOf(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  while (text.starts_with('#') || text.starts_with('\n') || text.starts_with('\r')) {
-    const auto end = text.find('\n');
-    if (end == std::string_view::npos) return {};
-    text.remove_prefix(end + 1);
-  }
-  return text.substr(0, text.find_first_of("\r\n"));
+  std::string_view line;
+  while ((line.empty() || line.starts_with('#')) && !text.empty()) line = text::TakeLine(text);
+  return line.starts_with('#') ? std::string_view() : line;
 }
 
 }  // namespace

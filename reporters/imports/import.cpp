@@ -11,6 +11,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/number_range.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -113,7 +114,38 @@ nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& wher
   }
 }
 
-bool IsRunTime(double seconds) { return seconds >= 1e-12 && seconds <= 1e12; }
+bool IsRunTime(double seconds) { return RangeOf("seconds").Contains(seconds); }
+
+void LeaveOutImpossible(const std::string& where, Imported& imported) {
+  LeftOut numbers;
+  for (auto& record : imported.records) {
+    const auto is_impossible = [&](const char* key, double number) {
+      const auto& range = RangeOf(key);
+      const int before = numbers.count;
+      if (!range.Contains(number))
+        numbers.Try([&] {
+          throw BadInput("{}: '{}': expected {}, got {:g}", where, text::Printable(record.name),
+                         range.Expected(), number);
+        });
+      return numbers.count > before;
+    };
+    std::erase_if(record.repetitions,
+                  [&](const auto& one) { return is_impossible("seconds", one.seconds); });
+    const double least =
+        record.repetitions.empty()
+            ? 1
+            : std::ranges::min(record.repetitions, {}, &record::Repetition::seconds).seconds;
+    const auto is_no_work = [&](const char* key, double count) {
+      return is_impossible(key, count) || (count > 0 && is_impossible("", count / least));
+    };
+    for (auto& [from, work] : record.work) {
+      std::erase_if(work.flops, [&](const auto& item) { return is_no_work("flops", item.second); });
+      std::erase_if(work.bytes, [&](const auto& item) { return is_no_work("bytes", item.second); });
+      if (work.launches && is_impossible("launches", *work.launches)) work.launches.reset();
+    }
+  }
+  numbers.AddTo(imported, "numbers are");
+}
 
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported) {

@@ -148,8 +148,11 @@ nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& wher
 // Begins the device of a record of which the file has the GPU's compute capability only.
 inline constexpr const char* kCapability = "GPU of compute capability ";
 
-// Returns whether the run time [s] is plausible: from 1 ps to 30,000 years.
+// Returns whether seconds of a call can be these (number_range.h).
 bool IsRunTime(double seconds);
+
+// Leaves out numbers that cannot be (number_range.h), and work whose rate cannot be. Remarks on it.
+void LeaveOutImpossible(const std::string& where, Imported& imported);
 
 // Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out", if any.
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,

@@ -225,39 +225,25 @@ void Finish(Region& region, const std::string& where, Imported& imported) {
   imported.records.push_back(std::move(region.record));
 }
 
-// Calls `begin` with the title of each table of metrics, and `metric` with each row below it.
-template <class Begin, class Metric>
-void EachRow(const std::vector<text::CsvRow>& rows, const Begin& begin, const Metric& metric) {
-  bool inside = false;
-  for (const text::CsvRow& row : rows) {
-    const auto& first = row[0].text;
-    if (first == "TABLE" || first == "STRUCT") {
-      inside = first == "TABLE" && IsMetricTable(row);
-      if (inside) begin(row);
-    } else if (inside) {
-      metric(row);
-    }
-  }
-}
-
 std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
                                 std::set<std::string>& unknown, LeftOut& left_out) {
-  // All metrics tell the decimal mark. likwid itself writes a point in every locale.
+  // All numbers tell the decimal mark. likwid itself writes a point in every locale.
   text::NumberConvention convention(text::DecimalMark::kPoint);
-  EachRow(
-      rows, [](const auto&) {},
-      [&](const text::CsvRow& row) {
-        for (std::size_t i = 1; i < row.size(); ++i) convention.Add(row[i].text, row[i].line);
-      });
+  for (const auto& row : rows)
+    for (std::size_t i = 1; i < row.size(); ++i) convention.Add(row[i].text, row[i].line);
   const auto mark = convention.Decide(where);
   std::vector<MetricTable> tables;
-  EachRow(
-      rows, [&](const text::CsvRow& title) { tables.push_back(TableOf(title)); },
-      [&](const text::CsvRow& row) {
-        left_out.Try([&] { ReadMetric(row, mark, where, tables.back()); });
-        const auto& name = row[0].text;
-        if (!IsUsed(name) && std::ranges::count(kIgnored, name) == 0) unknown.insert(name);
-      });
+  bool inside = false;
+  for (const auto& row : rows) {
+    const auto& name = row[0].text;
+    if (name == "TABLE" || name == "STRUCT") {
+      inside = name == "TABLE" && IsMetricTable(row);
+      if (inside) tables.push_back(TableOf(row));
+    } else if (inside) {
+      left_out.Try([&] { ReadMetric(row, mark, where, tables.back()); });
+      if (!IsUsed(name) && std::ranges::count(kIgnored, name) == 0) unknown.insert(name);
+    }
+  }
   return tables;
 }
 

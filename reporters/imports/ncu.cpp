@@ -1,251 +1,17 @@
-#include "reporters/imports/ncu.h"
-
+// Nsight Compute's table as records: a record per kernel's name (import.h).
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "counters/base/error.h"
-#include "reporters/imports/import.h"
+#include "reporters/imports/ncu_table.h"
 #include "reporters/record/kernels.h"
-#include "reporters/text/csv.h"
-#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
 namespace {
-
-// Returns whether the line is the table's header. Spreadsheets write it without quotes, or with
-// another separator.
-bool IsHeader(std::string_view line) {
-  const auto id = line.starts_with("\"ID\"") ? 4U : line.starts_with("ID") ? 2U : 0U;
-  return id > 0 && line.size() > id && std::string_view(",;\t").find(line[id]) != line.npos &&
-         line.find("Kernel Name") != line.npos;
-}
-
-// Returns the position of the table's header, after the output of ncu and the profiled program.
-std::size_t HeaderAt(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF"))
-    return HeaderAt(text.substr(3)) == 0 ? 3 : std::string_view::npos;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    if (IsHeader(text.substr(at, end - at))) return at;
-    at = end + 1;
-  }
-  return std::string_view::npos;
-}
-
-// Returns the text with empty lines in place of the lines before the header and of later lines
-// "==PROF== ...", so that line numbers in messages are right.
-std::string TableOnly(const std::string& text) {
-  const auto start = std::min(HeaderAt(text), text.size());
-  std::string table(static_cast<std::size_t>(std::count(
-                        text.begin(), text.begin() + static_cast<std::ptrdiff_t>(start), '\n')),
-                    '\n');
-  for (std::size_t at = start; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    const bool is_message = std::string_view(text).substr(at).starts_with("==");
-    table += is_message ? "\n" : text.substr(at, end - at);
-    at = end;
-  }
-  return table;
-}
-
-struct Launch {
-  std::string kernel;
-  std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has the columns
-  std::optional<std::string> capability;                    // "7.0", if the table has the column
-  std::string device;                                       // its number; may be empty
-  MetricValues values;
-};
-
-// Columns that describe a launch. All other columns are metrics.
-constexpr std::string_view kDescriptions[] = {
-    "ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context",
-    "Stream", "Block Size", "Grid Size",    "Device",    "CC",          "Section Name"};
-
-bool IsDescription(std::string_view column) {
-  return std::ranges::count(kDescriptions, column) > 0;
-}
-
-// Returns the sizes of "(128, 1, 1)" or "128, 1, 1".
-std::optional<std::array<std::uint32_t, 3>> SizeIn(std::string_view text) {
-  std::array<std::uint32_t, 3> size = {};
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (auto& count : size) {
-    while (at < end && (*at < '0' || *at > '9')) ++at;
-    const auto [behind, error] = std::from_chars(at, end, count);
-    if (error != std::errc()) return std::nullopt;
-    at = behind;
-  }
-  return size;
-}
-
-class NsightTable {
- public:
-  NsightTable(const std::string& text, const std::string& where)
-      : rows_(text::ReadCsv(TableOnly(text), where, text::SeparatorAfter(text, HeaderAt(text)))),
-        where_(where) {
-    if (rows_.empty())
-      throw BadInput(where_ + ":1: expected the header of a table of Nsight Compute, \"ID\",...");
-    for (std::size_t i = 0; i < rows_[0].size(); ++i) columns_.emplace(rows_[0][i].text, i);
-    Column("ID");
-    Column("Kernel Name");
-    per_row_ = columns_.count("Metric Name") > 0;
-    const int units_line = rows_.size() > 1 && !per_row_ ? rows_[1][0].line : 0;
-    std::erase_if(rows_, [&](const text::CsvRow& row) {
-      const int before = left_out_.count;
-      left_out_.Try([&] {
-        text::RequireFields(row, rows_[0], where_);
-        if (row[0].line > units_line && row[Column("ID")].text.empty())
-          throw BadInput("{}: expected an ID", text::PlaceOf(row[0], where_));
-      });
-      return left_out_.count > before;
-    });
-    FindMark();
-  }
-
-  std::vector<Launch> Launches() {
-    std::vector<Launch> launches;
-    std::map<std::string, std::size_t> found;
-    std::size_t begun = 0;               // row of the last value
-    std::optional<std::size_t> current;  // its launch; none if the row is left out
-    const auto begin = [&](const text::CsvRow& row) {
-      current.reset();
-      const auto key = KeyOf(row);
-      const auto known = found.find(key);
-      if (known != found.end() && !per_row_)
-        throw BadInput("{}: the launch with this ID is there twice",
-                       text::PlaceOf(Field(row, "ID"), where_));
-      if (known == found.end()) launches.push_back(Begin(row));
-      current = known == found.end() ? launches.size() - 1 : known->second;
-      found[key] = *current;
-    };
-    EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
-                  std::size_t row) {
-      if (std::exchange(begun, row) != row) left_out_.Try([&] { begin(rows_[row]); });
-      if (current && (!metric.empty() || !per_row_))
-        left_out_.Try([&] { Put(metric, unit, field, launches[*current]); });
-    });
-    return launches;
-  }
-
-  // [1] Values of known metrics that are not numbers, such as "n/a".
-  int missing_values() const { return missing_values_; }
-  // Rows and values that cannot be read.
-  const LeftOut& left_out() const { return left_out_; }
-  const std::vector<std::string>& Unknown() const { return unknown_; }
-  int HeaderLine() const { return rows_[0][0].line; }
-
- private:
-  std::size_t Column(const std::string& name) const {
-    const auto found = columns_.find(name);
-    if (found == columns_.end())
-      throw BadInput("{}: expected a column \"{}\"", text::PlaceOf(rows_[0][0], where_), name);
-    return found->second;
-  }
-
-  const text::CsvField& Field(const text::CsvRow& row, const std::string& column) const {
-    return row[Column(column)];
-  }
-
-  // Calls put(metric, unit, field, row) for each value of the table. On the raw page the metrics
-  // are columns, and the row of units below the header has no ID.
-  template <class Put>
-  void EachValue(const Put& put) const {
-    const auto id = Column("ID");
-    std::vector<std::string> units(rows_[0].size());
-    for (std::size_t i = 1; i < rows_.size(); ++i) {
-      const text::CsvRow& row = rows_[i];
-      if (per_row_) {
-        const auto unit = columns_.find("Metric Unit");
-        put(Field(row, "Metric Name").text, unit == columns_.end() ? "" : row[unit->second].text,
-            Field(row, "Metric Value"), i);
-        continue;
-      }
-      if (row[id].text.empty())
-        for (std::size_t j = 0; j < units.size(); ++j) units[j] = row[j].text;
-      for (std::size_t j = 0; j < units.size() && !row[id].text.empty(); ++j)
-        if (!IsDescription(rows_[0][j].text)) put(rows_[0][j].text, units[j], row[j], i);
-    }
-  }
-
-  // Finds the decimal mark by all metrics, known or not.
-  void FindMark() {
-    text::NumberConvention convention;
-    EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
-                  std::size_t) {
-      const auto known = text::ReadUnit(unit);
-      const bool whole = metric.ends_with(".sum") && known && known->factor == 1 &&
-                         known->per == text::Dimension::kNone &&
-                         (known->of != text::Dimension::kNone || IsKnownMetric(metric));
-      if (!metric.empty() && !metric.starts_with("device__"))
-        convention.Add(field.text, field.line, whole);
-    });
-    mark_ = convention.Decide(where_);
-  }
-
-  // Stores the value of a known metric in base units, and collects the names of unknown metrics.
-  void Put(const std::string& name, const std::string& unit_text, const text::CsvField& field,
-           Launch& launch) {
-    const auto unit = text::ReadUnit(unit_text);
-    const auto metric = std::string(MetricOfPage(name, unit.value_or(text::Unit{})));
-    if (!IsKnownMetric(metric)) {
-      if (seen_unknown_.insert(name).second) unknown_.push_back(name);
-      if (IsTensorMetric(metric))
-        launch.values[metric] = text::CsvNumberFromZero(field, where_, mark_).value_or(0);
-      return;
-    }
-    if (!unit || !IsUnitOf(metric, *unit))
-      throw BadInput("{}: the unit '{}' of '{}' is not known", text::PlaceOf(field, where_),
-                     text::Printable(unit_text), name);
-    const auto value = text::CsvNumberFromZero(field, where_, mark_);
-    if (!value) {
-      ++missing_values_;
-      return;
-    }
-    const auto [known, added] = launch.values.try_emplace(metric, *value * unit->factor);
-    // Sections repeat metrics; a name of the details page is rounded.
-    if (!added && metric == name && known->second != *value * unit->factor)
-      throw BadInput("{}: '{}' is there with another value for this launch",
-                     text::PlaceOf(field, where_), name);
-  }
-
-  Launch Begin(const text::CsvRow& row) const {
-    Launch launch{.kernel = text::RepairedKernelName(Field(row, "Kernel Name").text)};
-    if (launch.kernel.empty())
-      throw BadInput("{}: expected a kernel's name",
-                     text::PlaceOf(Field(row, "Kernel Name"), where_));
-    if (columns_.count("CC") > 0) launch.capability = Field(row, "CC").text;
-    if (columns_.count("Device") > 0) launch.device = Field(row, "Device").text;
-    if (columns_.count("Grid Size") > 0) launch.grid = SizeIn(Field(row, "Grid Size").text);
-    if (columns_.count("Block Size") > 0) launch.block = SizeIn(Field(row, "Block Size").text);
-    return launch;
-  }
-
-  // Launches of different processes can have the same ID.
-  std::string KeyOf(const text::CsvRow& row) const {
-    std::string key = Field(row, "ID").text + "\1" + Field(row, "Kernel Name").text;
-    for (const char* more : {"Process ID", "Host Name"})
-      if (columns_.count(more) > 0) key += "\1" + Field(row, more).text;
-    return key;
-  }
-
-  std::vector<text::CsvRow> rows_;
-  const std::string& where_;
-  std::map<std::string, std::size_t> columns_;
-  bool per_row_ = false;
-  text::DecimalMark mark_ = text::DecimalMark::kPoint;
-  int missing_values_ = 0;
-  LeftOut left_out_;
-  std::vector<std::string> unknown_;
-  std::set<std::string> seen_unknown_;
-};
 
 // Sums over all launches of one kernel name on one GPU. A sum is unknown if one launch lacks its
 // quantity.
@@ -304,8 +70,8 @@ record::Record RecordOf(const Kernel& kernel, Imported& imported) {
           "(collect sm__ops_path_tensor_src_*.sum)");
       break;
     case LaunchWork::Unknown::kVector:
-      say("FLOPs left out: a counter is missing (collect sm__sass_thread_inst_executed_op_*add, "
-          "*mul and *fma_pred_on.sum of a type together)");
+      say("FLOPs left out: a counter is missing or not known (collect "
+          "sm__sass_thread_inst_executed_op_*add, *mul and *fma_pred_on.sum of a type together)");
   }
   if (kernel.uneven)
     say("FLOPs or bytes that a launch lacks are left out, though other launches have them");
@@ -325,24 +91,20 @@ bool AssumesVolta(const Launch& launch) {
 
 }  // namespace
 
-bool LooksLikeNsightCompute(std::string_view text) {
-  return HeaderAt(text) != std::string_view::npos;
-}
-
 std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where) {
   std::vector<CountedLaunch> counted;
-  NsightTable table(text, where);
-  for (const Launch& launch : table.Launches()) counted.push_back(Counted(launch));
-  if (table.left_out().count > 0) throw BadInput("{}", table.left_out().first);
+  const auto table = ReadNsightTable(text, where);
+  for (const Launch& launch : table.launches) counted.push_back(Counted(launch));
+  if (table.left_out.count > 0) throw BadInput("{}", table.left_out.first);
   return counted;
 }
 
 Imported ImportNsightCompute(const std::string& text, const std::string& where) {
-  NsightTable table(text, where);
+  const auto table = ReadNsightTable(text, where);
   std::vector<Kernel> kernels;
   std::map<std::string, std::size_t> found;
   bool assumed_volta = false;
-  const auto launches = table.Launches();
+  const auto& launches = table.launches;
   const bool several = std::ranges::any_of(
       launches, [&](const Launch& one) { return one.device != launches.front().device; });
   for (const Launch& launch : launches) {
@@ -356,18 +118,18 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
   }
   Imported imported;
   for (const Kernel& kernel : kernels) imported.records.push_back(RecordOf(kernel, imported));
-  table.left_out().AddTo(imported, "rows or values are");
+  table.left_out.AddTo(imported, "rows or values are");
   if (kernels.empty())
-    throw BadInput("{}:{}: no launch below the header", where, table.HeaderLine());
+    throw BadInput("{}:{}: no launch below the header", where, table.header_line);
   if (auto left_out = record::LeaveOutClockKernels(imported.records))
     imported.remarks.push_back(fmt::format("{}: {}", where, *left_out));
   if (assumed_volta)
     imported.remarks.push_back(
         where + ": no column \"CC\", so a tensor instruction counts as Volta's 512 FLOPs");
-  if (table.missing_values() > 0)
+  if (table.missing_values > 0)
     imported.remarks.push_back(fmt::format("{}: {} values are no numbers (n/a, nan) and left out",
-                                           where, table.missing_values()));
-  AddUnknownColumns(table.Unknown(), where, imported);
+                                           where, table.missing_values));
+  AddUnknownColumns(table.unknown, where, imported);
   AddCutLine(text, where, imported);
   return imported;
 }

@@ -20,12 +20,9 @@ using MetricValues = std::map<std::string, double, std::less<>>;
 // Returns whether this reader computes FLOPs, bytes or time from the metric.
 bool IsKnownMetric(std::string_view name);
 
-// Returns whether the metric tells of tensor cores: if it is not 0 and not known, FLOPs are
-// unknown.
-bool IsTensorMetric(std::string_view name);
-
-// Returns the metric of a name of the details page, such as "Duration", or the name itself.
-std::string_view MetricOfPage(std::string_view name, const text::Unit& unit);
+// Returns whether the metric counts instructions of tensor cores or of a kind that this reader does
+// not know: if it is not 0 and not known, FLOPs are unknown.
+bool IsWorkMetric(std::string_view name);
 
 // Returns whether a value of the known metric can have the unit. Counts may have none.
 bool IsUnitOf(std::string_view metric, const text::Unit& unit);
@@ -43,7 +40,7 @@ struct LaunchWork {
     kNone,
     kTensor,  // Tensor instructions differ in FLOPs; on Volta each has 512 (NERSC's recipe). Other
               // GPUs need the counters sm__ops_path_tensor_*.
-    kVector   // one of a pipe's counters (add, multiply, multiply-add) is missing
+    kVector   // a pipe's counter (add, multiply, multiply-add) is missing, or there is another one
   };
   std::map<std::string, double> flops;  // [flop] by pipe
   std::map<Level, double> bytes;        // [byte]

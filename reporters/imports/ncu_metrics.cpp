@@ -1,4 +1,6 @@
 // Recipes for FLOPs, bytes and time (ncu.h).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -55,8 +57,14 @@ const std::vector<Recipe<Level>>& ByteRecipes() {
   return recipes;
 }
 
+constexpr std::string_view kThreadInstructions = "sm__sass_thread_inst_executed_op_";
+// Thread instructions without FLOPs, and sums of others.
+constexpr std::string_view kNoFlops =
+    " bit control conversion fp16 fp32 fp64 integer memory inter_thread_communication misc uniform "
+    "tex ";
+
 std::string ThreadInstructions(std::string_view operation) {
-  return "sm__sass_thread_inst_executed_op_" + std::string(operation) + "_pred_on.sum";
+  return fmt::format("{}{}_pred_on.sum", kThreadInstructions, operation);
 }
 
 // Counters of thread instructions. A multiply-add is 2 FLOPs; an fp16 instruction has two values
@@ -98,18 +106,6 @@ struct DerivedMetric {
 constexpr std::string_view kDerivedMetric = "derived__smsp__sass_thread_inst_executed_op_";
 constexpr DerivedMetric kDerived[] = {
     {"dfma_pred_on_x2", "dfma", 2}, {"ffma_pred_on_x2", "ffma", 2}, {"hfma_pred_on_x4", "hfma", 4}};
-
-// Names on the details page, which depend on the unit: "Memory Throughput" is a rate or a share.
-struct PageName {
-  std::string_view name;
-  Dimension of, per;
-  std::string_view metric;
-};
-constexpr PageName kPageNames[] = {
-    {"Duration", Dimension::kSeconds, Dimension::kNone, "gpu__time_duration.sum"},
-    {"Elapsed Cycles", Dimension::kCycles, Dimension::kNone, "gpc__cycles_elapsed.max"},
-    {"SM Frequency", Dimension::kCycles, Dimension::kSeconds, "gpc__cycles_elapsed.avg.per_second"},
-    {"Memory Throughput", Dimension::kBytes, Dimension::kSeconds, "dram__bytes.sum.per_second"}};
 
 bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -158,6 +154,15 @@ std::string InSm(std::string_view name) {
   return name.starts_with("smsp__sass") ? "sm__" + std::string(name.substr(6)) : std::string(name);
 }
 
+// Returns whether the metric counts thread instructions that no version of this reader knows.
+bool IsUnknownInstruction(std::string_view name) {
+  const auto in_sm = InSm(name);
+  if (!in_sm.starts_with(kThreadInstructions) || !name.ends_with(".sum")) return false;
+  const auto operation = in_sm.substr(kThreadInstructions.size());
+  const auto word = operation.substr(0, operation.find("_pred_on.sum"));
+  return !Reads(FlopRecipes(), in_sm) && !Has(kNoFlops, fmt::format(" {} ", word));
+}
+
 bool IsCounter(std::string_view name) {
   return Reads(ByteRecipes(), name) || Reads(FlopRecipes(), InSm(name));
 }
@@ -203,11 +208,10 @@ MetricValues WithCounters(MetricValues values) {
   return values;
 }
 
-// True if instructions ran whose FLOPs the recipe of their pipe cannot tell, since the table lacks
-// another counter of it.
-bool HasPartOf(const Recipe<std::string_view>& recipe, const MetricValues& values) {
-  return std::ranges::any_of(
-      recipe.terms, [&](const Term& term) { return Find(values, term.metric).value_or(0) > 0; });
+bool IsTensor(std::string_view name) {
+  return (name.starts_with("sm__") || name.starts_with("smsp__")) &&
+         (Has(name, "tensor") || Has(name, "mma")) && !name.ends_with(".peak_sustained") &&
+         !name.ends_with(".peak_burst");
 }
 
 void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {
@@ -216,7 +220,7 @@ void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {
     if (const auto pipe = TensorPipe(metric)) {
       work.flops[*pipe] += value;
       counted = true;
-    } else if (value > 0 && metric != kTensorInstructions && IsTensorMetric(metric) &&
+    } else if (value > 0 && metric != kTensorInstructions && IsTensor(metric) &&
                !IsKnownMetric(metric) && !Has(metric, "sparsity")) {
       uncounted = true;
       // Operations on a type that has no pipe.
@@ -234,11 +238,7 @@ void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {
 
 }  // namespace
 
-bool IsTensorMetric(std::string_view name) {
-  return (name.starts_with("sm__") || name.starts_with("smsp__")) &&
-         (Has(name, "tensor") || Has(name, "mma")) && !name.ends_with(".peak_sustained") &&
-         !name.ends_with(".peak_burst");
-}
+bool IsWorkMetric(std::string_view name) { return IsTensor(name) || IsUnknownInstruction(name); }
 
 bool IsKnownMetric(std::string_view name) {
   const auto is_cycles = [&](const auto& row) { return row.first == name || row.second == name; };
@@ -246,12 +246,6 @@ bool IsKnownMetric(std::string_view name) {
          std::ranges::any_of(kCycles, is_cycles) || std::ranges::count(kDuration, name) > 0 ||
          CounterOfRate(name, kPerSecond) || CounterOfRate(name, kPerCycle) ||
          FindDerived(name) != nullptr;
-}
-
-std::string_view MetricOfPage(std::string_view name, const text::Unit& unit) {
-  for (const auto& row : kPageNames)
-    if (row.name == name && row.of == unit.of && row.per == unit.per) return row.metric;
-  return name;
 }
 
 bool IsUnitOf(std::string_view metric, const text::Unit& unit) {
@@ -282,9 +276,13 @@ LaunchWork WorkOfLaunch(const MetricValues& given, bool volta) {
   LaunchWork work;
   for (const auto& [pipe, terms] : FlopRecipes())
     if (const auto flops = Sum(terms, values)) work.flops.try_emplace(std::string(pipe), *flops);
-  for (const auto& recipe : FlopRecipes())
-    if (!work.flops.contains(std::string(recipe.key)) && HasPartOf(recipe, values))
-      work.unknown = LaunchWork::Unknown::kVector;
+  // Instructions ran whose FLOPs no recipe of their pipe tells, since another counter is missing.
+  for (const auto& [pipe, terms] : FlopRecipes())
+    for (const auto& term : terms)
+      if (!work.flops.contains(std::string(pipe)) && Find(values, term.metric).value_or(0) > 0)
+        work.unknown = LaunchWork::Unknown::kVector;
+  for (const auto& [metric, value] : values)
+    if (value > 0 && IsUnknownInstruction(metric)) work.unknown = LaunchWork::Unknown::kVector;
   AddTensorFlops(values, volta, work);
   for (const auto& [level, terms] : ByteRecipes())
     if (const auto bytes = Sum(terms, values)) work.bytes.try_emplace(level, *bytes);

@@ -1,10 +1,12 @@
 // Reader of nvbench's JSON (import.h), whose numbers are strings.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <set>
 
 #include "counters/base/error.h"
@@ -25,15 +27,15 @@ constexpr std::uintmax_t kMaxSampleBytes = std::uintmax_t{4} * 100'000'000;
 
 // One way in which nvbench measures a benchmark: its tags.
 struct TimeKeys {
-  std::string_view time;       // mean [s] of one call; "/median" and "/stdev" are beside it
-  std::string_view bandwidth;  // [byte/s]
-  std::string_view samples;    // [1] number of calls
+  std::string time;       // mean [s] of one call; "/median" and "/stdev" are beside it
+  std::string bandwidth;  // [byte/s]
+  std::string samples;    // [1] number of calls
   bool gpu;
   std::string_view meaning;
 };
 // The first whose time a state has: one call on an idle GPU, calls back to back, a call of a
 // benchmark without a GPU.
-constexpr TimeKeys kTimeKeys[] = {
+const TimeKeys kTimeKeys[] = {
     {"nv/cold/time/gpu/mean", "nv/cold/bw/global/bytes_per_second", "nv/cold/sample_size", true,
      "by the GPU's clock, with cold caches"},
     {"nv/batch/time/gpu/mean", "nv/cold/bw/global/bytes_per_second", "nv/batch/sample_size", true,
@@ -42,67 +44,84 @@ constexpr TimeKeys kTimeKeys[] = {
      "nv/cpu_only/sample_size", false, "by the CPU's clock, without a GPU"}};
 
 // Float32 numbers [s] beside the JSON file (--jsonbin): the older and the newer tag.
-constexpr std::string_view kSampleTags[] = {"nv/json/bin:nv/cold/sample_times",
-                                            "nv/json/bin:nv/cpu_only/sample_times",
-                                            "nv/json/bin:sample_times"};
-
-// Beginnings of the tags of nvbench's own summaries. All others are the author's.
-constexpr std::string_view kKnownTags[] = {"nv/cold/", "nv/batch/", "nv/cpu_only/", "nv/json/",
-                                           "nv/cupti/"};
+const std::string kSampleTags[] = {"nv/json/bin:nv/cold/sample_times",
+                                   "nv/json/bin:nv/cpu_only/sample_times",
+                                   "nv/json/bin:sample_times"};
 
 // A value of a summary: a number, or the text of one that is not finite.
 struct Value {
   std::optional<double> number;
   std::string text;
+  bool operator==(const Value&) const = default;
 };
+// The values of a state's summaries, by tag and by name ("value", "filename").
+using Summaries = std::map<std::string, std::map<std::string, Value>>;
 
-// Returns the object of the array `key` whose member `name` is `text`, if any. Throws BadInput if
-// there are two that differ.
-std::optional<JsonReader> FindItem(const JsonReader& at, const char* key, const char* name,
-                                   std::string_view text) {
-  std::optional<std::size_t> found;
-  if (!at.Has(key) || at.json().at(key).is_null()) return std::nullopt;
-  for (std::size_t i = 0; i < at.Array(key).size(); ++i) {
-    const JsonReader item = at.Item(key, i);
-    if (item.TextOr(name, "") != text) continue;
-    if (found && item.json() != at.Item(key, *found).json())
-      throw BadInput("{}: '{}' is also there with other content", item.where(),
-                     text::Printable(text));
-    found = i;
-  }
-  return found ? std::optional(at.Item(key, *found)) : std::nullopt;
+// Throws BadInput for a word that may change what a number means.
+void CheckWord(const JsonReader& at, const char* key, std::initializer_list<const char*> known) {
+  if (std::ranges::find(known, at.TextOr(key, "")) == known.end())
+    at.Refuse(key, fmt::format("one of {}", fmt::join(known, " ")));
 }
 
-std::optional<JsonReader> FindSummary(const JsonReader& state, std::string_view tag) {
-  return FindItem(state, "summaries", "tag", tag);
+// Throws BadInput for a text that is no number; Value::number is not set for one that is not
+// finite.
+Value ValueOf(const JsonReader& item, const std::string& tag) {
+  CheckWord(item, "type", {"", "int64", "float64", "string"});
+  const json value = item.Has("value") ? item.json().at("value") : json::object();
+  if (value.is_number()) return {value.get<double>(), ""};
+  if (value.is_null()) return {std::nullopt, "null"};
+  if (!value.is_string()) item.Refuse("value", "a number");
+  const Value read{text::PlainNumber(value.get<std::string>()), value.get<std::string>()};
+  if (item.TextOr("name", "") == "value" && !read.number && !text::IsNoValue(read.text))
+    throw BadInput("{}: {}: 'value': expected a number, got '{}'", item.where(), tag,
+                   text::Printable(read.text.substr(0, 40)));
+  return read;
 }
 
-// Returns the member `name` of a summary's data.
-std::optional<Value> Find(const JsonReader& summary, std::string_view name) {
-  const auto item = FindItem(summary, "data", "name", name);
-  if (!item) return std::nullopt;
-  if (!item->Has("value")) item->Refuse("value", "a number");
-  const json& value = item->json().at("value");
-  if (value.is_number()) return Value{value.get<double>(), ""};
-  if (value.is_null()) return Value{std::nullopt, "null"};
-  if (!value.is_string()) item->Refuse("value", "a number");
-  return Value{text::PlainNumber(value.get<std::string>()), value.get<std::string>()};
+// Calls visit(item) for each object of the array `key`, if it is there.
+template <class Visit>
+void EachItem(const JsonReader& at, const char* key, const Visit& visit) {
+  if (!at.Has(key) || at.json().at(key).is_null()) return;
+  for (std::size_t i = 0; i < at.Array(key).size(); ++i) visit(at.Item(key, i));
 }
 
-// Returns the value of a summary, or nullopt if there is no such summary. Throws BadInput for a
-// text that is not a number; Value::number is not set for one that is not finite.
-std::optional<Value> Summary(const JsonReader& state, std::string_view tag) {
-  const auto summary = FindSummary(state, tag);
-  if (!summary) return std::nullopt;
-  auto value = Find(*summary, "value");
-  if (value && !value->number && value->text != "null" && !text::IsNoValue(value->text))
-    throw BadInput("{}: {}: 'value': expected a number, got '{}'", summary->where(), tag,
-                   text::Printable(value->text.substr(0, 40)));
-  return value;
+// Returns nvbench's own summaries, and adds the tags of the author's to `others`, each once. Throws
+// BadInput for one that is there twice with other content.
+Summaries SummariesOf(const JsonReader& state, std::vector<std::string>& others) {
+  Summaries all;
+  EachItem(state, "summaries", [&](const JsonReader& summary) {
+    const auto tag = summary.TextOr("tag", "");
+    if (!tag.starts_with("nv/")) {
+      if (!tag.empty() && std::ranges::count(others, tag) == 0) others.push_back(tag);
+      return;
+    }
+    if (!tag.starts_with("nv/json/"))
+      CheckWord(summary, "hint",
+                {"", "duration", "item_rate", "frequency", "bytes", "byte_rate", "sample_size",
+                 "percentage"});
+    std::map<std::string, Value> values;
+    EachItem(summary, "data", [&](const JsonReader& item) {
+      if (const auto name = item.TextOr("name", ""); !name.empty())
+        values.insert_or_assign(name, ValueOf(item, tag));
+    });
+    const auto [known, added] = all.emplace(tag, values);
+    if (!added && known->second != values)
+      throw BadInput("{}: '{}' is also there with other content", summary.where(),
+                     text::Printable(tag));
+  });
+  return all;
 }
 
-std::optional<double> NumberOf(const JsonReader& state, std::string_view tag) {
-  const auto value = Summary(state, tag);
+// Returns a value of a summary, or nullopt if there is none.
+std::optional<Value> Find(const Summaries& state, const std::string& tag,
+                          const std::string& name = "value") {
+  const auto summary = state.find(tag);
+  if (summary == state.end() || !summary->second.contains(name)) return std::nullopt;
+  return summary->second.at(name);
+}
+
+std::optional<double> NumberOf(const Summaries& state, const std::string& tag) {
+  const auto value = Find(state, tag);
   return value ? value->number : std::nullopt;
 }
 
@@ -121,13 +140,9 @@ std::optional<std::string> SampleFile(const std::string& name, const std::string
 }
 
 // Returns the float32 numbers of a file of samples.
-std::vector<double> Floats(std::string_view bytes) {
-  std::vector<double> numbers;
-  for (std::size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
-    float number = 0;
-    std::memcpy(&number, bytes.data() + i, sizeof number);
-    numbers.push_back(number);
-  }
+std::vector<float> Floats(std::string_view bytes) {
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
   return numbers;
 }
 
@@ -187,27 +202,20 @@ class NvbenchReader {
     return number >= 0 && number < 1e6 ? std::optional(static_cast<int>(number)) : std::nullopt;
   }
 
-  std::string NameOfDevice(int number) const {
-    const auto found = devices_.find(number);
-    return found == devices_.end() ? "" : found->second;
-  }
-
   // Returns "bench/Device=1 NVIDIA H200/Elements=1024/T=I32": the benchmark, its GPU if the file
   // has several, and its axes.
-  std::string NameOf(const std::string& benchmark, const JsonReader& state) const {
+  std::string NameOf(const std::string& benchmark, const JsonReader& state) {
     std::string name = benchmark;
     if (const auto device = DeviceOf(state); device && several_) {
       name += fmt::format("/Device={}", *device);
-      if (const auto model = NameOfDevice(*device); !model.empty()) name += ' ' + model;
+      if (const auto& model = devices_[*device]; !model.empty()) name += ' ' + model;
     }
-    if (!state.Has("axis_values") || state.json().at("axis_values").is_null()) return name;
-    for (std::size_t i = 0; i < state.Array("axis_values").size(); ++i) {
-      const JsonReader axis = state.Item("axis_values", i);
+    EachItem(state, "axis_values", [&](const JsonReader& axis) {
       if (!axis.Has("value")) axis.Refuse("value", "a text");
       const json& value = axis.json().at("value");
       name += fmt::format("/{}={}", axis.Text("name"),
                           value.is_string() ? value.get<std::string>() : value.dump());
-    }
+    });
     return name;
   }
 
@@ -215,27 +223,29 @@ class NvbenchReader {
     record::Record record{.name = NameOf(benchmark, state)};
     if (record.name.empty()) throw BadInput(state.where() + ": expected the benchmark's name");
     if (const int number = ++names_[record.name]; number > 1) {
-      twice_.insert(record.name);
+      if (number == 2)
+        imported_.remarks.push_back(
+            fmt::format("{}: '{}' is there more than once; the others are '{} (2)' and so on",
+                        where_, text::Printable(record.name), text::Printable(record.name)));
       record.name += fmt::format(" ({})", number);
     }
     record.device = "cpu";
     if (const auto device = DeviceOf(state)) {
-      record.device = NameOfDevice(*device);
-      if (record.device.empty()) record.device = "gpu";
+      const auto& model = devices_[*device];
+      record.device = model.empty() ? "gpu" : model;
     }
     if (state.Has("is_skipped") && state.Flag("is_skipped")) {
       record.status = record::Status::kUnsupported;
       record.reason = state.TextOr("skip_reason", "skipped without a reason");
       return record;
     }
-    AddUnknown(state);
-    ReadTime(state, record);
+    ReadTime(SummariesOf(state, unknown_), record);
     return record;
   }
 
-  void ReadTime(const JsonReader& state, record::Record& record) {
+  void ReadTime(const Summaries& state, record::Record& record) {
     for (const auto& measurement : kTimeKeys) {
-      const auto mean = Summary(state, measurement.time);
+      const auto mean = Find(state, measurement.time);
       if (!mean) continue;
       if (!mean->number || !IsRunTime(*mean->number)) {
         record.reason = fmt::format("no time: {} is {}", measurement.time,
@@ -259,7 +269,7 @@ class NvbenchReader {
   }
 
   // Adds each sample if there is a file of them, otherwise their mean with its deviation.
-  void AddRepetitions(const JsonReader& state, const TimeKeys& measurement, double mean,
+  void AddRepetitions(const Summaries& state, const TimeKeys& measurement, double mean,
                       record::Record& record) {
     if (&measurement != &kTimeKeys[1] && AddSamples(state, mean, record)) return;
     record::Repetition repetition{.seconds = mean, .iterations = 1};
@@ -278,10 +288,9 @@ class NvbenchReader {
     record.repetitions.push_back(std::move(repetition));
   }
 
-  bool AddSamples(const JsonReader& state, double mean, record::Record& record) {
-    for (const auto tag : kSampleTags) {
-      const auto summary = FindSummary(state, tag);
-      const auto file = summary ? Find(*summary, "filename") : std::nullopt;
+  bool AddSamples(const Summaries& state, double mean, record::Record& record) {
+    for (const auto& tag : kSampleTags) {
+      const auto file = Find(state, tag, "filename");
       if (!file) continue;
       const auto path = SampleFile(file->text, where_);
       if (!path) {
@@ -289,13 +298,12 @@ class NvbenchReader {
         return false;
       }
       const auto samples = Floats(ReadFile(*path, "nvbench's samples", kMaxSampleBytes));
-      double sum = 0;
-      for (const double seconds : samples) sum += seconds;
-      const auto size = Find(*summary, "size");
-      const bool all = size && size->number == static_cast<double>(samples.size());
+      const double count = static_cast<double>(samples.size());
+      const double own = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
+      const auto size = Find(state, tag, "size");
       constexpr double kMaxDifference = 1e-3;  // of means: samples are float32
-      if (!all || !std::ranges::all_of(samples, IsRunTime) ||
-          std::abs(sum / static_cast<double>(samples.size()) / mean - 1) > kMaxDifference) {
+      if (!size || size->number != count || !std::ranges::all_of(samples, IsRunTime) ||
+          std::abs(own / mean - 1) > kMaxDifference) {
         missing_.push_back(file->text);
         return false;
       }
@@ -304,17 +312,6 @@ class NvbenchReader {
       return true;
     }
     return false;
-  }
-
-  // Collects the tags of the author's own summaries, each once.
-  void AddUnknown(const JsonReader& state) {
-    if (!state.Has("summaries") || state.json().at("summaries").is_null()) return;
-    for (std::size_t i = 0; i < state.Array("summaries").size(); ++i) {
-      const auto tag = state.Item("summaries", i).TextOr("tag", "");
-      const bool known = std::ranges::any_of(
-          kKnownTags, [&](std::string_view start) { return tag.starts_with(start); });
-      if (!tag.empty() && !known && std::ranges::count(unknown_, tag) == 0) unknown_.push_back(tag);
-    }
   }
 
   void AddRemarks() {
@@ -327,10 +324,6 @@ class NvbenchReader {
           fmt::format("{}: {} of its files of samples are not there or have other samples ('{}'); "
                       "the means are read",
                       where_, missing_.size(), text::Printable(missing_.front())));
-    for (const auto& name : twice_)
-      imported_.remarks.push_back(
-          fmt::format("{}: '{}' is there more than once; the others are '{} (2)' and so on", where_,
-                      text::Printable(name), text::Printable(name)));
     AddUnknownColumns(unknown_, where_, imported_);
   }
 
@@ -340,7 +333,6 @@ class NvbenchReader {
   std::map<int, std::string> devices_;  // names by number
   bool several_ = false;                // states ran on more than one GPU
   std::map<std::string, int> names_;    // number of records by name
-  std::set<std::string> twice_;         // names of several records
   std::set<std::string_view> meanings_;
   std::vector<std::string> unknown_, missing_;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
@@ -19,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kLongest = 10000;  // [byte] of a line; std::regex recurses
 constexpr std::string_view kCsvHeader = "name,iterations,real_time,cpu_time,time_unit";
 
 const std::regex& ConsoleLine() {
@@ -63,11 +65,8 @@ json EntryOf(const std::string& name, double iterations, double real, double cpu
 json ConsoleEntries(const std::string& text) {
   json entries = json::array();
   for (std::string_view left = text; !left.empty();) {
-    const auto end = std::min(left.find('\n'), left.size());
-    const std::string line(left.substr(0, end));
-    left.remove_prefix(std::min(end + 1, left.size()));
+    const std::string line(text::TakeLine(left));
     std::smatch found;
-    constexpr std::size_t kLongest = 10000;  // [byte] std::regex recurses
     if (line.size() > kLongest || !std::regex_match(line, found, ConsoleLine())) continue;
     if (IsAggregate(found.str(1))) continue;
     const auto real = text::PlainNumber(found.str(2)), cpu = text::PlainNumber(found.str(4));
@@ -120,15 +119,19 @@ struct FlopEvent {
 constexpr FlopEvent kFlopEvents[] = {
     {"scalar", 1, 1}, {"128b_packed", 4, 2}, {"256b_packed", 8, 4}, {"512b_packed", 16, 8}};
 
-void AddEvent(std::string_view event, double count, record::Record& record) {
-  event = event.substr(0, event.find(':'));  // ":u"
+// Adds the FLOPs of an event. Returns whether it has some that are not known.
+bool AddEvent(std::string_view event, double count, record::Record& record) {
+  if (event.find("fp_arith") == event.npos && event.find("flop") == event.npos) return false;
+  if (event.ends_with(":u")) event.remove_suffix(2);
   auto& work = record.work[Provenance::kMeasured];
-  for (const auto& [width, single_flops, double_flops] : kFlopEvents) {
-    if (event == fmt::format("fp_arith_inst_retired.{}_single", width))
-      work.flops["fp32.vector"] += single_flops * count;
-    if (event == fmt::format("fp_arith_inst_retired.{}_double", width))
-      work.flops["fp64.vector"] += double_flops * count;
-  }
+  for (const auto& [width, single_flops, double_flops] : kFlopEvents)
+    for (const auto& [type, pipe, flops] : {std::tuple("single", "fp32.vector", single_flops),
+                                            std::tuple("double", "fp64.vector", double_flops)})
+      if (event == fmt::format("fp_arith_inst_retired.{}_{}", width, type)) {
+        work.flops[pipe] += flops * count;
+        return false;
+      }
+  return count > 0;
 }
 
 }  // namespace
@@ -166,32 +169,38 @@ Imported ImportPerfStat(const std::string& text, const std::string& where) {
   static const std::regex elapsed(R"(^ *([0-9.]+) (?:\+- [0-9.]+ )?seconds time elapsed.*$)");
   record::Record record{.name = "perf stat"};
   std::optional<double> seconds;
+  std::set<std::string> unknown;
+  const auto add = [&](const std::string& event, double value) {
+    if (AddEvent(event, value, record)) unknown.insert(event);
+  };
   for (std::string_view left = text; !left.empty();) {
-    const auto end = std::min(left.find('\n'), left.size());
-    const std::string line(left.substr(0, std::min<std::size_t>(end, 1000)));
-    left.remove_prefix(std::min(end + 1, left.size()));
+    const std::string line(text::TakeLine(left).substr(0, kLongest));
     const auto fields = logs::SplitText(line, ',');
     std::smatch found;
     if (fields.size() >= 5) {  // -x,: value,unit,event,running time,share
       const auto value = text::PlainNumber(fields[0]);
       if (!value) continue;
       if (fields[2] == "duration_time") seconds = 1e-9 * *value;
-      AddEvent(fields[2], *value, record);
+      add(std::string(fields[2]), *value);
     } else if (std::regex_match(line, found, title)) {
       record.name = found[1];
     } else if (std::regex_match(line, found, elapsed)) {
       seconds = text::PlainNumber(found.str(1));
     } else if (std::regex_match(line, found, count)) {
       const auto value = text::NumberIn(found.str(1), text::DecimalMark::kPoint);
-      if (value) AddEvent(found.str(2), *value, record);
+      if (value) add(found[2], *value);
     }
   }
   if (!seconds || !IsRunTime(*seconds))
     throw BadInput("{}: has no elapsed time: run perf stat with -e duration_time and your events",
                    where);
-  if (record.work[Provenance::kMeasured].flops.empty()) record.work.clear();
+  if (!unknown.empty() || record.work[Provenance::kMeasured].flops.empty()) record.work.clear();
   record.repetitions = {{.seconds = *seconds, .iterations = 1}};
-  return {.records = {std::move(record)}, .machine = {}, .remarks = {}};
+  Imported imported{.records = {std::move(record)}, .machine = {}, .remarks = {}};
+  for (const auto& event : unknown)
+    imported.remarks.push_back(
+        fmt::format("{}: FLOPs left out: the event '{}' is not known", where, event));
+  return imported;
 }
 
 }  // namespace dlroof::imports

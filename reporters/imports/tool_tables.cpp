@@ -24,55 +24,32 @@ struct CsvTool {
   std::vector<std::string_view> name;   // columns whose texts are the name; missing ones are none
   std::string_view seconds;             // column of the time, or of its end
   double unit;                          // [s]
-  std::string_view begin = {};          // column of the time's begin
-  std::string_view launches = {};       // column of the number of launches in the time
-  std::string_view bytes_rate = {};     // column of the author's bytes per second, of DRAM
   bool kernels = true;                  // rows of one name are summed; else they are repetitions
+  std::string_view launches = {};       // column of the number of launches in the time
+  std::string_view begin = {};          // column of the time's begin
+  std::string_view bytes_rate = {};     // column of the author's bytes per second, of DRAM
 };
 
 // nvbench's axes, which have names of their own, are between two of its columns.
 constexpr std::string_view kAxesBegin = "Device Name", kAxesEnd = "Skipped";
+constexpr std::string_view kGpu = "GPU Time (sec)", kCpu = "CPU Time (sec)";
+constexpr std::string_view kRate = "GlobalMem BW (bytes/sec)";
+constexpr std::string_view kBegin = "Start_Timestamp", kEnd = "End_Timestamp";
 
 const std::vector<CsvTool>& CsvTools() {
   static const std::vector<CsvTool> tools = {
-      {{"Start (ns)", "Duration (ns)", "CorrId"}, {"Name"}, "Duration (ns)", 1e-9},  // nsys
-      {{"Total Time (ns)", "Instances", "Name"},
-       {"Name"},
-       "Total Time (ns)",
-       1e-9,
-       {},
-       "Instances"},
-      {{"TotalDurationNs", "Calls", "Name"}, {"Name"}, "TotalDurationNs", 1e-9, {}, "Calls"},
-      {{"KernelName", "DurationNs"}, {"KernelName"}, "DurationNs", 1e-9},  // rocprof
-      {{"Kernel_Name", "Start_Timestamp", "End_Timestamp"},
-       {"Kernel_Name"},
-       "End_Timestamp",
-       1e-9,
-       "Start_Timestamp"},
-      {{"Device Name", "Skipped", "GPU Time (sec)"},
-       {"Benchmark", kAxesBegin},
-       "GPU Time (sec)",
-       1,
-       {},
-       {},
-       "GlobalMem BW (bytes/sec)",
-       false},
-      {{"Skipped", "Samples", "CPU Time (sec)"},
-       {"Benchmark", kAxesBegin},
-       "CPU Time (sec)",
-       1,
-       {},
-       {},
-       {},
-       false},
-      {{"OperationKind", "Operation", "Runtime"},  // CUTLASS's profiler
-       {"Operation", "m", "n", "k"},
-       "Runtime",
-       1e-3,
-       {},
-       {},
-       {},
-       false}};
+      // nsys
+      {{"Start (ns)", "Duration (ns)", "CorrId"}, {"Name"}, "Duration (ns)", 1e-9},
+      {{"Total Time (ns)", "Instances"}, {"Name"}, "Total Time (ns)", 1e-9, true, "Instances"},
+      // rocprof
+      {{"TotalDurationNs", "Calls", "Name"}, {"Name"}, "TotalDurationNs", 1e-9, true, "Calls"},
+      {{"KernelName", "DurationNs"}, {"KernelName"}, "DurationNs", 1e-9},
+      {{"Kernel_Name", kBegin, kEnd}, {"Kernel_Name"}, kEnd, 1e-9, true, "", kBegin},
+      // nvbench
+      {{kAxesBegin, kAxesEnd, kGpu}, {"Benchmark", kAxesBegin}, kGpu, 1, false, "", "", kRate},
+      {{kAxesEnd, "Samples", kCpu}, {"Benchmark", kAxesBegin}, kCpu, 1, false},
+      // CUTLASS's profiler
+      {{"OperationKind", "Runtime"}, {"Operation", "m", "n", "k"}, "Runtime", 1e-3, false}};
   return tools;
 }
 
@@ -109,6 +86,10 @@ const std::vector<JsonTool>& JsonTools() {
   return tools;
 }
 
+const std::map<std::string, std::string> kProtonFlops = {{"flops8", "fp8.matrix"},
+                                                         {"flops16", "fp16.matrix"},
+                                                         {"flops32", "fp32.vector"},
+                                                         {"flops64", "fp64.vector"}};
 constexpr std::array<std::string_view, 3> kProton = {"\"frame\"", "\"metrics\"", "\"children\""};
 
 std::string_view FirstOf(std::string_view text) {
@@ -258,13 +239,17 @@ void AddFrames(const json& frame, const std::string& where, Records& records, Le
     if (!metrics.Has("time (ns)") || metrics.json().at("time (ns)") == 0) return;
     const auto name = JsonReader(frame, where).Object("frame").NonEmptyText("name");
     const double seconds = TimeOf(metrics.where(), 1e-9 * metrics.Number("time (ns)"));
+    Work own;
+    for (const auto& key : metrics.Keys()) {
+      const auto pipe = kProtonFlops.find(key);
+      if (pipe != kProtonFlops.end())
+        own.flops[pipe->second] = metrics.Number(key);
+      else if (key.starts_with("flops"))
+        throw BadInput("{}: '{}' is not known", metrics.where(), text::Printable(key));
+    }
     records.AddKernels(name, seconds, metrics.OptionalNumber("count").value_or(1));
     auto& work = records.Of(name).work[Provenance::kModelled];  // as the program's author says
-    for (const auto& [key, pipe] : {std::pair("flops8", "fp8.matrix"),
-                                    {"flops16", "fp16.matrix"},
-                                    {"flops32", "fp32.vector"},
-                                    {"flops64", "fp64.vector"}})
-      if (const auto flops = metrics.OptionalNumber(key)) work.flops[pipe] += *flops;
+    for (const auto& [pipe, flops] : own.flops) work.flops[pipe] += flops;
     if (const auto bytes = metrics.OptionalNumber("bytes")) work.bytes[Level::kDram] += *bytes;
   });
   if (frame.contains("children") && frame.at("children").is_array())

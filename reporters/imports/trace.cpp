@@ -1,11 +1,8 @@
-#include "reporters/imports/trace.h"
-
+// Reader of traces (trace.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
@@ -13,16 +10,11 @@
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
-#include "reporters/record/kernels.h"
-#include "reporters/record/large_json.h"
-#include "reporters/text/numbers.h"
+#include "reporters/imports/trace_event.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
 namespace {
-
-constexpr double kMicro = 1e-6;
-constexpr double kMaxMicros = 1e18;  // larger times are invalid
 
 constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
 
@@ -32,72 +24,6 @@ struct Call {
   double begin = 0, seconds = 0;  // [s]
   double number = 0;              // [1] of the event in the program's order; 0 if it has none
 };
-
-// Returns a number or string member as text: PyTorch's streams and autograd's processes have names.
-std::string Scalar(const record::JsonObject& event, const char* key) {
-  const auto member = event.Find(key);
-  if (!member) return "";
-  if (member->value.is_string()) return std::string(member->Text());
-  return fmt::format("{:.0f}", member->Number());
-}
-
-std::vector<std::int64_t> SizesOf(simdjson::dom::element list) {
-  std::vector<std::int64_t> sizes;
-  simdjson::dom::array items;
-  if (list.get(items) != simdjson::SUCCESS) return sizes;
-  for (const auto item : items) {
-    std::int64_t size = 0;
-    if (item.get(size) != simdjson::SUCCESS) return {};  // a list of tensors
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
-// Returns the elements of a list in order. An element that is not a string becomes empty.
-std::vector<std::string> TextsOf(const record::JsonObject& args, const char* key) {
-  std::vector<std::string> texts;
-  simdjson::dom::array items;
-  const auto member = args.Find(key);
-  if (!member || member->value.get(items) != simdjson::SUCCESS) return texts;
-  for (const auto item : items) {
-    std::string_view text;
-    texts.emplace_back(item.get(text) == simdjson::SUCCESS ? text : std::string_view());
-  }
-  return texts;
-}
-
-void ReadInputs(const record::JsonObject& event, TraceOp& op) {
-  const auto member = event.Find("args");
-  if (!member || !member->value.is_object()) return;
-  const record::JsonObject args(member->value, event.PlaceOf("args"));
-  for (const char* key : {"Input Dims", "Input dims"})  // "dims" up to PyTorch 1.11
-    if (const auto dims = args.Find(key); dims && dims->value.is_array() && op.sizes.empty())
-      dims->Each([&](simdjson::dom::element list, const record::JsonPlace&) {
-        op.sizes.push_back(SizesOf(list));
-      });
-  op.types = TextsOf(args, "Input type");
-  op.values = TextsOf(args, "Concrete Inputs");
-}
-
-// PyTorch's numbers of a call.
-struct CallNumbers {
-  double order = 0;  // rises from a call to the calls within it; 0 if the event has none
-  std::string all;   // tells the call apart from others of the same time
-};
-
-CallNumbers NumbersOf(const record::JsonObject& event) {
-  CallNumbers numbers;
-  const auto member = event.Find("args");
-  if (!member || !member->value.is_object()) return numbers;
-  const record::JsonObject args(member->value, event.PlaceOf("args"));
-  for (const char* key : {"External id", "external id", "Ev Idx", "correlation"}) {
-    const auto number = args.Find(key);
-    if (!number || !number->value.is_number()) continue;
-    if (numbers.order == 0) numbers.order = number->Number();
-    numbers.all += fmt::format("{}\5", number->Number());
-  }
-  return numbers;
-}
 
 std::string KeyOf(const TraceOp& op) {
   std::string key = op.name + (op.on_gpu ? "\1" : "\2");
@@ -121,65 +47,6 @@ bool IsArray(std::string_view text) {
   return first != std::string_view::npos && text[first] == '[';
 }
 
-// Autograd's process of the times of operators on the GPU.
-constexpr std::string_view kAutogradGpu = "CUDA functions";
-
-// Threads of a GPU's process that sum up its streams.
-constexpr std::string_view kSpanThreads[] = {
-    "Steps",          "XLA Modules",          "XLA TraceMe",   "TensorFlow Name Scope",
-    "TensorFlow Ops", "Framework Name Scope", "Framework Ops", "Source code",
-    "Source Code",    "Launch Stats"};
-// Repeats the streams where there are any; otherwise its calls are the only ones.
-constexpr std::string_view kXlaOps = "XLA Ops";
-
-bool Has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-using ThreadId = std::pair<std::string, std::string>;  // process, thread
-
-enum class ThreadKind {
-  kOperators,  // calls on the host, which may contain each other
-  kKernels,    // kernels, copies and fills of a GPU
-  kSpans       // TensorFlow's summaries of other threads: steps, modules, scopes
-};
-
-// TensorFlow names a GPU's process after the device, and its threads after streams ("Stream #13")
-// or summaries ("XLA Modules").
-class ThreadNames {
- public:
-  void NameProcess(const std::string& process, const std::string& name) {
-    if (Has(name, "/device:GPU:")) processes_.insert(process);
-  }
-  void NameThread(const ThreadId& thread, const std::string& name) { threads_[thread] = name; }
-
-  // Returns what the calls of a thread are. All names must be known: they may follow the calls.
-  ThreadKind KindOf(const ThreadId& thread) const {
-    if (thread.first == kAutogradGpu) return ThreadKind::kKernels;
-    if (!processes_.contains(thread.first)) return ThreadKind::kOperators;
-    const auto name = threads_.find(thread);
-    if (name == threads_.end()) return ThreadKind::kKernels;
-    const bool streams = std::ranges::any_of(threads_, [&](const auto& other) {
-      return other.first.first == thread.first && other.second.starts_with("Stream");
-    });
-    const bool spans = std::ranges::count(kSpanThreads, std::string_view(name->second)) > 0 ||
-                       (streams && name->second == kXlaOps);
-    return spans ? ThreadKind::kSpans : ThreadKind::kKernels;
-  }
-
-  // Returns whether this thread of the trace is in a GPU's process and has no name, though another
-  // thread of that process has one.
-  bool LacksName(const ThreadId& thread) const {
-    return processes_.contains(thread.first) && !threads_.contains(thread) &&
-           std::ranges::any_of(
-               threads_, [&](const auto& other) { return other.first.first == thread.first; });
-  }
-
- private:
-  std::set<std::string> processes_;  // of GPUs
-  std::map<ThreadId, std::string> threads_;
-};
-
 class TraceReader {
  public:
   TraceReader(const std::string& where, bool keep_calls) : where_(where), keep_calls_(keep_calls) {}
@@ -190,8 +57,8 @@ class TraceReader {
         in, [&](std::string_view key, std::size_t index, std::string_view element) {
           if (key == "traceEvents") Take({&file_, key, index}, element);
         });
-    if (broken_ > 0)
-      trace_.left_out[fmt::format("that cannot be read ({})", first_broken_)] = broken_;
+    if (broken_.count > 0)
+      trace_.left_out[fmt::format("that cannot be read ({})", broken_.first)] = broken_.count;
     if (trace_.events == 0) RefuseEmpty();
     if (skeleton.cut) trace_.cut = true;
     if (without_category_ > 0 && with_category_ > 0)
@@ -222,36 +89,30 @@ class TraceReader {
             .assumed["with text or numbers that are not JSON (inf, C:\\x) are read without them"] +=
             1;
     }
-    if (parsed.error())
-      return LeaveOut(fmt::format("{}: {}", place.Text(), simdjson::error_message(parsed.error())));
-    try {
+    broken_.Try([&] {
+      if (parsed.error())
+        throw BadInput("{}: {}", place.Text(), simdjson::error_message(parsed.error()));
       TakeEvent({parsed.value_unsafe(), place});
-    } catch (const BadInput& error) {
-      LeaveOut(error.what());
-    }
-  }
-
-  void LeaveOut(const std::string& fault) {
-    if (broken_ == 0) first_broken_ = fault;
-    broken_ += 1;
+    });
   }
 
   void TakeEvent(const record::JsonObject& event) {
     const auto phase = event.TextOr("ph", "");
-    if (phase == "M") return Name(event);
+    if (phase == "M") return names_.Read(event);
     if (phase.empty()) trace_.left_out["without a phase"] += 1;
     if (phase == "B" || phase == "E")
       trace_.left_out["that only begin or end (phases B and E)"] += 1;
     if (phase != "X") return;
     const auto category = event.TextOr("cat", "");
     const bool gpu = std::ranges::find(kGpuCategories, category) != std::end(kGpuCategories);
-    if (keep_calls_ && category == kSpanCategory && Has(event, "dur") && Has(event, "ts"))
+    if (keep_calls_ && category == kSpanCategory && HasMember(event, "dur") &&
+        HasMember(event, "ts"))
       return AddSpan(event);
     if (!gpu && std::ranges::find(kOperatorCategories, category) == std::end(kOperatorCategories)) {
       trace_.left_out[fmt::format("of the category {}", category)] += 1;
       return;
     }
-    if (!Has(event, "dur") || !Has(event, "ts")) {
+    if (!HasMember(event, "dur") || !HasMember(event, "ts")) {
       trace_.left_out["without a begin or a duration"] += 1;
       return;
     }
@@ -261,7 +122,9 @@ class TraceReader {
     }
     TraceOp op{.name = event.Text("name"), .on_gpu = gpu};
     if (op.name.empty()) event.Refuse("name", "a name");
-    ReadInputs(event, op);
+    for (const auto& argument : ReadInputs(event, op))
+      trace_.assumed[fmt::format("have the argument '{}', which is not known",
+                                 text::Printable(argument))] += 1;
     AddAssumptions(event, gpu, category.empty());
     Add(event, std::move(op));
   }
@@ -277,7 +140,7 @@ class TraceReader {
   }
 
   void AddSpan(const record::JsonObject& event) {
-    const ThreadId thread(Scalar(event, "pid"), Scalar(event, "tid"));
+    const auto thread = ThreadOf(event);
     threads_[thread].push_back({.op = kSpan,
                                 .span = event.Text("name"),
                                 .begin = TimeOf(event, "ts"),
@@ -287,13 +150,13 @@ class TraceReader {
 
   void AddAssumptions(const record::JsonObject& event, bool gpu, bool no_category) {
     ++(no_category ? without_category_ : with_category_);
-    if (!gpu && (!Has(event, "tid") || !Has(event, "pid")))
+    if (!gpu && (!HasMember(event, "tid") || !HasMember(event, "pid")))
       trace_.assumed["without a process or thread are taken as calls of one thread"] += 1;
   }
 
   void Add(const record::JsonObject& event, TraceOp op) {
     const double begin = TimeOf(event, "ts"), seconds = TimeOf(event, "dur");
-    const ThreadId thread(Scalar(event, "pid"), Scalar(event, "tid"));
+    const auto thread = ThreadOf(event);
     const auto numbers = NumbersOf(event);
     auto key = KeyOf(op) + "\5" + thread.first;
     // A thread cannot run the same call twice at one time: the file is joined of others.
@@ -310,39 +173,6 @@ class TraceReader {
     if (is_new) trace_.ops.push_back(std::move(op));
     threads_[thread].push_back(
         {.op = found->second, .begin = begin, .seconds = seconds, .number = numbers.order});
-  }
-
-  static bool Has(const record::JsonObject& event, const char* key) {
-    const auto member = event.Find(key);
-    return member && !member->value.is_null();
-  }
-
-  static double TimeOf(const record::JsonObject& event, const char* key) {
-    const auto member = event.Find(key);
-    double micros = 0;
-    if (member && member->value.is_string()) {  // as Ascend's profiler writes them
-      const auto number = text::PlainNumber(member->Text());
-      if (!number) event.Refuse(key, "microseconds");
-      micros = *number;
-    } else {
-      micros = event.Number(key);
-    }
-    if (!(std::abs(micros) <= kMaxMicros) || (micros < 0 && std::string_view(key) == "dur"))
-      event.Refuse(key, "microseconds");
-    return micros * kMicro;
-  }
-
-  void Name(const record::JsonObject& event) {
-    const auto what = event.TextOr("name", "");
-    const auto member = event.Find("args");
-    if (!member || !member->value.is_object()) return;
-    const record::JsonObject args(member->value, event.PlaceOf("args"));
-    const auto name = args.Find("name");
-    if (!name || !name->value.is_string()) return;
-    const auto process = Scalar(event, "pid");
-    if (what == "process_name") names_.NameProcess(process, std::string(name->Text()));
-    if (what == "thread_name")
-      names_.NameThread({process, Scalar(event, "tid")}, std::string(name->Text()));
   }
 
   void AddTimes(const ThreadId& thread, std::vector<Call>& calls) {
@@ -410,87 +240,8 @@ class TraceReader {
   std::map<ThreadId, std::vector<Call>> threads_;
   std::unordered_set<std::size_t> seen_;             // hashes of calls
   double with_category_ = 0, without_category_ = 0;  // [1] events
-  double broken_ = 0;                                // [1] events
-  std::string first_broken_;                         // why the first one cannot be read
+  LeftOut broken_;                                   // events
 };
-
-// Returns "aten::addmm 64 32x64 64x64".
-std::string NameOf(const TraceOp& op) {
-  std::string name = text::Printable(op.name);
-  for (const auto& sizes : op.sizes)
-    if (!sizes.empty()) name += fmt::format(" {}", fmt::join(sizes, "x"));
-  return name;
-}
-
-void Multiply(Work& work, double calls) {
-  for (auto& [pipe, flops] : work.flops) flops *= calls;
-  for (auto& [level, bytes] : work.bytes) bytes *= calls;
-  work.launches = calls;
-}
-
-// Returns the work of one call of a product, a convolution or attention in f32 or f64: the trace
-// does not name the unit that multiplies narrower types.
-std::optional<Work> WorkOf(const TraceOp& op) {
-  const auto count = CountOfOp(op);
-  if (!count || !(count->matrix > 0) || (count->type != "f32" && count->type != "f64"))
-    return std::nullopt;
-  Work work;
-  work.flops[count->type == "f64" ? "fp64.vector" : "fp32.vector"] = *count->matrix;
-  work.bytes[Level::kDram] = count->bytes;
-  return work;
-}
-
-record::Record RecordOf(const TraceOp& op) {
-  record::Record record{.name = NameOf(op)};
-  if (op.on_gpu) record.timed = record::timed::kKernels;
-  record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
-  Work work = WorkOf(op).value_or(Work{});
-  Multiply(work, op.calls);
-  record.work[Provenance::kModelled] = std::move(work);
-  return record;
-}
-
-// Appends a number to names that occur twice: such ops differ only in types or scalars.
-void MakeUnique(std::vector<record::Record>& records) {
-  std::map<std::string, int> seen;
-  for (auto& record : records)
-    if (const int number = ++seen[record.name]; number > 1)
-      record.name += fmt::format(" ({})", number);
-}
-
-double SecondsOfAll(const std::vector<const TraceOp*>& ops) {
-  double seconds = 0;
-  for (const auto* op : ops) seconds += op->seconds;
-  return seconds;
-}
-
-void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
-                const std::vector<const TraceOp*>& others, const std::string& where,
-                std::vector<std::string>& remarks) {
-  double unknown = 0;
-  for (const auto* op : taken)
-    if (!WorkOf(*op)) unknown += op->seconds;
-  const double all = SecondsOfAll(taken);
-  const bool kernels = !taken.empty() && taken.front()->on_gpu;
-  remarks.push_back(
-      fmt::format("{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; the time of {}",
-                  where, trace.events, trace.end - trace.begin, trace.threads,
-                  kernels ? "a kernel is its own duration"
-                          : "a call excludes the calls within it (self time)"));
-  if (!others.empty())
-    remarks.push_back(
-        fmt::format("{}: {} operators of the host, {:.4g} s, are left out, since the trace has "
-                    "kernels of a GPU",
-                    where, others.size(), SecondsOfAll(others)));
-  if (unknown > 0)
-    remarks.push_back(fmt::format("{}: FLOPs and bytes are not known for {:.0f} % of the time",
-                                  where, 100 * unknown / all));
-  for (const auto& [reason, count] : trace.left_out)
-    remarks.push_back(fmt::format("{}: {:.0f} events {} are left out", where, count, reason));
-  for (const auto& [what, count] : trace.assumed)
-    remarks.push_back(fmt::format("{}: {:.0f} events {}", where, count, what));
-  if (trace.cut) remarks.push_back(where + ": the file is cut off: later events are missing");
-}
 
 }  // namespace
 
@@ -501,23 +252,6 @@ Trace ReadTrace(const std::string& text, const std::string& where, bool keep_cal
 bool LooksLikeTrace(std::string_view text) {
   return text.find("\"traceEvents\"") != std::string_view::npos ||
          (IsArray(text) && text.find("\"ph\"") != std::string_view::npos);
-}
-
-Imported ImportTrace(const std::string& text, const std::string& where) {
-  const Trace trace = ReadTrace(text, where);
-  std::vector<const TraceOp*> kernels, operators;
-  for (const auto& op : trace.ops)
-    if (IsRunTime(op.seconds)) (op.on_gpu ? kernels : operators).push_back(&op);
-  const bool gpu = !kernels.empty();
-  auto& taken = gpu ? kernels : operators;
-  if (taken.empty()) throw BadInput(where + ": 'traceEvents': no event has a self time above 0");
-  std::ranges::stable_sort(taken, std::greater<>(), &TraceOp::seconds);
-  Imported imported;
-  for (const auto* op : taken) imported.records.push_back(RecordOf(*op));
-  MakeUnique(imported.records);
-  AddRemarks(trace, taken, gpu ? operators : std::vector<const TraceOp*>(), where,
-             imported.remarks);
-  return imported;
 }
 
 }  // namespace dlroof::imports

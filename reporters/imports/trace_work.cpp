@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <regex>
 #include <span>
 #include <string_view>
 
@@ -120,9 +121,10 @@ std::optional<Counted> OfConvBackward(const TraceOp& op) {
       weights.size() != gradient.size() || gradient[0] != source[0] || gradient[1] != weights[0] ||
       source[1] != weights[1])
     return std::nullopt;
-  const auto& mask = op.values[kMask];
-  const bool of_source = mask.starts_with("[True");
-  const bool of_weights = mask.starts_with("[True, True") || mask.starts_with("[False, True");
+  static const std::regex three(R"(\[(True|False), (True|False), (True|False)\])");
+  std::smatch mask;
+  if (!std::regex_match(op.values[kMask], mask, three)) return std::nullopt;
+  const bool of_source = mask[1] == "True", of_weights = mask[2] == "True";
   if (!of_source && !of_weights) return std::nullopt;
   const auto axes = AxesOf(source, weights, ListAt(op, kPadding), ListAt(op, kStride),
                            Sizes(source.size() - 2, 1));
@@ -210,7 +212,9 @@ std::optional<Counted> OfAttention(const TraceOp& op) {
     return std::nullopt;
   const double heads = Count(Sizes(q.begin(), q.end() - 2));
   const auto rows = static_cast<double>(q[n - 2]), columns = static_cast<double>(k[n - 2]);
-  const bool causal = kCausal < op.values.size() && op.values[kCausal] == "True";
+  const std::string_view mask = kCausal < op.values.size() ? op.values[kCausal] : "False";
+  if (mask != "True" && mask != "False") return std::nullopt;
+  const bool causal = mask == "True";
   const double full = std::min(rows, columns);  // rows in which the mask leaves i positions
   const double pairs = causal ? full * (full + 1) / 2 + (rows - full) * columns : rows * columns;
   const double result = heads * rows * static_cast<double>(v[n - 1]);
@@ -234,11 +238,11 @@ std::optional<double> PointwiseFlops(std::string_view name) {
 
 std::optional<OpCount> PointwiseCountOf(const TraceOp& op, const std::string& type) {
   const auto flops = PointwiseFlops(op.name);
-  double most = 0, all = 0;
-  for (const auto& sizes : op.sizes) {
-    if (sizes.empty()) continue;
-    most = std::max(most, Count(sizes));
-    all += Count(sizes);
+  double most = 0, all = 0;  // [1] elements, [byte]
+  for (std::size_t i = 0; i < op.sizes.size(); ++i) {
+    if (op.sizes[i].empty()) continue;
+    most = std::max(most, Count(op.sizes[i]));
+    all += Count(op.sizes[i]) * BytesOfType(TypeName(op.types[i]));
   }
   if (!flops || most == 0) return std::nullopt;
   // An operator in place, or with a destination among its inputs, reads or writes it once.
@@ -246,7 +250,7 @@ std::optional<OpCount> PointwiseCountOf(const TraceOp& op, const std::string& ty
   return OpCount{.type = type,
                  .matrix = 0,
                  .elementwise = *flops * most,
-                 .bytes = (all + (in_place ? 0 : most)) * BytesOfType(type),
+                 .bytes = all + (in_place ? 0 : most) * BytesOfType(type),
                  .moves_data = *flops == 0};
 }
 
@@ -259,11 +263,14 @@ std::string TypeName(std::string_view type) {
 }
 
 std::optional<OpCount> CountOfOp(const TraceOp& op) {
-  const auto typed = std::ranges::find_if(
-      op.types, [](const std::string& type) { return !TypeName(type).empty(); });
-  if (op.on_gpu || typed == op.types.end()) return std::nullopt;
-  const auto type = TypeName(*typed);
-  if (!HasSizes(op)) return std::nullopt;
+  std::string type;  // of the first tensor
+  for (std::size_t i = 0; i < op.sizes.size(); ++i) {
+    if (op.sizes[i].empty()) continue;
+    const auto own = i < op.types.size() ? TypeName(op.types[i]) : "";
+    if (own.empty()) return std::nullopt;
+    if (type.empty()) type = own;
+  }
+  if (op.on_gpu || type.empty() || !HasSizes(op)) return std::nullopt;
   auto counted = CountedOf(op);
   if (IsAttention(op.name)) counted = OfAttention(op);
   if (!counted) return PointwiseCountOf(op, type);

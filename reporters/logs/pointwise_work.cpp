@@ -242,12 +242,7 @@ FormWork PoolingWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
   const double taps = sizes.Image('k');
   auto work = ImageWork(primitive, sizes);
-  const auto algorithm = WordOf(primitive.text.auxiliary, "alg");
-  const bool maximum = algorithm == "pooling_max";
-  constexpr std::string_view kMeans[] = {"", "pooling_avg", "pooling_avg_include_padding",
-                                         "pooling_avg_exclude_padding"};
-  if (!maximum && std::ranges::find(kMeans, algorithm) == std::end(kMeans))
-    throw NoClosedForm{"no closed form of this pooling"};
+  const bool maximum = WordOf(primitive.text.auxiliary, "alg") == "pooling_max";
   const double forward = maximum ? taps - 1 : taps;
   const double backward = maximum ? 1 : taps + 1;
   work.elementwise = work.destination * (primitive.IsBackward() ? backward : forward);

@@ -53,78 +53,6 @@ Tensor ReadTensor(std::string_view text) {
   return tensor;
 }
 
-// The words of oneDNN 1.0 to 3.14 (src/common/verbose.cpp). Words that change the work in a way
-// that the log does not tell are absent: the format "sparse", whose non-zeros are not printed.
-constexpr std::string_view kDirections[] = {
-    "",         "undef",         "forward",          "forward_training", "forward_inference",
-    "backward", "backward_data", "backward_weights", "backward_bias"};
-constexpr std::string_view kFormats[] = {"",     "undef",      "any",    "blocked",
-                                         "wino", "rnn_packed", "opaque", "cublaslt_blocked"};
-constexpr std::string_view kRoles[] = {
-    "src",       "wei",       "bia",          "bias",      "dst",       "data",       "diff",
-    "stats",     "scale",     "shift",        "ws",        "src_layer", "src_iter",   "src_iter_c",
-    "wei_layer", "wei_iter",  "wei_proj",     "dst_layer", "dst_iter",  "dst_iter_c", "src_fused",
-    "wei_fused", "bia_fused", "wei_peephole", "src_a",     "src_b",     "dst_c",      "dst_d"};
-constexpr std::string_view kAttributes[] = {"",
-                                            "attr-scratchpad",
-                                            "attr-fpmath",
-                                            "attr-acc-mode",
-                                            "attr-acc",
-                                            "attr-rounding-mode",
-                                            "attr-deterministic",
-                                            "attr-scales",
-                                            "attr-zero-points",
-                                            "attr-zero_points",
-                                            "attr-oscale",
-                                            "attr-post-ops",
-                                            "attr-post_ops",
-                                            "attr-rnn_data_qparams",
-                                            "rnn_data_qparams",
-                                            "oscale",
-                                            "zero_points",
-                                            "post_ops",
-                                            "scratchpad_mode"};
-constexpr std::string_view kAuxiliary[] = {"",      "alg",       "alpha",      "beta",
-                                           "flags", "axis",      "group",      "p",
-                                           "eps",   "direction", "activation", "runtime_dims_masks",
-                                           "bs",    "num"};
-
-template <std::size_t n>
-bool IsOneOf(std::string_view word, const std::string_view (&words)[n]) {
-  return std::ranges::find(words, word) != std::end(words);
-}
-
-// Returns whether a part of a tensor's description is empty, strides ("4096x1"), or flags with what
-// they say of compensations and of a bias: "f0", "f0_mask3", "s8m3", "zpm1", "sa0.5".
-bool IsExtra(std::string_view part, bool bias) {
-  constexpr std::string_view kDigits = "0123456789";
-  for (const std::string_view begin : {"f", "s8m", "zpm", "sa"})
-    if (part.starts_with(begin)) {
-      part.remove_prefix(begin.size());
-      part.remove_prefix(std::min(part.find_first_not_of(kDigits), part.size()));
-      if (bias && part.starts_with("_mask")) part.remove_prefix(5);
-      return part.find_first_not_of("0123456789.e-") == part.npos;
-    }
-  return part.find_first_not_of("0123456789x*") == part.npos;
-}
-
-// Returns the first unknown word of the tensor with its kind.
-std::optional<std::string> UnknownWord(const Tensor& tensor) {
-  std::string_view role = tensor.role;
-  if (role.starts_with("diff_")) role.remove_prefix(5);
-  const auto number = role.find_last_not_of("0123456789_") + 1;
-  if (tensor.type.empty()) return fmt::format("the tensor '{}' without a type", tensor.role);
-  if (!IsOneOf(role, kRoles) && !IsOneOf(role.substr(0, number), kRoles))
-    return fmt::format("the tensor '{}'", tensor.role);
-  if (tensor.properties.find_first_not_of("apo0") != std::string::npos)
-    return fmt::format("the property '{}' of a tensor", tensor.properties);
-  if (!IsOneOf(tensor.format, kFormats))
-    return fmt::format("the format '{}' of a tensor", tensor.format);
-  for (const auto part : SplitText(tensor.extra, ':'))
-    if (!IsExtra(part, role.starts_with("bia"))) return fmt::format("'{}' of a tensor", part);
-  return std::nullopt;
-}
-
 std::optional<double> TakeSize(std::string_view& text) {
   double size = 0;
   std::size_t digits = 0;
@@ -157,30 +85,6 @@ Primitive ReadPrimitive(const PrimitiveText& text) {
   for (const auto word : SplitText(text.tensors, ' '))
     if (!word.empty()) primitive.tensors.push_back(ReadTensor(word));
   return primitive;
-}
-
-std::optional<std::string> UnknownWord(const Primitive& primitive) {
-  const auto named = [](const char* kind, std::string_view word) {
-    return std::optional(fmt::format("{} '{}'", kind, word));
-  };
-  if (!IsOneOf(primitive.text.prop, kDirections))
-    return named("the direction", primitive.text.prop);
-  for (const auto& tensor : primitive.tensors)
-    if (const auto word = UnknownWord(tensor)) return word;
-  for (const auto word : SplitText(primitive.text.attributes, ' '))
-    if (const auto key = word.substr(0, word.find(':')); !IsOneOf(key, kAttributes))
-      return named("the attribute", key);
-  for (const auto word : SplitText(primitive.text.auxiliary, ' ')) {
-    const auto key = word.substr(0, word.find(':'));
-    if (!IsOneOf(key, kAuxiliary)) return named("the word", key);
-    const auto value = word.substr(std::min(key.size() + 1, word.size()));
-    const bool text = key == "alg" || key == "flags" || key == "direction" || key == "activation";
-    if (!text && value.find_first_not_of("0123456789.:,x+-einfa") != value.npos)
-      return named("the value", word);
-    if (key == "flags" && word.find_first_not_of("GCHSRAO", key.size() + 1) != word.npos)
-      return named("the flags", word.substr(key.size() + 1));
-  }
-  return std::nullopt;
 }
 
 std::optional<LetterSizes> LetterSizes::Read(std::string_view text) {

@@ -1,10 +1,12 @@
 #include "reporters/logs/verbose_log.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <unordered_map>
 
+#include "counters/base/number_range.h"
+#include "reporters/logs/verbose_line.h"
+#include "reporters/text/csv.h"
 #include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
@@ -12,100 +14,14 @@
 namespace dlroof::logs {
 namespace {
 
-constexpr std::string_view kMarkerEnd = "_verbose,";
-constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
-constexpr double kMaxNumber = 1e15;
+constexpr char kEscape = '\x1b';  // begins a colour of a terminal
 
-// Removes the text up to the next comma, and the comma. Returns the text.
-std::string_view TakeField(std::string_view& rest) {
-  const auto comma = std::min(rest.find(','), rest.size());
-  const auto field = rest.substr(0, comma);
-  rest.remove_prefix(std::min(comma + 1, rest.size()));
-  return field;
-}
-
-std::string_view PeekField(std::string_view rest) { return rest.substr(0, rest.find(',')); }
-
-bool AreDigits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool IsVersion(std::string_view field) {
-  return field.starts_with('v') && AreDigits(field.substr(1));
-}
-
-// Returns the number of two fields that a decimal comma separates, or nullopt.
-std::optional<double> WithDecimalComma(std::string_view whole, std::string_view fraction) {
-  if (!AreDigits(whole) || !AreDigits(fraction.substr(0, fraction.find('e')))) return std::nullopt;
-  return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
-}
-
-// The time at the end of a line.
-struct EndTime {
-  std::string_view before;  // the fields before it, without the comma
-  double milliseconds = 0;  // [ms]
-};
-// Returns the time of a line that should have `expected` fields with it. A program that calls
-// setlocale may print a decimal comma, so that the time takes two fields: "...,2,98804" is 2.98804.
-std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected) {
-  const auto last = fields.rfind(',');
-  if (last == std::string_view::npos || last == 0) return std::nullopt;
-  const auto tail = fields.substr(last + 1);
-  if (static_cast<std::size_t>(std::ranges::count(fields, ',')) == expected) {
-    const auto comma = fields.rfind(',', last - 1);
-    if (comma != std::string_view::npos)
-      if (const auto joined = WithDecimalComma(fields.substr(comma + 1, last - comma - 1), tail))
-        return EndTime{fields.substr(0, comma), *joined};
-  }
-  const auto number = NumberFromZero(tail);
-  if (!number) return std::nullopt;
-  return EndTime{fields.substr(0, last), *number};
-}
-
-// Returns the template for logs that do not print one.
-VerboseTemplate DefaultTemplate() {
-  return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
-          "attributes", "auxiliary", "problem_desc",   "exec_time"};
-}
-
-// oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12, which has too few digits for a time.
-void TakeStamp(std::string_view& rest, VerboseLine& line) {
-  const auto field = PeekField(rest);
-  if (field.empty() || field[0] < '0' || field[0] > '9') return;
-  auto number = NumberFromZero(field);
-  if (!number) return;
-  const bool exact = field.find('e') == std::string_view::npos;
-  TakeField(rest);
-  if (const auto joined = WithDecimalComma(field, PeekField(rest))) {
-    number = joined;
-    if (TakeField(rest).find('e') != std::string_view::npos) return;
-  }
-  if (exact) line.stamp_milliseconds = number;
-}
-
-VerboseKind KindOf(std::string_view component, std::string_view operation) {
-  if (operation == "info" || operation == "error" || operation == "warn" || operation == "warning")
-    return VerboseKind::kInformation;
-  if (component == "graph")
-    return operation == "exec" ? VerboseKind::kPartition : VerboseKind::kGraph;
-  if (component != "primitive" && component != "ukernel") return VerboseKind::kOther;
-  if (operation == "exec") return VerboseKind::kExecuted;
-  if (component == "ukernel") return VerboseKind::kOther;
-  if (operation == "create:check" || operation == "create:dispatch" || operation == "create:start")
-    return VerboseKind::kDispatch;
-  if (operation.starts_with("create_nested") || operation.starts_with("create:nested"))
-    return VerboseKind::kNested;
-  if (operation.starts_with("create")) return VerboseKind::kCreated;
-  return VerboseKind::kOther;
-}
-
-constexpr char kEscape = '\x1b';             // begins a colour of a terminal
-constexpr double kLeastMilliseconds = 1e-9;  // [ms] less is no time
-constexpr std::string_view kNoTime =
-    "a time of 0: its queue has no profiling, or it took less than the clock's resolution";
-
-// Returns why a line of an execution has no time.
-std::string_view WithoutTime(std::string_view fields) {
+// Returns why a line of an execution has no time, or "" if it has one.
+std::string_view WithoutTime(std::string_view fields, std::optional<double> milliseconds) {
+  if (milliseconds && RangeOf("seconds").Contains(*milliseconds * 1e-3)) return "";
+  if (milliseconds && *milliseconds < 1)
+    return "a time of 0: its queue has no profiling, or it took less than the clock's resolution";
+  if (milliseconds) return "a time of more than a day";
   const auto last = fields.substr(fields.rfind(',') + 1);
   const auto number = text::PlainNumber(last);
   if (number && *number < 0) return "a negative time";
@@ -114,7 +30,6 @@ std::string_view WithoutTime(std::string_view fields) {
 }
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
-constexpr std::size_t kSearched = std::size_t{1} << 20;  // [byte]
 
 // Returns the member of PrimitiveText for a field of a template, or null.
 std::string* MemberOf(std::string_view name, PrimitiveText& text) {
@@ -136,63 +51,6 @@ std::string* MemberOf(std::string_view name, PrimitiveText& text) {
   return nullptr;
 }
 
-std::string_view Trimmed(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
-}
-
-// Returns the line without what others put behind it: padding of a terminal, and the rest of the
-// JSON in which docker and journald store lines ("...,0.5\n","stream":"stdout"}).
-std::string_view OfOneDnn(std::string_view line, std::size_t marker) {
-  line.remove_prefix(marker);
-  return Trimmed(line.substr(0, line.find_first_of("\"\\")));
-}
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-
-bool IsMarked(std::string_view line) { return FindMarker(line) != line.npos; }
-
-// Returns whether the line of an execution ends with its time, or that of a template with its name.
-bool IsComplete(std::string_view line) {
-  const auto last = Trimmed(line.substr(line.rfind(',') + 1));
-  return last == "exec_time" || NumberFromZero(last).has_value();
-}
-
-// Returns the text with lines that a terminal wrapped joined again, each followed by empty lines so
-// that the others keep their numbers; or nullopt if none is wrapped. A wrapped line has the length
-// of the longest line of an execution, and its rest follows without a marker. As evidence, one such
-// line without a time must get one: programs print lines of their own after a long line.
-std::optional<std::string> Unwrapped(std::string_view text) {
-  auto lines = SplitText(text, '\n');
-  std::size_t width = 0;
-  for (auto& line : lines) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.size() > width && IsMarked(line) && Has(line, ",exec,")) width = line.size();
-  }
-  // Some terminals pad lines with blanks to their width.
-  const auto full = [&](std::string_view line) {
-    return line.size() == width && !line.ends_with("  ");
-  };
-  const auto is_rest = [](std::string_view line) {
-    return !line.empty() && !line.starts_with("DLROOF_") && !IsMarked(line);
-  };
-  bool evidence = false;
-  std::string joined;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::string line(lines[i]);
-    std::size_t parts = 0;
-    if (full(lines[i]) && IsMarked(lines[i]))
-      while (full(lines[i + parts]) && i + parts + 1 < lines.size() &&
-             is_rest(lines[i + parts + 1]))
-        line += lines[i + ++parts];
-    const bool executed = Has(line, ",exec,") || Has(line, ",template:");
-    evidence = evidence || (parts > 0 && executed && !IsComplete(lines[i]) && IsComplete(line));
-    i += parts;
-    joined += line;
-    joined.append(i + 1 < lines.size() ? parts + 1 : 0, '\n');
-  }
-  return evidence ? std::optional(std::move(joined)) : std::nullopt;
-}
-
 class Reader {
  public:
   VerboseLog Read(std::string_view text) {
@@ -200,14 +58,10 @@ class Reader {
     if (text.find(kEscape) != text.npos) text = plain = text::WithoutEscapes(text);
     if (auto joined = Unwrapped(text)) text = unwrapped = *std::move(joined);
     while (!text.empty()) {
-      const auto end = std::min(text.find('\n'), text.size());
-      auto line = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
-      if (line.ends_with('\r')) line.remove_suffix(1);
       ++log_.lines.all;
-      ReadLine(line);
+      ReadLine(text::TakeLine(text));
     }
-    SetApart();
+    SetApart(log_);
     return std::move(log_);
   }
 
@@ -261,51 +115,31 @@ class Reader {
 
   void ReadInformation(const VerboseLine& line) {
     ++log_.lines.information;
-    const auto fields = line.fields;
-    if (fields.find("template:") != std::string_view::npos) {
-      const auto names = TemplateOf(line);
-      if (!names) return;
-      template_ = *names;
-      known_.clear();
-    } else if (const auto at = fields.find("isa:"); fields.starts_with("cpu,isa:")) {
-      log_.isa_words = text::Printable(fields.substr(at + 4));
-    } else if (fields.starts_with("cpu,runtime:")) {
-      ReadRuntime(fields);
-    } else if (const auto version = fields.find(" v"); log_.version.empty() &&
-                                                       version != std::string_view::npos &&
-                                                       !fields.starts_with("cpu")) {
-      log_.version =
-          text::Printable(fields.substr(version + 1, fields.find(' ', version + 1) - version - 1));
-    }
-  }
-
-  void ReadRuntime(std::string_view fields) {
-    for (const auto field : SplitText(fields, ',')) {
-      if (field.starts_with("runtime:")) log_.runtime = text::Printable(field.substr(8));
-      const auto threads =
-          field.starts_with("nthr:") ? NumberFromZero(field.substr(5)) : std::nullopt;
-      if (threads && *threads >= 1 && *threads <= 1e6) log_.threads = static_cast<int>(*threads);
-    }
+    if (line.fields.find("template:") == std::string_view::npos)
+      return ReadFacts(line.fields, log_);
+    const auto names = TemplateOf(line);
+    if (!names) return;
+    template_ = *names;
+    known_.clear();
   }
 
   // Looks up the text without its time first, since a program repeats a few primitives.
   void ReadExecution(const VerboseLine& line) {
     ++log_.lines.executed;
-    const auto comma = line.fields.rfind(',');
-    if (comma == std::string_view::npos) return Refuse("fewer fields than the template has");
-    if (template_.empty()) template_ = DefaultTemplate();
-    const auto end = TakeEndTime(line.fields, FieldsOf(line.fields));
-    const auto text = end ? end->before : line.fields.substr(0, comma);
-    auto known = known_.find(text);
+    if (line.fields.find(',') == std::string_view::npos)
+      return Refuse("fewer fields than the template has");
+    const auto parts = PartsOf(line.fields, template_);
+    auto known = known_.find(parts.before);
     if (known == known_.end()) {
-      auto primitive = ReadPrimitive(text);
+      auto primitive = ReadPrimitive(parts.fields);
       if (!primitive) return;
-      if (end) known = known_.emplace(text, IndexOf(std::move(*primitive))).first;
+      if (parts.milliseconds)
+        known = known_.emplace(parts.before, IndexOf(std::move(*primitive))).first;
     }
-    if (!end) return Refuse(WithoutTime(line.fields));
-    if (end->milliseconds < kLeastMilliseconds) return Refuse(kNoTime);
+    if (const auto reason = WithoutTime(line.fields, parts.milliseconds); !reason.empty())
+      return Refuse(reason);
     ++log_.lines.used;
-    Add(known->second, end->milliseconds * 1e-3, SecondsOf(line));
+    Add(known->second, *parts.milliseconds * 1e-3, SecondsOf(line));
   }
 
   void Add(std::uint32_t primitive, double seconds, std::optional<double> start) {
@@ -331,56 +165,6 @@ class Reader {
     if (ids.size() > 1) log_.processes[process_].ancestors.assign(ids.begin() + 1, ids.end());
   }
 
-  bool HasAncestor(const LogProcess& process) const {
-    return std::ranges::any_of(process.ancestors, [&](std::int64_t ancestor) {
-      return std::ranges::count(log_.processes, ancestor, &LogProcess::id) > 0;
-    });
-  }
-
-  // Finds the main process, and makes the calls of others primitives of their own.
-  void SetApart() {
-    const auto count = log_.processes.size();
-    if (count < 2) return;
-    std::vector<double> seconds(count);
-    for (const auto& execution : log_.executions) seconds[execution.process] += execution.seconds;
-    std::optional<std::uint32_t> main;
-    for (std::uint32_t i = 0; i < count; ++i)
-      if (seconds[i] > 0 && !HasAncestor(log_.processes[i]) &&
-          (!main || seconds[i] > seconds[*main]))
-        main = i;
-    log_.main_process = main.value_or(0);
-    std::vector<std::uint32_t> used(log_.primitives.size());  // 1: by the main process, 2: others
-    for (const auto& execution : log_.executions)
-      used[execution.primitive] |= execution.process == log_.main_process ? 1 : 2;
-    std::vector<std::uint32_t> apart(log_.primitives.size());
-    for (std::uint32_t i = 0; i < used.size(); ++i) {
-      apart[i] = i;
-      if ((used[i] & 2) == 0) continue;
-      auto text = log_.primitives[i];
-      text.others.emplace_back(kProcessField, "other");
-      if (used[i] == 2) {
-        log_.primitives[i] = std::move(text);
-      } else {
-        apart[i] = static_cast<std::uint32_t>(log_.primitives.size());
-        log_.primitives.push_back(std::move(text));
-      }
-    }
-    for (auto& execution : log_.executions)
-      if (execution.process != log_.main_process) execution.primitive = apart[execution.primitive];
-  }
-
-  // Returns the number of fields that a line of a primitive should have. oneDNN 2.7 leaves out the
-  // empty auxiliary field of a gemm_api, so that the problem comes after the attributes.
-  std::size_t FieldsOf(std::string_view fields) const {
-    const auto parts = SplitText(fields, ',');
-    const std::size_t expected = template_.size();
-    const bool short_gemm = std::ranges::count(parts, "gemm_api") == 1 &&
-                            template_[expected - 2] == "problem_desc" && parts.size() > 2 &&
-                            parts.size() + 1 >= expected && parts.size() <= expected &&
-                            parts[expected - 3].find(':') != std::string_view::npos;
-    return short_gemm ? expected - 1 : expected;
-  }
-
   // Whether a partition's primitives have lines of their own: see VerboseLog.
   bool HasOwnLines(const VerboseLine& line, double seconds) const {
     constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] of the partition's time
@@ -401,28 +185,23 @@ class Reader {
                              "backend",      "exec_time"};
     // Versions before 3.7 have no implementation.
     if (SplitText(line.fields, ',').size() < names.size()) std::erase(names, "implementation");
-    const auto end = TakeEndTime(line.fields, names.size());
-    const auto fields = SplitText(end ? end->before : line.fields, ',');
-    if (!end || fields.size() + 1 != names.size()) {
-      ++log_.lines.executed;
-      return Refuse("no time at the end of a partition, or other fields than the template has");
-    }
-    if (end->milliseconds < kLeastMilliseconds) {
-      ++log_.lines.executed;
-      return Refuse(kNoTime);
-    }
-    if (HasOwnLines(line, end->milliseconds * 1e-3)) {
+    const auto [fields, before, milliseconds] = PartsOf(line.fields, names);
+    const bool other = fields.size() + 1 != names.size();
+    const auto reason = other ? "other fields than the template of a partition has"
+                              : WithoutTime(line.fields, milliseconds);
+    if (reason.empty() && HasOwnLines(line, *milliseconds * 1e-3)) {
       ++log_.lines.graph;
       after_partition_ = log_.executions.size();
       return;
     }
+    ++log_.lines.executed;
+    if (!reason.empty()) return Refuse(reason);
     PrimitiveText partition{.kind = "partition", .prop = "undef"};
     for (std::size_t i = 0; i < fields.size(); ++i)
       if (auto* member = MemberOf(names[i], partition))
         *member = text::Printable(Trimmed(fields[i]));
-    ++log_.lines.executed;
     ++log_.lines.used;
-    Add(IndexOf(std::move(partition)), end->milliseconds * 1e-3, SecondsOf(line));
+    Add(IndexOf(std::move(partition)), *milliseconds * 1e-3, SecondsOf(line));
     after_partition_ = log_.executions.size();
   }
 
@@ -431,16 +210,10 @@ class Reader {
     return *line.stamp_milliseconds * 1e-3;
   }
 
-  // `text` has all fields but the last one, the time. Rejects the line and returns nullopt if the
-  // fields do not match the template.
-  std::optional<PrimitiveText> ReadPrimitive(std::string_view text) {
-    auto fields = SplitText(text, ',');
+  // `fields` are all but the last one, the time. Rejects the line and returns nullopt if the fields
+  // do not match the template.
+  std::optional<PrimitiveText> ReadPrimitive(const std::vector<std::string_view>& fields) {
     const std::size_t expected = template_.size() - 1;
-    const auto kind_at = std::ranges::find(template_, "primitive") - template_.begin();
-    // oneDNN 2.7 leaves out the empty auxiliary field of a gemm_api.
-    if (fields.size() + 1 == expected && std::ranges::count(fields, "gemm_api") == 1 &&
-        template_[expected - 1] == "problem_desc")
-      fields.insert(fields.end() - 1, std::string_view());
     if (fields.size() != expected) {
       Refuse(fields.size() < expected
                  ? "fewer fields than the template has"
@@ -455,7 +228,7 @@ class Reader {
       else
         primitive.others.emplace_back(text::Printable(template_[i]), text::Printable(field));
     }
-    if (fields[static_cast<std::size_t>(kind_at)].empty()) {
+    if (primitive.kind.empty()) {
       Refuse("no name of a primitive");
       return std::nullopt;
     }
@@ -471,12 +244,10 @@ class Reader {
 
   void ReadCreation(const VerboseLine& line) {
     ++log_.lines.created;
-    if (template_.empty()) template_ = DefaultTemplate();
-    const auto expected = FieldsOf(line.fields);
-    const auto end = TakeEndTime(line.fields, expected);
-    if (!end || SplitText(end->before, ',').size() + 1 != expected)
+    const auto parts = PartsOf(line.fields, template_);
+    if (!parts.milliseconds || parts.fields.size() + 1 != template_.size())
       return Refuse("no time at the end of a creation");
-    log_.creations.push_back({log_.executions.size(), end->milliseconds * 1e-3,
+    log_.creations.push_back({log_.executions.size(), *parts.milliseconds * 1e-3,
                               line.operation.find("hit") != std::string_view::npos, SecondsOf(line),
                               process_});
   }
@@ -506,8 +277,10 @@ class Reader {
   static constexpr std::size_t kMaxDigits = 10;  // of the number of a process
 
   VerboseLog log_;
-  std::uint32_t process_ = 0;        // index of the process of the following lines
-  VerboseTemplate template_;         // set by a template line or by the first execution
+  std::uint32_t process_ = 0;  // index of the process of the following lines
+  VerboseTemplate template_ = {
+      "engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
+      "attributes", "auxiliary", "problem_desc",   "exec_time"};  // if the log prints none
   std::size_t after_partition_ = 0;  // index of the first execution after the last partition
   std::unordered_map<std::string_view, std::uint32_t> known_;  // text of this template -> primitive
   std::map<PrimitiveText, std::uint32_t> indices_;
@@ -515,94 +288,10 @@ class Reader {
 
 }  // namespace
 
-std::size_t FindMarker(std::string_view line, std::size_t from) {
-  for (auto at = line.find(kMarkerEnd, from); at != std::string_view::npos;
-       at = line.find(kMarkerEnd, at + 1)) {
-    const auto before = line.substr(from, at - from);
-    for (const auto marker : kMarkers)
-      if (before.ends_with(marker)) return at - marker.size();
-  }
-  return std::string_view::npos;
-}
-
-VerboseLine ParseLine(std::string_view text) {
-  VerboseLine line;
-  TakeField(text);
-  if (IsVersion(PeekField(text))) TakeField(text);
-  TakeStamp(text, line);
-  std::string_view component = "primitive";
-  for (const std::string_view known : {"primitive", "graph", "common", "ukernel"})
-    if (PeekField(text) == known) {
-      component = known;
-      TakeField(text);
-      break;
-    }
-  line.operation = TakeField(text);
-  line.fields = text;
-  line.kind = KindOf(component, line.operation);
-  return line;
-}
-
-std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
-  constexpr std::string_view kWord = "template:";
-  const auto at = line.fields.find(kWord);
-  if (line.operation != "info" || at == std::string_view::npos) return std::nullopt;
-  VerboseTemplate names;
-  for (const auto name : SplitText(line.fields.substr(at + kWord.size()), ','))
-    if (name != "timestamp" && name != "operation") names.emplace_back(name);
-  const auto has = [&](std::string_view name) { return std::ranges::count(names, name) == 1; };
-  if (!has("primitive") || names.back() != "exec_time" || !has("exec_time")) return std::nullopt;
-  return names;
-}
-
-std::optional<double> NumberFromZero(std::string_view text) {
-  const auto number = text::PlainNumber(text);
-  if (!number || *number < 0 || *number > kMaxNumber) return std::nullopt;
-  return number;
-}
-
-std::vector<std::string_view> SplitText(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 bool IsUkernel(const PrimitiveText& text) {
   return text.kind == "brgemm" || text.kind == "transform";
 }
 
 VerboseLog ReadVerboseLog(std::string_view text) { return Reader().Read(text); }
-
-std::optional<std::string> IsaOf(std::string_view words) {
-  const auto has = [&](std::string_view word) {
-    return words.find(word) != std::string_view::npos;
-  };
-  const auto amx = words.find("AMX");
-  if (amx != std::string_view::npos)
-    return words.find(" float16", amx) != std::string_view::npos ? "avx512_core_amx_fp16"
-                                                                 : "avx512_core_amx";
-  // Since oneDNN 3.5 "Intel AVX 10.1" and "Intel AVX10.2", which contain AVX512-FP16.
-  if (has("AVX 10") || has("AVX10")) return "avx512_core_fp16";
-  if (has("AVX-512")) {
-    if (has("with float16")) return "avx512_core_fp16";
-    if (has("bfloat16")) return "avx512_core_bf16";
-    return has("DL Boost") ? "avx512_core_vnni" : "avx512_core";
-  }
-  if (has("AVX2")) {
-    if (has("float16")) return "avx2_vnni_2";
-    return has("DL Boost") ? "avx2_vnni" : "avx2";
-  }
-  if (has("AVX")) return "avx";
-  if (has("SSE4.1")) return "sse41";
-  return std::nullopt;
-}
-
-bool HasVerboseLine(std::string_view text) {
-  return FindMarker(text.substr(0, kSearched)) != std::string_view::npos;
-}
 
 }  // namespace dlroof::logs

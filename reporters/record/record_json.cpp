@@ -229,6 +229,25 @@ void CheckLaunches(const JsonObject& at, Record& record) {
   work->second.launches.reset();
 }
 
+// Drops FLOPs and bytes whose rate cannot be.
+void CheckRates(const JsonObject& at, Record& record) {
+  if (record.repetitions.empty()) return;
+  const double least = std::ranges::min(record.repetitions, {}, &Repetition::seconds).seconds;
+  const auto check = [&](auto& counts) {
+    std::erase_if(counts, [&](const auto& count) {
+      const bool drop = count.second > kLargestNumber * least;
+      if (drop)
+        at.Find("work")->Drop(count.second, fmt::format("a rate up to {:g} per second in {:g} s",
+                                                        kLargestNumber, least));
+      return drop;
+    });
+  };
+  for (auto& [from, work] : record.work) {
+    check(work.flops);
+    check(work.bytes);
+  }
+}
+
 // A member that is derived from the name.
 template <auto kField>
 constexpr auto Derived(std::string_view key) {
@@ -371,6 +390,7 @@ Record RecordFromJson(const JsonObject& at) {
   ReadLabelFacts(at, record);
   at.Read(kRecordFields, record);
   CheckLaunches(at, record);
+  CheckRates(at, record);
   if (!record.timed) record.timed = TimedBySamples(record.repetitions);
   if (record.name.empty()) at.Text("name");
   const auto device = std::exchange(record.device, {});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
@@ -16,19 +17,22 @@ constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
 constexpr std::string_view kCacheStates[] = {"warm", "cold", "cold-weights"};
 constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
-// Reads one quantity, "flops/fp32.vector"; ignores unknown ones.
-void ReadQuantity(std::string_view quantity, double value, Work& work) {
+// Reads one quantity, "flops/fp32.vector"; ignores unknown ones. Returns false for FLOPs of an
+// unknown pipe.
+bool ReadQuantity(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
   const auto kind = quantity.substr(0, slash);
   if (slash == std::string_view::npos) {
     if (kind == "launches") work.launches = value;
-    return;
+    return true;
   }
   const auto key = quantity.substr(slash + 1);
-  if (kind == "flops" && IsPipeKey(key)) work.flops[std::string(key)] = value;
+  if (kind == "flops" && !IsPipeKey(key)) return false;
+  if (kind == "flops") work.flops[std::string(key)] = value;
   if (kind == "parts") work.parts[std::string(key)] = value;
   if (kind == "bytes")
     if (const auto level = LevelFromKey(key)) work.bytes[*level] = value;
+  return true;
 }
 
 }  // namespace
@@ -49,6 +53,7 @@ std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works
 
 std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters) {
   std::map<Provenance, Work> works;
+  std::set<Provenance> unknown;  // some FLOPs, so the others are not all
   for (const auto& [key, value] : counters) {
     const std::string_view text = key;
     const auto slash = text.find('/');
@@ -56,9 +61,10 @@ std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>&
     const auto from = ProvenanceFromKey(text.substr(0, slash));
     if (!from) continue;
     Work read = works[*from];
-    ReadQuantity(text.substr(slash + 1), value, read);
+    if (!ReadQuantity(text.substr(slash + 1), value, read)) unknown.insert(*from);
     works[*from] = read;
   }
+  for (const auto from : unknown) works[from].flops.clear();
   std::erase_if(works, [](const auto& item) { return item.second == Work{}; });
   return works;
 }

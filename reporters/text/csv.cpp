@@ -78,6 +78,14 @@ CsvRow ReadRow(CsvText& at) {
 
 }  // namespace
 
+std::string_view TakeLine(std::string_view& text) {
+  const auto end = std::min(text.find('\n'), text.size());
+  auto line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
 std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, char separator) {
   if (text.find('\0') != text.npos) throw BadInput("{}: not text, expected CSV", where);
   const auto valid = IsUtf8(text) ? std::string() : Printable(text, "\r\n\t");

@@ -11,6 +11,9 @@
 
 namespace dlroof::text {
 
+// Removes the first line of the text, and returns it without its line end.
+std::string_view TakeLine(std::string_view& text);
+
 struct CsvField {
   std::string text;
   int line = 0, column = 0;  // of the first character, both from 1

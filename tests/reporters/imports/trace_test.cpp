@@ -317,7 +317,7 @@ TEST(CountOfOp, KnowsProductsOfNarrowTypesAndOperatorsByElement) {
   EXPECT_DOUBLE_EQ(CountOfOp(sum)->bytes, 4 * (32 + 4 + 32));
   const TraceOp copy{.name = "aten::copy_", .sizes = {{8}, {8}}, .types = {"float", "double"}};
   EXPECT_TRUE(CountOfOp(copy)->moves_data);
-  EXPECT_DOUBLE_EQ(CountOfOp(copy)->bytes, 64);
+  EXPECT_DOUBLE_EQ(CountOfOp(copy)->bytes, 8 * (4 + 8));
   EXPECT_FALSE(CountOfOp({.name = "aten::addmm", .sizes = {{4}}, .types = {"Scalar"}}));
   EXPECT_FALSE(CountOfOp({.name = "aten::sort", .sizes = {{4}}, .types = {"float"}}));
 }

@@ -1,0 +1,199 @@
+// Closed forms of products: convolution, matrix product, inner product, blocks of them.
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "counters/base/filter_axis.h"
+#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/verbose_log.h"
+
+namespace dlroof::logs {
+namespace {
+
+constexpr const char* kOfBlock =
+    "a block of a larger operation, whose data other blocks share in the caches";
+
+double BiasBytes(const Primitive& primitive) {
+  return ElementBytes(primitive, primitive.Find("bia") != nullptr ? "bia" : "bias");
+}
+
+// Returns the number of the bias's elements, or 0 for a call without bias.
+double BiasElements(const Primitive& primitive, double channels) {
+  return primitive.HasBias() && primitive.text.prop != "backward_data" ? channels : 0;
+}
+
+// Adds the work of a product to `work`, whose destination is set.
+void AddProduct(const ProductCounts& counts, const ProductElementBytes& bytes, FormWork& work) {
+  const auto product = WorkOfProduct(counts, bytes);
+  work.matrix = product.matrix;
+  work.elementwise = product.elementwise;
+  work.bytes = product.bytes;
+  work.destination_bytes = bytes.destination;
+}
+
+std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
+  std::vector<double> dims = {sizes.Or("mb", 1), channels};
+  for (const char* key : {"od", "oh", "ow"})
+    if (sizes.Has(key)) dims.push_back(sizes.Or(key, 1));
+  return dims;
+}
+
+// Returns the dimensions of an image under a filter. The filter is applied to the points of
+// `applied` ('o': the destination's) and reads or writes those of `reached`.
+std::vector<FilterAxis> AxesOf(const LetterSizes& sizes, char reached, char applied) {
+  std::vector<FilterAxis> axes;
+  for (const char side : {'d', 'h', 'w'}) {
+    const auto size = [&](char first, double otherwise) {
+      return static_cast<int64_t>(sizes.Or(std::string{first, side}, otherwise));
+    };
+    axes.push_back({.source = size(reached, 1),
+                    .outputs = size(applied, 1),
+                    .taps = size('k', 1),
+                    .stride = size('s', 1),
+                    .dilation = size('d', 0) + 1,  // oneDNN's 0 is dense
+                    .pad_begin = size('p', 0)});
+    if (axes.back().stride < 1) throw NoClosedForm{"the problem has impossible sizes"};
+  }
+  return axes;
+}
+
+FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
+                    const std::vector<FilterAxis>& axes) {
+  const double groups = sizes.Or("g", 1);
+  if (!sizes.Has("ic") || !sizes.Has("oc") || groups < 1)
+    throw NoClosedForm{"the problem lacks ic or oc"};
+  const double samples = sizes.Or("mb", 1);
+  const double in = sizes.Or("ic", 1);
+  const double out = sizes.Or("oc", 1);
+  const double weights = in * out / groups * sizes.Image('k');
+  auto work = WorkOn(ImageDims(sizes, out));
+  work.destination = samples * out * sizes.Image('o');
+  AddProduct({.multiply_adds = samples * in * out / groups * UsefulPairs(axes),
+              .source = samples * in * sizes.Image('i'),
+              .weights = weights,
+              .destination = work.destination,
+              .bias = BiasElements(primitive, out)},
+             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
+              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
+             work);
+  return work;
+}
+
+// Returns the sizes of source and weights of the problem of oneDNN 1.x.
+std::vector<std::vector<double>> MatricesOf(const LetterSizes& sizes) {
+  for (const char* key : {"m", "n", "k"})
+    if (!sizes.Has(key)) throw NoClosedForm{"the problem lacks m, n or k"};
+  const double m = sizes.Or("m", 1), n = sizes.Or("n", 1), k = sizes.Or("k", 1);
+  if (!sizes.Has("b")) return {{m, k}, {k, n}};
+  return {{sizes.Or("b", 1), m, k}, {sizes.Or("b", 1), k, n}};
+}
+
+// Returns the number of the bias's elements: those of the destination's sizes that its mask selects
+// ("f0_mask3"), or `without_mask`.
+double MatmulBias(const Primitive& primitive, double without_mask, const FormWork& work) {
+  constexpr std::string_view kMask = "_mask";
+  const auto* bias = primitive.Find(primitive.Find("bia") != nullptr ? "bia" : "bias");
+  const auto at = bias == nullptr ? std::string::npos : bias->extra.find(kMask);
+  if (at == std::string::npos) return BiasElements(primitive, without_mask);
+  const auto elements = MaskedElements(work, bias->extra.substr(at + kMask.size()));
+  if (!elements) throw NoClosedForm{"the bias's mask is not a number"};
+  return BiasElements(primitive, *elements);
+}
+
+double Batches(const std::vector<double>& a, const std::vector<double>& b) {
+  double batches = 1;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) batches *= std::max(a[i], b[i]);
+  return batches;
+}
+
+}  // namespace
+
+CallWork WorkOfProduct(const ProductCounts& counts, const ProductElementBytes& bytes) {
+  return {.matrix = 2 * counts.multiply_adds,
+          .elementwise = counts.bias > 0 ? counts.destination : 0,
+          .bytes = counts.source * bytes.source + counts.weights * bytes.weights +
+                   counts.destination * bytes.destination + counts.bias * bytes.bias};
+}
+
+FormWork ConvolutionWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  return FilterWork(primitive, sizes, AxesOf(sizes, 'i', 'o'));
+}
+
+// The filter is applied to every point of the source.
+FormWork DeconvolutionWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  return FilterWork(primitive, sizes, AxesOf(sizes, 'o', 'i'));
+}
+
+// Problems are "16x256:256x192", "4x16x256:1x256x192"; a third part has the sizes of the
+// destination. oneDNN 1.x prints "b4m16n192k256".
+FormWork MatmulWork(const Primitive& primitive) {
+  const auto letters = LetterSizes::Read(primitive.text.problem);
+  auto dims = letters ? MatricesOf(*letters) : DimsOf(primitive);
+  if (dims.size() < 2 || dims[0].size() < 2 || dims[0].size() != dims[1].size())
+    throw NoClosedForm{"the problem is not a pair of matrices"};
+  const auto& a = dims[0];
+  const auto& b = dims[1];
+  const double rows = a[a.size() - 2];
+  const double inner = a.back();
+  const double columns = b.back();
+  if (b[b.size() - 2] != inner) throw NoClosedForm{"the matrices do not fit together"};
+  FormWork work;
+  work.destination = Batches(a, b) * rows * columns;
+  work.destination_dims = a;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) work.destination_dims[i] = std::max(a[i], b[i]);
+  work.destination_dims.back() = columns;
+  const auto bytes_of = [&](const char* usual, const char* other) {
+    return ElementBytes(primitive, primitive.Find(usual) != nullptr ? usual : other);
+  };
+  AddProduct({.multiply_adds = work.destination * inner,
+              .source = ProductOf(a),
+              .weights = ProductOf(b),
+              .destination = work.destination,
+              .bias = MatmulBias(primitive, letters ? work.destination : columns, work)},
+             {bytes_of("src", "src_a"), bytes_of("wei", "src_b"), bytes_of("dst", "dst_c"),
+              BiasBytes(primitive)},
+             work);
+  return work;
+}
+
+// "bs:4 beta:1" and "32x64:64x48": C = beta * C + the sum of 4 products.
+FormWork BlockProductWork(const Primitive& primitive) {
+  auto work = MatmulWork(primitive);
+  const auto products = NumberFromZero(WordOf(primitive.text.auxiliary, "bs")).value_or(1);
+  const auto beta = WordOf(primitive.text.auxiliary, "beta");
+  work.matrix *= products;
+  if (!beta.empty() && beta != "0") work.elementwise += (beta == "1" ? 1 : 2) * work.destination;
+  work.missing_bytes = Reason{kOfBlock};
+  return work;
+}
+
+// Packs a block of a matrix for ukernels.
+FormWork BlockTransformWork(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive);
+  FormWork work = WorkOn(dims.front());
+  work.missing_bytes = Reason{kOfBlock};
+  return work;
+}
+
+FormWork InnerProductWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  if (!sizes.Has("ic") || !sizes.Has("oc")) throw NoClosedForm{"the problem lacks ic or oc"};
+  const double samples = sizes.Or("mb", 1);
+  const double inner = sizes.Or("ic", 1) * sizes.Image('i');
+  const double out = sizes.Or("oc", 1);
+  auto work = WorkOn({samples, out});
+  AddProduct({.multiply_adds = work.destination * inner,
+              .source = samples * inner,
+              .weights = inner * out,
+              .destination = work.destination,
+              .bias = BiasElements(primitive, out)},
+             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
+              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
+             work);
+  return work;
+}
+
+}  // namespace dlroof::logs

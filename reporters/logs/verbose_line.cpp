@@ -1,0 +1,208 @@
+// The syntax of a line of oneDNN's verbose mode (verbose_log.h).
+#include "reporters/logs/verbose_line.h"
+
+#include <algorithm>
+#include <array>
+
+#include "reporters/text/names.h"
+#include "reporters/text/numbers.h"
+
+namespace dlroof::logs {
+namespace {
+
+constexpr std::string_view kMarkerEnd = "_verbose,";
+constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
+constexpr double kMaxNumber = 1e15;
+constexpr std::size_t kSearched = std::size_t{1} << 20;  // [byte]
+
+// Removes the text up to the next comma, and the comma. Returns the text.
+std::string_view TakeField(std::string_view& rest) {
+  const auto comma = std::min(rest.find(','), rest.size());
+  const auto field = rest.substr(0, comma);
+  rest.remove_prefix(std::min(comma + 1, rest.size()));
+  return field;
+}
+
+std::string_view PeekField(std::string_view rest) { return rest.substr(0, rest.find(',')); }
+
+bool IsVersion(std::string_view field) {
+  return field.starts_with('v') && AreDigits(field.substr(1));
+}
+
+// Returns the number of two fields that a decimal comma separates, or nullopt.
+std::optional<double> WithDecimalComma(std::string_view whole, std::string_view fraction) {
+  if (!AreDigits(whole) || !AreDigits(fraction.substr(0, fraction.find('e')))) return std::nullopt;
+  return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
+}
+
+// oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12, which has too few digits for a time.
+void TakeStamp(std::string_view& rest, VerboseLine& line) {
+  const auto field = PeekField(rest);
+  if (field.empty() || field[0] < '0' || field[0] > '9') return;
+  auto number = NumberFromZero(field);
+  if (!number) return;
+  const bool exact = field.find('e') == std::string_view::npos;
+  TakeField(rest);
+  if (const auto joined = WithDecimalComma(field, PeekField(rest))) {
+    number = joined;
+    if (TakeField(rest).find('e') != std::string_view::npos) return;
+  }
+  if (exact) line.stamp_milliseconds = number;
+}
+
+VerboseKind KindOf(std::string_view component, std::string_view operation) {
+  if (operation == "info" || operation == "error" || operation == "warn" || operation == "warning")
+    return VerboseKind::kInformation;
+  if (component == "graph")
+    return operation == "exec" ? VerboseKind::kPartition : VerboseKind::kGraph;
+  if (component != "primitive" && component != "ukernel") return VerboseKind::kOther;
+  if (operation == "exec") return VerboseKind::kExecuted;
+  if (component == "ukernel") return VerboseKind::kOther;
+  if (operation == "create:check" || operation == "create:dispatch" || operation == "create:start")
+    return VerboseKind::kDispatch;
+  if (operation.starts_with("create_nested") || operation.starts_with("create:nested"))
+    return VerboseKind::kNested;
+  if (operation.starts_with("create")) return VerboseKind::kCreated;
+  return VerboseKind::kOther;
+}
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+bool IsMarked(std::string_view line) { return FindMarker(line) != line.npos; }
+
+// Returns whether the line of an execution ends with its time, or that of a template with its name.
+bool IsComplete(std::string_view line) {
+  const auto last = Trimmed(line.substr(line.rfind(',') + 1));
+  return last == "exec_time" || NumberFromZero(last).has_value();
+}
+
+}  // namespace
+
+bool AreDigits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string_view Trimmed(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
+}
+
+std::string_view OfOneDnn(std::string_view line, std::size_t marker) {
+  line.remove_prefix(marker);
+  return Trimmed(line.substr(0, line.find_first_of("\"\\")));
+}
+
+std::optional<std::string> Unwrapped(std::string_view text) {
+  auto lines = SplitText(text, '\n');
+  std::size_t width = 0;
+  for (auto& line : lines) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.size() > width && IsMarked(line) && Has(line, ",exec,")) width = line.size();
+  }
+  // Some terminals pad lines with blanks to their width.
+  const auto full = [&](std::string_view line) {
+    return line.size() == width && !line.ends_with("  ");
+  };
+  const auto is_rest = [](std::string_view line) {
+    return !line.empty() && !line.starts_with("DLROOF_") && !IsMarked(line);
+  };
+  bool evidence = false;
+  std::string joined;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::string line(lines[i]);
+    std::size_t parts = 0;
+    if (full(lines[i]) && IsMarked(lines[i]))
+      while (full(lines[i + parts]) && i + parts + 1 < lines.size() &&
+             is_rest(lines[i + parts + 1]))
+        line += lines[i + ++parts];
+    const bool executed = Has(line, ",exec,") || Has(line, ",template:");
+    evidence = evidence || (parts > 0 && executed && !IsComplete(lines[i]) && IsComplete(line));
+    i += parts;
+    joined += line;
+    joined.append(i + 1 < lines.size() ? parts + 1 : 0, '\n');
+  }
+  return evidence ? std::optional(std::move(joined)) : std::nullopt;
+}
+
+LineParts PartsOf(std::string_view fields, const VerboseTemplate& names) {
+  const std::size_t expected = names.size();
+  LineParts parts{.fields = SplitText(fields, ',')};
+  auto& all = parts.fields;
+  // oneDNN 2.7 leaves out the empty auxiliary field of a gemm_api before the problem.
+  if (names[expected - 2] == "problem_desc" && std::ranges::count(all, "gemm_api") == 1 &&
+      all.size() > 2 && all.size() + 1 >= expected && all.size() <= expected &&
+      all[expected - 3].find(':') != std::string_view::npos)
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(expected - 3), std::string_view());
+  // A program that calls setlocale may print a decimal comma: "...,2,98804" is 2.98804.
+  if (all.size() == expected + 1)
+    parts.milliseconds = WithDecimalComma(all[expected - 1], all[expected]);
+  if (parts.milliseconds)
+    all.pop_back();
+  else
+    parts.milliseconds = NumberFromZero(all.back());
+  const auto time = static_cast<std::size_t>(all.back().data() - fields.data());
+  parts.before = fields.substr(0, std::max<std::size_t>(time, 1) - 1);
+  all.pop_back();
+  return parts;
+}
+
+std::size_t FindMarker(std::string_view line, std::size_t from) {
+  for (auto at = line.find(kMarkerEnd, from); at != std::string_view::npos;
+       at = line.find(kMarkerEnd, at + 1)) {
+    const auto before = line.substr(from, at - from);
+    for (const auto marker : kMarkers)
+      if (before.ends_with(marker)) return at - marker.size();
+  }
+  return std::string_view::npos;
+}
+
+VerboseLine ParseLine(std::string_view text) {
+  VerboseLine line;
+  TakeField(text);
+  if (IsVersion(PeekField(text))) TakeField(text);
+  TakeStamp(text, line);
+  std::string_view component = "primitive";
+  for (const std::string_view known : {"primitive", "graph", "common", "ukernel"})
+    if (PeekField(text) == known) {
+      component = known;
+      TakeField(text);
+      break;
+    }
+  line.operation = TakeField(text);
+  line.fields = text;
+  line.kind = KindOf(component, line.operation);
+  return line;
+}
+
+std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
+  constexpr std::string_view kWord = "template:";
+  const auto at = line.fields.find(kWord);
+  if (line.operation != "info" || at == std::string_view::npos) return std::nullopt;
+  VerboseTemplate names;
+  for (const auto name : SplitText(line.fields.substr(at + kWord.size()), ','))
+    if (name != "timestamp" && name != "operation") names.emplace_back(name);
+  const auto has = [&](std::string_view name) { return std::ranges::count(names, name) == 1; };
+  if (!has("primitive") || names.back() != "exec_time" || !has("exec_time")) return std::nullopt;
+  return names;
+}
+
+std::optional<double> NumberFromZero(std::string_view text) {
+  const auto number = text::PlainNumber(text);
+  if (!number || *number < 0 || *number > kMaxNumber) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string_view> SplitText(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+bool HasVerboseLine(std::string_view text) {
+  return FindMarker(text.substr(0, kSearched)) != std::string_view::npos;
+}
+
+}  // namespace dlroof::logs
