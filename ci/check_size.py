@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 92_900,
-    "lines of C++ of tests": 46_100,
-    "lines of scripts": 13_800,
+    "lines of C++ without tests": 93_700,
+    "lines of C++ of tests": 46_300,
+    "lines of scripts": 13_900,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 56,
