@@ -6,6 +6,7 @@
 #   ci/gpu_check.sh --steps twenty      for a visit of minutes, 200 s at most, the most important first: quick ceilings, two equal runs
 #                                       compared, engines, graphs' kernels, queued calls warm and cold, passes of CUPTI
 #   ci/gpu_check.sh --steps programs    PyTorch programs under `dlroof profile --gpu`, each beside torch.profiler (needs torch there)
+#   ci/gpu_check.sh --steps time        90 s: 40 calls' times beside CUPTI's durations of their kernels and PyTorch's graphs
 #   ci/gpu_check.sh --steps models      90 s: every mask of attention and the operators on rows are right; their times beside PyTorch's
 #   ci/gpu_check.sh                     all of them, one after the other
 # Options: --steps A,B (groups or steps), --list (their limits), --out DIR (default: out/gpu-check), --archive FILE.tar.gz (all of
@@ -47,6 +48,8 @@ twenty nodes 15
 twenty queued 15
 twenty passes 20
 twenty pages 15
+time doctor 10
+time kernel_time 75
 models doctor 10
 models quick 35
 models right 15
@@ -380,6 +383,7 @@ step_programs() {
 }
 # What models are made of.
 step_right() { run_tests right 'ModelsOnGpu*'; }
+step_kernel_time() { run kernel_time kernel_time.txt python3 ci/gpu_kernel_time.py "$PWD/$bin/dlroof_bench" "$out"; }
 step_models() { run models models.txt python3 ci/gpu_models.py "$PWD/$bin/dlroof_bench" "$out" "$(roofs)"; }
 step_ceilings() { run ceilings ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/ceilings.json"; }
 step_conv2d() { run_bench conv2d paper '^Conv2D/'; }

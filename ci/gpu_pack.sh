@@ -52,7 +52,7 @@ pack_into() {
   carry_libraries "$folder/build"
   check_carried "$folder/build"
   carry_data build-carried "$folder/build"
-  cp ci/gpu_check.sh ci/gpu_pack.sh ci/gpu_models.py ci/gpu_programs.py ci/lib.sh baselines/studies/programs/{models,jax_models,sizes}.py "$folder/ci/"
+  cp ci/gpu_check.sh ci/gpu_pack.sh ci/gpu_kernel_time.py ci/gpu_models.py ci/gpu_programs.py ci/lib.sh baselines/studies/{programs/{models,jax_models,sizes},gpu-beside-torch/torch_times}.py "$folder/ci/"
   rm -rf "$folder/tests/data"
   cp -r tests/data "$folder/tests/"
   say "packed: $(du -sh "$folder" | cut -f1) in $folder"

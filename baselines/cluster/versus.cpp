@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/shift.h"
 #include "ceilings/machine_file/specified_machine.h"
@@ -233,11 +234,12 @@ void UseTimes(CallTime wanted, record::RunFile& run) {
 bool IsTimed(CallTime wanted, const record::Record& record) {
   if (record.device != "gpu") return true;
   if (wanted == CallTime::kLatency) return record.timed == record::timed::kCall;
-  return record.timed == record::timed::kDevice || record.timed == record::timed::kThroughput;
+  return compare::IsDeviceTime(record);
 }
 
 std::string TimedText(const record::Record& record) {
   if (record.device != "gpu") return "";
+  if (record.timed == record::timed::kGraph) return "calls in a CUDA graph";
   if (record.timed == record::timed::kDevice) return "queued calls";
   if (record.timed == record::timed::kThroughput) return "calls back to back";
   if (record.timed == record::timed::kKernels) return "sum of kernels";

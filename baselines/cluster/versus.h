@@ -20,15 +20,15 @@ namespace dlroof::cluster {
 
 // Which time of a call is compared: the same kind for GPUs and CPUs.
 enum class CallTime {
-  // Calls follow each other: on a CPU back to back, on a GPU queued (the device's own time).
+  // Calls follow each other: on a CPU back to back, on a GPU by the device's own time.
   kThroughput,
   // One call by itself: on a GPU on an idle device, with its launch; on a CPU the same time as
   // above, which includes the call.
   kLatency
 };
 
-// Sets the seconds and `timed` of GPU records. kThroughput: the device's time of a queued call, or
-// of calls back to back in records that only have times with their launch. kLatency: the time of a
+// Sets the seconds and `timed` of GPU records. kThroughput: the device's own time, or that of
+// calls back to back in records that only have times with their launch. kLatency: the time of a
 // call on an idle GPU. A record without samples of this kind keeps its times. Decides anew which
 // repetitions are noisy, but for cluster files, whose repetitions are nodes.
 void UseTimes(CallTime wanted, record::RunFile& run);

@@ -224,7 +224,8 @@ class Comparer {
     Describe(pair, base, contender, levels, row);
     if (chosen) {
       row.added_seconds = chosen->added_seconds;
-      if (!row.added_seconds) row.timed = chosen->timed;
+      if (chosen->timed != row.base->timed || chosen->timed != row.contender->timed)
+        row.timed = chosen->timed;
       if (row.added_seconds && row.after.seconds) *row.after.seconds -= *row.added_seconds;
     }
     if (!levels && row.reason.empty()) row.reason = TooFew(row);

@@ -54,7 +54,8 @@ struct Comparison {
   // BASE's percentage of its roof is absent if the runs count the op's FLOPs by different
   // conventions (CountFlopsAlike).
   Side before, after;
-  // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
+  // Which time of a GPU was judged, if not the records' own: "device", "graph", "throughput" or
+  // "call".
   std::optional<std::string> timed;
   // [1] Share of the repetitions of several processes whose mean was judged, the fastest ones; the
   // times above are these means. Absent if clean repetitions were judged.

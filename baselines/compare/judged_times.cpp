@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <vector>
 
 #include "baselines/compare/compare.h"
@@ -14,16 +13,29 @@ namespace {
 
 using Field = std::optional<double> record::GpuSample::*;
 
-// Returns a copy with the field in place of `seconds`, or nullopt if a repetition lacks it.
-std::optional<record::Record> With(const record::Record& record, Field field, const char* timed) {
+// A kind of time that records may have beside `seconds`.
+struct Kind {
+  Field field;
+  const char* timed;
+  bool same;  // `seconds` of records that are `timed` so are the same kind
+};
+
+constexpr Kind kKinds[] = {
+    {&record::GpuSample::queued_seconds, record::timed::kDevice, true},
+    {&record::GpuSample::graph_seconds, record::timed::kGraph, false},
+    {&record::GpuSample::throughput_seconds, record::timed::kThroughput, false},
+    {&record::GpuSample::call_seconds, record::timed::kCall, true}};
+
+// Returns a copy with times of this kind, or nullopt if a repetition lacks it.
+std::optional<record::Record> As(const Kind& kind, const record::Record& record) {
+  if (kind.same && record.timed == kind.timed) return record;
   record::Record copy = record;
-  copy.timed = timed;
+  copy.timed = kind.timed;
   for (auto& repetition : copy.repetitions) {
-    if (!repetition.gpu || !((*repetition.gpu).*field)) return std::nullopt;
-    repetition.seconds = *((*repetition.gpu).*field);
+    if (!repetition.gpu || !((*repetition.gpu).*kind.field)) return std::nullopt;
+    repetition.seconds = *((*repetition.gpu).*kind.field);
     // These times are the device's: of the reasons for noise, only its clock is left.
-    if (std::string_view(timed) != record::timed::kCall)
-      repetition.noisy = record::IsThrottled(*repetition.gpu);
+    if (copy.timed != record::timed::kCall) repetition.noisy = record::IsThrottled(*repetition.gpu);
   }
   return copy;
 }
@@ -33,20 +45,13 @@ bool HasSamples(const record::Record& record) {
                              [](const auto& repetition) { return repetition.gpu != nullptr; });
 }
 
-std::optional<record::Record> AsCall(const record::Record& record) {
-  if (record.timed == record::timed::kCall) return record;
-  return With(record, &record::GpuSample::call_seconds, record::timed::kCall);
-}
-
-std::optional<JudgedTimes> CorrectedForEmptyKernel(const record::Record& base,
-                                                   const record::Record& contender) {
-  const auto before = record::SampleMedian(base, &record::GpuSample::empty_seconds);
-  const auto after = record::SampleMedian(contender, &record::GpuSample::empty_seconds);
-  if (!before || !after) return std::nullopt;
-  JudgedTimes times{base, contender, record::timed::kDevice, *before - *after};
+void CorrectForEmptyKernel(JudgedTimes& times) {
+  const auto before = record::SampleMedian(times.base, &record::GpuSample::empty_seconds);
+  const auto after = record::SampleMedian(times.contender, &record::GpuSample::empty_seconds);
+  if (!before || !after) return;
+  times.added_seconds = *before - *after;
   for (auto& repetition : times.contender.repetitions)
     repetition.seconds = std::max(repetition.seconds + *times.added_seconds, 0.0);
-  return times;
 }
 
 std::optional<double> Cycles(const record::Record& record) {
@@ -64,21 +69,20 @@ std::optional<double> Cycles(const record::Record& record) {
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base,
                                        const record::Record& contender) {
   if (!HasSamples(base) || !HasSamples(contender)) return std::nullopt;
-  if (base.timed == record::timed::kDevice && contender.timed == record::timed::kDevice)
-    return CorrectedForEmptyKernel(base, contender);
-  for (const auto& [field, timed] :
-       {std::pair<Field, const char*>(&record::GpuSample::graph_seconds, record::timed::kGraph),
-        std::pair<Field, const char*>(&record::GpuSample::throughput_seconds,
-                                      record::timed::kThroughput)}) {
-    auto one = With(base, field, timed), other = With(contender, field, timed);
-    if (one && other) return JudgedTimes{*std::move(one), *std::move(other), timed};
+  const bool alike = base.timed == contender.timed;
+  if (alike && (base.timed == record::timed::kGraph || base.timed == record::timed::kThroughput))
+    return std::nullopt;
+  for (const Kind& kind : kKinds) {
+    auto one = As(kind, base), other = As(kind, contender);
+    if (!one || !other) continue;
+    JudgedTimes times{*std::move(one), *std::move(other), kind.timed};
+    if (times.timed == record::timed::kDevice) CorrectForEmptyKernel(times);
+    if (alike && base.timed == times.timed && !times.added_seconds) return std::nullopt;
+    return times;
   }
-  if (base.timed == contender.timed) return std::nullopt;
-  auto one = AsCall(base), other = AsCall(contender);
-  if (!one || !other)
-    throw Unsupported("the two runs have no time of the same kind: BASE has '{}', NEW '{}'",
-                      base.timed.value_or("unknown"), contender.timed.value_or("unknown"));
-  return JudgedTimes{*std::move(one), *std::move(other), record::timed::kCall};
+  if (alike) return std::nullopt;
+  throw Unsupported("the two runs have no time of the same kind: BASE has '{}', NEW '{}'",
+                    base.timed.value_or("unknown"), contender.timed.value_or("unknown"));
 }
 
 std::optional<double> JudgedLogRatio(const record::Record& base, const record::Record& contender) {

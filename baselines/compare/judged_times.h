@@ -21,9 +21,9 @@ struct JudgedTimes {
 // because the host's noise is not in them: of queued calls, else in a CUDA graph, else back to
 // back, if every repetition of both records has them; otherwise of calls with their launch. Queued
 // times are corrected for the empty kernel (added_seconds). `noisy` is decided anew where the host
-// no longer matters. Returns nullopt if both have only times of calls with their launch, or if a
-// record has no GPU samples; then the records are judged as they are. Throws Unsupported if they
-// have no kind in common.
+// no longer matters. Returns nullopt if both are times of calls that follow each other, or if both
+// have only times of calls with their launch, or if a record has no GPU samples; then the records
+// are judged as they are. Throws Unsupported if they have no kind in common.
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record::Record& contender);
 
 // Returns the logarithm of NEW / BASE of the times that ChooseTimes chooses, or nullopt if there is

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "baselines/compare/compare_stored.h"
+#include "baselines/compare/judged_times.h"
 #include "baselines/history/database.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
@@ -90,14 +91,14 @@ std::string Dump(const json& value) {
 }
 
 // Returns the conventions that affect a time. A benchmark stays in its series if others change, for
-// example the counting of FLOPs. Queued times of a GPU (`device_times`) are a series of their own,
-// beside those of older runs, which contain the launch.
-std::string TimeConventions(const record::RunFile& file, bool device_times) {
+// example the counting of FLOPs. Each kind of a GPU's own times is a series beside those of the
+// oldest runs, which contain the launch.
+std::string TimeConventions(const record::RunFile& file, const record::Record& record) {
   const auto& all = record::Member(record::Member(file.context, "dlroof"), "conventions");
   json some = json::object();
   for (const char* key : {"cache", "data", "seconds"})
     if (const auto& text = record::Member(all, key); !text.is_null()) some[key] = text;
-  if (device_times) some["timed"] = record::timed::kDevice;
+  if (compare::IsDeviceTime(record)) some["timed"] = *record.timed;
   return some.empty() ? "" : Dump(some);
 }
 
@@ -121,7 +122,7 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
 
 // A run in stored form. Add prepares it before it locks the database.
 struct Prepared {
-  std::string context, machines, conventions, device_conventions;
+  std::string context, machines;
   std::vector<Series> series;
   std::vector<PackedRecord> records;
   std::uint64_t hash = 0;
@@ -132,13 +133,10 @@ Prepared Prepare(const compare::NamedRun& run) {
   json machines = json::array();
   for (const auto& machine : run.file.machines) machines.push_back(machine::ToJson(machine));
   made.machines = Dump(machines);
-  made.conventions = TimeConventions(run.file, false);
-  made.device_conventions = TimeConventions(run.file, true);
   made.hash = HashOf(made.machines, HashOf(made.context));
   for (const auto& record : run.file.records) {
     made.series.push_back(SeriesOf(run.file, record));
-    const bool device_times = record.timed == record::timed::kDevice;
-    made.series.back().conventions = device_times ? made.device_conventions : made.conventions;
+    made.series.back().conventions = TimeConventions(run.file, record);
     made.records.push_back(Pack(record));
     made.hash =
         HashOf(made.records.back().repetitions, HashOf(made.records.back().facts, made.hash));

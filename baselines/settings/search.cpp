@@ -12,8 +12,10 @@
 namespace dlroof::settings {
 namespace {
 
-// [1] Blocks of each choice before any choice is judged.
-constexpr int kFirstBlocks = 2;
+// Returns the number of blocks of each choice before any choice is judged. One block may be wrong
+// by any factor on a CPU: something else may have run beside it.
+int FirstBlocks(const TuningPlan& plan) { return plan.OnGpu() ? 1 : 2; }
+
 // [1] Share of the budget for the search; the rest is for the confirmation.
 constexpr double kSearchShare = 0.6;
 // [1] If the log ratios of a choice's blocks differ by more, they do not show that it has no
@@ -41,8 +43,9 @@ struct Candidate {
 
   double Center() const { return Median(log_ratios); }
   bool Known() const { return !failure && !log_ratios.empty(); }
-  // One block may be wrong by any factor: something else may have run beside it.
-  bool HasVerdict() const { return !failure && log_ratios.size() >= kFirstBlocks; }
+  bool HasVerdict(const TuningPlan& plan) const {
+    return Known() && static_cast<int>(log_ratios.size()) >= FirstBlocks(plan);
+  }
 };
 
 using Candidates = std::vector<Candidate*>;
@@ -64,12 +67,12 @@ class CoordinateSearch {
   // have ratios of a survey.
   const Candidate* Run(std::vector<Candidate>& all) {
     auto left = PointersTo(all);
-    for (int blocks = kFirstBlocks; !left.empty(); blocks *= 2) {
-      const bool first = blocks == kFirstBlocks;
-      Measure(left, blocks, first);
+    const int first = FirstBlocks(tuning_.plan);
+    for (int blocks = first; !left.empty(); blocks *= 2) {
+      Measure(left, blocks, blocks == first);
       Drop(left);
       if (left.size() < 2) break;
-      left.resize((left.size() + 1) / 2);
+      left.resize(tuning_.plan.OnGpu() ? 1 : (left.size() + 1) / 2);
       if (left.size() == 1) break;
     }
     return !left.empty() && IsFaster(*left.front()) ? left.front() : nullptr;
@@ -87,7 +90,9 @@ class CoordinateSearch {
   // Calls `action` for as many candidates at a time as fit into a block.
   template <class Action>
   void ForSome(const Candidates& left, const Action& action) const {
-    const std::size_t available = std::max<std::size_t>(2, tuning_.plan.together) - 1;
+    const auto& plan = tuning_.plan;
+    const std::size_t available =
+        plan.OnGpu() ? left.size() : std::max<std::size_t>(2, plan.together) - 1;
     for (std::size_t begin = 0; begin < left.size(); begin += available)
       action(Candidates(
           left.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -146,6 +151,7 @@ class CoordinateSearch {
   }
 
   bool IsFaster(Candidate& last) {
+    if (tuning_.plan.OnGpu()) return last.Center() < -Bound();
     for (const int validation : kValidations) {
       for (const int look : {kFutile, validation}) {
         const auto missing = look - static_cast<int>(last.log_ratios.size());
@@ -184,15 +190,16 @@ class Descent {
   }
 
  private:
-  // Measures kFirstBlocks blocks of every coordinate: one of each, then another one of each. Then
+  // Measures FirstBlocks() blocks of every coordinate: one of each, then another one of each. Then
   // sorts the coordinates, the one that promises most first.
   void Survey() {
     const auto& coordinates = tuning_.plan.coordinates;
     for (const auto& coordinate : coordinates) surveyed_.push_back(CandidatesOf(coordinate));
     try {
-      for (int block = 1; block <= kFirstBlocks; ++block) {
+      const int blocks = FirstBlocks(tuning_.plan);
+      for (int block = 1; block <= blocks; ++block) {
         trials_.Say(fmt::format("block {} of {} of each of {} knobs ({:.0f} s spent)", block,
-                                kFirstBlocks, coordinates.size(), trials_.seconds()));
+                                blocks, coordinates.size(), trials_.seconds()));
         for (std::size_t i = 0; i < coordinates.size(); ++i)
           CoordinateSearch(trials_, tuning_, coordinates[i]).Survey(surveyed_[i]);
       }
@@ -277,7 +284,7 @@ class Descent {
                         std::nullopt,
                         candidate.failure.has_value(),
                         VerdictOn(candidate, winner)};
-      if (candidate.HasVerdict()) tried.ratio = std::exp(candidate.Center());
+      if (candidate.HasVerdict(tuning_.plan)) tried.ratio = std::exp(candidate.Center());
       tuning_.tried.push_back(std::move(tried));
     }
   }
@@ -285,7 +292,7 @@ class Descent {
   std::string VerdictOn(const Candidate& candidate, const Candidate* winner) const {
     if (candidate.failure) return "failed: " + candidate.failure->text;
     if (!candidate.Known()) return "not measured: the budget was spent, or its blocks were noisy";
-    if (!candidate.HasVerdict()) return "no verdict: one block is not enough";
+    if (!candidate.HasVerdict(tuning_.plan)) return "no verdict: one block is not enough";
     const double least = std::log1p(tuning_.plan.min_effect);
     const auto [low, high] = std::ranges::minmax(candidate.log_ratios);
     if (low > least) return "slower";

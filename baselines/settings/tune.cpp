@@ -28,6 +28,7 @@ constexpr double kError = 0.05;
 constexpr double kFineWidth = 0.05;  // [1] sufficient width of the interval of a log ratio
 // Limits the number of blocks, which includes noisy blocks without a ratio.
 constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
+constexpr int kGpuBlocks = 2;
 
 // A ratio of the times of two settings of a Chain that is to be confirmed.
 struct Statement {
@@ -67,6 +68,7 @@ class Chain {
 
   // Measures until all ratios are settled. `error` [1] is the error of all tests together.
   void Measure(double error) {
+    if (plan_.OnGpu()) return MeasureOnGpu();
     const double share = error / static_cast<double>(statements_.size());
     std::size_t looks = 0;
     for (int block = 0; block < kMaxBlocks && looks < statistics::kLooks.size(); ++block) {
@@ -80,6 +82,20 @@ class Chain {
     // The budget is spent; this early test does not depend on the ratios.
     if (looks < statistics::kLooks.size())
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
+  }
+
+  // All clean blocks must agree on a gain. Their range is its interval.
+  void MeasureOnGpu() {
+    for (int block = 0; block < 2 * kGpuBlocks && Clean() < kGpuBlocks && !Broken(); ++block)
+      MeasureOnce();
+    for (auto& statement : statements_) {
+      if (Clean() < kGpuBlocks) return;
+      const auto [low, high] = std::ranges::minmax(statement.log_ratios);
+      statement.effect = Effect{std::exp((low + high) / 2),
+                                {std::exp(low), std::exp(high)},
+                                kGpuBlocks,
+                                high < -std::log1p(plan_.min_effect)};
+    }
   }
 
   // Returns the ratio of each step in order, then of all steps together (if there are several).

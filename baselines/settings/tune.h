@@ -14,7 +14,8 @@
 // steps and best are measured again in new blocks, with the stopping rule of interleaved
 // comparisons (judge.h). All tests of one confirmation share its error (Bonferroni). Steps that are
 // not confirmed are dropped, and the others are confirmed once more with half of the remaining
-// error, so that fewer than 5 % of tunings report a false gain.
+// error, so that fewer than 5 % of tunings report a false gain. On a GPU (TuningPlan::OnGpu) the
+// fastest choice of one block becomes a step if two new blocks confirm it.
 #pragma once
 
 #include <cstddef>

@@ -54,6 +54,7 @@ struct TrialResult {
       windows;  // in the order measured; as many as for the block's other settings
   std::optional<Reason> failure;  // set if the program crashed, hung or printed no result
   bool unsupported = false;       // it failed because this machine cannot run it
+  std::string algorithm = {};     // that the library chose; not in files
 };
 
 // Settings that were measured interleaved, each in new processes.
@@ -83,6 +84,9 @@ struct TuningPlan {
   double min_effect = 0.02;             // [1] relative gains below this are ignored
   std::uint64_t seed = 1;               // of the random order within blocks
   std::size_t together = 6;             // [1] maximum number of settings in one block of the search
+
+  // A GPU's kernel times are alike in all processes: one block decides, two confirm.
+  bool OnGpu() const { return subject.find("/gpu/") != std::string::npos; }
 };
 
 enum class TuningState {

@@ -124,7 +124,7 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
     for (const auto& proposal : proposals) texts.push_back(proposal.text);
     sentences = {fmt::format("untried: {} (explain NAME --try)", fmt::join(texts, ", "))};
   } else if (const auto name = workload::ParseBenchmarkName(record.name); record.device == "gpu") {
-    sentences = tune::TryOnGpu(proposals, {flags.bench, name});
+    sentences = tune::TryOnGpu(proposals, {supervise::BenchProgram(flags.bench), name});
   } else {
     sentences = {tune::TryProposal(proposals.front(), {supervise::BenchProgram(flags.bench), name},
                                    flags.seconds.value_or(kTrySeconds))};

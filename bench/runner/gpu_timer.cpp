@@ -1,13 +1,10 @@
 #include "bench/runner/gpu_timer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -19,10 +16,11 @@ namespace dlroof::runner {
 namespace {
 
 constexpr double kBatchSeconds = 5e-3;
-constexpr int kMaxCalls = 1000;  // about the length of the GPU's launch queue
-constexpr double kGraphSeconds = 2e-3;
-constexpr int kMaxNodes = 100;
-constexpr int kSamples = 3;
+constexpr int kMaxCalls = 1000;         // about the length of the GPU's launch queue
+constexpr double kTrainSeconds = 5e-4;  // of the shorter train
+constexpr int kMaxTrain = 50;
+constexpr int kPairs = 3;  // of trains, at least
+constexpr int kBatches = 3;
 constexpr int kCallSamples = 9;          // of a call on an idle GPU
 constexpr double kQueueSeconds = 1e-3;   // long enough to read the SMs' clock
 constexpr double kFlushSeconds = 5e-5;   // about the time of a flush of L2
@@ -37,20 +35,10 @@ void Renew(const GpuCacheState& cache) {
   if (cache.renew) cache.renew();
 }
 
-int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
-
 // Returns `later` with the throttle reasons of both.
 gpu::GpuHealth Newer(const gpu::GpuHealth& earlier, gpu::GpuHealth later) {
   if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
   return later;
-}
-
-// `during` was read at the beginning of a long call, before a power limit shows. `after`, read
-// right after the call, still reports the power limit. Idleness in `after` is ignored.
-gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after) {
-  if (after.throttle)
-    during.throttle = gpu::KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
-  return during;
 }
 
 }  // namespace
@@ -126,89 +114,82 @@ gpu::QueuedCalls QueuedTimer::Time(std::int64_t calls) {
   return all;
 }
 
-namespace {
-
-// Times of one kind, and why they are absent.
-struct Sampler {
-  gpu::GpuClock& clock;
-  const gpu::Enqueue& call;
-  double seconds;  // [s] of a call, about
-  const GpuCacheState& cache;
-  record::GpuSample sample = {};
-  gpu::GpuHealth health = {};
-  std::vector<double> clocks = {};
-  std::vector<std::string> reasons = {};
-
-  void Call() {
-    std::vector<double> times;
-    const int samples = CallsToFill(seconds, kLongSeconds, kCallSamples);
-    while (times.size() < static_cast<std::size_t>(samples))
-      times.push_back(TimeOnce(clock, call, cache));
-    sample.call_seconds = Median(times);
+RepeatedTimer::RepeatedTimer(gpu::GpuClock& clock, const gpu::Enqueue& call,
+                             std::function<void()> renew, double seconds,
+                             std::optional<double> launches)
+    : renew_(std::move(renew)), calls_(CallsToFill(seconds, kTrainSeconds, kMaxTrain)) {
+  try {
+    trains_ = {clock.Graph(call, calls_), clock.Graph(call, 2 * calls_)};
+    for (const std::size_t train : {0, 1}) Run(train);  // uploads the graph
+    return;
+  } catch (const std::exception& error) {
+    reason_ = Reason{fmt::format("the call is not in a CUDA graph: {}", error.what())};
   }
-
-  void Batches() {
-    const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
-    std::vector<double> times;
-    bool queued = true;
-    for (int i = SamplesOf(seconds * calls); i > 0; --i) {
-      Renew(cache);
-      const auto batch = clock.Batch(call, calls, [&] { health = Newer(health, clock.Health()); });
-      times.push_back(batch.seconds / calls);
-      queued = queued && batch.queued;
-      if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
-    }
-    if (times.size() == 1) health = WithPowerLimit(health, clock.Health());
-    if (cache.l2.flush) return;  // back-to-back calls are warm
-    if (queued)
-      sample.throughput_seconds = Median(times);
-    else
-      reasons.push_back(fmt::format(
-          "gpu.throughput_seconds is not known: the GPU began before {} calls were launched",
-          calls));
+  for (calls_ = std::max(CallsToQueue(seconds, launches) / 2, 1);; calls_ /= 2) {
+    for (const int times : {1, 2})
+      trains_[times - 1] = [&clock, call, calls = times * calls_] {
+        return clock.Batch(call, calls, {});
+      };
+    if (Run(1).queued) return;
+    if (calls_ == 1) break;
   }
+  trains_ = {};
+}
 
-  void Graph() {
-    if (cache.l2.flush) return;  // back-to-back calls are warm
-    const int calls = CallsToFill(seconds, kGraphSeconds, kMaxNodes);
-    std::function<double()> replay;
-    try {
-      replay = clock.Graph(call, calls);
-    } catch (const std::exception& error) {
-      reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
-      return;
+gpu::GpuBatch RepeatedTimer::Run(std::size_t train) const {
+  if (renew_) renew_();
+  return trains_[train]();
+}
+
+gpu::QueuedCalls RepeatedTimer::Time(std::int64_t calls) {
+  std::vector<double> clocks;
+  const auto seconds = [&](std::size_t train) {
+    for (int lost = 0; lost <= kMaxLost; ++lost) {
+      const auto batch = Run(train);
+      if (!batch.queued) continue;
+      if (train == 1 && batch.clock_hz) clocks.push_back(*batch.clock_hz);
+      return batch.seconds;
     }
-    replay();  // uploads the graph
-    std::vector<double> times;
-    for (int i = SamplesOf(seconds * calls); i > 0; --i) {
-      Renew(cache);
-      times.push_back(replay() / calls);
-    }
-    sample.graph_seconds = Median(times);
+    throw std::runtime_error(
+        fmt::format("the GPU began before a train of calls was launched, {} times", kMaxLost + 1));
+  };
+  gpu::QueuedCalls all;
+  for (std::int64_t pairs = 1; static_cast<std::int64_t>(all.seconds.size()) < pairs;) {
+    const double one = seconds(0), two = seconds(1);
+    all.seconds.push_back((two - one) / calls_);
+    pairs =
+        std::max<std::int64_t>(CallsToFill(one + two, kLongSeconds, kPairs), calls / (3 * calls_));
   }
-};
+  if (!clocks.empty()) all.clock_hz = Median(clocks);
+  return all;
+}
 
-}  // namespace
-
-SampledGpu SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
-                     const GpuCacheState& cache, unsigned order) {
-  Sampler sampler{clock, call, seconds, cache};
-  std::array<void (Sampler::*)(), 3> kinds = {&Sampler::Call, &Sampler::Batches, &Sampler::Graph};
-  std::shuffle(kinds.begin(), kinds.end(), std::mt19937(order));
-  for (const auto kind : kinds) (sampler.*kind)();
-  SampledGpu sampled{.sample = sampler.sample, .reason = {}};
-  auto& sample = sampled.sample;
-  if (!sampler.reasons.empty())
-    sampled.reason = Reason{fmt::format("{}", fmt::join(sampler.reasons, "; "))};
+record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                            const GpuCacheState& cache, QueuedTimer* queued) {
+  std::vector<double> times, clocks;
+  for (int i = CallsToFill(seconds, kLongSeconds, kCallSamples); i > 0; --i)
+    times.push_back(TimeOnce(clock, call, cache));
+  record::GpuSample sample{.call_seconds = Median(times)};
+  if (queued != nullptr)
+    sample.queued_seconds =
+        Median(queued->Time(CallsToFill(seconds, kQueueSeconds, kMaxQueuedLaunches)).seconds);
+  gpu::GpuHealth health;
+  const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
+  // A power limit shows only after a while.
+  const int batches = seconds * calls > kLongSeconds ? 2 : kBatches;
+  for (int i = 0; i < batches; ++i) {
+    Renew(cache);
+    const auto batch = clock.Batch(call, calls, [&] { health = Newer(health, clock.Health()); });
+    if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
+  }
   // The SMs count cycles over the whole batch; the driver samples one moment.
-  const auto& health = sampler.health;
-  sample.clock_hz = sampler.clocks.empty() ? health.sm_clock_hz : Median(sampler.clocks);
+  sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);
   sample.default_clock_hz = clock.DefaultClockHz();
   sample.memory_clock_hz = health.memory_clock_hz;
   sample.power_watts = health.power_watts;
   sample.temperature_celsius = health.temperature_celsius;
   if (health.throttle) sample.throttle = static_cast<double>(*health.throttle);
-  return sampled;
+  return sample;
 }
 
 double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
@@ -255,10 +236,10 @@ void GpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState ca
 void GpuTimer::TearDown() {
   cache_ = {};
   queued_.reset();
+  repeated_.reset();
   launches_.reset();
   steady_seconds_.reset();
   iterations_ = 0;
-  repetitions_ = 0;
 }
 
 std::function<void()> GpuTimer::BeforeCall() const {
@@ -289,7 +270,7 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
   return more && least && gpu_seconds < *least / 2 && host_seconds < 2 * *least;
 }
 
-// Before the first repetition: tries whether the call can be queued, and loads the GPU.
+// Before the first repetition: tries how the call can be timed, and loads the GPU.
 void GpuTimer::Begin(const workload::PreparedCall& call) {
   const auto& enqueue = call.gpu->enqueue;
   if (!empty_seconds_)
@@ -298,29 +279,45 @@ void GpuTimer::Begin(const workload::PreparedCall& call) {
                                 .Time(kEmptyCalls)
                                 .seconds);
   queued_.emplace(*clock_, enqueue, cache_, launches_);
+  const auto seconds =
+      queued_->CanQueue() ? *queued_->Seconds() : TimeOnce(*clock_, enqueue, cache_);
   if (options_.steady)
-    steady_seconds_ =
-        LoadUntilSteady(*clock_, enqueue, TimeOnce(*clock_, enqueue, cache_), cache_, options_.now);
+    steady_seconds_ = LoadUntilSteady(*clock_, enqueue, seconds, cache_, options_.now);
+  if (cache_.l2.flush) return;
+  repeated_.emplace(*clock_, enqueue, cache_.renew, seconds, launches_);
+  if (!repeated_->CanRepeat()) repeated_.reset();
 }
 
-// Samples the other times of a call of `seconds`, during which the SMs ran at `clock_hz`.
-SampledGpu GpuTimer::Sample(const gpu::Enqueue& enqueue, double seconds,
-                            std::optional<double> clock_hz) {
-  auto sampled = SampleGpu(*clock_, enqueue, seconds, cache_, ++repetitions_);
-  auto& [sample, reason] = sampled;
-  std::vector<std::string> notes;
-  if (!queued_->CanQueue()) {
+// Returns times of calls, of the best kind that the call allows.
+gpu::QueuedCalls GpuTimer::TimeCalls(const gpu::Enqueue& enqueue, std::int64_t calls) {
+  if (repeated_) return repeated_->Time(calls);
+  if (queued_->CanQueue()) return queued_->Time(calls);
+  gpu::QueuedCalls all;
+  while (static_cast<std::int64_t>(all.seconds.size()) < calls)
+    all.seconds.push_back(TimeOnce(*clock_, enqueue, cache_));
+  return all;
+}
+
+// Returns why `seconds` are not those of a call in a CUDA graph, if a graph was tried.
+std::optional<Reason> GpuTimer::NotInGraph() const {
+  if (repeated_) return repeated_->reason();
+  if (queued_->CanQueue()) return std::nullopt;
+  return Reason{
+      "the call cannot be queued: it waits for the GPU, or it launches more than the GPU's queue "
+      "holds. Its time includes the launch"};
+}
+
+// Samples the other times of a call of `seconds`.
+record::GpuSample GpuTimer::Sample(const gpu::Enqueue& enqueue, double seconds) {
+  auto* const queued = repeated_ && queued_->CanQueue() ? &*queued_ : nullptr;
+  auto sample = SampleGpu(*clock_, enqueue, seconds, cache_, queued);
+  if (repeated_)
+    (repeated_->reason() ? sample.stream_calls : sample.graph_calls) = repeated_->calls();
+  else if (!queued_->CanQueue())
     sample.call_seconds.reset();
-    notes.emplace_back(
-        "the call cannot be queued: it waits for the GPU, or it launches more than the GPU's queue "
-        "holds. Its time includes the launch");
-  }
-  if (reason) notes.push_back(reason->text);
-  if (clock_hz) sample.clock_hz = clock_hz;
-  if (!notes.empty()) reason = Reason{fmt::format("{}", fmt::join(notes, "; "))};
   sample.empty_seconds = empty_seconds_;
   sample.steady_seconds = steady_seconds_;
-  return sampled;
+  return sample;
 }
 
 // Reports to Google Benchmark the median time of a call, multiplied by the number of calls.
@@ -332,27 +329,21 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   const auto& enqueue = call.gpu->enqueue;
   // What ran before, such as batches of the last repetition, still disturbs the first calls.
   if (queued_->CanQueue()) queued_->Time(1);
-  std::vector<double> times;
-  std::optional<double> clock_hz;
+  gpu::QueuedCalls calls;
   const cpu::ClockReading begin = cpu::ReadClocks();
-  for (auto _ : state) {
-    if (!queued_->CanQueue()) {
-      times.push_back(TimeOnce(*clock_, enqueue, cache_));
-    } else if (times.empty()) {
-      auto calls = queued_->Time(static_cast<std::int64_t>(state.max_iterations));
-      times = std::move(calls.seconds);
-      clock_hz = calls.clock_hz;
-    }
-  }
+  for (auto _ : state)
+    if (calls.seconds.empty())
+      calls = TimeCalls(enqueue, static_cast<std::int64_t>(state.max_iterations));
   const cpu::ClockReading spent = cpu::ReadClocks() - begin;
   const auto iterations = static_cast<double>(state.iterations());
   TimedLoop timed{RepetitionOf(spent, iterations)};
-  const double seconds = Median(times);
+  const double seconds = Median(calls.seconds);
   state.SetIterationTime(seconds * iterations);
   timed.repetition.seconds = seconds;
   if (IsAttempt(state.iterations(), seconds * iterations, spent.wall)) return timed;
-  auto [sample, reason] = Sample(enqueue, seconds, clock_hz);
-  if (reason) timed.note = reason->text;
+  auto sample = Sample(enqueue, seconds);
+  if (calls.clock_hz) sample.clock_hz = calls.clock_hz;
+  if (const auto reason = NotInGraph()) timed.note = reason->text;
   sample.host_seconds = spent.wall / iterations;
   timed.repetition.gpu = std::make_shared<const record::GpuSample>(sample);
   return timed;

@@ -1,13 +1,12 @@
-// Times calls on a GPU. Four times of a call are measured separately and never mixed:
-//   seconds              the device's time of one queued call: the GPU runs [prepare L2, event,
-//                        call, event] without the host (Google Benchmark's loop)
-//   call_seconds         one call on an idle GPU, including its launch
-//   throughput_seconds   one call of a batch whose calls are all queued before the GPU starts
-//   graph_seconds        one call of a CUDA graph, which launches several calls together
-// A call that waits for the GPU cannot be queued: `seconds` then are those of a call on an idle
-// GPU, and call_seconds is absent.
+// Times calls on a GPU. Three times of a call are measured separately and never mixed:
+//   seconds          one of many calls that follow each other, without host and events
+//   queued_seconds   one queued call: the GPU runs [event, call, event] without the host
+//   call_seconds     one call on an idle GPU, including its launch
+// A cold call follows a flush of L2, not another call: its `seconds` are those of a queued call. Of
+// a call that waits for the GPU they are those of a call on an idle GPU; call_seconds is absent.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -57,6 +56,7 @@ class QueuedTimer {
 
   // False if the GPU began before one single call was queued, in several trials.
   bool CanQueue() const { return seconds_.has_value(); }
+  std::optional<double> Seconds() const { return seconds_; }  // [s] of the first queued call
   // [s] Returns the times of `calls` calls. Those of one queue that the GPU began too early (the
   // host was interrupted) are measured again. `clock_hz` is the median over the queues. Throws
   // std::runtime_error if that happens again and again. Requires CanQueue().
@@ -70,20 +70,39 @@ class QueuedTimer {
   std::optional<double> seconds_;  // [s] of the first queued call
 };
 
-struct SampledGpu {
-  record::GpuSample sample;
-  // Why one of the times is absent: no graph can be captured, or the GPU started before all calls
-  // were queued.
-  std::optional<Reason> reason;
+// Measures by how much a train of 2N calls takes longer than one of N, over N. Trains are CUDA
+// graphs or, if the call cannot be captured, queued. `renew` runs before each train; later calls of
+// a train do the same work on data that the first call has consumed.
+class RepeatedTimer {
+ public:
+  // `seconds` [s] of a call, about. Throws if the GPU fails.
+  RepeatedTimer(gpu::GpuClock& clock, const gpu::Enqueue& call, std::function<void()> renew,
+                double seconds, std::optional<double> launches);
+
+  // False if the call can neither be captured nor be queued twice.
+  bool CanRepeat() const { return static_cast<bool>(trains_[0]); }
+  // Returns times of one call [s] by several pairs of trains, which have at least `calls` calls
+  // together unless that takes too long. `clock_hz` is the median over the longer trains. Throws
+  // std::runtime_error if the GPU begins too early again and again. Requires CanRepeat().
+  gpu::QueuedCalls Time(std::int64_t calls);
+  int calls() const { return calls_; }  // of the shorter train
+  // Why the trains are not CUDA graphs.
+  const std::optional<Reason>& reason() const { return reason_; }
+
+ private:
+  gpu::GpuBatch Run(std::size_t train) const;
+
+  std::function<void()> renew_;
+  int calls_ = 1;
+  std::array<std::function<gpu::GpuBatch()>, 2> trains_;
+  std::optional<Reason> reason_;
 };
 
-// Measures call_seconds, throughput_seconds and graph_seconds, each a median, of a call that takes
-// `seconds`, and the GPU's health under load. `order` chooses in which order, so that none of them
-// always follows the same other one. A cold call has only call_seconds, because back-to-back calls
-// are warm. `renew` runs before each batch and each replay of the graph; later calls of a batch do
-// the same work on data that the first call has consumed. Throws if the GPU fails.
-SampledGpu SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
-                     const GpuCacheState& cache, unsigned order = 0);
+// Measures call_seconds and, with `queued`, queued_seconds, both medians, of a call that takes
+// `seconds`, and the GPU's clocks and health under the load of batches of calls. `renew` runs
+// before each batch. Throws if the GPU fails.
+record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                            const GpuCacheState& cache, QueuedTimer* queued = nullptr);
 
 // Options of a run for its GPU benchmarks.
 struct GpuTiming {
@@ -124,19 +143,21 @@ class GpuTimer : public Timer {
  private:
   bool IsAttempt(std::int64_t iterations, double gpu_seconds, double host_seconds);
   void Begin(const workload::PreparedCall& call);
-  SampledGpu Sample(const gpu::Enqueue& enqueue, double seconds, std::optional<double> clock_hz);
+  gpu::QueuedCalls TimeCalls(const gpu::Enqueue& enqueue, std::int64_t calls);
+  std::optional<Reason> NotInGraph() const;
+  record::GpuSample Sample(const gpu::Enqueue& enqueue, double seconds);
 
   GpuOpener open_;
   GpuTiming options_;
-  std::shared_ptr<gpu::GpuClock> clock_;  // set by Open
-  std::optional<double> empty_seconds_;   // [s] of an empty kernel, queued
-  GpuCacheState cache_;                   // how to prepare each call
-  std::optional<double> launches_;        // of the call, if Kernels found them
-  std::optional<QueuedTimer> queued_;     // of the call, set by its first repetition
-  std::optional<double> steady_seconds_;  // [s] time under load before the first repetition
-  unsigned repetitions_ = 0;              // of the call
-  std::int64_t iterations_ = 0;           // of the call's last repetition
-  std::optional<Reason> lost_;            // why the GPU cannot be used any more
+  std::shared_ptr<gpu::GpuClock> clock_;   // set by Open
+  std::optional<double> empty_seconds_;    // [s] of an empty kernel, queued
+  GpuCacheState cache_;                    // how to prepare each call
+  std::optional<double> launches_;         // of the call, if Kernels found them
+  std::optional<QueuedTimer> queued_;      // of the call, set by its first repetition
+  std::optional<RepeatedTimer> repeated_;  // of the call, if it can be repeated
+  std::optional<double> steady_seconds_;   // [s] time under load before the first repetition
+  std::int64_t iterations_ = 0;            // of the call's last repetition
+  std::optional<Reason> lost_;             // why the GPU cannot be used any more
 };
 
 }  // namespace dlroof::runner

@@ -52,6 +52,10 @@ constexpr std::pair<const char*, const char*> kConventions[] = {
      "event] each, so that the host is not in it; timed call: between two events around one call "
      "on an idle GPU, its launch included. Apart from it gpu.call_seconds, gpu.throughput_seconds "
      "(calls back to back) and gpu.graph_seconds (replayed as a graph)"},
+    {"gpu.timed.graph",
+     "timed graph: (time of 2N calls - time of N calls) / N, in CUDA graphs, N is "
+     "gpu.graph_calls, median of pairs; timed throughput: the same queued, N is gpu.stream_calls. "
+     "gpu.queued_seconds is then the time of timed device"},
     {"gpu.disturbed",
      "SMs below 75 % of their default clock, or the host's threads waited for a CPU more than 1 "
      "% "

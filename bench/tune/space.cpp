@@ -81,13 +81,6 @@ class Space {
     if (all) Add(*all);
   }
 
-  // A graph has no cold calls.
-  void AddGraph() {
-    if (workload::MakeWorkload(workload::ToText(name_)).cache == workload::CacheState::kWarm)
-      Add({kGraphCoordinate,
-           {{{{kGraphCoordinate, "on"}}, "the GPU starts the call's kernels without the host"}}});
-  }
-
   void AddIsa(bool precision) {
     const auto& features = machine_.cpu.features;
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
@@ -192,7 +185,6 @@ std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
   const bool on_cpu = name.device == "cpu";
   Space space(name, machine);
   if (on_cpu) space.AddTeam();
-  if (!on_cpu) space.AddGraph();
   space.AddVariants();
   if (on_cpu) space.AddIsa(request.precision);
   if (on_cpu) space.AddMemory();
@@ -215,8 +207,6 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings:
     if (knob == "type") continue;
     if (knob == "cpus")
       tuned.cpus = value;
-    else if (knob == kGraphCoordinate)
-      tuned.graph = true;
     else if (knob == kWithoutKnob)
       std::erase(tuned.name.options, value);
     else if (knob == "threads")

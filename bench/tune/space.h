@@ -35,14 +35,11 @@ TunedMachine ThisMachine();
 
 // Returns the coordinates (parameters to tune) of a benchmark, each with at least one choice.
 // Options in the benchmark's name stay as they are. On a GPU these are the options of the name
-// (algorithm, layout, padding), a CUDA graph, and the requested ones. Throws BadInput for an
-// invalid name.
+// (algorithm, layout, padding) and the requested ones. Throws BadInput for an invalid name.
 std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                           const TunedMachine& machine, const SpaceRequest& request);
 
 inline constexpr const char* kThreadsCoordinate = "threads";
-// A knob without influence on the benchmark's name: the call is replayed in a CUDA graph.
-inline constexpr const char* kGraphCoordinate = "graph";
 // A knob whose value is an option that the benchmark's name loses.
 inline constexpr const char* kWithoutKnob = "without";
 
@@ -51,8 +48,7 @@ struct TunedBenchmark {
   workload::BenchmarkName name;
   Variables environment;            // in addition to this process's environment
   std::optional<std::string> cpus;  // CPUs for taskset ("0,2"), if not all
-  double scale = 1;    // [1] factor for its time, if its batch size is not the default's
-  bool graph = false;  // its time is that of a call in a CUDA graph
+  double scale = 1;  // [1] factor for its time, if its batch size is not the default's
 };
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -27,23 +26,39 @@ namespace {
 
 constexpr double kMinPause = 0.25, kMaxPause = 2;  // [s]
 
+std::string ListedName(const TunedBenchmark& tuned) {
+  const auto workload = workload::MakeWorkload(workload::ToText(tuned.name));
+  return record::ListedName(workload::ToText(tuned.name), runner::UsesManualTime(workload));
+}
+
+settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Outcome& outcome) {
+  const auto listed = ListedName(tuned);
+  const auto record = supervise::RecordOf(listed, {supervise::PartFrom(listed, outcome, 0)});
+  if (record.status != record::Status::kOk)
+    return {{},
+            Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
+            record.status == record::Status::kUnsupported};
+  settings::TrialResult result{record.repetitions, {}, false, record.algorithm};
+  for (auto& window : result.windows) window.seconds *= tuned.scale;
+  if (result.windows.empty())
+    result.failure = Reason{"failed: the process succeeded without a result"};
+  return result;
+}
+
 // The process that measures one setting in a block.
 class SettingProcess {
  public:
   SettingProcess(const BenchTrialRequest& request, const settings::Setting& setting,
                  const TemporaryFolder& folder, std::size_t number)
       : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
-    const auto workload = workload::MakeWorkload(workload::ToText(tuned_.name));
-    listed_ = record::ListedName(workload::ToText(tuned_.name), runner::UsesManualTime(workload));
     const auto label = std::to_string(number);
     const auto names = folder / (label + ".txt");
     WriteFile(names, workload::ToText(tuned_.name) + "\n");
     auto paths = supervise::PathsIn(folder, label);
-    std::vector<std::string> arguments = {"--dlroof_suite=" + names,
-                                          "--dlroof_device=" + tuned_.name.device};
-    // CUPTI's counters would take longer than the measurement.
-    if (OnGpu()) arguments.emplace_back("--dlroof_counters=off");
-    auto command = supervise::CommandFor(request.program, arguments, listed_, "none", paths);
+    const std::vector<std::string> arguments = {"--dlroof_suite=" + names,
+                                                "--dlroof_device=" + tuned_.name.device};
+    auto command =
+        supervise::CommandFor(request.program, arguments, ListedName(tuned_), "none", paths);
     if (tuned_.cpus) command.insert(command.begin(), {"taskset", "-c", *tuned_.cpus});
     process_ = std::make_unique<supervise::InterleavedProcess>(
         std::move(command), std::move(paths), timeout_seconds_, tuned_.environment);
@@ -57,30 +72,57 @@ class SettingProcess {
     nlohmann::json machines;
     const auto outcome =
         supervise::OutcomeOf(process_->End(), timeout_seconds_, process_->paths(), machines);
-    const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
-    if (record.status != record::Status::kOk)
-      return {{},
-              Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
-              record.status == record::Status::kUnsupported};
-    settings::TrialResult result{record.repetitions, {}, false};
-    for (auto& window : result.windows) {
-      const auto seconds = OnGpu() ? DeviceSeconds(window, tuned_.graph) : window.seconds;
-      if (!seconds) return {{}, Reason{"failed: the call cannot be captured in a CUDA graph"}};
-      window.seconds = *seconds * tuned_.scale;
-    }
-    if (result.windows.empty())
-      result.failure = Reason{"failed: the process succeeded without a result"};
-    return result;
+    return ResultOf(tuned_, outcome);
   }
 
  private:
-  bool OnGpu() const { return tuned_.name.device == "gpu"; }
-
   TunedBenchmark tuned_;
   double timeout_seconds_;
-  std::string listed_;
   std::unique_ptr<supervise::InterleavedProcess> process_;
 };
+
+// Measures settings of a block that need the same variables in one process, as a GPU's processes
+// start slowly and their times are alike. If it fails, each of them is measured in its own process.
+void MeasureTogether(const BenchTrialRequest& request, const std::vector<TunedBenchmark>& tuned,
+                     const std::vector<std::size_t>& group, settings::TrialBlock& block) {
+  const TemporaryFolder folder;
+  const auto paths = supervise::PathsIn(folder, "gpu");
+  std::string names;
+  for (const auto i : group) names += workload::ToText(tuned[i].name) + "\n";
+  WriteFile(folder / "names.txt", names);
+  auto command = supervise::WindowFlags();
+  // CUPTI's counters would take longer than the measurement.
+  command.insert(command.begin(),
+                 {request.program, "--dlroof_suite=" + (folder / "names.txt"),
+                  "--dlroof_device=gpu", "--dlroof_counters=off", "--dlroof_machine=none",
+                  "--dlroof_live_check=false", "--benchmark_out=" + paths.run_file});
+  WatchedProcess process(command, {paths.out, paths.err}, tuned[group.front()].environment);
+  nlohmann::json machines;
+  const auto end = process.WaitForEnd(request.timeout_seconds);
+  const auto outcome = supervise::OutcomeOf(end, request.timeout_seconds, paths, machines);
+  const bool again = outcome.failure && group.size() > 1;
+  for (const auto i : group) {
+    if (StoppedByInterrupt()) return;
+    if (again)
+      MeasureTogether(request, tuned, {i}, block);
+    else
+      block.results[i] = ResultOf(tuned[i], outcome);
+  }
+}
+
+// Measures one block on a GPU. Returns false after an interrupt.
+bool MeasureOnGpu(const BenchTrialRequest& request, settings::TrialBlock& block,
+                  std::uint64_t seed) {
+  const double begin = cpu::WallSeconds();
+  std::vector<TunedBenchmark> tuned;
+  for (const auto& setting : block.settings) tuned.push_back(UnderSetting(request.name, setting));
+  std::map<Variables, std::vector<std::size_t>> groups;
+  for (const auto i : ShuffledOrder(tuned.size(), seed)) groups[tuned[i].environment].push_back(i);
+  block.results.resize(tuned.size());
+  for (const auto& [variables, group] : groups) MeasureTogether(request, tuned, group, block);
+  block.seconds = cpu::WallSeconds() - begin;
+  return !StoppedByInterrupt();
+}
 
 // Measures one block. Returns false after an interrupt.
 bool MeasureOne(const BenchTrialRequest& request, settings::TrialBlock& block, std::uint64_t seed) {
@@ -115,16 +157,12 @@ bool MeasureOne(const BenchTrialRequest& request, settings::TrialBlock& block, s
 
 }  // namespace
 
-std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool graph) {
-  if (graph) return repetition.gpu ? repetition.gpu->graph_seconds : std::nullopt;
-  return repetition.seconds;
-}
-
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
   auto pause = std::make_shared<double>(0);
   return [request, pause](settings::TrialBlock& block, std::uint64_t seed) {
     if (*pause > 0) SleepSeconds(*pause);
-    if (!MeasureOne(request, block, seed)) return false;
+    const auto measure = request.name.device == "gpu" ? MeasureOnGpu : MeasureOne;
+    if (!measure(request, block, seed)) return false;
     block.seconds += *pause;
     *pause = settings::IsNoisy(block) ? std::clamp(2 * *pause, kMinPause, kMaxPause) : 0;
     return true;
@@ -164,24 +202,21 @@ std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name) {
 
 namespace {
 
-// Returns the device's times of a record's clean repetitions. [s]
-std::vector<double> DeviceTimes(const record::Record& record) {
+std::vector<double> CleanSeconds(const settings::TrialResult& result) {
   std::vector<double> times;
-  for (const auto& repetition : record.repetitions)
-    if (!repetition.noisy) times.push_back(*DeviceSeconds(repetition, false));
+  for (const auto& window : result.windows)
+    if (!window.noisy) times.push_back(window.seconds);
   return times;
 }
 
 }  // namespace
 
-std::string ComparedText(const Proposal& proposal, const record::Record& before,
-                         const record::Record& after) {
+std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
+                         const settings::TrialResult& after) {
   const auto tried = "tried " + proposal.text + ": ";
-  for (const auto* record : {&after, &before})
-    if (record->status != record::Status::kOk)
-      return fmt::format("{}{}{}: {}", tried, record == &before ? "the default is " : "",
-                         record::Key(record->status), record->reason);
-  const auto old_times = DeviceTimes(before), new_times = DeviceTimes(after);
+  if (after.failure) return tried + after.failure->text;
+  if (before.failure) return tried + "the default is " + before.failure->text;
+  const auto old_times = CleanSeconds(before), new_times = CleanSeconds(after);
   if (old_times.empty() || new_times.empty()) return tried + "no clean repetition";
   const double old_seconds = Median(old_times), new_seconds = Median(new_times);
   const bool apart = std::ranges::max(new_times) < std::ranges::min(old_times) ||
@@ -194,29 +229,13 @@ std::string ComparedText(const Proposal& proposal, const record::Record& before,
 }
 
 std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
-                                  const GpuTryRequest& request) {
-  const TemporaryFolder folder;
-  std::vector<std::string> names = {workload::ToText(request.name)};
-  for (const auto& proposal : proposals)
-    names.push_back(workload::ToText(UnderSetting(request.name, proposal.setting).name));
-  const auto path =
-      supervise::MeasureNamed({.command = "explain",
-                               .names = names,
-                               .bench = request.bench,
-                               .machine = "none",
-                               .arguments = {"--dlroof_device=gpu", "--dlroof_counters=off"}},
-                              folder);
-  if (!path) return {};
-  std::ostringstream warnings;
-  const auto run = record::ReadRunFile(*path, warnings);
-  const auto find = [&](const std::string& name) {
-    const auto found = std::ranges::find(run.records, name, &record::Record::name);
-    if (found == run.records.end()) throw BadInput("explain: --try: no result of {}", name);
-    return *found;
-  };
+                                  const BenchTrialRequest& request) {
+  settings::TrialBlock block{.stage = "try", .settings = {{}}, .results = {}};
+  for (const auto& proposal : proposals) block.settings.push_back(proposal.setting);
+  if (!MeasureOnGpu(request, block, 1)) return {};
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < proposals.size(); ++i)
-    sentences.push_back(ComparedText(proposals[i], find(names[0]), find(names[i + 1])));
+    sentences.push_back(ComparedText(proposals[i], block.results[0], block.results[i + 1]));
   return sentences;
 }
 

@@ -18,12 +18,8 @@ struct BenchTrialRequest {
   double timeout_seconds = 60;   // [s] for each answer of a process
 };
 
-// Returns the time of one call on the GPU [s]: in a CUDA graph if `graph`, else Repetition::seconds
-// (a queued call). Returns nothing if `graph` and no graph was measured.
-std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool graph);
-
-// Returns the function that measures a block: each setting in a new process, one process at a time.
-// The times of a GPU benchmark are DeviceSeconds.
+// Returns the function that measures a block: each setting in a new process, one process at a time;
+// on a GPU all settings in one process.
 // The result of a failed process has the reason. After a noisy block the function waits up to 2 s.
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
@@ -40,20 +36,15 @@ std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int thr
 // that its name may have, and its name without one of them.
 std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
 
-struct GpuTryRequest {
-  std::optional<std::string> bench;  // see supervise::BenchProgram
-  workload::BenchmarkName name;      // of the default
-};
-
-// Measures the default and the proposals one after the other in one process. Returns a sentence for
-// each proposal: its time on the device beside the default's, or why it has no time. Returns
-// nothing after an interrupt. Throws BadInput if the process fails.
+// Measures the default and the proposals in one process. Returns a sentence for each proposal: its
+// time on the device beside the default's, or why it has no time. Returns nothing after an
+// interrupt.
 std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
-                                  const GpuTryRequest& request);
+                                  const BenchTrialRequest& request);
 
 // Returns the sentence of TryOnGpu for one proposal.
-std::string ComparedText(const Proposal& proposal, const record::Record& before,
-                         const record::Record& after);
+std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
+                         const settings::TrialResult& after);
 
 // Measures the proposal and the default interleaved, for at most `budget_seconds` [s]. Returns a
 // sentence with the ratio of their times, or with the reason why there is no ratio.

@@ -126,8 +126,6 @@ document::List::Item SettingsOf(const settings::Tuning& tuning, const std::strin
   for (const auto& [variable, value] : EnvironmentLines(tuned))
     settings.details.push_back(
         fmt::format("export {}={}", runner::CommandLine({variable}), runner::CommandLine({value})));
-  if (tuned.graph)
-    settings.details.emplace_back("the call captured once in a CUDA graph, and replayed");
   settings.details.push_back(CommandLineOf(tuned, program));
   return settings;
 }

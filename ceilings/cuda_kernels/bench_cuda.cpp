@@ -205,60 +205,38 @@ class CudaBench : public gpu_ceilings::GpuBench {
 
 // ---- overheads ----
 
-constexpr int kNodes = 64;
-
-void Start(cudaStream_t stream) { cuda::CheckCuda(LaunchNothing(stream), "an empty kernel"); }
-
-using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
-using GraphExec = std::unique_ptr<CUgraphExec_st, decltype(&cudaGraphExecDestroy)>;
-
-GraphExec GraphOf(int nodes, const cuda::CudaStream& stream) {
-  cuda::CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
-                  "the capture of empty kernels");
-  for (int i = 0; i < nodes; ++i) LaunchNothing(stream.get());
-  cudaGraph_t captured = nullptr;
-  cuda::CheckCuda(cudaStreamEndCapture(stream.get(), &captured), "the capture of empty kernels");
-  const Graph graph(captured, cudaGraphDestroy);
-  cudaGraphExec_t exec = nullptr;
-  cuda::CheckCuda(cudaGraphInstantiate(&exec, captured, 0), "a graph of empty kernels");
-  return {exec, cudaGraphExecDestroy};
-}
-
-// Returns the time [s] of `times` calls of `each` including the wait for the last one.
-template <class Each>
-double Timed(std::int64_t times, const cuda::CudaStream& stream, const Each& each) {
+// Returns the time [s] of `times` empty launches, one after the other, until the last has finished.
+double Launches(std::int64_t times, gpu::GpuClock& clock) {
+  const cuda::CudaStream stream;
+  clock.Empty(stream.get());  // the first launch loads the kernel
   stream.Wait();
   const double begin = cpu::WallSeconds();
-  for (std::int64_t i = 0; i < times; ++i) each();
+  for (std::int64_t i = 0; i < times; ++i) clock.Empty(stream.get());
   stream.Wait();
   return cpu::WallSeconds() - begin;
 }
 
-double GraphNodes(std::int64_t times, const cuda::CudaStream& stream) {
-  const auto graph = GraphOf(kNodes, stream);
-  const auto launch = [&] {
-    cuda::CheckCuda(cudaGraphLaunch(graph.get(), stream.get()), "a graph");
-  };
-  Timed(1, stream, launch);
-  const auto graphs = (times + kNodes - 1) / kNodes;
-  return Timed(graphs, stream, launch) * static_cast<double>(times) /
-         static_cast<double>(graphs * kNodes);
-}
-
-// Returns the time [s] of `times` empty kernels that are queued before the GPU begins, in batches
-// that fit the GPU's launch queue.
-double QueuedKernels(std::int64_t times, gpu::GpuClock& clock) {
-  constexpr std::int64_t kBatch = 500;
+// Returns the time [s] of `times` empty kernels, by how much longer 2N of them take than N: as
+// nodes of a CUDA graph, or queued before the GPU begins.
+double Trains(bool in_graph, std::int64_t times, gpu::GpuClock& clock) {
+  constexpr int kCalls = 250, kMaxLost = 10;
   const gpu::Enqueue empty = [&](void* stream) { clock.Empty(stream); };
+  const auto train = [&](int kernels) -> std::function<gpu::GpuBatch()> {
+    if (in_graph) return clock.Graph(empty, kernels);
+    return [&, kernels] { return clock.Batch(empty, kernels, {}); };
+  };
+  const auto one = train(kCalls), two = train(2 * kCalls);
+  one(), two();  // uploads graphs
+  const auto pairs = (times + kCalls - 1) / kCalls;
   double seconds = 0;
-  for (std::int64_t left = times; left > 0; left -= kBatch) {
-    const auto calls = static_cast<int>(std::min(left, kBatch));
-    auto batch = clock.Batch(empty, calls, {});
-    for (int i = 0; i < 3 && !batch.queued; ++i) batch = clock.Batch(empty, calls, {});
-    if (!batch.queued) throw std::runtime_error("the GPU began before all kernels were queued");
-    seconds += batch.seconds;
+  for (std::int64_t i = 0, lost = 0; i < pairs;) {
+    const auto few = one(), many = two();
+    if (few.queued && many.queued)
+      seconds += many.seconds - few.seconds, ++i;
+    else if (++lost > kMaxLost)
+      throw std::runtime_error("the GPU began before all kernels were queued");
   }
-  return seconds;
+  return seconds * static_cast<double>(times) / static_cast<double>(pairs * kCalls);
 }
 
 }  // namespace
@@ -270,15 +248,13 @@ std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) {
 bool HasCudaKernel(const gpu_ceilings::GpuRow& row) { return FindKernel(row) != nullptr; }
 
 double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, gpu::GpuClock& clock) {
-  const cuda::CudaStream stream;
-  Start(stream.get());  // the first launch loads the kernel
   switch (kind) {
     case gpu_ceilings::GpuOverhead::kLaunch:
-      return Timed(times, stream, [&] { Start(stream.get()); });
+      return Launches(times, clock);
     case gpu_ceilings::GpuOverhead::kQueued:
-      return QueuedKernels(times, clock);
+      return Trains(false, times, clock);
     case gpu_ceilings::GpuOverhead::kGraphNode:
-      return GraphNodes(times, stream);
+      return Trains(true, times, clock);
   }
   return 0;
 }

@@ -34,6 +34,5 @@ GpuKernel LaunchShared;
 
 // Fills `results` with set_bytes (a multiple of 16) random bytes.
 cudaError_t LaunchFill(const GpuLaunch& launch);
-cudaError_t LaunchNothing(cudaStream_t stream);
 
 }  // namespace dlroof::cuda_kernels

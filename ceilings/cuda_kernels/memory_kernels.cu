@@ -160,8 +160,6 @@ __global__ void FillKernel(ulonglong2* set, size_t vectors) {
     set[i] = make_ulonglong2(RandomWords(2 * i), RandomWords(2 * i + 1));
 }
 
-__global__ void NothingKernel() {}
-
 size_t Vectors(const GpuLaunch& launch) { return launch.set_bytes / sizeof(uint4); }
 const uint4* Operands(const GpuLaunch& launch) {
   return static_cast<const uint4*>(launch.operands);
@@ -202,9 +200,6 @@ cudaError_t LaunchShared(const GpuLaunch& launch) {
 cudaError_t LaunchFill(const GpuLaunch& launch) {
   return cuda::Launch(FillKernel, GridOf(launch), static_cast<ulonglong2*>(launch.results),
                       Vectors(launch));
-}
-cudaError_t LaunchNothing(cudaStream_t stream) {
-  return cuda::Launch(NothingKernel, {1, 32, stream});
 }
 
 }  // namespace dlroof::cuda_kernels

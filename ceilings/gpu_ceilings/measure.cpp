@@ -336,9 +336,9 @@ constexpr OverheadRow kOverheads[] = {
     {GpuOverhead::kLaunch, kLaunchName,
      "empty kernels one after another, until the last has finished"},
     {GpuOverhead::kQueued, machine::kQueuedOverhead,
-     "empty kernels one after another, queued before the GPU begins, on the GPU's clock"},
+     "empty kernels queued before the GPU begins, on its clock: 2N less N of them"},
     {GpuOverhead::kGraphNode, machine::kGraphNodeOverhead,
-     "empty kernels as the nodes of one graph"},
+     "empty kernels as the nodes of a graph, on the GPU's clock: 2N less N of them"},
 };
 
 machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {

@@ -25,6 +25,7 @@ inline constexpr NumberRange kNumberRanges[] = {
     {"median", 1e-10, 1e5, "seconds of a call"},
     {"call_seconds", 1e-10, 1e5, "seconds of a call"},
     {"graph_seconds", 1e-10, 1e5, "seconds of a call"},
+    {"queued_seconds", 1e-10, 1e5, "seconds of a call"},
     {"throughput_seconds", 1e-10, 1e5, "seconds of a call"},
     {"launch_seconds", 1e-10, 1e5, "seconds of a launch"},
     {"window_seconds", 1e-10, 1e5, "seconds"},

@@ -174,22 +174,17 @@ class CudaClock final : public gpu::GpuClock {
 
   gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) override {
     stream_.Wait();
-    ForgetErrors();
-    stamps_.Fill(0);
     while (events_.size() < 2 * static_cast<std::size_t>(calls)) events_.emplace_back();
-    {
-      const HeldStream held(released_, stream_.get());
-      Stamp(0);
+    const auto launch = [&] {
       for (auto event = events_.begin(); event != events_.begin() + 2 * calls;) {
         EnqueueL2(l2);
         Record(*event++);
         call(stream_.get());
         Record(*event++);
       }
-      Stamp(1);
-    }
-    gpu::QueuedCalls queued{.clock_hz = ClockHz()};  // waits
-    queued.queued = !released_.GaveUp();
+    };
+    const auto batch = Held(launch, {});
+    gpu::QueuedCalls queued{.clock_hz = batch.clock_hz, .queued = batch.queued};
     for (int i = 0; i < calls; ++i)
       queued.seconds.push_back(Between(events_[2 * i], events_[2 * i + 1]));
     return queued;
@@ -209,35 +204,22 @@ class CudaClock final : public gpu::GpuClock {
 
   gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls,
                       const std::function<void()>& while_running) override {
-    ForgetErrors();
-    stamps_.Fill(0);
-    {
-      const HeldStream held(released_, stream_.get());
-      Stamp(0);
-      Record(begin_);
+    const auto launch = [&] {
       for (int i = 0; i < calls; ++i) call(stream_.get());
-      Record(end_);
-      Stamp(1);
-    }
-    if (while_running) while_running();
-    return gpu::GpuBatch{
-        .seconds = Between(begin_, end_), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
+    };
+    return Held(launch, while_running);
   }
 
-  std::function<double()> Graph(const gpu::Enqueue& call, int calls) override {
+  std::function<gpu::GpuBatch()> Graph(const gpu::Enqueue& call, int calls) override {
     const GraphPointer graph = Captured(call, calls);
     cudaGraphExec_t exec = nullptr;
     CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "instantiating the graph of a call");
     return [this, exec = std::shared_ptr<CUgraphExec_st>(exec, cudaGraphExecDestroy)] {
       stream_.Wait();
-      ForgetErrors();
-      {
-        const HeldStream held(released_, stream_.get());
-        Record(begin_);
+      const auto launch = [&] {
         CheckCuda(cudaGraphLaunch(exec.get(), stream_.get()), "launching a graph");
-        Record(end_);
-      }
-      return Between(begin_, end_);
+      };
+      return Held(launch, {});
     };
   }
 
@@ -260,6 +242,24 @@ class CudaClock final : public gpu::GpuClock {
   std::optional<double> DefaultClockHz() override { return default_clock_hz_; }
 
  private:
+  // Times what `launch` enqueues, which begins when all of it is in the stream.
+  template <class Launch>
+  gpu::GpuBatch Held(const Launch& launch, const std::function<void()>& while_running) {
+    ForgetErrors();
+    stamps_.Fill(0);
+    {
+      const HeldStream held(released_, stream_.get());
+      Stamp(0);
+      Record(begin_);
+      launch();
+      Record(end_);
+      Stamp(1);
+    }
+    if (while_running) while_running();
+    const double seconds = Between(begin_, end_);
+    return {.seconds = seconds, .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
+  }
+
   // Returns a CUDA graph of `calls` calls.
   GraphPointer Captured(const gpu::Enqueue& call, int calls) {
     stream_.Wait();

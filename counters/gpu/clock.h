@@ -82,9 +82,9 @@ class GpuClock {
   virtual GpuBatch Batch(const Enqueue& call, int calls,
                          const std::function<void()>& while_running) = 0;
   // Captures `calls` calls in a CUDA graph, or throws. The returned function launches the graph
-  // once and returns the time [s] of all calls together on the GPU, without the launch. It must not
-  // be called after the clock is destroyed.
-  virtual std::function<double()> Graph(const Enqueue& call, int calls) = 0;
+  // once, behind a kernel that waits for the launch. It must not be called after the clock is
+  // destroyed.
+  virtual std::function<GpuBatch()> Graph(const Enqueue& call, int calls) = 0;
   // Queues [prepare L2, event, call, event] `calls` times behind a kernel that waits for the host,
   // then lets the GPU run. The whole queue must fit the GPU's launch queue (about 1000 launches).
   virtual QueuedCalls Queued(const L2State& l2, const Enqueue& call, int calls) = 0;

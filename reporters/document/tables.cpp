@@ -87,33 +87,28 @@ bool HasGpuTimes(const record::Record& record) {
          record::SampleMedian(record, &record::GpuSample::call_seconds);
 }
 
-// Appends the time with the launch and the time in a CUDA graph.
+// Appends the time with the launch, that of a queued call and, of older files, that in a graph.
 void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row& row) {
   auto call = record::SampleMedian(record, &record::GpuSample::call_seconds);
   if (record.timed == record::timed::kCall) call = timing.median;
   row.emplace_back(Rendered(call, "s"));
-  row.emplace_back(Rendered(record::SampleMedian(record, &record::GpuSample::graph_seconds), "s"));
+  for (const auto field : {&record::GpuSample::queued_seconds, &record::GpuSample::graph_seconds})
+    row.emplace_back(Rendered(record::SampleMedian(record, field), "s"));
 }
 
-// Adds what the times of GPU calls are, and how long an empty kernel takes beside short ones.
+// Adds what the times of GPU calls are.
 void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>& notes) {
-  constexpr double kShort = 10e-6;  // [s]
-  bool device = false;
-  std::optional<double> empty;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const auto& record = run.file.records[i];
-    if (record.timed != record::timed::kDevice || !run.places[i].timing) continue;
-    device = true;
-    if (run.places[i].timing->median < kShort && !empty)
-      empty = record::SampleMedian(record, &record::GpuSample::empty_seconds);
-  }
-  if (!device) return;
-  notes.emplace_back(
-      "time: of a queued call, by the GPU's clock; call: with its launch, on an idle GPU; graph: "
-      "replayed in a CUDA graph");
-  if (empty)
-    notes.push_back(
-        fmt::format("an empty kernel takes {} in the column time", text::WithPrefix(*empty, "s")));
+  constexpr std::pair<const char*, const char*> kKinds[] = {
+      {record::timed::kGraph, "calls that follow each other in a CUDA graph"},
+      {record::timed::kThroughput, "calls that follow each other"},
+      {record::timed::kDevice, "queued calls, with two events"}};
+  std::vector<std::string> texts;
+  for (const auto& [kind, text] : kKinds)
+    if (std::ranges::count(run.file.records, kind, &record::Record::timed) > 0)
+      texts.emplace_back(text);
+  if (!texts.empty())
+    notes.push_back(fmt::format("time: of {}; call: with its launch, on an idle GPU",
+                                fmt::join(texts, ", or of ")));
 }
 
 // Texts, each with the records that it is about, in order of appearance.
@@ -218,7 +213,7 @@ Table RecordsTable(const roofline::PlacedRun& run) {
                           IntensityHeading(level)},
               .droppable = {kIntensity, kRate}};
   const bool gpu_times = std::ranges::any_of(run.file.records, HasGpuTimes);
-  if (gpu_times) table.columns.insert(table.columns.end(), {"call", "graph"});
+  if (gpu_times) table.columns.insert(table.columns.end(), {"call", "queued", "graph"});
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     if (!run.places[i].timing || record::IsKernelSum(record)) continue;

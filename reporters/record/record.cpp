@@ -273,7 +273,10 @@ const std::vector<GpuSampleField>& GpuSampleFields() {
       {"throttle", &GpuSample::throttle},
       {"call_seconds", &GpuSample::call_seconds},
       {"empty_seconds", &GpuSample::empty_seconds},
-      {"steady_seconds", &GpuSample::steady_seconds}};
+      {"steady_seconds", &GpuSample::steady_seconds},
+      {"queued_seconds", &GpuSample::queued_seconds},
+      {"graph_calls", &GpuSample::graph_calls},
+      {"stream_calls", &GpuSample::stream_calls}};
   return fields;
 }
 
@@ -287,7 +290,9 @@ std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetit
   for (const auto& repetition : repetitions) {
     if (!repetition.gpu) continue;
     if (!repetition.gpu->call_seconds) return timed::kCall;
-    found = timed::kDevice;
+    found = repetition.gpu->graph_calls    ? timed::kGraph
+            : repetition.gpu->stream_calls ? timed::kThroughput
+                                           : timed::kDevice;
   }
   return found;
 }

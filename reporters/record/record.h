@@ -18,20 +18,20 @@ namespace dlroof::record {
 
 // What `seconds` of a record are. Absent for calls on CPUs.
 namespace timed {
-inline constexpr const char* kDevice = "device";    // a queued call, by the device's clock
-inline constexpr const char* kCall = "call";        // a call on an idle GPU, with its launch
-inline constexpr const char* kKernels = "kernels";  // the sum of the durations of kernels
-// Only in comparisons, which choose one kind of time for both runs.
-inline constexpr const char* kGraph = "graph";
-inline constexpr const char* kThroughput = "throughput";
+// One of many calls that follow each other: (time of 2N calls - time of N calls) / N.
+inline constexpr const char* kGraph = "graph";            // in CUDA graphs
+inline constexpr const char* kThroughput = "throughput";  // queued
+inline constexpr const char* kDevice = "device";          // a queued call, by the device's clock
+inline constexpr const char* kCall = "call";              // a call on an idle GPU, with its launch
+inline constexpr const char* kKernels = "kernels";        // the sum of the durations of kernels
 }  // namespace timed
 
-// GPU measurements of one repetition. Repetition::seconds is the device's time of one queued call
-// if call_seconds is set, otherwise the time of a call on an idle GPU, including the launch (see
-// Record::timed). The other times never replace it.
+// GPU measurements of one repetition. Repetition::seconds are those of a call on an idle GPU if
+// call_seconds is unset, else of calls that follow each other if graph_calls or stream_calls is
+// set, else of one queued call (see Record::timed). The other times never replace it.
 struct GpuSample {
-  std::optional<double> throughput_seconds;   // [s] per call, calls back to back
-  std::optional<double> graph_seconds;        // [s] per call, replayed as a CUDA graph
+  std::optional<double> throughput_seconds;   // [s] per call, back to back (older files)
+  std::optional<double> graph_seconds;        // [s] per call, in a CUDA graph (older files)
   std::optional<double> host_seconds;         // [s] host's wall time per call in the timing loop
   std::optional<double> clock_hz;             // [1/s] of the SMs while calls ran
   std::optional<double> default_clock_hz;     // [1/s] of the SMs, as reported by the driver
@@ -42,6 +42,9 @@ struct GpuSample {
   std::optional<double> call_seconds;         // [s] a call on an idle GPU, including its launch
   std::optional<double> empty_seconds;        // [s] an empty kernel, queued as the calls were
   std::optional<double> steady_seconds;  // [s] load before the first repetition; unset: a burst
+  std::optional<double> queued_seconds;  // [s] one queued call, between two events
+  // [1] N of calls that follow each other: in CUDA graphs, or queued.
+  std::optional<double> graph_calls, stream_calls;
 
   bool operator==(const GpuSample&) const = default;
 };
@@ -132,7 +135,7 @@ struct Record {
   std::vector<WrongEngine> wrong_engines;
   std::optional<std::string> repro;  // arguments of benchdnn that time the same call
   std::optional<int> threads;
-  // What `seconds` are: "device", "call" or "kernels" (see `timed`); absent for CPUs.
+  // What `seconds` are: "graph", "device" and so on (see `timed`); absent for CPUs.
   std::optional<std::string> timed;
   std::optional<std::string> cache;     // "warm", "cold" or "cold-weights"
   std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
@@ -169,8 +172,8 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 // the median of all: other programs only lengthen them. Returns nullopt without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
-// Returns what the times of repetitions with GPU samples are ("device" or "call"), or nullopt if
-// none has a sample. Files in which records have no "timed" have times of calls with their launch.
+// Returns what the times of repetitions with GPU samples are (see GpuSample), or nullopt if none
+// has a sample. Files in which records have no "timed" have times of calls with their launch.
 std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetitions);
 
 // Returns whether the record was timed after the GPU's clock had settled under load.

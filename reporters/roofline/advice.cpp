@@ -47,12 +47,13 @@ bool IsEmulated(const record::Record& record) {
   return flops.size() == 1 && flops.begin()->first == "fp32.vector";
 }
 
-std::string BoundClause(const TimePoint& time) {
+bool IsInGraph(const record::Record& record) { return record.timed == record::timed::kGraph; }
+
+std::string BoundClause(const TimePoint& time, bool in_graph) {
   if (time.bound == Bound::kOverhead)
-    return fmt::format(
-        "Bound by the cost of starting it ({}; its arithmetic and traffic take less at their "
-        "roofs)",
-        text::WithPrefix(*time.overhead_seconds, "s"));
+    return fmt::format("Bound by {} ({}; its arithmetic and traffic take less at their roofs)",
+                       in_graph ? "the gaps between its kernels" : "the cost of starting it",
+                       text::WithPrefix(*time.overhead_seconds, "s"));
   const auto roof =
       (time.specified ? "specified " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
@@ -78,7 +79,7 @@ std::string_view NextWithoutEvidence(const TimePoint& time) {
 
 std::string Advice(const AdviceCase& at) {
   if (!LeastTimesOverRoof(at.time)) return "";
-  std::string clauses = BoundClause(at.time);
+  std::string clauses = BoundClause(at.time, IsInGraph(at.record));
   std::string_view next = NextWithoutEvidence(at.time);
   std::size_t found = 0;
   if (const auto* const remedy = RemedyOf(at)) {
@@ -97,16 +98,19 @@ std::string Advice(const AdviceCase& at) {
 }
 
 // Thresholds of the rules.
-constexpr double kMuchOverhead = 0.3;   // [1] launches' share of the time
-constexpr double kFasterInGraph = 1.1;  // [1] time / time in a graph
-constexpr double kNoMatrix = 0.01;      // [1] share of FLOPs on matrix units
-constexpr double kFewMatrix = 0.5;      // [1] the same
-constexpr double kFewerExecuted = 0.8;  // [1] executed / useful FLOPs
-constexpr double kMoreExecuted = 1.2;   // [1] the same
-constexpr double kMuchTraffic = 1.5;    // [1] DRAM bytes / compulsory ones
-constexpr double kManyReads = 3;        // [1] bytes of a cache level / compulsory ones
-constexpr double kMemoryWaits = 0.7;    // [1] least memory roof time / measured time
-constexpr double kBestMix = 0.97;       // [1] of the roof: the same within the noise
+constexpr double kMuchOverhead = 0.3;       // [1] launches' share of the time
+constexpr double kFasterInGraph = 1.1;      // [1] time / time in a graph
+constexpr double kMuchFasterInGraph = 1.5;  // [1] the same, where launches are not in the time
+constexpr double kSameAsKernels = 0.03;     // [1] of the traced kernels
+constexpr double kSameSeconds = 0.3e-6;     // [s] the same
+constexpr double kNoMatrix = 0.01;          // [1] share of FLOPs on matrix units
+constexpr double kFewMatrix = 0.5;          // [1] the same
+constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs
+constexpr double kMoreExecuted = 1.2;       // [1] the same
+constexpr double kMuchTraffic = 1.5;        // [1] DRAM bytes / compulsory ones
+constexpr double kManyReads = 3;            // [1] bytes of a cache level / compulsory ones
+constexpr double kMemoryWaits = 0.7;        // [1] least memory roof time / measured time
+constexpr double kBestMix = 0.97;           // [1] of the roof: the same within the noise
 
 using Evidence = std::optional<std::string>;
 
@@ -133,18 +137,30 @@ Evidence MuchOverhead(const AdviceCase& at) {
   if (at.time.bound != Bound::kOverhead || !at.time.overhead_seconds) return std::nullopt;
   const double share = *at.time.overhead_seconds / at.time.seconds;
   if (share < kMuchOverhead) return std::nullopt;
-  return fmt::format("launches cost {:.0f} % of the time", 100 * std::min(share, 1.0));
+  return fmt::format("{} cost {:.0f} % of the time", IsInGraph(at.record) ? "they" : "launches",
+                     100 * std::min(share, 1.0));
 }
 
-Evidence FasterInGraph(const AdviceCase& at) {
-  const auto graph = record::SampleMedian(at.record, &record::GpuSample::graph_seconds);
-  if (at.time.bound != Bound::kOverhead || !graph) return std::nullopt;
+// Compares the time with the launch, on an idle GPU, with that in a CUDA graph.
+Evidence LessInGraph(const AdviceCase& at, std::optional<double> graph, double factor) {
   const auto call = record::SampleMedian(at.record, &record::GpuSample::call_seconds);
   const double launched = std::max(call.value_or(0), at.time.seconds);
-  if (*graph * kFasterInGraph > launched) return std::nullopt;
+  if (!graph || *graph * factor > launched) return std::nullopt;
   return fmt::format("launched on an idle GPU it takes {}, in a CUDA graph {}, {:.1f}x less",
                      text::WithPrefix(launched, "s"), text::WithPrefix(*graph, "s"),
                      launched / *graph);
+}
+
+Evidence FasterInGraph(const AdviceCase& at) {
+  if (at.time.bound != Bound::kOverhead || IsInGraph(at.record)) return std::nullopt;
+  const auto graph = record::SampleMedian(at.record, &record::GpuSample::graph_seconds);
+  return LessInGraph(at, graph, kFasterInGraph);
+}
+
+// The launches of a call whose time is that in a graph, in which they are not.
+Evidence LaunchedAlone(const AdviceCase& at) {
+  if (!IsInGraph(at.record)) return std::nullopt;
+  return LessInGraph(at, at.time.seconds, kMuchFasterInGraph);
 }
 
 // Without the level whose roof is too low, another roof binds, which may be far away.
@@ -318,8 +334,7 @@ constexpr AdviceRule kRules[] = {
     {"steps", ManyStepsNotPersistent,
      "put more work into one call (a larger batch); untried: its persistent algorithms (dlroof "
      "explain --try)"},
-    {"overhead", MuchOverhead,
-     "put more work into one call (a larger batch, fused layers, a graph of launches)"},
+    {"overhead", MuchOverhead, "put more work into one call (a larger batch, fused layers)"},
     {"short-kernel", ShorterThanALaunch,
      "put more work into one launch (fuse it with its neighbours, a larger batch)"},
     {"reference", ReferenceImplementation,
@@ -337,7 +352,29 @@ constexpr AdviceRule kRules[] = {
     {"dram-traffic", MuchDramTraffic,
      "make reused data fit the cache: a smaller batch, a blocked layout"},
     {"mix", MixOfACopy, "fuse it with its neighbours, or use a narrower type"},
-    {"memory-roof", MemoryAtItsRoof, "fuse it with its neighbours, or use a narrower type"}};
+    {"memory-roof", MemoryAtItsRoof, "fuse it with its neighbours, or use a narrower type"},
+    {"launched-alone", LaunchedAlone,
+     "capture its calls in a CUDA graph, or launch the next one before it ends"}};
+
+// Says if the time in a CUDA graph is not that of the kernels that CUPTI traced, and of the gaps
+// between them. Fills and copies are not among the kernels, and the traced call ran by itself.
+Evidence ApartFromKernels(const record::Record& record, double seconds,
+                          const machine::CeilingSet& ceilings) {
+  const auto gap = LaunchCost(record, ceilings);
+  if (!IsInGraph(record) || !gap || record.kernels.empty()) return std::nullopt;
+  double kernels = 0, launches = 0;
+  for (const auto& kernel : record.kernels) {
+    if (!kernel.seconds) return std::nullopt;
+    kernels += *kernel.seconds;
+    launches += kernel.launches;
+  }
+  const double allowed = std::max(kSameAsKernels * kernels, kSameSeconds);
+  const double beyond = seconds - kernels;
+  if (beyond >= -allowed && beyond <= allowed + launches * *gap) return std::nullopt;
+  return fmt::format("its kernels took {} when CUPTI traced a call, and {:.0f} gaps at most {}",
+                     text::WithPrefix(kernels, "s"), launches,
+                     text::WithPrefix(launches * *gap, "s"));
+}
 
 }  // namespace
 
@@ -349,6 +386,8 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
     ReportAboveArithmeticRoof(record, op_words, ceilings, placement);
   placement.flop_count = FlopCountText(record, op_words);
   if (placement.flop_count) placement.asides.push_back(*placement.flop_count);
+  if (const auto apart = ApartFromKernels(record, timing.median, ceilings))
+    placement.asides.push_back(*apart);
   auto& remarks = placement.remarks;
   if (UsedReferenceImplementation(record))
     remarks.push_back(fmt::format(

@@ -187,7 +187,7 @@ class TestGpu:
     def test_a_call_is_timed_by_the_device(self):
         verify(self.gpu("--benchmark_filter=BM_Gpu/ --benchmark_out=run.json"), [exits(0)])
         record = records()["BM_Gpu"]
-        assert record["device"] == "gpu" and record["timed"] == "device"
+        assert record["device"] == "gpu" and record["timed"] == "graph"
         assert record["work"]["modelled"]["flops"] == {"fp16.matrix": 1e9}
 
     def counted(self, pattern, arguments):

@@ -13,9 +13,9 @@
 namespace dlroof::fakes {
 
 // [s] a call takes when started on an idle GPU, queued, back to back, and in a graph; an empty
-// kernel, queued.
+// kernel, queued; what each train of calls takes beside them.
 inline constexpr double kFakeOnce = 12e-6, kFakeQueued = 11e-6, kFakeBackToBack = 10e-6,
-                        kFakeInGraph = 9e-6, kFakeEmpty = 2e-6;
+                        kFakeInGraph = 8e-6, kFakeEmpty = 2e-6, kFakeTrain = 5e-6;
 
 // A test replaces the functions whose behaviour it plans.
 struct FakeClock final : gpu::GpuClock {
@@ -29,10 +29,10 @@ struct FakeClock final : gpu::GpuClock {
         if (while_running) while_running();
         return gpu::GpuBatch{calls * kFakeBackToBack, 1.7e9};
       };
-  std::function<std::function<double()>(const gpu::Enqueue&, int)> graph =
+  std::function<std::function<gpu::GpuBatch()>(const gpu::Enqueue&, int)> graph =
       [](const gpu::Enqueue& call, int calls) {
         for (int i = 0; i < calls; ++i) call(nullptr);
-        return [calls] { return calls * kFakeInGraph; };
+        return [calls] { return gpu::GpuBatch{kFakeTrain + calls * kFakeInGraph, 1.7e9}; };
       };
   std::function<gpu::QueuedCalls(const gpu::L2State&, const gpu::Enqueue&, int)> queued =
       [](const gpu::L2State&, const gpu::Enqueue& call, int calls) {
@@ -58,7 +58,7 @@ struct FakeClock final : gpu::GpuClock {
                       const std::function<void()>& while_running) override {
     return batch(call, calls, while_running);
   }
-  std::function<double()> Graph(const gpu::Enqueue& call, int calls) override {
+  std::function<gpu::GpuBatch()> Graph(const gpu::Enqueue& call, int calls) override {
     return graph(call, calls);
   }
   gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) override {
@@ -107,7 +107,7 @@ inline machine::Machine FakeGpuWithCeilings() {
   all.bytes[Level::kDram] = {
       .per_second = 1e11, .how = "made up", .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 2e-6;
-  all.overheads[machine::kQueuedOverhead] = 1.5e-6;
+  all.overheads = {{machine::kQueuedOverhead, 1.5e-6}, {machine::kGraphNodeOverhead, 0.5e-6}};
   return machine;
 }
 

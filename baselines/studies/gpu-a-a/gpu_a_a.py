@@ -8,10 +8,10 @@ Where the times of a record contain the launch, 5 % of its graph's time is added
 cannot be made slower by 5 % on a GPU without being another benchmark, so this planted run is computed from a measured one.
 
 Kinds of time, never mixed:
-  device      one queued call, by the device's clock     (seconds of a record that was `timed` so)
+  device      one queued call, by the device's clock     (gpu.queued_seconds, or seconds of a record that was `timed` so)
   call        one call on an idle GPU, with its launch   (gpu.call_seconds, or seconds)
   throughput  calls back to back                         (gpu.throughput_seconds)
-  graph       replayed as a CUDA graph                   (gpu.graph_seconds)
+  graph       in a CUDA graph                            (seconds of a record timed `graph`, or gpu.graph_seconds)
 """
 import copy
 import math
@@ -30,13 +30,9 @@ PLANTED = 1.05
 
 
 def seconds_by_kind(record):
-    gpu, device = record.get("gpu", {}), record.get("timed") == "device"
-    times = {
-        "device": record["seconds"]["median"] if device else None,
-        "call": gpu.get("call_seconds") if device else record["seconds"]["median"],
-        "throughput": gpu.get("throughput_seconds"),
-        "graph": gpu.get("graph_seconds"),
-    }
+    gpu = record.get("gpu", {})
+    times = {kind: gpu.get(key) for kind, key in zip(KINDS, ("queued_seconds", "call_seconds", "throughput_seconds", "graph_seconds"))}
+    times[{"device": "device", "graph": "graph"}.get(record.get("timed"), "call")] = record["seconds"]["median"]
     return {kind: seconds for kind, seconds in times.items() if seconds is not None}
 
 
@@ -55,7 +51,7 @@ def slower(run, name):
     """Returns a copy of a run in which the device needs 5 % longer for the calls of a benchmark."""
     planted = copy.deepcopy(run)
     record = records_of(planted)[name]
-    device = record.get("timed") == "device"
+    device = record.get("timed") in ("device", "graph")
     added = (PLANTED - 1) * (record["seconds"]["median"] if device else record["gpu"]["graph_seconds"])
     slowed = (lambda seconds: seconds * PLANTED) if device else (lambda seconds: seconds + added)
     record["seconds"]["median"] = slowed(record["seconds"]["median"])
@@ -64,7 +60,7 @@ def slower(run, name):
     for repetition in record["repetitions"]:
         repetition["seconds"] = slowed(repetition["seconds"])
     for times in (record["gpu"], *(repetition["gpu"] for repetition in record["repetitions"])):
-        for key in {"throughput_seconds", "graph_seconds"} & times.keys():
+        for key in {"queued_seconds", "throughput_seconds", "graph_seconds"} & times.keys():
             times[key] *= PLANTED
         if "call_seconds" in times:
             times["call_seconds"] += added

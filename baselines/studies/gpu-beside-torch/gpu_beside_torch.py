@@ -5,7 +5,7 @@
 
 RUN.json are run files of dlroof_bench, TORCH.json what torch_times.py wrote. A ratio is dlroof's time over PyTorch's. Times are compared
 with their own kind only:
-  graph         gpu.graph_seconds of a warm benchmark, and PyTorch's graph
+  graph         the time of a warm benchmark (older files: gpu.graph_seconds), and PyTorch's graph
   queued_cold   the device's time of one queued call of a cold benchmark, and PyTorch's
 Exit code 1 where no call is on both sides.
 """
@@ -25,8 +25,9 @@ OUTLIER = 1.25  # ratios beyond it or below its inverse are listed, but for grou
 def dlroof_seconds(record):
     """Yields (kind, name without the cache state, seconds) of a record."""
     gpu = record.get("gpu", {})
-    if record["cache"] == "warm" and "graph_seconds" in gpu:
-        yield "graph", record["name"].removesuffix("/warm"), gpu["graph_seconds"]
+    graph = record["seconds"]["median"] if record.get("timed") == "graph" else gpu.get("graph_seconds")
+    if record["cache"] == "warm" and graph:
+        yield "graph", record["name"].removesuffix("/warm"), graph
     if record["cache"] == "cold" and record.get("timed") == "device":
         yield "queued_cold", record["name"].removesuffix("/cold"), record["seconds"]["median"]
 

@@ -18,10 +18,10 @@ COUNTED = Path(__file__).resolve().parent / "2026-11-26-h200-counted.json.gz"
 
 
 def roofs(machine):
-    """Returns rates [1/s] of pipes, DRAM and L2, and [s] of a queued kernel."""
+    """Returns rates [1/s] of pipes, DRAM and L2, and [s] of a kernel by kind of time."""
     rows = machine["by_threads"]["1"]
     pipes = {pipe: row["per_second"] for pipe, row in rows["flops"].items()}
-    return pipes, rows["bytes"]["dram"]["per_second"], rows["bytes"]["l2"]["per_second"], rows["overheads"]["queued"]
+    return pipes, rows["bytes"]["dram"]["per_second"], rows["bytes"]["l2"]["per_second"], rows["overheads"]
 
 
 def median_of(record, field):
@@ -31,7 +31,8 @@ def median_of(record, field):
 
 def point(record, machine):
     """Returns the call's class, its share of its roof, and its time on an idle GPU over that in a graph."""
-    pipes, dram, l2_rate, queued = roofs(machine)
+    pipes, dram, l2_rate, overheads = roofs(machine)
+    in_graphs = record.get("timed") == "graph"
     work = record["work"]["modelled"]
     compute = sum(count / pipes[pipe] for pipe, count in work["flops"].items())
     compulsory = work["bytes"]["dram"]
@@ -39,8 +40,8 @@ def point(record, machine):
     memory = compulsory / (dram if compulsory > float(machine["facts"]["gpu.l2_bytes"]) else l2_rate)
     launches = record["work"].get("measured", {}).get("launches", work.get("launches", 0))
     seconds = statistics.median(r["seconds"] for r in record["repetitions"] if not r.get("disturbed"))
-    bound = "overhead" if launches * queued > max(compute, memory) else "memory" if memory > compute else "compute"
-    call, graph = median_of(record, "call_seconds"), median_of(record, "graph_seconds")
+    bound = "overhead" if launches * overheads["graph-node" if in_graphs else "queued"] > max(compute, memory) else "memory" if memory > compute else "compute"
+    call, graph = median_of(record, "call_seconds"), seconds if in_graphs else median_of(record, "graph_seconds")
     return {"bound": bound, "share": max(compute, memory) / seconds, "over_graph": call / graph if call and graph else None}
 
 

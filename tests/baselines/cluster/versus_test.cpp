@@ -530,13 +530,17 @@ record::Record Gpu(const char* timed, const record::GpuSample& sample) {
 
 TEST(UseTimes, LatencyIsTheTimeOfACallWithItsLaunch) {
   record::RunFile run;
-  run.records = {Gpu(record::timed::kDevice, {.call_seconds = 9e-6})};
+  run.records = {Gpu(record::timed::kDevice, {.call_seconds = 9e-6}),
+                 Gpu(record::timed::kGraph, {.call_seconds = 9e-6, .graph_calls = 50})};
   UseTimes(CallTime::kThroughput, run);
-  EXPECT_EQ(record::TimeOf(run.records[0].repetitions)->median, 2e-6);
+  for (const auto& record : run.records)
+    EXPECT_EQ(record::TimeOf(record.repetitions)->median, 2e-6);
   UseTimes(CallTime::kLatency, run);
-  EXPECT_EQ(record::TimeOf(run.records[0].repetitions)->median, 9e-6);
-  EXPECT_EQ(run.records[0].timed, record::timed::kCall);
-  EXPECT_TRUE(IsTimed(CallTime::kLatency, run.records[0]));
+  for (const auto& record : run.records) {
+    EXPECT_EQ(record::TimeOf(record.repetitions)->median, 9e-6);
+    EXPECT_EQ(record.timed, record::timed::kCall);
+    EXPECT_TRUE(IsTimed(CallTime::kLatency, record));
+  }
 }
 
 TEST(UseTimes, ThroughputOfARunOfSingleCallsIsThatOfCallsBackToBack) {

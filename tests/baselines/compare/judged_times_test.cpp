@@ -39,6 +39,18 @@ record::Record Queued(double device, double call, int repetitions = 3) {
   return record;
 }
 
+// Calls that follow each other, with the time of a queued call beside them.
+record::Record Repeated(double seconds, double queued, const char* timed = record::timed::kGraph) {
+  auto record = Queued(seconds, 20);
+  record.timed = timed;
+  for (auto& repetition : record.repetitions) {
+    auto sample = *repetition.gpu;
+    sample.queued_seconds = queued;
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  return record;
+}
+
 std::vector<double> CleanTimes(const record::Record& record) {
   std::vector<double> seconds;
   for (const auto& repetition : record.repetitions)
@@ -91,6 +103,22 @@ TEST(ChooseTimes, NeverComparesTwoKinds) {
   for (auto& repetition : kernels.repetitions)
     repetition.gpu = std::make_shared<record::GpuSample>();
   EXPECT_THROW(ChooseTimes(kernels, Queued(1, 6)), Unsupported);
+}
+
+TEST(ChooseTimes, CallsInGraphsAreJudgedAsTheyAreOnlyBesideOthersInGraphs) {
+  EXPECT_FALSE(ChooseTimes(Repeated(5, 8), Repeated(6, 9)));
+  for (const auto& older : {Queued(7, 20), Repeated(7, 7, record::timed::kThroughput)}) {
+    const auto chosen = ChooseTimes(older, Repeated(5, 8));
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->timed, "device");
+    EXPECT_THAT(CleanTimes(chosen->base), ElementsAre(7, 7, 7));
+    EXPECT_THAT(CleanTimes(chosen->contender), ElementsAre(8, 8, 8));
+  }
+  // The oldest have neither: calls with their launch are left.
+  EXPECT_EQ(ChooseTimes(Called(25, 4), Repeated(5, 8))->timed, "call");
+  auto kernels = Called(5, std::nullopt);
+  kernels.timed = record::timed::kKernels;
+  EXPECT_THROW(ChooseTimes(kernels, Repeated(5, 8)), Unsupported);
 }
 
 TEST(ChooseTimes, LeavesCallsOnCpusAlone) {

@@ -93,6 +93,8 @@ TEST_F(HistoryTest, SeriesDifferByWhatTheTimeDependsOn) {
   warm.cache = "warm";
   record::Record queued = fakes::Measured("n1", 1);
   queued.timed = record::timed::kDevice;
+  record::Record in_graph = queued;
+  in_graph.timed = record::timed::kGraph;
   compare::NamedRun elsewhere = RunOn(4, {fakes::Measured("n1", 1)});
   elsewhere.file.machines[0].fingerprint = "11";
   compare::NamedRun seconds = RunOn(5, {fakes::Measured("n1", 1)});
@@ -104,8 +106,9 @@ TEST_F(HistoryTest, SeriesDifferByWhatTheTimeDependsOn) {
   history.Add(seconds);
   history.Add(RunOn(6, {fakes::Measured("n1", 2)}));
   history.Add(RunOn(7, {queued}));
+  history.Add(RunOn(8, {in_graph}));
   const auto all = history.SeriesNamed(fakes::Name("n1"));
-  ASSERT_EQ(all.size(), 6U);
+  ASSERT_EQ(all.size(), 7U);
   EXPECT_EQ(all[0].points, 2);  // days 1 and 6
 }
 

@@ -103,6 +103,37 @@ TEST(Tune, ABestThatFailsLaterIsDropped) {
   EXPECT_TRUE(tuned.best.empty());
 }
 
+// Times of an H100 [us]; the last one's choices are alike. A GPU's times are so in all processes.
+TEST(TuneOnGpu, OneBlockOfAllChoicesDecidesAndTwoConfirm) {
+  const std::map<std::string, std::map<std::string, double>> programs = {
+      {"LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h64",
+       {{"", 103.5},
+        {"persist-small-h", 26.4},
+        {"persist-static", 34.6},
+        {"persist-dynamic", 186}}},
+      {"Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1",
+       {{"", 19.0}, {"best", 17.2}, {"nchw", 59.8}, {"padded", 61.1}}},
+      {"A/gpu/b", {{"", 10}, {"c", 10}, {"d", 10}, {"e", 10}}}};
+  for (const auto& [name, times] : programs)
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+      Coordinate knob{"algorithm", {}};
+      for (const auto& [choice, us] : times)
+        if (!choice.empty()) knob.choices.push_back({{{"algorithm", choice}}, "a reason"});
+      MadeUpProgram program(
+          [&](const Setting& setting) { return 1e-6 * times.at(ValueOf(setting, "algorithm")); },
+          {.window = 0.002, .process = 0.004, .spell = 0.01}, seed);
+      const auto tuned =
+          Tuned(program, {.subject = name, .coordinates = {knob}, .budget_seconds = 10});
+      const auto best = std::ranges::min_element(times, {}, [](const auto& t) { return t.second; });
+      EXPECT_EQ(tuned.state == TuningState::kConfirmed, name != "A/gpu/b") << name << tuned.reason;
+      if (tuned.state != TuningState::kConfirmed) continue;
+      EXPECT_EQ(tuned.best.at("algorithm"), best->first);
+      EXPECT_NEAR(tuned.total->ratio, best->second / times.at(""), 0.02);
+      EXPECT_EQ(tuned.blocks.size(), 3U);
+      EXPECT_EQ(program.measured, 8) << "four, then the best and the default twice";
+    }
+}
+
 TEST(Tune, GoesOnAfterAnInterruptToTheSameEnd) {
   MadeUpProgram clean(Seconds, {}, 6);
   const auto whole = Tuned(clean);

@@ -56,7 +56,7 @@ TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   std::vector<double> events, graph, kernels;
   for (int round = -1; round < kRounds; ++round) {  // the first brings the clock up
     const double batch = clock->Batch(call.gpu->enqueue, kCalls, {}).seconds / kCalls;
-    const double replayed = replay() / kCalls;
+    const double replayed = replay().seconds / kCalls;
     double traced = 0;
     for (const auto& kernel : Traced(run)) traced += kernel.seconds / kCalls;
     if (round < 0) continue;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,8 +24,8 @@ TEST(CallsToFill, TakesAsManyAsFitAndAtLeastOne) {
 // A clock that logs its calls.
 struct Log {
   std::string steps;
-  int batches = 0, replays = 0, nodes = 0, calls_in_batch = 0;
-  std::vector<int> queues;  // calls of each queue
+  int batches = 0, calls_in_batch = 0;
+  std::vector<int> queues, trains;  // calls of each queue, and of each graph that was launched
 };
 
 fakes::FakeClock Logging(Log& log) {
@@ -50,13 +49,14 @@ fakes::FakeClock Logging(Log& log) {
     while_running();
     call(nullptr);
     log.calls_in_batch = calls;
-    // 4, 2, 3 ms of one call: the median is 3 ms.
-    const double each[] = {4e-3, 2e-3, 3e-3};
-    return gpu::GpuBatch{calls * each[log.batches++ % 3], std::nullopt};
+    ++log.batches;
+    return gpu::GpuBatch{calls * 3e-3, std::nullopt};
   };
-  clock.graph = [&log](const gpu::Enqueue&, int calls) -> std::function<double()> {
-    log.nodes = calls;
-    return [&log, calls] { return calls * (++log.replays == 1 ? 1.0 : 5e-4); };
+  clock.graph = [&log](const gpu::Enqueue&, int calls) {
+    return [&log, calls] {
+      log.trains.push_back(calls);
+      return gpu::GpuBatch{3e-6 + calls * 5e-4, 1.7e9};
+    };
   };
   return clock;
 }
@@ -75,71 +75,37 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   EXPECT_EQ(log.steps, "renew flush once ");
 }
 
-// Expects this reason for an absent time.
-record::GpuSample Sampled(fakes::FakeClock clock, double seconds, const GpuCacheState& cache = {},
-                          const std::optional<Reason>& expected = std::nullopt) {
-  const auto [sample, reason] = SampleGpu(
+record::GpuSample Sampled(fakes::FakeClock clock, double seconds, const GpuCacheState& cache = {}) {
+  return SampleGpu(
       clock, [](void*) {}, seconds, cache);
-  EXPECT_TRUE(reason == expected) << (reason ? reason->text : "no reason");
-  return sample;
 }
 
-// Nine calls, three batches, three replays.
+// Nine calls, three batches.
 TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
   Log log;
   int renewed = 0;
   Sampled(Logging(log), 1e-3, {.renew = [&] { ++renewed; }});
-  EXPECT_EQ(renewed, 15);
-}
-
-TEST(SampleGpu, TakesTheKindsOfTimesInAnotherOrderEachTime) {
-  std::set<std::string> orders;
-  for (unsigned order = 0; order < 30; ++order) {
-    std::string kinds;
-    fakes::FakeClock clock;
-    const auto first = [&](char kind) {
-      if (kinds.empty() || kinds.back() != kind) kinds += kind;
-    };
-    clock.once = [&, once = clock.once](const gpu::Enqueue& call) {
-      return first('c'), once(call);
-    };
-    clock.batch = [&, batch = clock.batch](const gpu::Enqueue& call, int calls, const auto& more) {
-      return first('b'), batch(call, calls, more);
-    };
-    clock.graph = [&, graph = clock.graph](const gpu::Enqueue& call, int calls) {
-      return first('g'), graph(call, calls);
-    };
-    SampleGpu(
-        clock, [](void*) {}, 1e-5, {}, order);
-    orders.insert(kinds);
-  }
-  EXPECT_EQ(orders.size(), 6) << "not all orders of three kinds";
+  EXPECT_EQ(renewed, 12);
 }
 
 TEST(SampleGpu, KeepsTheTimesApart) {
   Log log;
-  const auto sample = Sampled(Logging(log), 1e-3);
+  auto clock = Logging(log);
+  const auto sample = Sampled(clock, 1e-3);
   EXPECT_DOUBLE_EQ(sample.call_seconds.value(), 1e-3);
-  EXPECT_DOUBLE_EQ(sample.throughput_seconds.value(), 3e-3);
-  EXPECT_DOUBLE_EQ(sample.graph_seconds.value(), 5e-4);  // not the first replay, which uploads
+  EXPECT_FALSE(sample.queued_seconds);
   EXPECT_EQ(log.batches, 3);
   EXPECT_EQ(log.calls_in_batch, 5);  // 5 ms of 1 ms
-  EXPECT_EQ(log.nodes, 2);           // 2 ms of 1 ms
-  EXPECT_EQ(log.replays, 4);
+  QueuedTimer queued(
+      clock, [](void*) {}, {}, 1);
+  const auto both = SampleGpu(
+      clock, [](void*) {}, 1e-3, {}, &queued);
+  EXPECT_DOUBLE_EQ(both.queued_seconds.value(), 1e-4);
 }
 
-TEST(SampleGpu, ALongCallIsNotRepeatedForItsOwnSake) {
+TEST(SampleGpu, ReadsClockPowerAndThrottleReasonsUnderLoad) {
   Log log;
-  Sampled(Logging(log), 0.5);
-  EXPECT_EQ(log.batches, 1);
-  EXPECT_EQ(log.replays, 2);
-}
-
-TEST(SampleGpu, AColdCallHasNoThroughputButAClock) {
-  Log log;
-  const auto sample = Sampled(Logging(log), 1e-3, {.l2 = {.flush = true}});
-  EXPECT_FALSE(sample.throughput_seconds);
-  EXPECT_FALSE(sample.graph_seconds);
+  const auto sample = Sampled(Logging(log), 1e-3);
   EXPECT_EQ(sample.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
   EXPECT_EQ(sample.power_watts, 500);
   EXPECT_EQ(sample.throttle, 4);
@@ -156,11 +122,11 @@ TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOf) {
   EXPECT_EQ(Sampled(clock, 1e-3).throttle, 0x24);
 }
 
-TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenAtItsEndAndIdlenessIsNot) {
+TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenInASecondOne) {
   Log log;
   auto clock = Logging(log);
   int asked = 0;
-  clock.health = [&asked] { return gpu::GpuHealth{.throttle = asked++ == 0 ? 0 : 0x5}; };
+  clock.health = [&asked] { return gpu::GpuHealth{.throttle = asked++ == 0 ? 0U : 0x4U}; };
   EXPECT_EQ(Sampled(clock, 0.5).throttle, 0x4);
 }
 
@@ -168,36 +134,58 @@ TEST(SampleGpu, TheCyclesThatSmsCountedWinOverTheDriversWord) {
   EXPECT_EQ(Sampled(fakes::FakeClock(), 1e-5).clock_hz, 1.7e9);
 }
 
-TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
+const gpu::Enqueue kNothing = [](void*) {};
+
+// What a train costs beside its calls, 3 us here, is in neither time.
+TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCalls) {
   Log log;
   auto clock = Logging(log);
-  clock.graph = [](const gpu::Enqueue&, int) -> std::function<double()> {
-    throw std::runtime_error("operation not permitted when stream is capturing");
-  };
-  const auto sample =
-      Sampled(clock, 1e-3, {},
-              Reason{"gpu.graph_seconds is not known: operation not permitted when stream is "
-                     "capturing"});
-  EXPECT_TRUE(sample.throughput_seconds);
-  EXPECT_FALSE(sample.graph_seconds);
+  int renewed = 0;
+  RepeatedTimer timer(
+      clock, kNothing, [&] { ++renewed; }, 1e-4, 1);
+  ASSERT_TRUE(timer.CanRepeat());
+  const auto times = timer.Time(1);
+  ASSERT_EQ(times.seconds.size(), 3);
+  for (const double seconds : times.seconds) EXPECT_NEAR(seconds, 5e-4, 1e-12);
+  EXPECT_EQ(times.clock_hz, 1.7e9);
+  EXPECT_THAT(log.trains, testing::ElementsAre(5, 10, 5, 10, 5, 10, 5, 10)) << "the first upload";
+  EXPECT_EQ(renewed, 8);
+  EXPECT_EQ(timer.calls(), 5);
+  EXPECT_FALSE(timer.reason());
+  EXPECT_EQ(timer.Time(75).seconds.size(), 5) << "15 calls in a pair";
 }
 
-// The host launches more than the GPU queues: launches would be timed with the calls.
-TEST(SampleGpu, ABatchThatBeganTooEarlyHasNoThroughputAndSaysWhy) {
+TEST(RepeatedTimer, OneCallIsTheShorterTrainOfALongCall) {
   Log log;
   auto clock = Logging(log);
-  clock.batch = [plain = clock.batch, n = 0](const gpu::Enqueue& call, int calls,
-                                             const std::function<void()>& meanwhile) mutable {
-    auto batch = plain(call, calls, meanwhile);
-    batch.queued = ++n != 2;
-    return batch;
+  clock.graph = [&log](const gpu::Enqueue&, int calls) {
+    return [&log, calls] { return log.trains.push_back(calls), gpu::GpuBatch{0.5 * calls}; };
   };
-  const auto sample =
-      Sampled(clock, 1e-3, {},
-              Reason{"gpu.throughput_seconds is not known: the GPU began before 5 calls were "
-                     "launched"});
-  EXPECT_FALSE(sample.throughput_seconds);
-  EXPECT_EQ(sample.graph_seconds, 5e-4);
+  RepeatedTimer timer(clock, kNothing, {}, 0.5, 1);
+  EXPECT_EQ(timer.Time(1).seconds, std::vector<double>{0.5});
+  EXPECT_THAT(log.trains, testing::ElementsAre(1, 2, 1, 2));
+}
+
+// A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.
+TEST(RepeatedTimer, ACallThatCannotBeCapturedIsQueued) {
+  fakes::FakeClock clock;
+  clock.graph = [](const gpu::Enqueue&, int) -> std::function<gpu::GpuBatch()> {
+    throw std::runtime_error("operation not permitted when stream is capturing");
+  };
+  std::vector<int> trains;
+  int most = 20;
+  clock.batch = [&](const gpu::Enqueue&, int calls, const std::function<void()>&) {
+    trains.push_back(calls);
+    return gpu::GpuBatch{2e-6 + calls * 9e-6, std::nullopt, calls <= most};
+  };
+  RepeatedTimer timer(clock, kNothing, {}, 9e-6, 1);
+  EXPECT_THAT(trains, testing::ElementsAre(100, 50, 24, 12));
+  EXPECT_NEAR(timer.Time(1).seconds.at(0), 9e-6, 1e-12);
+  EXPECT_THAT(timer.reason()->text, testing::HasSubstr("not permitted when stream is capturing"));
+  EXPECT_EQ(timer.calls(), 6);
+  most = 0;  // it waits for the GPU
+  EXPECT_FALSE(RepeatedTimer(clock, kNothing, {}, 9e-6, 1).CanRepeat());
+  EXPECT_THROW(timer.Time(1), std::runtime_error);
 }
 
 TEST(CallsToQueue, FillsAMillisecondButNotTheLaunchQueue) {

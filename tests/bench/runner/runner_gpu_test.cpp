@@ -20,6 +20,16 @@ workload::Workload OnGpu(const std::string& name) {
   return fakes::FakeWorkload(workload::ParseBenchmarkName(name));
 }
 
+// Calls that can neither be captured nor be queued one behind the other.
+void NeverRepeats(fakes::FakeClock& clock) {
+  clock.graph = [](const gpu::Enqueue&, int) -> std::function<gpu::GpuBatch()> {
+    throw std::runtime_error("capture: not permitted");
+  };
+  clock.batch = [](const gpu::Enqueue&, int calls, const std::function<void()>&) {
+    return gpu::GpuBatch{calls * fakes::kFakeOnce, std::nullopt, false};
+  };
+}
+
 TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   int opened = 0;
   const auto open = fakes::OpenWith([&](fakes::FakeClock&) { ++opened; });
@@ -33,17 +43,17 @@ TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
   EXPECT_EQ(record.threads, 1);
   for (const auto& repetition : record.repetitions) {
-    EXPECT_NEAR(repetition.seconds, fakes::kFakeQueued, 1e-12);
+    EXPECT_NEAR(repetition.seconds, fakes::kFakeInGraph, 1e-12);
     ASSERT_TRUE(repetition.gpu);
+    EXPECT_DOUBLE_EQ(repetition.gpu->queued_seconds.value(), fakes::kFakeQueued);
     EXPECT_DOUBLE_EQ(repetition.gpu->call_seconds.value(), fakes::kFakeOnce);
     EXPECT_DOUBLE_EQ(repetition.gpu->empty_seconds.value(), fakes::kFakeEmpty);
     EXPECT_FALSE(repetition.gpu->steady_seconds);
-    EXPECT_DOUBLE_EQ(repetition.gpu->throughput_seconds.value(), fakes::kFakeBackToBack);
-    EXPECT_DOUBLE_EQ(repetition.gpu->graph_seconds.value(), fakes::kFakeInGraph);
+    EXPECT_EQ(repetition.gpu->graph_calls, 46);  // of 11 us in 0.5 ms
     EXPECT_GT(repetition.gpu->host_seconds.value(), 0);
     EXPECT_EQ(repetition.gpu->clock_hz, 1.7e9);
   }
-  EXPECT_EQ(record.timed, record::timed::kDevice);
+  EXPECT_EQ(record.timed, record::timed::kGraph);
   EXPECT_EQ(records[1].status, record::Status::kUnsupported);
 }
 
@@ -69,6 +79,7 @@ TEST(RunnerOfGpu, KnowsTheKernelsOfACallWithoutCounters) {
 
 TEST(RunnerOfGpu, ACallThatWaitsIsTimedWithItsLaunchAndSaysSo) {
   const auto open = fakes::OpenWith([](fakes::FakeClock& clock) {
+    NeverRepeats(clock);
     // The empty kernel comes first and can be queued.
     clock.queued = [queues = 0](const gpu::L2State&, const gpu::Enqueue&, int calls) mutable {
       return gpu::QueuedCalls{std::vector<double>(calls, 1e-6), 1e9, ++queues <= 2};
@@ -99,22 +110,21 @@ TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
   EXPECT_GE(now, runner::kMinLoadSeconds);
 }
 
-// A call of 11 us fills a millisecond 91 times: one call alone, then what Google Benchmark keeps.
+// A call of 8 us fills a millisecond 125 times: one call alone, then what Google Benchmark keeps.
 TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
-  int graphs = 0;
+  int batches = 0;
   const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
-    clock.graph = [&, graph = clock.graph](const gpu::Enqueue& call, int calls) {
-      ++graphs;
-      return graph(call, calls);
+    clock.batch = [&, batch = clock.batch](const gpu::Enqueue& call, int calls, const auto& more) {
+      return ++batches, batch(call, calls, more);
     };
   });
   const auto sampled = [&](std::optional<double> min_seconds) {
-    graphs = 0;
+    batches = 0;
     const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {},
                                         {.open_gpu = open, .gpu = {.min_seconds = min_seconds}});
     for (const auto& repetition : record.repetitions) EXPECT_TRUE(repetition.gpu);
     EXPECT_EQ(record.repetitions.size(), 2);
-    return graphs;
+    return batches / 3;
   };
   // Google Benchmark also keeps what took five times as long by the wall clock.
   int fewest = sampled(0.001);
@@ -123,17 +133,16 @@ TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
   EXPECT_GT(sampled(std::nullopt), 2);
 }
 
-// Heat halves the SMs' clock in the first queues: other repetitions follow, after pauses in which
+// Heat halves the SMs' clock in the first trains: other repetitions follow, after pauses in which
 // the GPU cools.
 TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
-  int queues = 0;
+  int trains = 0;
   const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
     clock.health = [] { return gpu::GpuHealth{.throttle = 0x20}; };
-    clock.queued = [&, queued = clock.queued](const gpu::L2State& l2, const gpu::Enqueue& call,
-                                              int calls) {
-      auto timed = queued(l2, call, calls);
-      timed.clock_hz = ++queues <= 12 ? 1e9 : 2e9;
-      return timed;
+    clock.graph = [&](const gpu::Enqueue&, int calls) {
+      return [&, calls] {
+        return gpu::GpuBatch{calls * fakes::kFakeInGraph, ++trains <= 20 ? 1e9 : 2e9};
+      };
     };
   });
   RunnerOptions options{open};
@@ -175,7 +184,7 @@ TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
               testing::Not(HasSubstr("f")));
 }
 
-TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueAndEachCall) {
+TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueTrainAndCall) {
   std::string steps;
   const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
     const auto queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
@@ -186,6 +195,9 @@ TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueAndEachCall) {
     clock.once = [&](const gpu::Enqueue&) {
       steps += 'c';
       return 1e-2;  // one iteration is enough
+    };
+    clock.graph = [&](const gpu::Enqueue&, int calls) {
+      return [&, calls] { return steps += 'c', gpu::GpuBatch{calls * 1e-2}; };
     };
   });
   auto workload = OnGpu("Fake/gpu/none/bwd/f32/n1");
@@ -330,6 +342,7 @@ TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
 // A call of 10 ms: one iteration is enough. The second repetition breaks in its loop.
 std::shared_ptr<gpu::GpuClock> BreakingClock(std::shared_ptr<int> calls, bool stays) {
   auto clock = fakes::OpenFake();
+  NeverRepeats(*clock);
   // The empty kernel's trial and time come first, then the call's trial and its first queue.
   clock->queued = [calls, queues = 0](const gpu::L2State&, const gpu::Enqueue&, int n) mutable {
     if (++queues > 4 && ++*calls > 1) throw std::runtime_error("illegal address");

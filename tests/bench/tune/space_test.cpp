@@ -111,7 +111,7 @@ TEST(Space, OfAGpuHasNoThreadsButAlgorithmAndLayout) {
   const auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
   std::vector<std::string> names;
   for (const auto& coordinate : space) names.push_back(coordinate.name);
-  EXPECT_THAT(names, testing::ElementsAre("graph", "layout and algorithm and padding"));
+  EXPECT_THAT(names, testing::ElementsAre("layout and algorithm and padding"));
 }
 
 TEST(UnderSetting, GivesLinesToCopy) {
@@ -189,19 +189,17 @@ TEST(TeamChoices, NoChoiceComesTwice) {
   for (const auto& choice : choices) EXPECT_TRUE(Has(choices, choice.values));
 }
 
-TEST(SpaceOnGpu, IsEngineLayoutPaddingAndGraph) {
+TEST(SpaceOnGpu, IsEngineLayoutAndPadding) {
   const auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
-  ASSERT_EQ(space.size(), 2U);
-  EXPECT_TRUE(Has(Find(space, kGraphCoordinate), {{"graph", "on"}}));
-  const auto& ways = space[1];
+  ASSERT_EQ(space.size(), 1U);
+  const auto& ways = space[0];
   EXPECT_EQ(ways.choices.size(), 7U);  // nchw, best, padded: 2 x 2 x 2 - 1
   EXPECT_TRUE(Has(&ways, {{"layout", "nchw"}, {"algorithm", "best"}, {"padding", "padded"}}));
   const auto tuned =
       UnderSetting(workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1"),
-                   {{"layout", "nchw"}, {"padding", "padded"}, {"graph", "on"}});
+                   {{"layout", "nchw"}, {"padding", "padded"}});
   EXPECT_EQ(workload::ToText(tuned.name),
             "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1/nchw/padded");
-  EXPECT_TRUE(tuned.graph);
 }
 
 TEST(SpaceOnGpu, IsThePersistentAlgorithmsOfAnLstm) {
@@ -212,7 +210,6 @@ TEST(SpaceOnGpu, IsThePersistentAlgorithmsOfAnLstm) {
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "32"}}));
   EXPECT_EQ(Find(space, kThreadsCoordinate), nullptr);
   EXPECT_EQ(Find(space, "huge pages"), nullptr);
-  EXPECT_EQ(Find(Space(name + "/cold"), kGraphCoordinate), nullptr) << "no graph of cold calls";
 }
 
 TEST(SpaceOnGpu, AnOptionCanBeTakenAway) {
@@ -254,20 +251,6 @@ TEST(ProposalOf, IsAbsentWhereNoSettingHelps) {
 }  // namespace
 namespace {
 
-record::Repetition OnGpu(double seconds, std::optional<double> in_graph) {
-  record::Repetition repetition{.seconds = seconds};
-  repetition.gpu = std::make_shared<record::GpuSample>(
-      record::GpuSample{.throughput_seconds = 2, .graph_seconds = in_graph, .call_seconds = 4});
-  return repetition;
-}
-
-TEST(DeviceSeconds, AreAQueuedCallOrAGraph) {
-  EXPECT_EQ(DeviceSeconds(OnGpu(3, 1), false), 3);
-  EXPECT_EQ(DeviceSeconds(OnGpu(3, 1), true), 1);
-  EXPECT_EQ(DeviceSeconds(OnGpu(3, {}), true), std::nullopt);
-  EXPECT_EQ(DeviceSeconds({.seconds = 3}, true), std::nullopt);
-}
-
 std::vector<std::string> ProposedFor(const std::string& name) {
   std::vector<std::string> texts;
   for (const auto& proposal : GpuProposals(workload::ParseBenchmarkName(name))) {
@@ -286,23 +269,21 @@ TEST(GpuProposals, AreTheOtherOptionsOfTheName) {
               ElementsAre("persist-static", "persist-small-h", "persist-dynamic"));
 }
 
-record::Record GpuRecord(const std::vector<double>& queued) {
-  record::Record record{.algorithm = "engine 1"};
-  for (const double seconds : queued) record.repetitions.push_back(OnGpu(seconds, {}));
-  return record;
+settings::TrialResult OnGpu(const std::vector<double>& times) {
+  settings::TrialResult result{.windows = {}, .failure = {}, .algorithm = "engine 1"};
+  for (const double seconds : times) result.windows.push_back({.seconds = seconds});
+  return result;
 }
 
 TEST(ComparedText, SaysTheDevicesTimesAndWhetherTheyDiffer) {
   const Proposal proposal{{{"padding", "padded"}}, "padded"};
-  const auto before = GpuRecord({14.4e-3, 14.3e-3, 14.5e-3});
-  EXPECT_EQ(ComparedText(proposal, before, GpuRecord({225e-6, 226e-6, 224e-6})),
+  const auto before = OnGpu({14.4e-3, 14.3e-3, 14.5e-3});
+  EXPECT_EQ(ComparedText(proposal, before, OnGpu({225e-6, 226e-6, 224e-6})),
             "tried padded: 225 µs on the device instead of 14.4 ms, 64.00x as fast; engine 1");
-  EXPECT_EQ(ComparedText(proposal, before, GpuRecord({14.3e-3, 14.2e-3, 14.4e-3})),
+  EXPECT_EQ(ComparedText(proposal, before, OnGpu({14.3e-3, 14.2e-3, 14.4e-3})),
             "tried padded: 14.3 ms on the device instead of 14.4 ms, no difference beyond the "
             "noise; engine 1");
-  auto refused = GpuRecord({});
-  refused.status = record::Status::kUnsupported;
-  refused.reason = "no engine";
+  const settings::TrialResult refused{{}, Reason{"unsupported: no engine"}};
   EXPECT_EQ(ComparedText(proposal, before, refused), "tried padded: unsupported: no engine");
   EXPECT_EQ(ComparedText(proposal, refused, before),
             "tried padded: the default is unsupported: no engine");

@@ -58,10 +58,10 @@ std::shared_ptr<dlroof::gpu::GpuClock> EngineClock(int) {
     call(nullptr);
     return dlroof::gpu::QueuedCalls{std::vector<double>(calls, call_seconds), 1.7e9};
   };
-  clock->graph = [](const dlroof::gpu::Enqueue& call, int calls) -> std::function<double()> {
+  clock->graph = [](const dlroof::gpu::Enqueue& call, int calls) {
     return [call, calls] {
       call(nullptr);
-      return calls * 0.9 * call_seconds;
+      return dlroof::gpu::GpuBatch{3e-6 + calls * call_seconds, 1.7e9};
     };
   };
   return clock;

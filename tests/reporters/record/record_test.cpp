@@ -291,6 +291,12 @@ TEST(GpuRecord, SaysWhatItsTimesAre) {
   EXPECT_FALSE(TimedBySamples(repetitions));
   repetitions[0].gpu = std::make_shared<GpuSample>(GpuSample{.call_seconds = 3});
   EXPECT_EQ(TimedBySamples(repetitions), timed::kDevice);
+  for (const auto& [sample, kind] :
+       {std::pair(GpuSample{.call_seconds = 3, .graph_calls = 50}, timed::kGraph),
+        std::pair(GpuSample{.call_seconds = 3, .stream_calls = 50}, timed::kThroughput)}) {
+    repetitions[0].gpu = std::make_shared<GpuSample>(sample);
+    EXPECT_EQ(TimedBySamples(repetitions), kind);
+  }
   repetitions[1].gpu = std::make_shared<GpuSample>(GpuSample{.graph_seconds = 1});
   EXPECT_EQ(TimedBySamples(repetitions), timed::kCall);
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/roofline/advice.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 #include "tests/fakes/placed_files.h"
@@ -67,6 +68,60 @@ TEST(GpuTimes, ALaunchCostsWhatItCostsInThatKindOfTime) {
   EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kDevice)).value(), 20e-6);
   EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kGraph)).value(), 10e-6);
   EXPECT_FALSE(Overhead(Timed(record::timed::kKernels)));
+}
+
+// 2 ms and 10 gaps of at most 1 us.
+TEST(GpuTimes, ATimeThatIsNotThatOfItsKernelsIsNamed) {
+  const auto gpu = Gpu();
+  for (const auto& [kernels, apart] :
+       {std::pair(1.85e-3, true), {1.95e-3, false}, {2.05e-3, false}, {2.1e-3, true}}) {
+    auto record = Timed(record::timed::kGraph);
+    record.kernels = {{"gemm", 10, kernels, {}}};
+    Placement placement;
+    AddFindings(record, *record::TimeOf(record.repetitions), gpu.by_threads.at(1), {}, placement);
+    EXPECT_EQ(std::ranges::count_if(
+                  placement.asides,
+                  [](const auto& aside) { return aside.find("CUPTI traced") != aside.npos; }),
+              apart ? 1 : 0)
+        << kernels;
+  }
+}
+
+TEST(GpuTimes, LaunchesThatOnlyAnIdleGpuWaitsForAreInTheAdvice) {
+  record::RunFile file;
+  file.machines = {Gpu()};
+  for (const double call : {2.5e-3, 4e-3}) {
+    file.records.push_back(Timed(record::timed::kGraph));
+    for (auto& repetition : file.records.back().repetitions)
+      repetition.gpu = std::make_shared<record::GpuSample>(
+          record::GpuSample{.call_seconds = call, .graph_calls = 50});
+  }
+  const auto run = PlaceRun(file);
+  EXPECT_THAT(run.places[0].placement.advice, Not(HasSubstr("CUDA graph")));
+  EXPECT_THAT(run.places[1].placement.advice,
+              HasSubstr("launched on an idle GPU it takes 4.00 ms, in a CUDA graph 2.00 ms, 2.0x "
+                        "less: capture its calls in a CUDA graph"));
+}
+
+// The stored run's times in graphs in place of its queued ones.
+TEST(GpuTimes, CallsInGraphsAreNearerToTheirRoofsAndNotBoundByLaunches) {
+  auto run = fakes::ReadPlaced("../../baselines/stored/h200/2026-11-26-conv2d.json");
+  ASSERT_EQ(run.places.size(), 78);
+  int launch_bound = 0;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    auto record = run.file.records[i];
+    SCOPED_TRACE(record.name);
+    const auto queued = run.places[i].placement;
+    record.timed = record::timed::kGraph;
+    for (auto& repetition : record.repetitions)
+      repetition.seconds = repetition.gpu->graph_seconds.value();
+    const auto placed = Place(record, record::MachineFor(run.file, record));
+    EXPECT_LT(LeastTimesOverRoof(*placed.time), LeastTimesOverRoof(*queued.time));
+    EXPECT_GE(LeastTimesOverRoof(*placed.time), 1);
+    EXPECT_NE(placed.time->bound, Bound::kOverhead);
+    launch_bound += queued.time->bound == Bound::kOverhead ? 1 : 0;
+  }
+  EXPECT_EQ(launch_bound, 2);
 }
 
 TEST(GpuTimes, UnknownLaunchesCostWhatAGraphSaves) {
