@@ -6,9 +6,9 @@
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
-#include "baselines/compare/export.h"
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
+#include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
@@ -230,13 +230,13 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
   out << "node,status,benchmark,seconds,noisy,ratio\n";
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     const auto& record = cluster.run.records[i];
-    const auto name = compare::CsvText(record.name);
+    const auto name = text::CsvCell(record.name);
     for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j) {
       const auto index = cluster.nodes_of[i][j];
       const auto& node = cluster.nodes[index];
       const auto& repetition = record.repetitions[j];
-      out << fmt::format("{},{},{},{},{},{}\n", compare::CsvText(node.name()), Key(node.status),
-                         name, repetition.seconds, cluster.estimates[i][j] ? 1 : 0,
+      out << fmt::format("{},{},{},{},{},{}\n", text::CsvCell(node.name()), Key(node.status), name,
+                         repetition.seconds, cluster.estimates[i][j] ? 1 : 0,
                          *effects.ratios[i][index]);
     }
   }

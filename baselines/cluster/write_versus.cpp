@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "baselines/cluster/versus_models.h"
-#include "baselines/compare/export.h"
 #include "reporters/document/document.h"
 #include "reporters/record/estimate.h"
+#include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
@@ -329,20 +329,20 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
   const auto& record = cluster.run.file.records[side.record];
   const auto& ci95 = side.seconds.ci95;
   const bool at_most = side.share && side.share->at_most;
-  const auto share = side.share ? compare::NumberField(side.share->value) : "";
+  const auto share = side.share ? text::CsvCell(side.share->value) : "";
   return {record.name,
           record.library,
-          compare::NumberField(side.seconds.value),
-          ci95 ? compare::NumberField(ci95->first) : "",
-          ci95 ? compare::NumberField(ci95->second) : "",
-          compare::NumberField(1 / side.seconds.value),
-          compare::NumberField(side.node_calls_per_second),
+          text::CsvCell(side.seconds.value),
+          ci95 ? text::CsvCell(ci95->first) : "",
+          ci95 ? text::CsvCell(ci95->second) : "",
+          text::CsvCell(1 / side.seconds.value),
+          text::CsvCell(side.node_calls_per_second),
           at_most ? "" : share,
           at_most          ? "not validated"
           : side.specified ? "given"
                            : "",
           side.bound,
-          compare::NumberField(side.cost),
+          text::CsvCell(side.cost),
           at_most ? share : ""};
 }
 
@@ -476,18 +476,17 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
   out << ",timed_a,timed_b\n";
   for (const auto& row : report.versus.rows) {
-    out << compare::CsvText(row.key);
-    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << compare::CsvText(field);
-    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << compare::CsvText(field);
+    out << text::CsvCell(row.key);
+    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << text::CsvCell(field);
+    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << text::CsvCell(field);
     std::string differences;
     for (const auto& difference : row.differences)
       differences += (differences.empty() ? "" : "; ") + difference;
     const auto& ci95 = row.nodes_of_a.ci95;
-    out << fmt::format(",{},{},{},{},{},{}", compare::NumberField(row.flops),
-                       compare::NumberField(row.nodes_of_a.value),
-                       ci95 ? compare::NumberField(ci95->first) : "",
-                       ci95 ? compare::NumberField(ci95->second) : "",
-                       compare::CsvText(report.versus.currency), compare::CsvText(differences));
+    out << fmt::format(",{},{},{},{},{},{}", text::CsvCell(row.flops),
+                       text::CsvCell(row.nodes_of_a.value), ci95 ? text::CsvCell(ci95->first) : "",
+                       ci95 ? text::CsvCell(ci95->second) : "",
+                       text::CsvCell(report.versus.currency), text::CsvCell(differences));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
     for (const auto* record :
          {&report.a->run.file.records[row.a.record], &report.b->run.file.records[row.b.record]})

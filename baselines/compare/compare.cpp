@@ -100,16 +100,10 @@ std::string TooFew(const Comparison& row) {
 // Finds the records of earlier runs by name.
 class EarlierRuns {
  public:
-  // Skips runs of other machines or settings than those of `base`, unless they are its window.
-  EarlierRuns(const std::vector<const NamedRun*>& runs, const NamedRun* base) {
-    for (const auto* run : runs) {
+  explicit EarlierRuns(const std::vector<NamedRun>& runs) {
+    for (const auto& run : runs) {
       auto& records = by_name_.emplace_back();
-      try {
-        if (base != nullptr) CheckComparable(*run, *base, PairRecords(*run, *base, {}), false);
-        for (const auto& record : run->file.records) records.emplace(record.name, &record);
-      } catch (const BadInput&) {
-        continue;  // another machine, other settings, or no benchmark in common
-      }
+      for (const auto& record : run.file.records) records.emplace(record.name, &record);
     }
   }
 
@@ -395,8 +389,10 @@ CompareResult Compare(const NamedRun& base, const NamedRun& contender,
   CheckComparable(base, contender, records, options.across_machines);
   CheckControls(contender, options.controls);
   std::vector<PairOfRuns> pairs;
-  for (const auto& pair : records) pairs.push_back({pair, &base, options.earlier.size()});
-  return Comparer(pairs, {options.earlier, &base}, false, contender, options).Run();
+  static const std::vector<NamedRun> none;
+  const auto& earlier = options.earlier == nullptr ? none : *options.earlier;
+  for (const auto& pair : records) pairs.push_back({pair, &base, earlier.size()});
+  return Comparer(pairs, EarlierRuns(earlier), false, contender, options).Run();
 }
 
 CompareResult ComparePairs(const std::vector<PairOfRuns>& pairs,
@@ -405,9 +401,7 @@ CompareResult ComparePairs(const std::vector<PairOfRuns>& pairs,
   std::map<const NamedRun*, std::vector<PairedRecord>> by_run;
   for (const auto& pair : pairs) by_run[pair.run].push_back(pair.records);
   for (const auto& [run, records] : by_run) CheckComparable(*run, contender, records, false);
-  std::vector<const NamedRun*> window;
-  for (const auto& run : stored) window.push_back(&run);
-  return Comparer(pairs, {window, nullptr}, true, contender, options).Run();
+  return Comparer(pairs, EarlierRuns(stored), true, contender, options).Run();
 }
 
 bool IsSameMeasurement(const record::Record& base, const record::Record& contender) {

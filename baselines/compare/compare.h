@@ -21,9 +21,9 @@ struct CompareOptions {
   std::set<std::string> controls;  // NEW's names of benchmarks that are known as unchanged
   // A second run of all or some of NEW's benchmarks, to check verdicts; must outlive the call.
   const NamedRun* rerun = nullptr;
-  // Earlier runs of BASE's machine, oldest first, which tell the noise between runs and BASE's
-  // level; they must outlive the call. Benchmarks are found by BASE's names.
-  std::vector<const NamedRun*> earlier = {};
+  // Earlier runs that can be compared with BASE, oldest first, which tell the noise between runs
+  // and BASE's level; null: none. Must outlive the call. Benchmarks are found by BASE's names.
+  const std::vector<NamedRun>* earlier = nullptr;
 };
 
 // Verdicts slower and faster, checked against a second run of NEW's benchmarks.

@@ -8,9 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <ostream>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <unordered_map>
 
@@ -21,25 +19,6 @@
 
 namespace dlroof::compare {
 namespace {
-
-namespace fs = std::filesystem;
-
-bool SharesMachine(const record::RunFile& a, const record::RunFile& b) {
-  for (const auto& one : a.machines)
-    for (const auto& other : b.machines)
-      if (one.fingerprint == other.fingerprint) return true;
-  return false;
-}
-
-void CheckMapped(const std::vector<NamedRun>& runs, const NameMap& names, const fs::path& folder) {
-  NameMap left = names;
-  for (const auto& run : runs)
-    for (const auto& [base_name, contender_name] : NamesIn(run, names)) left.erase(base_name);
-  if (!left.empty())
-    throw BadInput(
-        "{}: no stored run of this machine has the benchmark '{}', which is in the name map",
-        folder.string(), left.begin()->first);
-}
 
 // Returns the offset east of UTC [s] of a time zone "Z", "+01:00", "-0530" or "+01"; 0 for "".
 double OffsetOf(const char* zone) {
@@ -91,56 +70,6 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
 }
 
 }  // namespace
-std::vector<fs::path> JsonFiles(const fs::path& folder) {
-  if (!fs::is_directory(folder))
-    throw BadInput("{}: not a folder, expected stored run files in it", folder.string());
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && entry.path().extension() == ".json")
-      files.push_back(entry.path());
-  std::ranges::sort(files);
-  return files;
-}
-
-std::optional<NamedRun> ReadIfRun(const fs::path& path) {
-  try {
-    std::ostringstream cut;  // truncated files cause warnings, and are no baselines
-    NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
-    if (cut.str().empty()) return run;
-  } catch (const BadInput&) {
-    // Other JSON files (tables of studies, machines) are skipped.
-  }
-  return std::nullopt;
-}
-
-std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& contender,
-                                    const NameMap& names, std::ostream& warnings) {
-  if (contender.file.machines.empty())
-    throw BadInput(contender.where + ": has no machine, so no baseline can be found for it");
-  const auto files = JsonFiles(folder);
-  std::vector<NamedRun> fitting;
-  for (const auto& path : files) {
-    std::error_code none;
-    if (fs::equivalent(path, contender.where, none)) continue;
-    auto run = ReadIfRun(path);
-    if (!run || !SharesMachine(run->file, contender.file)) continue;
-    try {
-      CheckComparable(*run, contender, PairRecords(*run, contender, NamesIn(*run, names)), false);
-      fitting.push_back(std::move(*run));
-    } catch (const BadInput& error) {
-      warnings << "skipped: " << error.what() << '\n';
-    }
-  }
-  if (fitting.empty())
-    throw BadInput(
-        "{}: none of {} JSON files is a run of this machine ({}) that can be compared with {}",
-        folder.string(), files.size(), contender.file.machines.front().fingerprint,
-        contender.where);
-  std::ranges::stable_sort(
-      fitting, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
-  CheckMapped(fitting, names, folder);
-  return fitting;
-}
 
 std::optional<double> Moment(const record::RunFile& file) {
   const auto date = record::Text(file.context, "date");

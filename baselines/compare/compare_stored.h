@@ -1,13 +1,9 @@
-// Stored run files as baselines: finding those that are comparable with a new run, comparing a run
-// with all of them (each benchmark with its newest stored result), and checking verdicts against a
-// second process of the same build, since one process may be up to 18 % faster than another in all
-// of its repetitions. Pure, but for reading the files.
+// Stored runs as baselines: comparing a run with all of them (each benchmark with its newest stored
+// result), and checking verdicts against a second process of the same build, since one process may
+// be up to 18 % faster than another in all of its repetitions. Pure.
 #pragma once
 
-#include <filesystem>
-#include <iosfwd>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "baselines/compare/compare.h"
@@ -15,22 +11,6 @@
 #include "reporters/record/run_file.h"
 
 namespace dlroof::compare {
-
-// Returns the paths of all *.json files under `folder`, recursively, sorted. Throws BadInput if it
-// is not a folder.
-std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
-// Reads a run file. Returns nothing for truncated run files and other JSON files (a machine).
-std::optional<NamedRun> ReadIfRun(const std::filesystem::path& path);
-
-// Returns the run files under `folder` (*.json, recursively) that Compare accepts with `contender`:
-// same fingerprint, conventions (but of FLOPs), threads, cache state, and a benchmark in common.
-// Returns at least one, the oldest by context.date first. Skips `contender` itself and files that
-// are not run files; `warnings` gets a sentence for each skipped run file of the same machine.
-// `names` may map some benchmarks' names. Throws BadInput for a missing folder, a `contender`
-// without a machine, no comparable file (with the number of files read), and a name of `names` that
-// is in none of the returned files.
-std::vector<NamedRun> FindBaselines(const std::filesystem::path& folder, const NamedRun& contender,
-                                    const NameMap& names, std::ostream& warnings);
 
 // Returns context.date as [s] since 1970, if the file has a date: "2026-03-02T10:00:00+01:00" (ISO
 // 8601), or "2026-03-02 10:00:00" of older versions of Google Benchmark, which is read as UTC.

@@ -337,7 +337,9 @@ class Site {
   // times, each divided by its median before the event.
   json Events(const json& series) const {
     json all = json::array();
-    for (const auto& event : FindEvents(level_changes_)) {
+    std::vector<std::size_t> series_in_run;
+    for (const auto& times : times_) series_in_run.push_back(times.size());
+    for (const auto& event : FindEvents(level_changes_, series_in_run)) {
       std::vector<std::string> names;
       for (const auto index : event.series)
         names.push_back(series.at(index).at("name").get<std::string>());

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "baselines/statistics/judge.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
@@ -18,13 +19,15 @@ namespace {
 constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kCertain, "certain"},
                                           {Sureness::kLikely, "likely"},
                                           {Sureness::kUnconfirmed, "unconfirmed, 1 run"},
-                                          {Sureness::kMayBeChance, "may be chance"}};
+                                          {Sureness::kMayBeChance, "may be chance"},
+                                          {Sureness::kProgramOrMachine, "program or machine?"}};
 
 // [1] Standard errors of one change. A change among 500 series of 50 runs that has 5.5 is chance
 // once in a thousand pages, one of 4 once in one page or two. Three series that change in the same
 // run with 3 errors each are no chance.
 constexpr double kCertainErrors = 5.5, kLikelyErrors = 4, kErrorsInGroup = 3;
 constexpr int kMinGroup = 3;
+constexpr double kNearlyAll = 0.75;  // [1] of the series
 
 // [1] Error of a median in standard errors of a mean: sqrt(pi / 2).
 constexpr double kMedianError = 1.2533;
@@ -118,7 +121,8 @@ std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesP
   return changes;
 }
 
-std::vector<Event> FindEvents(const std::vector<LevelChange>& changes) {
+std::vector<Event> FindEvents(const std::vector<LevelChange>& changes,
+                              const std::vector<std::size_t>& series_in_run) {
   std::vector<Event> events;
   for (const bool slower : {true, false}) {
     std::vector<LevelChange> left;
@@ -130,7 +134,12 @@ std::vector<Event> FindEvents(const std::vector<LevelChange>& changes) {
       const auto others = std::stable_partition(left.begin(), left.end(), [&](const auto& change) {
         return change.earliest <= run && run <= change.latest;
       });
-      events.push_back(EventOf({left.begin(), others}, run));
+      auto& event = events.emplace_back(EventOf({left.begin(), others}, run));
+      const auto count = event.series.size();
+      if (count >= statistics::kMinForCommon && run < series_in_run.size() &&
+          static_cast<double>(count) >= kNearlyAll * static_cast<double>(series_in_run[run]) &&
+          std::abs(std::log(event.ratio)) <= statistics::kMaxDrift)
+        event.sureness = Sureness::kProgramOrMachine;
       left.erase(left.begin(), others);
     }
   }

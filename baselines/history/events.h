@@ -26,8 +26,8 @@ struct LevelChange {
 
 // How sure an event is. Of 100 series without a change about one shows one, so that single small
 // changes are expected among hundreds of benchmarks. A change that only the last run shows is
-// unconfirmed.
-enum class Sureness { kCertain, kLikely, kUnconfirmed, kMayBeChance };
+// unconfirmed. What nearly all series did together, by at most 10 %, may be the machine's doing.
+enum class Sureness { kCertain, kLikely, kUnconfirmed, kMayBeChance, kProgramOrMachine };
 std::string_view Key(Sureness sureness);
 
 struct Event {
@@ -44,8 +44,10 @@ std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesP
                                    const std::vector<std::size_t>& run_of);
 
 // Groups the changes that last, slower and faster ones apart: those that may have happened in the
-// same run are one event. Returns the newest first.
-std::vector<Event> FindEvents(const std::vector<LevelChange>& changes);
+// same run are one event. `series_in_run`: how many series have a time in each run; empty if not
+// known. Returns the newest first.
+std::vector<Event> FindEvents(const std::vector<LevelChange>& changes,
+                              const std::vector<std::size_t>& series_in_run = {});
 
 // Returns what the names have in common, by their parts between slashes: "conv/{f16,f32}/*". One
 // name stays as it is.

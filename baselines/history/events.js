@@ -69,7 +69,7 @@ dlroof.eventRow = (body, event) => {
   dlroof.add(row, 'td').append(dlroof.course(event));
   const since = dlroof.add(row, 'td', 'since', dlroof.dateText(dlroof.runs[event.run]).slice(0, 10));
   dlroof.add(since, 'small', '', dlroof.sinceText(event));
-  dlroof.add(row, 'td', `sure ${event.sure.replaceAll(/[ ,]+/g, '-')}`, event.sure);
+  dlroof.add(row, 'td', `sure ${event.sure.replaceAll(/[ ,?]+/g, '-')}`, event.sure);
   dlroof.addCommits(dlroof.add(row, 'td', 'commits'), event);
 };
 

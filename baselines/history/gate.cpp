@@ -4,12 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ostream>
 #include <unordered_map>
 
-#include "baselines/compare/paired_record.h"
 #include "baselines/compare/write_comparison.h"
-#include "counters/base/error.h"
 #include "reporters/document/markup.h"
 #include "reporters/text/text.h"
 
@@ -36,37 +33,6 @@ std::optional<double> Suspicion(const compare::Comparison& row, double min_effec
 }
 
 }  // namespace
-
-std::vector<history::StoredRun> RunsOfBranch(const std::vector<history::StoredRun>& runs,
-                                             const std::string& branch,
-                                             const std::set<std::string>& reachable) {
-  std::vector<history::StoredRun> named, reached;
-  for (const auto& run : runs) {
-    if (run.branch == branch) named.push_back(run);
-    if (run.branch.empty() && reachable.contains(run.commit)) reached.push_back(run);
-  }
-  return named.empty() ? reached : named;
-}
-
-Baseline ChooseBaseline(const history::History& history,
-                        const std::vector<history::StoredRun>& runs, std::size_t most,
-                        const compare::NamedRun& contender, std::ostream& warnings) {
-  Baseline baseline;
-  for (auto run = runs.rbegin(); run != runs.rend() && baseline.runs.size() < most; ++run) {
-    auto named = history.Read(*run);
-    try {
-      compare::CheckComparable(named, contender, compare::PairRecords(named, contender, {}), false);
-    } catch (const BadInput& error) {
-      warnings << "skipped: " << error.what() << '\n';
-      continue;
-    }
-    baseline.runs.push_back(std::move(named));
-    baseline.commits.push_back(run->commit);
-  }
-  std::ranges::reverse(baseline.runs);
-  std::ranges::reverse(baseline.commits);
-  return baseline;
-}
 
 std::vector<std::string> UnclearNames(const compare::CompareResult& result,
                                       const std::set<std::string>& settled) {

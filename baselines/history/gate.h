@@ -1,38 +1,15 @@
-// A gate for CI: which stored runs a new run is compared with, on which benchmarks a slowdown is
-// not excluded yet, and the short reports (a comment of at most ten lines, annotations of GitHub).
-// Pure, but for reading the history.
+// A gate for CI: on which benchmarks a slowdown is not excluded yet, and the short reports (a
+// comment of at most ten lines, annotations of GitHub). Pure.
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "baselines/compare/compare.h"
-#include "baselines/history/history.h"
 
 namespace dlroof::history {
-
-// Returns the runs that were stored as runs of `branch`. If there are none, the runs of the commits
-// `reachable` (of a branch in Git's sense, full names).
-std::vector<history::StoredRun> RunsOfBranch(const std::vector<history::StoredRun>& runs,
-                                             const std::string& branch,
-                                             const std::set<std::string>& reachable);
-
-// The stored runs that a new run is compared with, oldest first.
-struct Baseline {
-  std::vector<compare::NamedRun> runs;
-  std::vector<std::string> commits;  // of these runs
-};
-
-// Returns the last `most` of `runs` (oldest first) that can be compared with `contender`: same
-// machine, conventions (but of FLOPs), and a benchmark in common. Writes a sentence for each of the
-// others that it passes over to `warnings`.
-Baseline ChooseBaseline(const history::History& history,
-                        const std::vector<history::StoredRun>& runs, std::size_t most,
-                        const compare::NamedRun& contender, std::ostream& warnings);
 
 // Returns the names of the benchmarks on which the comparison cannot exclude a slowdown of more
 // than the minimum effect, and of those that it calls slower, but for the names in `settled`: the

@@ -31,19 +31,15 @@ constexpr double kMinEffect = 0.02;
 // assumed of two runs of one process.
 constexpr double kMaxEffect = 0.08;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
-// [1] Logarithm: a larger shift of all benchmarks is not removed without evidence. Runs of an
-// unchanged program on one machine drift by 0 to 6 % (baselines/studies/stored).
-constexpr double kMaxDrift = 0.095;
-// [1] A verdict must hold by this much in the other views of the times, too.
-constexpr double kInOtherViews = 0.01;
+// [1] A verdict must hold by this much, and by this share of it, in the other views of the times.
+constexpr double kInOtherViews = 0.01, kShareInOtherViews = 0.25;
 // Of one process: how many times as large as the second largest change in the other direction a
 // change must be: a pair of runs without a change showed 1.61 beside 1 / 1.50.
 constexpr double kTimesOpposite = 2;
 // [1] Share of the earlier runs of all benchmarks that may have been as far off, and returned.
 constexpr double kMaxReturned = 0.01;
-constexpr double kMinRunNoise = 0.001;  // [1] deviation: runs of quiet machines agree to it
-constexpr double kMaxRunNoise =
-    0.03;  // [1] deviation: runs of one process on quiet hosts have 0.02
+constexpr double kMinRunNoise = 0.001;      // [1] deviation: runs of quiet machines agree to it
+constexpr double kMaxRunNoise = 0.03;       // [1] deviation: of one process on quiet hosts 0.02
 constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] a run of another level
 constexpr double kManyDegrees = 1e6;        // of freedom of an error that is known
@@ -95,7 +91,7 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
   return std::max(least, 0.0);
 }
 
-// Returns the middle of the shortest interval that has 40 % of the values; if others that do not
+// Returns the median of the shortest interval that has 40 % of the values; if others that do not
 // overlap it are hardly longer, of the shortest one among those that overlap the nearest to 0.
 double MiddleOfMost(const std::vector<Estimate>& values) {
   constexpr double kMost = 0.4, kHardlyLonger = 1.25;
@@ -106,7 +102,7 @@ double MiddleOfMost(const std::vector<Estimate>& values) {
       static_cast<std::size_t>(std::ceil(kMost * static_cast<double>(sorted.size()))) - 1;
   const std::size_t intervals = sorted.size() - reach;
   const auto length = [&](std::size_t i) { return sorted[i + reach] - sorted[i]; };
-  const auto middle = [&](std::size_t i) { return (sorted[i] + sorted[i + reach]) / 2; };
+  const auto middle = [&](std::size_t i) { return sorted[i + reach / 2]; };
   const auto shortest_of = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       if (length(i) < length(begin)) begin = i;
@@ -140,9 +136,9 @@ std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
 
 // What is known of one benchmark.
 struct Row {
-  std::vector<double> runs;  // [1] levels of BASE and the earlier runs, each without its shift
-  Spread of_runs;            // variance of these levels, and of those that were left out
-  double median = 0;         // [1] of all runs
+  std::vector<double> all;   // [1] levels of the earlier runs and BASE, each without its shift
+  std::vector<double> runs;  // [1] those that make BASE's level
+  Spread of_runs;            // variance of one run's level
   double base = 0;           // [1] level
   double within = 0;         // variance of log_ratio from the repetitions
   double within_degrees = 0;
@@ -195,27 +191,28 @@ class JudgeOfRuns {
       Row& row = rows_[i];
       for (const auto& [run, level] : candidates_[i].earlier) {
         const auto shift = shifts.find(run);
-        row.runs.push_back(level.log_seconds - (shift == shifts.end() ? 0 : shift->second));
+        row.all.push_back(level.log_seconds - (shift == shifts.end() ? 0 : shift->second));
       }
-      row.runs.push_back(candidates_[i].base.log_seconds);
-      const auto all = row.runs;
-      row.median = Median(all);
+      row.all.push_back(candidates_[i].base.log_seconds);
+      row.runs = row.all;
       KeepOneLevel(candidates_[i].base, row.runs);
       row.base = std::accumulate(row.runs.begin(), row.runs.end(), 0.0) /
                  static_cast<double>(row.runs.size());
       row.log_ratio = candidates_[i].contender.log_seconds - row.base;
-      SetSpread(all, row);
-      AddReturned(all);
+      SetSpread(row);
+      AddReturned(row.all);
     }
   }
 
   // Sets the variance of one run's level. Runs that were far belong to it, since the next one may
   // be as far; but not the last ones if they are on NEW's side: these have its level.
-  static void SetSpread(std::vector<double> runs, Row& row) {
-    while (runs.size() > row.runs.size() && (runs.back() - row.median) / row.log_ratio > 0.5)
+  static void SetSpread(Row& row) {
+    auto runs = row.all;
+    const double median = Median(runs);
+    while (runs.size() > row.runs.size() && (runs.back() - median) / row.log_ratio > 0.5)
       runs.pop_back();
     double squares = 0;
-    for (const double run : runs) squares += Square(run - row.median);
+    for (const double run : runs) squares += Square(run - median);
     const auto degrees = static_cast<double>(runs.size()) - 1;
     row.of_runs = {squares / std::max(degrees, 1.0), degrees};
   }
@@ -441,18 +438,16 @@ class JudgeOfRuns {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];
     if (!settings_.look_for_common_shift) return nullptr;
-    const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
-    const double measured = row.log_ratio + row.removed;
+    const double least = std::max(kInOtherViews, kShareInOtherViews * std::abs(row.log_ratio));
+    const auto holds = [&](double log_ratio) { return sign * log_ratio >= least; };
+    const double measured = row.log_ratio + (row.machine_known ? 0 : row.removed);
     if (row.scatters)
       return "by more than these two runs scatter: run several processes, or --again";
-    if (!row.machine_known && !holds(measured)) return "as measured: all benchmarks moved";
-    if (!settings_.window && !holds(measured + row.base - candidate.base.log_seconds))
-      return "than BASE itself";
-    if (row.runs.size() == 2 && !std::ranges::all_of(row.runs, [&](double run) {
-          return holds(row.log_ratio + row.base - run);
-        }))
-      return "than each of the two stored runs";  // of which no majority tells the level
-    if (!holds(row.log_ratio + row.base - row.median)) return "than the runs before it";
+    if (!holds(measured + (settings_.window ? 0 : row.base - candidate.base.log_seconds)))
+      return "than BASE as measured: all benchmarks moved, or BASE is unlike the runs before it";
+    const auto held = std::ranges::count_if(
+        row.all, [&](double run) { return holds(row.log_ratio + row.base - run); });
+    if (2 * static_cast<std::size_t>(held) <= row.all.size()) return "than most of the stored runs";
     if (learnt_ && WasReturned(std::abs(row.log_ratio)))
       return "beyond what earlier runs were off by, and returned: run several processes";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
@@ -515,15 +510,11 @@ class JudgeOfRuns {
   // are nearer to NEW's level than to BASE's.
   std::string SinceText(std::size_t i, double sign) const {
     const Row& row = rows_[i];
-    std::vector<double> levels;
-    for (const auto& earlier : candidates_[i].earlier) levels.push_back(earlier.level.log_seconds);
-    levels.push_back(candidates_[i].base.log_seconds);
-    std::size_t runs = 1;
-    while (!levels.empty() && sign * (levels.back() - row.base) > std::abs(row.log_ratio) / 2) {
-      levels.pop_back();
-      ++runs;
-    }
-    return ConfirmedText(runs);
+    const auto far = [&](double run) {
+      return sign * (run - row.base) > std::abs(row.log_ratio) / 2;
+    };
+    const auto last = std::find_if_not(row.all.rbegin(), row.all.rend(), far) - row.all.rbegin();
+    return ConfirmedText(static_cast<std::size_t>(last) + 1);
   }
 
   const std::vector<Candidate>& candidates_;

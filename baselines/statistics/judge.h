@@ -33,6 +33,9 @@ inline bool IsChange(Verdict verdict) {
 
 // [1] Fewer benchmarks cannot tell a shift of all from the changes of some.
 inline constexpr std::size_t kMinForCommon = 20;
+// [1] Logarithm: a larger shift of all benchmarks is not removed without evidence. Runs of an
+// unchanged program on one machine drift by 0 to 6 % (baselines/studies/stored).
+inline constexpr double kMaxDrift = 0.095;
 
 // How both runs of a benchmark were measured, which decides what is assumed of the noise between
 // runs (AssumedOf in judge.cpp).

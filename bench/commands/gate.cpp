@@ -14,6 +14,7 @@
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
+#include "baselines/history/stored_runs.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/remeasure.h"
 #include "bench/supervise/supervise.h"
@@ -97,7 +98,7 @@ class Gate {
       std::filesystem::remove(Path(old));
     if (!Measure()) return InterruptCode();
     ChooseRuns();
-    if (baseline_.runs.empty()) return WithoutBaseline();
+    if (baseline_.empty()) return WithoutBaseline();
     const auto code = Judge();
     if (StoppedByInterrupt()) return InterruptCode();
     if (flags_.store) Store();
@@ -151,15 +152,8 @@ class Gate {
     return flags_.store ? 0 : 3;
   }
 
-  // Returns the stored program of the newest run that has one.
-  std::optional<history::StoredProgram> StoredProgram() const {
-    for (auto commit = baseline_.commits.rbegin(); commit != baseline_.commits.rend(); ++commit)
-      if (auto program = builds_.Find(*commit)) return program;
-    return std::nullopt;
-  }
-
   int Judge() {
-    const auto stored = StoredProgram();
+    const auto stored = history::NewestProgram(builds_, baseline_);
     supervise::Settings settings{.program = measured_.program,
                                  .arguments = measured_.arguments,
                                  .budget_seconds = flags_.budget_seconds};
@@ -167,14 +161,14 @@ class Gate {
     const auto settled = supervise::Settle(
         contender_,
         [&](const compare::NamedRun& contender, const compare::CompareOptions& options) {
-          return compare::CompareWithStored(baseline_.runs, contender, options);
+          return compare::CompareWithStored(baseline_, contender, options);
         },
         options_, settings, std::cerr);
     const history::Report report{.result = &settled.result,
                                  .commit = origin_.commit,
                                  .branch = flags_.baseline,
-                                 .newest_commit = baseline_.commits.back(),
-                                 .runs = static_cast<int>(baseline_.runs.size()),
+                                 .newest_commit = history::CommitOf(baseline_.back().file),
+                                 .runs = static_cast<int>(baseline_.size()),
                                  .again = static_cast<int>(settled.again.size()),
                                  .interleaved_with = settled.interleaved.empty()
                                                          ? std::nullopt
@@ -216,7 +210,7 @@ class Gate {
   std::uintmax_t limit_ = history::kUsualLimit;  // [byte]
   compare::CompareOptions options_;
   compare::NamedRun contender_;
-  history::Baseline baseline_;
+  std::vector<compare::NamedRun> baseline_;  // oldest first
 };
 
 Command MakeGate() {

@@ -10,11 +10,11 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/compare/compare_stored.h"
-#include "baselines/compare/export.h"
 #include "baselines/history/builds.h"
 #include "baselines/history/dashboard.h"
 #include "baselines/history/events.h"
+#include "baselines/history/export.h"
+#include "baselines/history/stored_runs.h"
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
@@ -270,9 +270,9 @@ struct DashboardFlags {
 history::History HistoryOfFolder(const std::string& folder) {
   history::History history(":memory:", history::Access::kWrite);
   int others = 0;
-  const auto files = compare::JsonFiles(folder);
+  const auto files = history::JsonFiles(folder);
   for (const auto& file : files) {
-    const auto run = compare::ReadIfRun(file);
+    const auto run = history::ReadIfRun(file);
     if (run)
       history.Add(*run);
     else
@@ -344,7 +344,7 @@ std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
 void RunExport(const ExportFlags& flags) {
   auto runs = ReadRuns(flags);
   std::ostringstream out;
-  compare::Export(flags.format, std::move(runs), out, std::cerr);
+  history::Export(flags.format, std::move(runs), out, std::cerr);
   WriteOutput(flags.output, out.str());
 }
 
@@ -352,7 +352,7 @@ Command MakeExport() {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
   std::vector<std::string> names;
-  for (const auto& exporter : compare::Exporters()) {
+  for (const auto& exporter : history::Exporters()) {
     formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
                            exporter.description);
     names.emplace_back(exporter.format);

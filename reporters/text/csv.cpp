@@ -129,4 +129,21 @@ void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& w
                    header.size(), row.size());
 }
 
+std::string CsvCell(std::string_view foreign) {
+  auto text = Printable(foreign, "\t\r\n");
+  const bool formula = !text.empty() && std::string_view("=+-@").find(text[0]) != std::string::npos;
+  if (formula && text.find_first_not_of("+-.0123456789e") != std::string::npos) text.insert(0, "'");
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char c : text) {
+    if (c == '"') field += '"';
+    field += c;
+  }
+  return field + '"';
+}
+
+std::string CsvCell(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
 }  // namespace dlroof::text

@@ -1,4 +1,4 @@
-// Reader of CSV files (RFC 4180). Each field has its position in the file, for error messages.
+// CSV files (RFC 4180). Each field that is read has its position in the file, for error messages.
 #pragma once
 
 #include <cstddef>
@@ -43,5 +43,11 @@ std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string
 
 // Throws BadInput unless the row has as many fields as the header.
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);
+
+// Returns a field to write: quoted if the text has a quote, a comma or a line break, and with "'"
+// before what a spreadsheet would take for a formula.
+std::string CsvCell(std::string_view text);
+// Returns a field with all digits, or an empty field.
+std::string CsvCell(const std::optional<double>& value);
 
 }  // namespace dlroof::text

@@ -172,7 +172,7 @@ def cells():
             continue
         limit = 0.05 if law in ("17 % bursts", "speeds by process", "cold start") else 0.01
         unclear = law in ("drift", "speeds by process", "clock", "memory")
-        for changed, effect, earlier in ((0, 0, 0), (0.1, 0.1, 0), (0.1, 0.1, 10)):
+        for changed, effect, earlier in ((0, 0, 0), *((0.1, 0.1, runs) for runs in (0, 3, 10, 30))):
             yield Cell(100, changed, effect, law=law, earlier=earlier, false=limit)
         yield Cell(100, 0, 0, law=law, processes=5, false=0.01)
         yield Cell(100, 0.1, 0.05, law=law, processes=5, false=0.01, found=None if unclear else 0.95)

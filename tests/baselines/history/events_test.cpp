@@ -58,6 +58,15 @@ TEST(FindEvents, WhatWasRepairedIsNone) {
   EXPECT_THAT(FindEvents({repaired}), IsEmpty());
 }
 
+TEST(FindEvents, WhatNearlyAllDidTogetherMayBeTheMachine) {
+  std::vector<LevelChange> changes;
+  for (std::size_t series = 0; series < 20; ++series) changes.push_back(ChangeAt(series, 1, 1.05));
+  EXPECT_EQ(FindEvents(changes, {24, 24})[0].sureness, Sureness::kProgramOrMachine);
+  EXPECT_EQ(FindEvents(changes, {24, 40})[0].sureness, Sureness::kCertain) << "half of them";
+  for (auto& change : changes) change.log_ratio = 0.2;
+  EXPECT_EQ(FindEvents(changes, {24, 24})[0].sureness, Sureness::kCertain) << "no machine does";
+}
+
 TEST(FindEvents, ASingleChangeIsAsSureAsItsErrorsSay) {
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 3)})[0].sureness, Sureness::kMayBeChance);
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 4.5)})[0].sureness, Sureness::kLikely);

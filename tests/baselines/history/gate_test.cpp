@@ -12,7 +12,6 @@ namespace {
 using statistics::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 // A result with rows of these verdicts and ratios.
@@ -33,20 +32,6 @@ struct Result {
     CountVerdicts(result);
   }
 };
-
-TEST(RunsOfBranch, NamedRunsComeBeforeCommitsInGit) {
-  const history::StoredRun named{.id = 1, .commit = "a", .branch = "main"};
-  const history::StoredRun other{.id = 2, .commit = "b", .branch = "topic"};
-  const history::StoredRun nameless{.id = 3, .commit = "c"};
-  const auto ids = [](const std::vector<history::StoredRun>& runs) {
-    std::vector<std::int64_t> all;
-    for (const auto& run : runs) all.push_back(run.id);
-    return all;
-  };
-  EXPECT_THAT(ids(RunsOfBranch({named, other, nameless}, "main", {"b", "c"})), ElementsAre(1));
-  EXPECT_THAT(ids(RunsOfBranch({other, nameless}, "main", {"b", "c"})), ElementsAre(3));
-  EXPECT_THAT(ids(RunsOfBranch({other, nameless}, "main", {})), IsEmpty());
-}
 
 TEST(UnclearNames, AreThoseThatMayBeSlowerTheMostSuspiciousFirst) {
   Result result;

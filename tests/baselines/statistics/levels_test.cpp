@@ -51,7 +51,6 @@ TEST(LevelOfClean, TooFewOrNoPositiveTimesHaveNone) {
   EXPECT_FALSE(LevelOfClean(OneProcess({1, 1, 1, 0})));
   EXPECT_TRUE(LevelOfClean(OneProcess(std::vector<double>(10, 1), 5)));
   EXPECT_FALSE(LevelOfClean(OneProcess(std::vector<double>(10, 1), 6)));
-  EXPECT_EQ(LevelOfClean(OneProcess(std::vector<double>(1000, 1)))->count, 64) << "in groups";
 }
 
 TEST(LevelOfProcesses, MeanOfTheFastestQuarterOfAllRepetitions) {

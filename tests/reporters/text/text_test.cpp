@@ -12,6 +12,7 @@
 #include <regex>
 
 #include "counters/base/error.h"
+#include "reporters/text/csv.h"
 #include "reporters/text/names.h"
 #include "reporters/text/unpack.h"
 #include "tests/fakes/refusal.h"
@@ -224,6 +225,14 @@ TEST_P(UnpackTest, RefusesTrailingBytesAndTooMuchText) {
             "x: unpacks to more than 524288 bytes");
   EXPECT_EQ(fakes::RefusalOf([&] { Unpack(Pack(std::string(10 << 20, ' ')), "x"); }),
             "x: unpacks to more than 1000 times its size");
+}
+
+TEST(CsvCell, IsNoFormulaAndNoCommandOfATerminal) {
+  EXPECT_EQ(CsvCell("=HYPERLINK(1,2)"), "\"'=HYPERLINK(1,2)\"");
+  EXPECT_EQ(CsvCell("+a"), "'+a");
+  EXPECT_EQ(CsvCell("@a"), "'@a");
+  EXPECT_EQ(CsvCell("-1.5e-9"), "-1.5e-9");
+  EXPECT_EQ(CsvCell("a\x1b[2J"), "a\\x1B[2J");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "baselines/compare/export.h"
+#include "baselines/history/export.h"
 
 #include <fmt/format.h>
 
@@ -14,10 +14,37 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
+#include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
-namespace dlroof::compare {
+namespace dlroof::history {
 namespace {
+
+// A record's time as every format writes it.
+struct ExportedTime {
+  double median = 0;                              // [s]
+  std::optional<std::pair<double, double>> ci95;  // [s]
+  std::optional<double> fraction;                 // [1] of the binding roof, if that is validated
+  std::optional<double> fraction_at_most;  // [1] its upper limit, if the roof is not validated
+  bool specified = false;                  // the binding roof is specified, not measured
+  bool estimate = false;                   // too few repetitions were clean (record::TimeOf)
+};
+// Returns the time of a record, which may be an estimate, or nothing for a record without times.
+std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
+  if (record.status != record::Status::kOk) return std::nullopt;
+  const auto timing = record::TimeOf(record.repetitions);
+  if (!timing) return std::nullopt;
+  ExportedTime time{.median = timing->median, .ci95 = timing->ci95, .estimate = timing->noisy};
+  const auto* machine = record::MachineFor(file, record);
+  if (machine == nullptr || record.work.empty()) return time;
+  if (const auto placed = roofline::Place(record, machine).time) {
+    time.specified = placed->specified;
+    if (placed->times_over_roof) time.fraction = 1 / *placed->times_over_roof;
+    if (placed->times_over_roof_at_least)
+      time.fraction_at_most = 1 / *placed->times_over_roof_at_least;
+  }
+  return time;
+}
 
 // Returns CSV fields: the joules of a call, their interval, and the source.
 std::string EnergyFields(const record::Record& record) {
@@ -25,8 +52,8 @@ std::string EnergyFields(const record::Record& record) {
   if (!energy) return ",,,";
   std::optional<double> low, high;
   if (energy->ci95) std::tie(low, high) = *energy->ci95;
-  return fmt::format("{},{},{},{}", energy->joules, NumberField(low), NumberField(high),
-                     CsvText(energy->from));
+  return fmt::format("{},{},{},{}", energy->joules, text::CsvCell(low), text::CsvCell(high),
+                     text::CsvCell(energy->from));
 }
 
 int CleanOf(const record::Record& record) {
@@ -55,8 +82,9 @@ json Latency(const ExportedTime& time) {
 }
 
 void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
-  const auto date = CsvText(record::Text(run.file.context, "date"));
-  const auto commit = CsvText(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
+  const auto date = text::CsvCell(record::Text(run.file.context, "date"));
+  const auto commit =
+      text::CsvCell(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
   for (const auto& record : run.file.records) {
     const auto* machine = record::MachineFor(run.file, record);
     const auto time = TimeOf(run.file, record);
@@ -68,18 +96,19 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
       if (time->ci95) std::tie(low, high) = *time->ci95;
     }
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
-        commit, machine == nullptr ? "" : CsvText(machine->name),
-        machine == nullptr ? "" : CsvText(machine->fingerprint),
-        record.threads ? std::to_string(*record.threads) : "", CsvText(record.cache.value_or("")),
-        record::Key(record.status), CsvText(record.reason), CsvText(record::AlgorithmText(record)),
-        NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
-        record.repetitions.size(), NumberField(fraction),
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", text::CsvCell(record.name),
+        date, commit, machine == nullptr ? "" : text::CsvCell(machine->name),
+        machine == nullptr ? "" : text::CsvCell(machine->fingerprint),
+        record.threads ? std::to_string(*record.threads) : "",
+        text::CsvCell(record.cache.value_or("")), record::Key(record.status),
+        text::CsvCell(record.reason), text::CsvCell(record::AlgorithmText(record)),
+        text::CsvCell(seconds), text::CsvCell(low), text::CsvCell(high), CleanOf(record),
+        record.repetitions.size(), text::CsvCell(fraction),
         at_most           ? "not validated"
         : !fraction       ? ""
         : time->specified ? "given"
                           : "validated",
-        EnergyFields(record), NumberField(at_most), time ? roofline::MarkOf(time->estimate) : "");
+        EnergyFields(record), text::CsvCell(at_most), time ? roofline::MarkOf(time->estimate) : "");
   }
 }
 
@@ -236,10 +265,6 @@ void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& 
 
 }  // namespace
 
-std::string NumberField(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 const std::vector<Exporter>& Exporters() {
   static const std::vector<Exporter> table = {
       {"bencher", "Bencher Metric Format, JSON", false, WriteBencher},
@@ -273,33 +298,4 @@ void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::o
   found->write(runs, out, warnings);
 }
 
-std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
-  if (record.status != record::Status::kOk) return std::nullopt;
-  const auto timing = record::TimeOf(record.repetitions);
-  if (!timing) return std::nullopt;
-  ExportedTime time{.median = timing->median, .ci95 = timing->ci95, .estimate = timing->noisy};
-  const auto* machine = record::MachineFor(file, record);
-  if (machine == nullptr || record.work.empty()) return time;
-  if (const auto placed = roofline::Place(record, machine).time) {
-    time.specified = placed->specified;
-    if (placed->times_over_roof) time.fraction = 1 / *placed->times_over_roof;
-    if (placed->times_over_roof_at_least)
-      time.fraction_at_most = 1 / *placed->times_over_roof_at_least;
-  }
-  return time;
-}
-
-std::string CsvText(std::string_view foreign) {
-  auto text = text::Printable(foreign, "\t\r\n");
-  const bool formula = !text.empty() && std::string_view("=+-@").find(text[0]) != std::string::npos;
-  if (formula && text.find_first_not_of("+-.0123456789e") != std::string::npos) text.insert(0, "'");
-  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) {
-    if (c == '"') field += '"';
-    field += c;
-  }
-  return field + '"';
-}
-
-}  // namespace dlroof::compare
+}  // namespace dlroof::history

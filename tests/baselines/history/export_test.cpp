@@ -1,4 +1,4 @@
-#include "baselines/compare/export.h"
+#include "baselines/history/export.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@
 #include "tests/fakes/small_run.h"
 #include "tests/test_data.h"
 
-namespace dlroof::compare {
+namespace dlroof::history {
 namespace {
 
 using nlohmann::json;
@@ -119,14 +119,6 @@ TEST(Export, CsvKeepsNamesAndReasons) {
   EXPECT_EQ(rows[1][16], "validated");
   EXPECT_EQ(rows[3][8], "it, \"broke\"");
   EXPECT_EQ(rows[3][10], "");  // unknown fields are empty
-}
-
-TEST(CsvText, IsNoFormulaAndNoCommandOfATerminal) {
-  EXPECT_EQ(CsvText("=HYPERLINK(1,2)"), "\"'=HYPERLINK(1,2)\"");
-  EXPECT_EQ(CsvText("+a"), "'+a");
-  EXPECT_EQ(CsvText("@a"), "'@a");
-  EXPECT_EQ(CsvText("-1.5e-9"), "-1.5e-9");
-  EXPECT_EQ(CsvText("a\x1b[2J"), "a\\x1B[2J");
 }
 
 TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
@@ -243,4 +235,4 @@ TEST(Export, EveryFormatRefusesANameThatOccursTwice) {
 }
 
 }  // namespace
-}  // namespace dlroof::compare
+}  // namespace dlroof::history
