@@ -16,7 +16,9 @@ suite = out / "kernel_time.names.txt"
 suite.write_text(names + "".join(f"Matmul/gpu/cublaslt/fwd/f16/{problem}\n" for problem in PRODUCTS))
 flags = ["--dlroof_machine=none", "--dlroof_counters=cupti", "--dlroof_live_check=false", "--benchmark_repetitions=3", "--benchmark_min_time=0.005"]
 code = subprocess.call([*bench, f"--dlroof_suite={suite}", *flags, f"--benchmark_out={out}/kernel_time.json"], stdout=subprocess.DEVNULL)
-times = pathlib.Path(__file__).with_name("torch_times.py")
+here = pathlib.Path(__file__).resolve()
+beside = here.with_name("torch_times.py")  # in a pack
+times = beside if beside.exists() else here.parents[1] / "baselines/studies/gpu-beside-torch/torch_times.py"
 subprocess.call([sys.executable, times, "--names", suite, "--seconds", "20", "-o", out / "kernel_time.torch.json"], stdout=subprocess.DEVNULL)
 torch = json.loads((out / "kernel_time.torch.json").read_text())["rows"] if (out / "kernel_time.torch.json").exists() else []
 torch = {row["name"]: f"{1e6 * row['graph_seconds']:9.2f}" for row in torch}

@@ -115,9 +115,9 @@ void AddTried(const settings::Tuning& tuning, document::List& list) {
         "tried {}: {}{}",
         tried.values.empty() ? "to undo " + tried.coordinate : settings::SettingText(tried.values),
         tried.verdict,
-        tried.ratio
-            ? fmt::format(" (about {:.2f} of the time, {} blocks)", *tried.ratio, tried.blocks)
-            : "")});
+        tried.ratio ? fmt::format(" (about {:.2f} of the time, {} block{})", *tried.ratio,
+                                  tried.blocks, tried.blocks == 1 ? "" : "s")
+                    : "")});
 }
 
 document::List::Item SettingsOf(const settings::Tuning& tuning, const std::string& program) {
