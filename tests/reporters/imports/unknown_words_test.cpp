@@ -3,7 +3,7 @@
 // number of files of each sample (10^4 in the long tier).
 #include <nlohmann/json.hpp>
 
-#include "bench/suites/suite.h"
+#include "bench/profile/benchdnn_results.h"
 #include "counters/base/files.h"
 #include "reporters/logs/primitive_work.h"
 #include "reporters/logs/verbose_log.h"
@@ -179,7 +179,7 @@ TEST(UnknownWords, OfAState) {
 
 TEST(UnknownWords, OfALineOfBenchdnn) {
   const auto text = FileText("import_benchdnn.txt");
-  TryWords("benchdnn", text, With<suites::ImportBenchdnn>,
+  TryWords("benchdnn", text, With<profile::ImportBenchdnn>,
            After(text, {"--mode=P --conv", "--dir=", "mb1ic64", "ih56", ",%0", "%Go"}, " ,\niop%"));
 }
 
