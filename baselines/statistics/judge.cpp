@@ -92,9 +92,10 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
 }
 
 // Returns the median of the shortest interval that has 40 % of the values; if others that do not
-// overlap it are hardly longer, of the shortest one among those that overlap the nearest to 0.
+// overlap it are at most twice as long, of the shortest one among those that overlap the nearest to
+// 0.
 double MiddleOfMost(const std::vector<Estimate>& values) {
-  constexpr double kMost = 0.4, kHardlyLonger = 1.25;
+  constexpr double kMost = 0.4, kMuchLonger = 2;
   std::vector<double> sorted;
   for (const auto& one : values) sorted.push_back(one.value);
   std::ranges::sort(sorted);
@@ -111,7 +112,7 @@ double MiddleOfMost(const std::vector<Estimate>& values) {
   const std::size_t shortest = shortest_of(0, intervals);
   std::size_t nearest = shortest;
   for (std::size_t i = 0; i < intervals; ++i)
-    if (length(i) <= kHardlyLonger * length(shortest) + kMinRunNoise &&
+    if (length(i) <= kMuchLonger * length(shortest) + kMinRunNoise &&
         std::abs(middle(i)) < std::abs(middle(nearest)))
       nearest = i;
   return middle(
