@@ -16,6 +16,7 @@
 namespace dlroof::imports {
 namespace {
 
+constexpr double kMaxSeconds = 1e5;  // of a call, as "seconds" (number_range.h)
 constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
 
 struct Call {
@@ -116,7 +117,11 @@ class TraceReader {
       trace_.left_out["without a begin or a duration"] += 1;
       return;
     }
-    if (!keep_calls_ && !(TimeOf(event, "dur") > 0)) {
+    // Kineto gives a call that runs when its window ends 0 or centuries: one that keeps the calls
+    // ends it there.
+    const double seconds = TimeOf(event, "dur");
+    if (!keep_calls_ && seconds > kMaxSeconds) event.Refuse("dur", "microseconds");
+    if (!keep_calls_ && !(seconds > 0)) {
       trace_.left_out["with a duration of 0, which is none"] += 1;
       return;
     }

@@ -12,8 +12,7 @@ namespace dlroof::imports {
 namespace {
 
 constexpr double kMicro = 1e-6;
-constexpr double kMaxMicros = 1e18;    // larger times are invalid
-constexpr double kMaxDuration = 1e11;  // as "seconds" (number_range.h)
+constexpr double kMaxMicros = 1e18;  // larger times are invalid
 
 // Autograd's process of the times of operators on the GPU.
 constexpr std::string_view kAutogradGpu = "CUDA functions";
@@ -126,8 +125,7 @@ double TimeOf(const record::JsonObject& event, const char* key) {
   } else {
     micros = event.Number(key);
   }
-  const bool lasts = std::string_view(key) == "dur";
-  if (!(std::abs(micros) <= (lasts ? kMaxDuration : kMaxMicros)) || (micros < 0 && lasts))
+  if (!(std::abs(micros) <= kMaxMicros) || (micros < 0 && std::string_view(key) == "dur"))
     event.Refuse(key, "microseconds");
   return micros * kMicro;
 }

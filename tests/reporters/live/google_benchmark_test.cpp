@@ -209,8 +209,9 @@ TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
   Session session = TestSession();
   const auto text = Written<TerminalReporter>(session, {Three()});
   EXPECT_THAT(text, HasSubstr("    % roof      bound    x roof        FLOP/s  FLOP/B DRAM "));
-  EXPECT_THAT(text, testing::ContainsRegex(std::string(kName) +
-                                           " .* 2 s .*  40.0 % +DRAM +2.50x +20.0 FLOP/s +5.00 "));
+  EXPECT_THAT(text,
+              testing::ContainsRegex(std::string(kName) +
+                                     " .* 2.00 s .*  40.0 % +DRAM +2.50x +20.0 FLOP/s +5.00 "));
 }
 
 // 40 flop in 2 s, 8 byte.
