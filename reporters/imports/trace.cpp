@@ -119,7 +119,7 @@ class TraceReader {
     }
     // Kineto gives a call that runs when its window ends 0 or centuries: one that keeps the calls
     // ends it there.
-    const double seconds = TimeOf(event, "dur");
+    const double seconds = EventSeconds(event, "dur");
     if (!keep_calls_ && seconds > kMaxSeconds) event.Refuse("dur", "microseconds");
     if (!keep_calls_ && !(seconds > 0)) {
       trace_.left_out["with a duration of 0, which is none"] += 1;
@@ -148,8 +148,8 @@ class TraceReader {
     const auto thread = ThreadOf(event);
     threads_[thread].push_back({.op = kSpan,
                                 .span = event.Text("name"),
-                                .begin = TimeOf(event, "ts"),
-                                .seconds = TimeOf(event, "dur"),
+                                .begin = EventSeconds(event, "ts"),
+                                .seconds = EventSeconds(event, "dur"),
                                 .number = NumbersOf(event).order});
   }
 
@@ -160,7 +160,7 @@ class TraceReader {
   }
 
   void Add(const record::JsonObject& event, TraceOp op) {
-    const double begin = TimeOf(event, "ts"), seconds = TimeOf(event, "dur");
+    const double begin = EventSeconds(event, "ts"), seconds = EventSeconds(event, "dur");
     const auto thread = ThreadOf(event);
     const auto numbers = NumbersOf(event);
     auto key = KeyOf(op) + "\5" + thread.first;

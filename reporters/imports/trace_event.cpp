@@ -115,7 +115,7 @@ bool HasMember(const record::JsonObject& event, const char* key) {
   return member && !member->value.is_null();
 }
 
-double TimeOf(const record::JsonObject& event, const char* key) {
+double EventSeconds(const record::JsonObject& event, const char* key) {
   const auto member = event.Find(key);
   double micros = 0;
   if (member && member->value.is_string()) {  // as Ascend's profiler writes them

@@ -44,7 +44,7 @@ ThreadId ThreadOf(const record::JsonObject& event);
 bool HasMember(const record::JsonObject& event, const char* key);
 
 // Returns "ts" or "dur" [s]. Refuses what is no number of microseconds.
-double TimeOf(const record::JsonObject& event, const char* key);
+double EventSeconds(const record::JsonObject& event, const char* key);
 
 // Reads the inputs of an operator. Returns the arguments that are not known; they may change its
 // work.
