@@ -68,7 +68,7 @@ endforeach()
 
 # Modules whose files share private names: each file is compiled by itself also in a unity build.
 set(dlroof_apart baselines/history baselines/programs baselines/statistics bench/conv2d bench/conv2d/cudnn bench/matmul
-  bench/matmul/onednn bench/rows bench/supervise)
+  bench/matmul/onednn bench/profile bench/rows bench/supervise)
 
 foreach(module IN LISTS dlroof_folders)
   separate_arguments(needs UNIX_COMMAND "${dlroof_needs_${module}}")
