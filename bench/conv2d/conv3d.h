@@ -32,9 +32,9 @@ struct Conv3dProblem {
   bool operator==(const Conv3dProblem&) const = default;
 };
 
-// Returns "n1c16d8h28w28k16t3r3s3_s1x2x2p2:0x1:1x1:1d2g4": after the underscore stride, padding
-// (before:after where they differ), dilation and groups where they are not the default; three
-// values, for depth, height and width, or one for all.
+// Returns "n1c16d8h28w28k16t3r3s3_s1x2x2p2:0x1:1x1:1d2g4". After the underscore: stride, padding,
+// dilation and groups, each only if it is not the default. A stride, padding or dilation has one
+// value for all axes, or three: depth x height x width. Padding is before:after if these differ.
 std::string ToText(const Conv3dProblem& problem);
 // The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
 // `column_offset`) as ParseConv2d does.

@@ -40,7 +40,10 @@ Shapes ShapesOf(const Conv3dProblem& p) {
           With(p.n, p.k, p, Outputs)};
 }
 
-// Calls visit(source, tap, output) for every product along an axis of which one index is fixed.
+constexpr int64_t kAny = -1;  // any index
+
+// Calls visit(source, tap, output) for every product along an axis. `fixed` has the same three
+// indices; one of them is given and selects the products, the others are kAny.
 template <class Visit>
 void ForEachPair(const VolumeAxis& axis, const std::array<int64_t, 3>& fixed, Visit visit) {
   const auto [only_source, only_tap, only_output] = fixed;
@@ -52,8 +55,6 @@ void ForEachPair(const VolumeAxis& axis, const std::array<int64_t, 3>& fixed, Vi
       if (in >= 0 && in < axis.size && (only_source < 0 || in == only_source)) visit(in, tap, out);
     }
 }
-
-constexpr int64_t kAny = -1;
 
 // What an axis has fixed for an element at `index` along it.
 std::array<int64_t, 3> Fixed(ProductDirection direction, int64_t index) {
@@ -126,7 +127,8 @@ int64_t TermsOf(const Conv3dCase& conv) {
   return terms;
 }
 
-// Returns all corners and seeded positions, every other one of which is moved to a border.
+// Returns the indices of all corners and of random positions. Half of the random ones are on the
+// surface of the volume, where padding matters.
 std::vector<int64_t> Sampled(const Five& sizes, int64_t count, uint64_t seed) {
   constexpr int64_t kCorners = 32;
   std::vector<int64_t> indices;

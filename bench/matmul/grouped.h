@@ -32,7 +32,7 @@ std::string ToText(const GroupedProblem& problem);
 // `column_offset`) as ParseMatmul does.
 GroupedProblem ParseGrouped(std::string_view text, int column_offset = 0);
 
-// Returns the rows of each expert, some of which may have none. Their sum is m.
+// Returns the number of rows of each expert [1]; an expert may have 0. They add up to m.
 std::vector<int64_t> RowsOfExperts(const GroupedProblem& problem);
 
 struct GroupedCase : workload::ProductCase {
@@ -47,7 +47,7 @@ workload::ProductSizes SizesOf(const GroupedCase& grouped);
 // weights of the experts that have rows, each once.
 Work WorkOf(const GroupedCase& grouped, const std::string& pipe);
 
-// Returns the product of an expert with so many rows.
+// Returns the matrix product that one expert computes for `rows` rows.
 MatmulCase ProductOfExpert(const GroupedCase& grouped, int64_t rows);
 
 // Parse a name of the backends onednn (f32, bf16, f16; option fpmath) and cublaslt (f32, tf32, f16,

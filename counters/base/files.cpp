@@ -240,7 +240,7 @@ TemporaryFolder::TemporaryFolder() {
   static std::once_flag removed;
   std::call_once(removed, RemoveStaleFolders, where);
   do {
-    path_ = (where / kOurFolders).string() + "XXXXXX";
+    path_ = (where / kOurFolders).string() + std::string(6, 'X');  // which mkdtemp replaces
     if (mkdtemp(path_.data()) == nullptr)
       throw BadInput(
           "{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder", path_,

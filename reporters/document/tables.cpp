@@ -87,7 +87,7 @@ bool HasGpuTimes(const record::Record& record) {
          record::SampleMedian(record, &record::GpuSample::call_seconds);
 }
 
-// Appends the time with the launch, that of a queued call and, of older files, that in a graph.
+// Appends up to three times: with the launch, of a queued call, and in a graph (older files only).
 void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row& row) {
   auto call = record::SampleMedian(record, &record::GpuSample::call_seconds);
   if (record.timed == record::timed::kCall) call = timing.median;
