@@ -224,22 +224,6 @@ Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name) {
 
 namespace {
 
-std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseConv2d(name.problem);
-  problem.n = batch;
-  return ToText(ParseConv2d(ToText(problem)));
-}
-
-std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem) {
-  try {
-    const auto parsed = ParseConv2d(problem);
-    return roofline::ProductFlops{.useful = static_cast<double>(Flops(parsed)),
-                                  .dense = static_cast<double>(DenseFlops(parsed))};
-  } catch (const BadInput&) {
-    return std::nullopt;  // from another program's file
-  }
-}
-
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "Conv2D",
      .words =
@@ -254,7 +238,7 @@ std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem)
           {{"gpu", "_p", ":", "padded", "its padding differs at the two ends",
             "add the padding by a copy first, as frameworks do; untried: option padded, best or "
             "another layout (dlroof explain --try)"}},
-          ProductFlopsOf},
+          ProductFlopsOf<ParseConv2d>},
      .flop_convention = "2 per multiply-add of a filter tap inside the image, in every direction, "
                         "as benchdnn counts; each bias add, relu and add to the bias gradient 1, "
                         "apart",
@@ -262,7 +246,7 @@ std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem)
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
-     .with_batch = WithBatch,
+     .with_batch = WithBatch<ParseConv2d>,
      .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
                   {"algorithm",
                    {"auto", "winograd", "best"},

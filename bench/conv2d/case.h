@@ -82,6 +82,25 @@ void RequireCanonical(std::string_view canonical, std::string_view text, int col
 // Throws BadInput for an option that the direction of a convolution excludes.
 void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv);
 
+// Returns the name's problem with this batch size. Throws BadInput if it is invalid.
+template <auto kParse>
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
+  auto problem = kParse(name.problem, 0);
+  problem.n = batch;
+  return ToText(kParse(ToText(problem), 0));
+}
+// Returns the FLOPs of a problem's text, or nothing if it is from another program's file.
+template <auto kParse>
+std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& text) {
+  try {
+    const auto problem = kParse(text, 0);
+    return roofline::ProductFlops{.useful = static_cast<double>(Flops(problem)),
+                                  .dense = static_cast<double>(DenseFlops(problem))};
+  } catch (const BadInput&) {
+    return std::nullopt;
+  }
+}
+
 // Parses a name of Conv2D/cpu/onednn.
 Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name);
 

@@ -194,22 +194,6 @@ Conv3dCase ReadCase(const workload::BenchmarkName& name,
   return conv;
 }
 
-std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseConv3d(name.problem);
-  problem.n = batch;
-  return ToText(ParseConv3d(ToText(problem)));
-}
-
-std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem) {
-  try {
-    const auto parsed = ParseConv3d(problem);
-    return roofline::ProductFlops{.useful = static_cast<double>(Flops(parsed)),
-                                  .dense = static_cast<double>(DenseFlops(parsed))};
-  } catch (const BadInput&) {
-    return std::nullopt;  // from another program's file
-  }
-}
-
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "Conv3D",
      .words = {"convolution",
@@ -222,7 +206,7 @@ std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem)
                 {"stride", "_s", "_p"},
                 {"groups", "_g"}},
                {},
-               ProductFlopsOf},
+               ProductFlopsOf<ParseConv3d>},
      .flop_convention = "2 per multiply-add of a filter tap inside the volume, in every direction, "
                         "as benchdnn counts; each bias add, relu and add to the bias gradient 1, "
                         "apart",
@@ -230,7 +214,7 @@ std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem)
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Conv3D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv3D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
-     .with_batch = WithBatch});
+     .with_batch = WithBatch<ParseConv3d>});
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = ConvBenchdnn(ReadOnednnConv3dCase(name))};
