@@ -212,9 +212,8 @@ std::optional<Counted> OfAttention(const TraceOp& op) {
     return std::nullopt;
   const double heads = Count(Sizes(q.begin(), q.end() - 2));
   const auto rows = static_cast<double>(q[n - 2]), columns = static_cast<double>(k[n - 2]);
-  const std::string_view mask = kCausal < op.values.size() ? op.values[kCausal] : "False";
-  if (mask != "True" && mask != "False") return std::nullopt;
-  const bool causal = mask == "True";
+  const bool causal = kCausal < op.values.size() && op.values[kCausal] == "True";
+  if (!causal && kCausal < op.values.size() && op.values[kCausal] != "False") return std::nullopt;
   const double full = std::min(rows, columns);  // rows in which the mask leaves i positions
   const double pairs = causal ? full * (full + 1) / 2 + (rows - full) * columns : rows * columns;
   const double result = heads * rows * static_cast<double>(v[n - 1]);
