@@ -1,9 +1,11 @@
 """The specification of verdicts: what a person would say of made-up runs (baselines/studies/verdicts)."""
 import sys
 
+import pytest
 from checks import DLROOF, ROOT, exits, run, verify
 
 STUDY = ROOT / "baselines/studies/verdicts"
+pytestmark = pytest.mark.scripts
 
 
 def test_every_scenario_keeps_its_limits():
