@@ -3,13 +3,14 @@
 // A chart is drawn when it is scrolled into view.
 dlroof.sweeps = [];  // { element, draw, drawn }
 
-// The curves, most threads first, without points that a logarithmic axis cannot show.
+// The curves, most threads first, by working set, without points that a logarithmic axis cannot show.
 dlroof.sweepCurves = (machine) =>
     Object.entries(dlroof.map(machine.by_threads))
         .map(([threads, set]) => ({
                threads,
                points: dlroof.list(dlroof.map(set).sweep)
                            .filter((p) => Array.isArray(p) && p.length === 2 && p.every((one) => dlroof.isNumber(one) && one > 0))
+                           .sort((a, b) => a[0] - b[0])
              }))
         .filter((curve) => curve.points.length > 0)
         .sort((a, b) => Number(b.threads) - Number(a.threads));

@@ -62,8 +62,8 @@ std::string BoundClause(const TimePoint& time, bool in_graph) {
   if (times_over_roof < kAtItsRoof)
     return fmt::format("At {}{:.0f} % of its {} roof", time.times_over_roof ? "" : "most ",
                        100 / times_over_roof, roof);
-  return fmt::format("{}{:.1f}x slower than its {} roof allows",
-                     time.times_over_roof ? "" : "At least ", times_over_roof, roof);
+  return fmt::format("Takes {}{:.1f}x the time that its {} roof allows",
+                     time.times_over_roof ? "" : "at least ", times_over_roof, roof);
 }
 
 // Returns what to try without any evidence for a cause.

@@ -67,7 +67,7 @@ std::string ReportOf(double step_seconds) {
 }
 
 TEST(ProgramDocument, APrimitiveWhoseCallsScatterIsMarkedAndGivesNoAdvice) {
-  EXPECT_THAT(ReportOf(252), HasSubstr("slower than its arithmetic roof"));
+  EXPECT_THAT(ReportOf(252), HasSubstr("the time that its arithmetic roof"));
   EXPECT_THAT(ReportOf(252), Not(HasSubstr("~252 s")));
   EXPECT_THAT(ReportOf(600), Not(HasSubstr("slower than")));
   EXPECT_THAT(ReportOf(600), HasSubstr("~600 s"));

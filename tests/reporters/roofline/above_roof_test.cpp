@@ -57,7 +57,7 @@ TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLow) {
                           "were counted, so the ceiling is too low (dlroof machine --remeasure "
                           "measures it again)"));
   EXPECT_EQ(placed.above_roof_remarks, placed.remarks);
-  EXPECT_THAT(placed.advice, AllOf(HasSubstr("2.0x slower than its DRAM bandwidth roof"),
+  EXPECT_THAT(placed.advice, AllOf(HasSubstr("Takes 2.0x the time that its DRAM bandwidth roof"),
                                    HasSubstr("faster than the L2 roof, which is too low")));
   const auto time = ToJson(record, &machine)["time"];
   EXPECT_EQ(time["above_roof"], (nlohmann::json{{"l2", "roof"}}));
@@ -304,7 +304,7 @@ TEST(Specified, RoofsGivePercentagesAndSaySo) {
   EXPECT_THAT(placed.remarks,
               ElementsAre("placed under roofs that are specified, not measured: nothing validates "
                           "them; bound and percentages are only as accurate as they are"));
-  EXPECT_THAT(placed.advice, HasSubstr("slower than its specified DRAM bandwidth roof"));
+  EXPECT_THAT(placed.advice, HasSubstr("the time that its specified DRAM bandwidth roof"));
   EXPECT_EQ(ToJson(fakes::Measured(20, 200, 100), &machine)["time"]["given"], true);
   const machine::Machine measured = fakes::SmallMachine();
   EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &measured)["time"].contains("given"));

@@ -84,7 +84,7 @@ TEST(AdviceRules, KernelsThatEndSoonerThanTheNextCanBeLaunched) {
             "it runs for 333 ms per launch, less than a launch costs (500 ms)");
   EXPECT_EQ(Evidence("overhead", record), "-");
   EXPECT_THAT(Advice(record),
-              AllOf(HasSubstr("slower than its arithmetic roof allows; it runs for"),
+              AllOf(HasSubstr("the time that its arithmetic roof allows; it runs for"),
                     HasSubstr(": put more work into one launch")));
   record.work[Provenance::kMeasured].launches = 200;
   EXPECT_EQ(Evidence("short-kernel", record), "-");
@@ -94,7 +94,7 @@ TEST(AdviceRules, TheReferenceImplementation) {
   record::Record record = Convolution(4);
   record.algorithm = "ref:any";
   EXPECT_THAT(Advice(record),
-              HasSubstr("4.0x slower than its arithmetic roof allows; the library used its "
+              HasSubstr("Takes 4.0x the time that its arithmetic roof allows; the library used its "
                         "reference implementation: a type or library version"));
   record.library = "reference";  // our own plain loops
   EXPECT_EQ(Evidence("reference", record), "-");
@@ -142,7 +142,7 @@ TEST(AdviceRules, RepeatedReadsFromACache) {
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 250;  // 5 s: it binds
   EXPECT_EQ(Evidence("re-read", record), "L3 moves 25 times the bytes of all tensors");
   EXPECT_THAT(Advice(record),
-              HasSubstr("4.0x slower than its L3 bandwidth roof allows; L3 moves 25 times the "
+              HasSubstr("Takes 4.0x the time that its L3 bandwidth roof allows; L3 moves 25 times the "
                         "bytes of all tensors: block for the next nearer cache"));
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 40;  // 0.8 s: it does not bind
   EXPECT_EQ(Evidence("re-read", record), "-");
@@ -151,7 +151,7 @@ TEST(AdviceRules, RepeatedReadsFromACache) {
 TEST(AdviceRules, RegisterLoadsAreNoRepeatedReads) {
   record::Record record = Convolution(20);
   record.work[Provenance::kModelled].bytes[Level::kL1] = 2000;  // 10 s: it binds
-  EXPECT_THAT(Advice(record), HasSubstr("2.0x slower than its L1 bandwidth roof allows: "));
+  EXPECT_THAT(Advice(record), HasSubstr("Takes 2.0x the time that its L1 bandwidth roof allows: "));
   EXPECT_EQ(Evidence("re-read", record), "-");
   record.work[Provenance::kModelled].bytes = {{Level::kDram, 10}, {Level::kL2, 1000}};
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
@@ -206,14 +206,14 @@ TEST(AdviceRules, ACallThatWritesAsMuchAsItReadsHasTheRoofOfACopy) {
             "it writes as much as it reads, which allows 80 % of that roof (dram.copy-nt.avx2, "
             "8.00 B/s)");
   EXPECT_THAT(Advice(record),
-              HasSubstr("1.4x slower than its DRAM bandwidth roof allows; it writes"));
+              HasSubstr("Takes 1.4x the time that its DRAM bandwidth roof allows; it writes"));
   record.repetitions = {{.seconds = 10}};
   EXPECT_EQ(Evidence("mix", record), "-") << "something else bounds it";
 }
 
 TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
   EXPECT_EQ(Advice(Convolution(4)),
-            "4.0x slower than its arithmetic roof allows: dlroof explain measures where its time "
+            "Takes 4.0x the time that its arithmetic roof allows: dlroof explain measures where its time "
             "goes.");
   EXPECT_EQ(Advice(Convolution(1.1)),
             "At 91 % of its arithmetic roof: only less work, a narrower type or a faster machine "
@@ -232,7 +232,7 @@ TEST(Advice, UsesTheProposalOfTheBreakdown) {
   watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
   EXPECT_THAT(
       Advice(watched),
-      testing::StartsWith("4.0x slower than its arithmetic roof allows: 33 parallel regions "
+      testing::StartsWith("Takes 4.0x the time that its arithmetic roof allows: 33 parallel regions "
                           "cost 68 % of the time: give each region more to do"));
   watched.parallel->mean.regions = {1, 3.9, 3.9, 7.8};
   EXPECT_EQ(Advice(watched), Advice(Convolution(4)));  // not explained
@@ -269,7 +269,7 @@ TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofIsAddedByACopy) {
   auto record = Convolution(160);
   record.problem = "n32c64h112w112k64r3s3_s2p0:1x0:1";
   EXPECT_THAT(Advice(record),
-              AllOf(HasSubstr("160.0x slower than its arithmetic roof allows; its padding differs "
+              AllOf(HasSubstr("Takes 160.0x the time that its arithmetic roof allows; its padding differs "
                               "at the two ends: add the padding by a copy first"),
                     HasSubstr("option padded"), HasSubstr("explain --try")));
 }

@@ -61,7 +61,7 @@ TEST_F(NotValidated, TheBindingCeilingGivesLimits) {
   EXPECT_THAT(placed.remarks, IsEmpty()) << "reports write the reason once for all records";
   EXPECT_EQ(placed.uncertain, (Reasons{{"dram", "too noisy"}}));
   EXPECT_THAT(placed.advice,
-              StartsWith("At least 500.0x slower than its DRAM bandwidth roof allows"));
+              StartsWith("Takes at least 500.0x the time that its DRAM bandwidth roof allows"));
 }
 
 TEST_F(NotValidated, LimitsAreMarkedInTexts) {
@@ -99,7 +99,7 @@ TEST_F(NotValidated, ACeilingThatDoesNotBindChangesNothing) {
                 ElementsAre("the dram ceiling is not validated, but does not bind: too noisy"));
     EXPECT_THAT(placed.remarks, IsEmpty()) << "every number is exact";
     EXPECT_THAT(placed.uncertain, IsEmpty());
-    EXPECT_THAT(placed.advice, StartsWith("10.0x slower"));
+    EXPECT_THAT(placed.advice, StartsWith("Takes 10.0x the time"));
   }
   EXPECT_DOUBLE_EQ(Found(fakes::Measured(1000, 10000, 1250)).time->times_over_roof_at_least.value(),
                    8);
