@@ -141,9 +141,10 @@ TEST(AdviceRules, RepeatedReadsFromACache) {
   record.op = "LSTM";
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 250;  // 5 s: it binds
   EXPECT_EQ(Evidence("re-read", record), "L3 moves 25 times the bytes of all tensors");
-  EXPECT_THAT(Advice(record),
-              HasSubstr("Takes 4.0x the time that its L3 bandwidth roof allows; L3 moves 25 times the "
-                        "bytes of all tensors: block for the next nearer cache"));
+  EXPECT_THAT(
+      Advice(record),
+      HasSubstr("Takes 4.0x the time that its L3 bandwidth roof allows; L3 moves 25 times the "
+                "bytes of all tensors: block for the next nearer cache"));
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 40;  // 0.8 s: it does not bind
   EXPECT_EQ(Evidence("re-read", record), "-");
 }
@@ -212,9 +213,10 @@ TEST(AdviceRules, ACallThatWritesAsMuchAsItReadsHasTheRoofOfACopy) {
 }
 
 TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
-  EXPECT_EQ(Advice(Convolution(4)),
-            "Takes 4.0x the time that its arithmetic roof allows: dlroof explain measures where its time "
-            "goes.");
+  EXPECT_EQ(
+      Advice(Convolution(4)),
+      "Takes 4.0x the time that its arithmetic roof allows: dlroof explain measures where its time "
+      "goes.");
   EXPECT_EQ(Advice(Convolution(1.1)),
             "At 91 % of its arithmetic roof: only less work, a narrower type or a faster machine "
             "helps.");
@@ -230,10 +232,10 @@ TEST(Advice, UsesTheProposalOfTheBreakdown) {
   record::Record watched = Convolution(4);
   watched.device = "cpu";
   watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
-  EXPECT_THAT(
-      Advice(watched),
-      testing::StartsWith("Takes 4.0x the time that its arithmetic roof allows: 33 parallel regions "
-                          "cost 68 % of the time: give each region more to do"));
+  EXPECT_THAT(Advice(watched),
+              testing::StartsWith(
+                  "Takes 4.0x the time that its arithmetic roof allows: 33 parallel regions "
+                  "cost 68 % of the time: give each region more to do"));
   watched.parallel->mean.regions = {1, 3.9, 3.9, 7.8};
   EXPECT_EQ(Advice(watched), Advice(Convolution(4)));  // not explained
 }
@@ -268,10 +270,11 @@ TEST(Advice, AtMostTwoClausesOfEvidence) {
 TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofIsAddedByACopy) {
   auto record = Convolution(160);
   record.problem = "n32c64h112w112k64r3s3_s2p0:1x0:1";
-  EXPECT_THAT(Advice(record),
-              AllOf(HasSubstr("Takes 160.0x the time that its arithmetic roof allows; its padding differs "
-                              "at the two ends: add the padding by a copy first"),
-                    HasSubstr("option padded"), HasSubstr("explain --try")));
+  EXPECT_THAT(
+      Advice(record),
+      AllOf(HasSubstr("Takes 160.0x the time that its arithmetic roof allows; its padding differs "
+                      "at the two ends: add the padding by a copy first"),
+            HasSubstr("option padded"), HasSubstr("explain --try")));
 }
 
 TEST(ProblemRemedy, IsForThoseCallsAlone) {
