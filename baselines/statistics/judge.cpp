@@ -31,8 +31,8 @@ constexpr double kMinEffect = 0.02;
 // assumed of two runs of one process.
 constexpr double kMaxEffect = 0.08;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
-// [1] A verdict must hold by this much, and by this share of it, in the other views of the times.
-constexpr double kInOtherViews = 0.01, kShareInOtherViews = 0.25;
+// [1] A verdict must hold by this much in the other views of the times.
+constexpr double kInOtherViews = 0.01;
 // Of one process: how many times as large as the second largest change in the other direction a
 // change must be: a pair of runs without a change showed 1.61 beside 1 / 1.50.
 constexpr double kTimesOpposite = 2;
@@ -439,8 +439,7 @@ class JudgeOfRuns {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];
     if (!settings_.look_for_common_shift) return nullptr;
-    const double least = std::max(kInOtherViews, kShareInOtherViews * std::abs(row.log_ratio));
-    const auto holds = [&](double log_ratio) { return sign * log_ratio >= least; };
+    const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
     const double measured = row.log_ratio + (row.machine_known ? 0 : row.removed);
     if (row.scatters)
       return "by more than these two runs scatter: run several processes, or --again";

@@ -80,7 +80,7 @@ inline constexpr NumberRange kNumberRanges[] = {
     {"doubling", 1e-6, 1e6, "a ratio"},
     {"spread", 0, 1e3, "a share"},
     {"drift", 0, 1, "a share"},
-    {"scaling", 1e-3, 1e3, "a ratio"},
+    {"scaling", 1e-9, 1e3, "a ratio"},  // threads that other programs keep from running
     {"per_cycle", 1e-6, 1e6, "a number per cycle"},
     {"per_cycle_expected", 1e-6, 1e6, "a number per cycle"},
     {"moved_per_named", 1e-3, 1e3, "a ratio"},
