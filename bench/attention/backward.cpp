@@ -45,9 +45,9 @@ struct Term {
   const double* row = nullptr;
 };
 
-// Returns the largest error of a gradient's row, divided by the allowed error of each element:\n
-// 2^-24 x (64 + sqrt(n) + 8 d) x the sum of the n terms' magnitudes, as for o (loops.cpp)\n  f16,
-// bf16: also the error of rounding each factor twice and the gradient once, as for o
+// Returns the largest error of a gradient's row, divided by the allowed error of each element:
+// - 2^-24 x (64 + sqrt(n) + 8 d) x the sum of the n terms' magnitudes, as for o (loops.cpp)
+// - f16, bf16: also the rounding of each factor (twice) and of the gradient, as for o
 double GradientError(const std::vector<Term>& terms, std::span<const double> output,
                      const workload::TypeRounding& rounding) {
   const double units =
