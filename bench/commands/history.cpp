@@ -1,5 +1,5 @@
-// dlroof history, dashboard and export: runs in an SQLite file and one benchmark over time, a
-// static site of many runs, and runs in the formats of other tools.
+// dlroof history, dashboard and export: runs in a SQLite file and the times of one benchmark over
+// the runs, a static web site of many runs, and export to other tools' formats.
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ void KeepBuild(const HistoryFlags& flags) {
                              text::Printable(evicted));
 }
 
-// One benchmark's history: a table with a row for each run, and what changed.
+// The history of one benchmark: a table with a row per run, and the changes of level.
 class SeriesTable {
  public:
   SeriesTable(const history::History& history, const history::Series& series,
@@ -157,7 +157,7 @@ class SeriesTable {
     if (profile_)
       for (const auto outlier : profile_->outliers)
         if (timed_[outlier] == i) add("an outlier, which returned");
-    // Facts are shown only if they differ from those of the previous point.
+    // Facts are shown only where they differ from the previous point's.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);
     if (facts.status != record::Status::kOk)
@@ -173,7 +173,8 @@ class SeriesTable {
     return note;
   }
 
-  // Adds which commits may have changed the level, and the command that finds the one.
+  // Adds the range of commits that may have changed the level, and the command that finds the
+  // commit.
   void AddRange(const history::LevelChange& change, const std::string& name,
                 document::Document& document) const {
     const auto commit = [&](std::size_t point) {
@@ -190,7 +191,7 @@ class SeriesTable {
   const history::History& history_;
   std::vector<history::Point> points_;
   const std::vector<history::StoredRun>& runs_;
-  std::vector<std::size_t> timed_;  // indices of the points that have a time
+  std::vector<std::size_t> timed_;  // indices of points with a time
   std::optional<statistics::SeriesProfile> profile_;
 };
 
@@ -218,7 +219,7 @@ void Show(const HistoryFlags& flags) {
   document::Print(document);
 }
 
-// Returns a command below `history`, with --db before its options.
+// Returns a subcommand of `history`, with --db before its own options.
 Command Below(const std::shared_ptr<HistoryFlags>& flags, const char* name, const char* about,
               void (*run)(const HistoryFlags&), std::vector<Option> options) {
   options.insert(options.begin(), Ruled("--db", {.type = kFile}, &flags->db,
@@ -266,7 +267,7 @@ struct DashboardFlags {
   std::string output = "site";
 };
 
-// Reads the run files of a folder into a history in memory.
+// Reads the run files of a folder into a temporary history in memory.
 history::History HistoryOfFolder(const std::string& folder) {
   history::History history(":memory:", history::Access::kWrite);
   int others = 0;

@@ -1,4 +1,4 @@
-// dlroof import: places the measurements of other tools on roofs.
+// dlroof import: shows measurements of other tools under roofs.
 #include "reporters/imports/import.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ struct ImportFlags {
 };
 
 constexpr std::string_view kGoogleBenchmark = "gbench";
-constexpr std::string_view kProgram = "onednn";  // name of the format of a program's oneDNN log
+constexpr std::string_view kProgram = "onednn";  // format name of a program's oneDNN log
 
 std::vector<imports::ImportFormat> AllFormats() {
   std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(),
@@ -102,7 +102,7 @@ void ImportProgram(const ImportFlags& flags, const std::string& text) {
   if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
 }
 
-// Applies the flags for Google Benchmark's rates.
+// Applies the flags for rates in Google Benchmark files.
 void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_view format,
                 std::vector<record::Record>& records) {
   if (!flags.pipe && !flags.flops_per_item) return;
