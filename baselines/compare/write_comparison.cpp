@@ -165,10 +165,10 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
   std::vector<std::string> remarks;
   const auto fastest = [](const auto& row) { return row.fastest_share.has_value(); };
   if (const auto count = std::ranges::count_if(result.rows, fastest); count > 0)
-    remarks.push_back(fmt::format(
-        "judged {} by the mean of the fastest {:.0f} % of the repetitions in all processes of a "
-        "run, noisy ones too: base and new are that",
-        count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
+    remarks.push_back(
+        fmt::format("judged {} by the mean of the fastest {:.0f} % of the repetitions in all "
+                    "processes of a run, noisy ones too; base and new show this mean",
+                    count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
   if (result.exit_code == 3 && !(result.common && result.common->is_unexplained))
     remarks.emplace_back(
         "cannot say whether anything is slower; run several processes (dlroof run --processes 5) "

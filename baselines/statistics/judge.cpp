@@ -450,10 +450,10 @@ class JudgeOfRuns {
         row.all, [&](double run) { return holds(row.log_ratio + row.base - run); });
     if (2 * static_cast<std::size_t>(held) <= row.all.size()) return "than most of the stored runs";
     if (learnt_ && WasReturned(std::abs(row.log_ratio)))
-      return "beyond what earlier runs were off by, and returned: run several processes";
+      return "by more than earlier runs did that returned to their level: run several processes";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
     if (!learnt_ && IsAsLargeOppositely(i, sign))
-      return "beyond what others moved the other way, as noise does: run several processes";
+      return "by clearly more than others moved the other way by noise: run several processes";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
     // Distance of BASE's fastest repetitions from BASE's level, relative to the level used.
@@ -556,26 +556,26 @@ std::vector<std::string> Describe(const CommonShift& common) {
     if (!common.is_known())
       lines.push_back(fmt::format("{}: removed from all ratios", machine));
     else if (common.is_of_program)
-      lines.push_back(fmt::format(
-          "{}; {}, which is removed from all ratios: the rest is of the program, its libraries or "
-          "settings",
-          all, machine));
+      lines.push_back(
+          fmt::format("{}; {}, which is removed from all ratios: the rest is of the program, its "
+                      "libraries or settings",
+                      all, machine));
     else
-      lines.push_back(fmt::format("{}; {}: each is judged beside that", all, machine));
+      lines.push_back(fmt::format("{}; {}: each is judged relative to that", all, machine));
   } else if (!common.is_known()) {
     lines.push_back(
-        "nothing tells how much faster or slower the machine was in one of the two runs");
+        "nothing tells whether the machine was faster or slower in one of the two runs");
   } else if (common.removed == 0) {
-    lines.push_back(fmt::format("{}: too much for a machine's drift, so nothing is removed", all));
+    lines.push_back(
+        fmt::format("{}: too large for drift of the machine, so nothing is removed", all));
   } else {
-    lines.push_back(fmt::format("{}: each is judged beside that", all));
+    lines.push_back(fmt::format("{}: each is judged relative to that", all));
   }
   if (common.is_unexplained && std::abs(common.log_ratio) <= kMaxDrift)
     lines.push_back(
         "program or machine? Measure again beside the old program (--again now), name benchmarks "
-        "that cannot have changed (--control), or measure the ceilings for each run (dlroof "
-        "machine "
-        "--remeasure)");
+        "that cannot have changed (--control), or measure the ceilings for each run "
+        "(dlroof machine --remeasure)");
   return lines;
 }
 

@@ -188,36 +188,35 @@ Command MakeCompare() {
                   Ruled("ARGUMENTS", {.type = runner::kFlag}, &flags->arguments,
                         "after --, with --again now: arguments for NEW's program"),
                   Ruled("--baseline", {.type = kFile}, &flags->baseline,
-                        "BASE: a file; or a folder with stored runs, of which the newest of each "
-                        "benchmark on NEW's machine is taken; or auto: the folder baselines/stored "
-                        "if it exists, otherwise that installed with dlroof"),
+                        "BASE: a file; or a folder with stored runs: each benchmark is compared "
+                        "with its newest result there from NEW's machine; or auto: the folder "
+                        "baselines/stored if it exists, otherwise the one installed with dlroof"),
                   Ruled("--db", {.type = kFile}, &flags->database,
-                        "history with earlier runs of BASE's machine: they tell the noise between "
-                        "runs and BASE's level (dlroof history add)"),
-                  Ruled(
-                      "--again", {.type = kFile}, &flags->rerun,
-                      "run file of a second process with NEW's benchmarks, or some of them: a "
-                      "benchmark is slower or faster only if it is in both; or now: measure again "
-                      "what is unclear, interleaved with BASE's program where that is stored"),
+                        "history with earlier runs of BASE's machine, for estimating the noise "
+                        "between runs and BASE's level (dlroof history add)"),
+                  Ruled("--again", {.type = kFile}, &flags->rerun,
+                        "run file of a second run of all or some of NEW's benchmarks: only changes "
+                        "that it confirms count as slower or faster; or now: measure unclear "
+                        "benchmarks again, interleaved with BASE's program if that is stored"),
                   Ruled("--program", {.type = kFile}, &flags->program,
                         "with --again now: NEW's program (default: the dlroof_bench beside this "
                         "program); its arguments follow --"),
                   Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
-                        "[s] with --again now: for measuring again (default 600)"),
+                        "[s] with --again now: limit for measuring again (default 600)"),
                   {"--min-effect", &flags->min_effect,
                    "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)"},
                   {"--run-noise", &flags->run_noise,
-                   "deviation between runs of the same program; 0 for interleaved runs (default: "
-                   "estimated from the files)"},
+                   "standard deviation between runs of the same program; 0 for interleaved runs "
+                   "(default: estimated from the files)"},
                   Ruled("--control", {.one_each = true}, &flags->controls,
-                        "a benchmark that cannot have changed; may be repeated. What the controls "
-                        "did together is the machine's, and taken out of all ratios"),
+                        "a benchmark that cannot have changed; may be repeated. The common change "
+                        "of all controls is due to the machine and is removed from all ratios"),
                   {"--across-machines", &flags->across_machines,
                    "compare fractions of the roof on different machines"},
                   Ruled("--map", {.type = kFile}, &flags->map,
                         "file with a line 'base-name new-name' for each renamed benchmark"),
                   {"--all", &flags->all_rows,
-                   "a row for each benchmark also in the table of a large comparison"},
+                   "show all benchmarks in the table of a large comparison, also unchanged ones"},
                   Ruled("--format", {.choices = formats}, &flags->format, formats_text)},
       .run = [flags] { return RunCompare(*flags); }};
 }

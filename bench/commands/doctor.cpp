@@ -188,8 +188,8 @@ void ReportChips(const std::optional<std::string>& capability) {
   const auto& table = gpu::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
       table.chips, [&](const auto& known) { return capability == gpu::CapabilityText(known); });
-  Line("chip",
-       "counters are known of " + (chip != table.chips.end() ? chip->name : gpu::ChipNames(table)));
+  Line("chip", "counters are known for " +
+                   (chip != table.chips.end() ? chip->name : gpu::ChipNames(table)));
 }
 
 // Opens the CUDA module even without a driver, to report what else is missing.

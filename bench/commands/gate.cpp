@@ -218,30 +218,30 @@ Command MakeGate() {
   return {
       .name = "gate",
       .about =
-          "for CI: measure, compare with the last runs of a branch, measure again what is unclear, "
-          "write a comment, JUnit and annotations; exit codes as compare",
+          "for CI: measure, compare with the last runs of a branch, measure unclear benchmarks "
+          "again, write a comment, JUnit and annotations; exit codes as compare",
       .options =
           {Ruled("--db", {.type = kFile}, &flags->db, "file of the history (default perf.sqlite)"),
            {"--baseline", &flags->baseline,
-            "branch whose stored runs are compared with: those that were stored as its runs, "
-            "otherwise those of its commits in Git (default main)"},
+            "branch to compare with: runs stored for this branch, otherwise stored runs of its "
+            "commits in Git (default main)"},
            Ruled("--last", {.limits = AboveZero{}}, &flags->last,
                  "compare with this many runs (default 10)"),
            Ruled("--processes", {.limits = Range{1, 1000}}, &flags->processes,
                  "measure each benchmark in this many processes (default 3), as dlroof run does"),
            Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
-                 "[s] for measuring again what is unclear (default 600)"),
+                 "[s] limit for measuring unclear benchmarks again (default 600)"),
            {"--min-effect", &flags->min_effect,
             "ignore smaller changes: 5% (default: what the runs can resolve)"},
            Ruled("--run", {.type = kFile}, &flags->run,
-                 "run file that was measured already; what is unclear is measured now"),
+                 "run file to use instead of measuring; unclear benchmarks are still measured"),
            {"--store", &flags->store,
-            "afterwards add the run to the history as a run of the branch, and store its program"},
+            "afterwards add the run to the history for this branch, and store its program"},
            {"--commit", &flags->commit,
             "commit of the program (default: that of the working folder's repository)"},
            {"--limit", &flags->limit,
-            "most bytes of the programs stored beside the history (default 2G); the least recently "
-            "used go; 0 stores none"},
+            "limit in bytes of the programs stored beside the history (default 2G); the least "
+            "recently used are removed; 0: store none"},
            Ruled("-o,--output", {.type = kFolder}, &flags->output,
                  "folder for comment.md, junit.xml and run.json (default gate)"),
            Ruled("COMMAND", {.type = runner::kProgram}, &flags->command,

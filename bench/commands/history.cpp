@@ -84,7 +84,7 @@ void KeepBuild(const HistoryFlags& flags) {
                            1e-6 * static_cast<double>(kept.added_bytes),
                            1e-6 * static_cast<double>(kept.all_bytes));
   for (const auto& evicted : kept.evicted)
-    std::cout << fmt::format("removed the program of {}, which was not used for the longest time\n",
+    std::cout << fmt::format("removed the least recently used program, of {}\n",
                              text::Printable(evicted));
 }
 
@@ -237,13 +237,13 @@ Command MakeHistory() {
       .name = "history",
       .about = "store runs in an SQLite file, show benchmarks over time",
       .commands = {
-          Below(flags, "add", "add runs; a run that is stored already changes nothing", Add,
+          Below(flags, "add", "add runs; runs that are already stored are ignored", Add,
                 {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
                        "run files, or Google Benchmark JSON"),
                  {"--commit", &flags->origin.commit,
                   "commit of the measured program's repository (default: the one in the file)"},
                  {"--branch", &flags->origin.branch,
-                  "branch of the runs, which dlroof gate --baseline names"}}),
+                  "branch of the runs, for dlroof gate --baseline"}}),
           Below(flags, "list", "list the runs, oldest first", List, {}),
           Below(flags, "keep-build",
                 "store the program of a run, so that later builds can be measured interleaved with "
@@ -252,9 +252,10 @@ Command MakeHistory() {
                 {Ruled("PROGRAM", {.type = kFile, .required = true}, &flags->name,
                        "the program that measured the run"),
                  {"--commit", &flags->origin.commit,
-                  "commit that the program is of (default: that of the newest run)"},
+                  "commit of the program (default: that of the newest run)"},
                  {"--limit", &flags->limit,
-                  "most bytes of all stored programs (default 2G); the least recently used go"}}),
+                  "limit in bytes of all stored programs (default 2G); the least recently used are "
+                  "removed"}}),
           Below(flags, "show", "show a benchmark's times, changes and noise", Show,
                 {Ruled("NAME", {.required = true}, &flags->name,
                        "name of a benchmark, or a unique part of it")})}};

@@ -166,14 +166,14 @@ Command MakeImport() {
            Ruled("--format", {.choices = FormatNames()}, &flags->format,
                  fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", "))),
            {"--set", &flags->set,
-            "put this name and a slash before every benchmark name; the report sums up the "
-            "zero-FLOP kernels of each such set in one row"},
+            "prefix every benchmark name with this name and a slash; reports sum up the zero-FLOP "
+            "kernels with the same prefix in one row"},
            Ruled("--provenance", {.choices = {"measured", "simulated", "modelled"}},
                  &flags->provenance,
                  "source of FLOPs and bytes: measured, simulated or modelled (default: "
                  "depends on the format)"),
            {"--pipe", &flags->pipe,
-            "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
+            "for Google Benchmark: the pipe of FLOP rates whose names do not specify one, such as "
             "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
            Ruled("--flops-per-item", {.limits = AboveZero{}}, &flags->flops_per_item,
                  "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")},

@@ -179,14 +179,14 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
       Ruled("--steps", {.limits = AboveZero{}}, &program.steps,
             "number of equal steps of the program (default: detected)"),
       Ruled("--duration", {.limits = AboveZero{}}, &program.most_seconds,
-            "end the program after this many seconds and report what was seen until then"),
+            "end the program after this many seconds and report the data until then"),
       {"--pipe", &program.pipe,
        "give the program a pipe as standard output instead of a socket, for programs that open "
        "/dev/stdout; its lines then do not name their process"},
       {"--torch", &program.torch,
-       "also run PyTorch's profiler in the unchanged program: its operators join the breakdown, "
-       "with modules; with --gpu: mark its modules and operators as ranges, by which kernels are "
-       "told"},
+       "also run PyTorch's profiler in the unchanged program: its operators and modules join the "
+       "breakdown; with --gpu: mark modules and operators as NVTX ranges, to which kernels are "
+       "attributed"},
       Ruled("COMMAND", {.type = runner::kProgram}, &program.command,
             "the program and its arguments, after --")};
 }

@@ -217,8 +217,8 @@ Command MakeReport() {
                  "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
                  "paper does (tensor)"),
            {"--level", &flags->level,
-            "for figures: draw the points of this memory level, or of all (default: DRAM, and "
-            "for tensors that stay in a cache that cache)"},
+            "for figures: draw the points of this memory level, or of all (default: DRAM, or the "
+            "cache in which the tensors stay)"},
            {"--filter", &flags->filter,
             "only benchmarks whose name contains a match of this regular expression"},
            {"--sweep", &flags->sweep,
@@ -226,8 +226,8 @@ Command MakeReport() {
             "points: " +
                 SweepNames()},
            Ruled("--before", {.type = kFile}, &flags->before,
-                 "for pages and figures: an older run file; an arrow leads from each benchmark's "
-                 "point there to its point now")},
+                 "for pages and figures: an older run file; arrows lead from each benchmark's old "
+                 "point to its new one")},
       .run = [flags] {
         Report(*flags);
         return 0;

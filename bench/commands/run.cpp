@@ -107,7 +107,7 @@ Command MakeRun() {
            Ruled("--processes", {.limits = Range{1, 1000}}, &request.processes,
                  "measure each benchmark in this many processes (default 1), in as many passes "
                  "over all; dlroof compare judges runs of 3 or more by the fastest quarter of the "
-                 "repetitions, and knows how processes differ"),
+                 "repetitions, with the error between processes"),
            {"--seed", &request.seed, "seed of the order (default: drawn)"},
            Ruled("--retries", {.limits = Range{0, 100}}, &request.retries,
                  "how often to measure a noisy benchmark again (default 2); not with --processes"),

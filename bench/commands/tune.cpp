@@ -113,7 +113,7 @@ Command MakeTune() {
                  "[s] limit for each answer of a benchmark's process (default 60)"),
            {"--min-effect", &flags->min_effect, "ignore smaller gains (default 2%)"},
            {"--seed", &request.seed,
-            "seed of the random order in which settings take turns (default 1)"},
+            "seed of the random order of interleaved settings (default 1)"},
            BenchOption(request.bench)},
       .run = [flags] { return Run(*flags); }};
 }

@@ -44,8 +44,8 @@ class AbortSentence {
  public:
   explicit AbortSentence(const std::string& name) {
     const auto text = fmt::format(
-        "dlroof: {}: a call that dlroof::Measure was given ended the program; it must not use its "
-        "benchmark::State, for example to pause the timer\n",
+        "dlroof: {}: the function passed to dlroof::Measure aborted the program; it must not use "
+        "its benchmark::State, for example to pause the timer\n",
         name);
     std::strncpy(abort_text, text.c_str(), sizeof abort_text - 1);
     before_ = std::signal(SIGABRT, TellAbort);
@@ -90,7 +90,7 @@ std::function<workload::PreparedCall(const workload::RunSettings&)> Program::Pre
     const Call& call, const detail::Callable& callable) {
   return [this, call, callable](const workload::RunSettings& settings) {
     if (!callable.start && settings.threads < call.threads.value_or(1))
-      throw Unsupported("the number of threads of this call is the program's own");
+      throw Unsupported("the program itself sets the number of threads of this call");
     workload::PreparedCall prepared{.run = callable.once, .repeat = callable.times};
     prepared.modelled = WorkOf(call);
     for (const auto& block : call.memory)

@@ -45,7 +45,7 @@ void RefuseRandomOrder(const std::vector<std::string>& args) {
   for (const auto& arg : args)
     if (arg.starts_with(kFlag)) value = arg.substr(std::min(arg.size(), kFlag.size() + 1));
   if (value != "false" && value != "0")
-    throw BadInput("{}: the benchmarks of this program run in their order: leave it out", kFlag);
+    throw BadInput("{}: not supported: the benchmarks of this program run in their order", kFlag);
 }
 
 std::string PathOfProgram() {

@@ -140,7 +140,7 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
   const auto problem = line.Find("%prb%");
   if (!problem || problem->text.empty())
     throw BadInput(place +
-                   ": expected a problem (%prb%), which the template has not: run benchdnn with "
+                   ": expected a problem (%prb%), but the template has none: run benchdnn with "
                    "--perf-template=def");
   if (EndsWithNumber(problem->text))
     throw BadInput(place +

@@ -146,7 +146,8 @@ std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
       record.reason = "its calls are shorter than the log's time resolution";
     if (logs::IsUkernel(primitive.text))
       record.counting.push_back(
-          {.text = "times are shares of the clock: threads call ukernels at the same time"});
+          {.text =
+               "times are shares of wall time: several threads call ukernels at the same time"});
     const auto parsed = logs::ReadPrimitive(primitive.text);
     AddWork(logs::WorkOf(parsed), PipeOf(parsed, record.isa), logs::ComputeTypeOf(parsed) == "f64",
             "the log lacks the type or the instruction set that determines the execution unit",
