@@ -43,8 +43,8 @@ struct Side {
 };
 
 // The comparison of one benchmark. Points into the run files, which must outlive it.
-struct Comparison {                           // null for Verdict::kNew
-  const record::Record* base = nullptr;       // null for verdict new
+struct Comparison {
+  const record::Record* base = nullptr;       // null for Verdict::kNew
   const record::Record* contender = nullptr;  // null for Verdict::kGone
   const NamedRun* stored = nullptr;  // the stored run that contains `base`, if BASE is a folder
   statistics::Verdict verdict = statistics::Verdict::kInsufficient;

@@ -18,17 +18,17 @@ struct JudgedTimes {
 };
 
 // Returns copies of two GPU records with the times to judge: the first kind that every repetition
-// of both records has. Kinds without the host's noise come first: queued calls ("device", corrected
-// by added_seconds), calls in a CUDA graph, back-to-back calls; last, calls with their launch. For
-// device times only a throttled clock makes a repetition noisy. Returns nullopt, and the records
-// are judged as they are, if both have graph or throughput times, or only calls with launch, or one
-// has no GPU samples. Throws Unsupported if the records have no common kind.
+// of both records has, in the order queued calls ("device", corrected by added_seconds), calls in a
+// CUDA graph, back-to-back calls, calls with their launch. Only the last kind contains the host's
+// noise; in the others only a throttled clock makes a repetition noisy. Returns nullopt if the
+// records can be judged as they are: one has no GPU samples, both have graph or both throughput
+// times, or the chosen kind needs no change. Throws Unsupported if they have no common kind.
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record::Record& contender);
 
-// Returns log(NEW / BASE) of the times chosen by ChooseTimes, or nullopt if there are none.
+// Returns log(NEW / BASE) of the levels that a comparison judges, or nullopt if there are none.
 std::optional<double> JudgedLogRatio(const record::Record& base, const record::Record& contender);
 
-// Returns whether the times exclude the host: every kind but "call".
+// Returns whether the times exclude the host: "device", "graph" or "throughput" (record::timed).
 bool IsDeviceTime(const record::Record& record);
 
 // Returns log(NEW / BASE) of a call's SM cycles (time x SM clock, medians), or nullopt if a clock

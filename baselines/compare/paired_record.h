@@ -79,9 +79,9 @@ std::vector<std::string> ContextChanges(const record::RunFile& base,
                                         const record::RunFile& contender);
 
 // The entry of an interleaved comparison; identical in both run files.
-struct InterleavedComparison {  // unique per comparison
-  std::string id;               // unique for each comparison
-  double min_effect = 0.02;     // [1] minimum effect of the stopping rule
+struct InterleavedComparison {
+  std::string id;            // unique per comparison
+  double min_effect = 0.02;  // [1] minimum effect of the stopping rule
 };
 
 nlohmann::json ToJson(const InterleavedComparison& interleaving);

@@ -75,7 +75,7 @@ struct Added {
 // kWrite creates a missing file.
 enum class Access { kRead, kWrite };
 
-// All functions throw BadInput with the file's path on SQLite errors.
+// All functions throw BadInput with the file's path on SQLite errors and for damaged content.
 class History {
  public:
   // Throws BadInput for a file that is not a history or has a newer schema.

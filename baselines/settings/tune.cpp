@@ -31,8 +31,8 @@ constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
 constexpr int kGpuBlocks = 2;
 
 // A ratio of two settings of a Chain that is to be confirmed.
-struct Statement {                    // indices into the chain's settings
-  std::size_t before = 0, after = 0;  // indices of the chain
+struct Statement {
+  std::size_t before = 0, after = 0;  // indices into the chain's settings
   std::vector<double> log_ratios = {};
   std::optional<Effect> effect = {};  // set once there are enough blocks for an interval
   bool settled = false;

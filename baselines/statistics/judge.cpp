@@ -135,11 +135,11 @@ std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
 }
 
 // Intermediate results for one benchmark.
-struct Row {  // [1] levels of the earlier runs and BASE, each without the run's common shift
-  std::vector<double> all;   // [1] the subset that makes up BASE's level
-  std::vector<double> runs;  // [1] those that make BASE's level
-  Spread of_runs;            // [1] BASE's level
-  double base = 0;           // [1] level
+struct Row {
+  std::vector<double> all;   // [1] levels of the earlier runs and BASE, without the common shifts
+  std::vector<double> runs;  // [1] the subset that makes up BASE's level
+  Spread of_runs;            // variance of one run's level
+  double base = 0;           // [1] BASE's level
   double within = 0;         // variance of log_ratio due to noise within runs
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio due to noise between runs

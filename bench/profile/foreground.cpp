@@ -261,7 +261,7 @@ class ForegroundLoop {
       Close(got > 0);
       return false;
     }
-    // Adapts the pause so that reads fill about a quarter of the buffer.
+    // Adapts the pause so that a read fills an eighth to a quarter of the buffer.
     const auto read = static_cast<std::size_t>(got);
     if (4 * read > streams_.room)
       gather_ms_ = std::max(gather_ms_ / 2, 1);

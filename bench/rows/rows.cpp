@@ -59,7 +59,7 @@ workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
   return call;
 }
 
-// Returns the product of all sizes but the last, with `batch`. Saturates above what a name allows.
+// Returns the number of rows; `batch`, if not 0, replaces the first size. Saturates at 2^31.
 int64_t RowCount(const std::vector<int64_t>& sizes, int64_t batch) {
   constexpr int64_t kTooMany = int64_t{1} << 31;
   int64_t rows = 1;
