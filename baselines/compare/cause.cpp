@@ -14,10 +14,10 @@
 namespace dlroof::compare {
 namespace {
 
-// [1] Modelled counts are exact, so any difference is a change; counters and simulations repeat
-// within 5 %.
+// [1] Relative tolerances. Modelled counts are exact, so any difference is a change; counters and
+// simulations are reproducible within 5 %.
 constexpr double kExactCount = 1e-6, kCounterTolerance = 0.05;
-// [1] An increase of the share of noisy repetitions by this much may explain a slower time.
+// [1] Increase of the share of noisy repetitions that may explain a slower time.
 constexpr double kNoisyShare = 0.3;
 // [1] Larger relative differences between the clocks of two runs are reported.
 constexpr double kClockChange = 0.02;
@@ -42,7 +42,7 @@ struct CountKind {
   Counts (*of)(const Work& work);
 };
 
-// What is not among a record's FLOPs, it has none of; other counts are unknown then.
+// A pipe missing from a record's FLOPs did zero; a missing byte or launch count is unknown.
 constexpr std::string_view kFlops = "flops";
 const CountKind kCounts[] = {
     {kFlops, "FLOP",
@@ -90,7 +90,7 @@ struct Clock {
   double hz = 0;  // [1/s]
 };
 
-// Returns the clock of a GPU's SMs during the calls: the median of the clean repetitions.
+// Returns a GPU's SM clock during the calls: the median over clean repetitions.
 std::optional<Clock> ClockOfSms(const record::Record& record) {
   std::vector<double> clocks;
   for (const auto& repetition : record.repetitions)
@@ -100,7 +100,7 @@ std::optional<Clock> ClockOfSms(const record::Record& record) {
   return Clock{"the clock of the SMs while it ran", Median(std::move(clocks))};
 }
 
-// Returns the clock at which the ceiling of the record's first pipe was measured.
+// Returns the clock at which the ceiling was measured of the first pipe that the record uses.
 std::optional<Clock> ClockOfCeiling(const record::Record& record, const machine::Machine* machine) {
   const auto* set = machine == nullptr ? nullptr : machine::ForThreads(*machine, record.threads);
   if (set == nullptr) return std::nullopt;

@@ -22,10 +22,10 @@ namespace {
 
 using statistics::Verdict;
 
-// [1] Share of a GPU's change in time that must also be a change in SM cycles.
+// [1] Minimum share of a GPU's log time ratio that must also appear in SM cycles.
 constexpr double kMinInCycles = 0.5;
 
-// `fastest_seconds` [s]: mean of the fastest repetitions, if that is judged.
+// `fastest_seconds`: [s] mean of the fastest repetitions, if that is judged.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
             std::optional<double> fastest_seconds) {
   Side side{.seconds = fastest_seconds};
@@ -49,7 +49,7 @@ std::string StatusText(const record::Record& record) {
                      record.reason);
 }
 
-// Sets the verdict of a row without two times (new, gone, failed). Returns false for other rows.
+// Sets the verdict if not both records have times (new, gone, failed) and returns true.
 bool DecideByStatus(Comparison& row) {
   using record::Status;
   const auto decide = [&](Verdict verdict, std::string reason) {
@@ -97,7 +97,7 @@ std::string TooFew(const Comparison& row) {
                      counts, statistics::kMinClean);
 }
 
-// Finds the records of earlier runs by name.
+// Records of the earlier runs (CompareOptions::earlier), by name.
 class EarlierRuns {
  public:
   explicit EarlierRuns(const std::vector<NamedRun>& runs) {
@@ -107,8 +107,8 @@ class EarlierRuns {
     }
   }
 
-  // Returns the levels of a benchmark in the first `runs`, of the same kind as the judged ones, but
-  // for copies of BASE.
+  // Returns the benchmark's levels in the first `runs` earlier runs, computed as the judged ones
+  // (`share`: see LevelPair::fastest_share). Omits runs whose repetitions are identical to BASE's.
   std::vector<statistics::EarlierLevel> LevelsOf(const record::Record& base, std::size_t runs,
                                                  std::optional<double> share) const {
     std::vector<statistics::EarlierLevel> levels;
@@ -124,7 +124,7 @@ class EarlierRuns {
         if (pair && pair->fastest_share == share)
           levels.push_back({static_cast<int>(run), pair->contender});
       } catch (const Unsupported&) {
-        continue;  // no time of the same kind
+        continue;  // the records have no common kind of time
       }
     }
     return levels;
@@ -134,7 +134,7 @@ class EarlierRuns {
   std::vector<std::unordered_map<std::string_view, const record::Record*>> by_name_;
 };
 
-// The comparison of pairs of records.
+// Compares pairs of records.
 class Comparer {
  public:
   Comparer(const std::vector<PairOfRuns>& pairs, EarlierRuns earlier, bool window,
@@ -178,15 +178,15 @@ class Comparer {
   struct Measured {
     std::size_t row = 0;
     statistics::Candidate candidate;
-    std::optional<double> cycles;  // [1] logarithm of the ratio of a GPU's SM cycles
+    std::optional<double> cycles;  // [1] log of the ratio NEW / BASE of a GPU's SM cycles
   };
 
   static const NamedRun& NewestOf(const std::vector<PairOfRuns>& pairs) {
     return *std::ranges::max_element(pairs, {}, &PairOfRuns::earlier)->run;
   }
 
-  // Gives what other programs' files say of their runs (a debug build, another clock) as the cause
-  // of a change that the benchmark's own facts do not explain.
+  // For run files that dlroof did not write: names context differences (debug build, clock) as the
+  // cause when the record shows none.
   void ExplainByContext(const std::vector<std::string>& context) {
     if (context.empty() || newest_.file.context.contains("dlroof")) return;
     for (auto& row : rows_)
@@ -195,7 +195,7 @@ class Comparer {
             {"run", fmt::format("differs between the runs: {}", fmt::join(context, "; "))});
   }
 
-  // Returns the row's levels, or sets its reason and returns nothing if it cannot be judged.
+  // Returns the row's levels. If it cannot be judged, sets row.reason and returns nullopt.
   std::optional<Measured> Measure(const PairOfRuns& pair, Comparison& row) const {
     std::optional<JudgedTimes> chosen;
     try {
@@ -242,7 +242,7 @@ class Comparer {
     return measured;
   }
 
-  // Sets what the row shows of the judged times, and what else changed.
+  // Sets the row's displayed times and the changes that may explain them.
   void Describe(const PairOfRuns& pair, const record::Record& base, const record::Record& contender,
                 const std::optional<LevelPair>& levels, Comparison& row) const {
     const auto *base_machine = record::MachineFor(pair.run->file, *row.base),
@@ -258,8 +258,8 @@ class Comparer {
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine, alike);
   }
 
-  // Returns the levels of an interleaved comparison, whose difference is the shift of its blocks;
-  // sets the row's reason and returns nothing if they are too few.
+  // Returns levels whose difference is the shift of an interleaved comparison's blocks. If too few
+  // blocks are clean, sets row.reason and returns nullopt.
   static std::optional<LevelPair> LevelsOfBlocks(const record::Record& base,
                                                  const record::Record& contender,
                                                  statistics::Candidate& candidate,
@@ -272,7 +272,7 @@ class Comparer {
     }
     candidate.interleaved = blocks.paired;
     if (blocks.base) return LevelPair{*blocks.base, *blocks.contender, blocks.share};
-    constexpr double kExact = 1e9;  // all of the error is in NEW's level
+    constexpr double kExact = 1e9;  // BASE's level has no error; NEW's has that of the shift
     const auto& shift = blocks.paired->shift;
     return LevelPair{.base = {.count = kExact},
                      .contender = {shift.log_ratio, 1, shift.standard_error * shift.standard_error,
@@ -286,13 +286,14 @@ class Comparer {
         .look_for_common_shift = !options_.across_machines && !interleaved_,
         .window = window_};
     if (!interleaved_) return settings;
-    // Each block has new processes, so the shift's error already includes noise between processes.
+    // The shift's error includes the noise between processes, as each block has new processes.
     if (!settings.run_noise) settings.run_noise = 0;
     if (!settings.min_effect) settings.min_effect = interleaved_->min_effect;
     return settings;
   }
 
-  // Sets which benchmarks share a shift, and what the ceilings say of it.
+  // Groups the benchmarks by BASE's run and device, for the common shift of each group, and sets
+  // the shift of the group's machine from the ceilings.
   void AddGroups(std::vector<statistics::Candidate>& candidates,
                  statistics::JudgeSettings& settings) const {
     std::map<std::pair<const NamedRun*, std::string>, int> groups;  // by BASE's run and device
@@ -337,8 +338,8 @@ class Comparer {
     result.common = std::move(judged.common);
   }
 
-  // A GPU's time that changed only with the clock of its SMs says nothing about the code: a verdict
-  // must hold in cycles, too (as nvbench's robust comparison asks).
+  // Retracts a verdict that holds for the time but not for SM cycles: only the GPU's clock changed,
+  // as in nvbench's robust comparison.
   static void RetractUnlessInCycles(const Measured& measured, Comparison& row) {
     if (!measured.cycles || !statistics::IsChange(row.verdict)) return;
     const double time =
@@ -356,7 +357,7 @@ class Comparer {
   const bool window_;
   const NamedRun& contender_;
   const CompareOptions& options_;
-  const NamedRun& newest_;  // of BASE's runs
+  const NamedRun& newest_;  // of BASE's runs; its context is compared
   const std::optional<InterleavedComparison> interleaved_;
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;

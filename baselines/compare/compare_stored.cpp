@@ -20,7 +20,7 @@
 namespace dlroof::compare {
 namespace {
 
-// Returns the offset east of UTC [s] of a time zone "Z", "+01:00", "-0530" or "+01"; 0 for "".
+// Parses a time zone "Z", "+01:00", "-0530" or "+01" to an offset east of UTC [s]; 0 for "".
 double OffsetOf(const char* zone) {
   char sign = '+';
   int hours = 0, minutes = 0;
@@ -29,12 +29,12 @@ double OffsetOf(const char* zone) {
   return (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
 }
 
-// Returns whether a comparison can judge the times.
+// Returns whether the record has enough times to be judged.
 bool CanTell(const record::Record& record) {
   return record.status == record::Status::kOk && LevelsOf(record, record).has_value();
 }
 
-// Returns whether the record failed or has times to judge.
+// Returns whether the record failed or has enough times to be judged.
 bool CanBeComparedWith(const record::Record& record) {
   return record.status != record::Status::kOk || CanTell(record);
 }
@@ -46,8 +46,8 @@ struct Partner {
 };
 
 struct Partners {
-  std::unordered_map<const record::Record*, Partner> of;  // by NEW's record
-  std::vector<std::vector<const record::Record*>> gone;   // by stored run: records missing in NEW
+  std::unordered_map<const record::Record*, Partner> of;  // key: record of NEW
+  std::vector<std::vector<const record::Record*>> gone;   // per stored run: records missing in NEW
 };
 
 Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& contender,
@@ -92,7 +92,7 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
                                 const CompareOptions& options) {
   if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   const auto partners = FindPartners(stored, contender, options.names);
-  std::set<std::size_t, std::greater<>> used;  // runs, the newest first
+  std::set<std::size_t, std::greater<>> used;  // indices of runs, descending
   for (const auto& [record, partner] : partners.of) used.insert(partner.run);
   if (used.empty()) throw BadInput(contender.where + ": no stored run has one of its benchmarks");
   std::vector<PairOfRuns> pairs;

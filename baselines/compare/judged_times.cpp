@@ -13,11 +13,11 @@ namespace {
 
 using Field = std::optional<double> record::GpuSample::*;
 
-// A kind of time that records may have beside `seconds`.
+// A kind of GPU time: its field in GpuSample and its name.
 struct Kind {
   Field field;
   const char* timed;
-  bool same;  // `seconds` of records that are `timed` so are the same kind
+  bool same;  // records with Record::timed == timed have this kind in Repetition::seconds
 };
 
 constexpr Kind kKinds[] = {
@@ -34,7 +34,7 @@ std::optional<record::Record> As(const Kind& kind, const record::Record& record)
   for (auto& repetition : copy.repetitions) {
     if (!repetition.gpu || !((*repetition.gpu).*kind.field)) return std::nullopt;
     repetition.seconds = *((*repetition.gpu).*kind.field);
-    // These times are the device's: of the reasons for noise, only its clock is left.
+    // Noise of the host does not affect device times; only a throttled clock does.
     if (copy.timed != record::timed::kCall) repetition.noisy = record::IsThrottled(*repetition.gpu);
   }
   return copy;

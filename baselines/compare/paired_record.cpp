@@ -48,7 +48,7 @@ namespace {
 
 using Index = std::unordered_map<std::string_view, const record::Record*>;
 
-// Returns the records of a run by name. Throws BadInput if two share a name.
+// Returns the records of a run, indexed by name. Throws BadInput if a name occurs twice.
 Index IndexOf(const NamedRun& run) {
   Index records;
   records.reserve(run.file.records.size());
@@ -67,7 +67,7 @@ const record::Record* Find(const Index& records, std::string_view name) {
 
 using nlohmann::json;
 
-// [byte] Largest length of a value that a message quotes.
+// [byte] Longer values are cut in messages.
 constexpr std::size_t kLongestQuote = 80;
 
 std::string Quoted(const json& value) {
@@ -95,13 +95,13 @@ const json& ConventionsOf(const json& context) {
   return record::Member(record::Member(context, "dlroof"), "conventions");
 }
 
-// Returns whether a convention, of all ops ("flops") or of one ("flops.conv2d"), says how FLOPs are
-// counted.
+// Returns whether this is a convention of counting FLOPs: "flops", or of one operator:
+// "flops.conv2d".
 bool IsOfFlops(const std::string& convention) {
   return convention == "flops" || convention.starts_with("flops.");
 }
 
-// Throws BadInput if a convention that `checked` accepts has different values.
+// Throws BadInput if a convention for which `checked` returns true has different values.
 template <class Checked>
 void CheckSome(const std::string& base_where, const json& base, const std::string& contender_where,
                const json& contender, const Checked& checked) {
@@ -139,7 +139,7 @@ const machine::Machine* MachineOf(const record::RunFile& file, const std::string
 
 void CheckMachines(const NamedRun& base, const NamedRun& contender,
                    const std::set<std::string>& devices) {
-  bool unknown = false;  // a file has no fingerprint of a device
+  bool unknown = false;  // a device has no fingerprint in one of the files
   for (const auto& device : devices) {
     const auto* a = MachineOf(base.file, device);
     const auto* b = MachineOf(contender.file, device);
@@ -179,7 +179,7 @@ void AddChange(const std::string& what, const json& a, const json& b,
   changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
 }
 
-// Adds what other programs' files say of how they were measured.
+// Adds differences in the context of plain Google Benchmark files (debug build, clock).
 void AddChangesOfGoogleBenchmark(const json& base, const json& contender,
                                  std::vector<std::string>& changes) {
   for (const char* key : {"library_build_type", "host_name", "cpu_scaling_enabled", "aslr_enabled"})
@@ -187,7 +187,7 @@ void AddChangesOfGoogleBenchmark(const json& base, const json& contender,
       AddChange(key, base.at(key), contender.at(key), changes);
   AddChange("library_version", record::Member(base, "library_version"),
             record::Member(contender, "library_version"), changes);
-  constexpr double kSameClock = 0.02;  // [1] the clock is measured
+  constexpr double kSameClock = 0.02;  // [1] the clock is measured, so it is never exactly equal
   const auto &a = record::Member(base, "mhz_per_cpu"),
              &b = record::Member(contender, "mhz_per_cpu");
   if (a.is_number() && b.is_number() &&
@@ -227,7 +227,7 @@ NameMap NamesIn(const NamedRun& base, const NameMap& names) {
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& contender,
                                       const NameMap& names) {
   const Index bases = IndexOf(base), contenders = IndexOf(contender);
-  Index renamed;  // BASE's, by NEW's names
+  Index renamed;  // BASE's records by NEW's names
   for (const auto& [base_name, contender_name] : names) {
     const auto* from = Find(bases, base_name);
     if (from == nullptr)
@@ -237,7 +237,7 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
                      contender_name);
     renamed.insert_or_assign(contender_name, from);
   }
-  // A BASE record that is mapped to another name is not paired by its own name.
+  // A record of BASE mapped to another name must not be paired by its own name.
   const auto partner = [&](const record::Record& record) -> const record::Record* {
     if (!names.empty()) {
       if (const auto found = renamed.find(record.name); found != renamed.end())

@@ -1,6 +1,6 @@
-// Pairs of records from two run files (BASE and NEW), by name or by a map of names; checks that
-// both files measured the same thing in the same way; and the entry of an interleaved comparison in
-// its two run files (context.dlroof.interleaved). Pure, but for ReadNameMap.
+// Pairs the records of two run files (BASE and NEW) by name or by a name map, checks that the runs
+// are comparable, and reads the entry that an interleaved comparison writes into both run files
+// (context.dlroof.interleaved). Pure, except ReadNameMap.
 #pragma once
 
 #include <map>
@@ -18,45 +18,45 @@ namespace dlroof::compare {
 // BASE's name -> NEW's name.
 using NameMap = std::map<std::string, std::string>;
 
-// Parses one "base-name new-name" per line, separated by one space, or by a tab if names contain
-// spaces; skips empty lines and lines that begin with #. Throws BadInput, with `where` and the
-// line, for anything else and for a name given twice on one side.
+// Parses lines "base-name new-name", separated by one space, or by a tab if names contain spaces.
+// Skips empty lines and lines starting with #. Throws BadInput, with `where` and the line, for
+// other lines and for a name that occurs twice on one side.
 NameMap ParseNameMap(const std::string& text, const std::string& where);
 
-// Reads a file for ParseNameMap. Throws BadInput also if the file cannot be read.
+// As ParseNameMap, from a file. Throws BadInput also if the file cannot be read.
 NameMap ReadNameMap(const std::string& path);
 
-// A run file and its path, for messages.
+// A run file and its path (for messages).
 struct NamedRun {
   std::string where;
   record::RunFile file;
 };
 
-// The records of one benchmark, in the two run files. One of them may be null.
+// The two records of one benchmark; either may be null, not both.
 struct PairedRecord {
   const record::Record* base = nullptr;
   const record::Record* contender = nullptr;
 };
 
-// Throws BadInput for a name that occurs twice.
+// Throws BadInput for a benchmark name that occurs twice.
 void CheckNames(const NamedRun& run);
 
-// Throws BadInput for a control that is no benchmark of the run.
+// Throws BadInput for a control that is not a benchmark of the run.
 void CheckControls(const NamedRun& contender, const std::set<std::string>& controls);
 
 // Returns the entries of `names` whose BASE name is a benchmark of `base`.
 NameMap NamesIn(const NamedRun& base, const NameMap& names);
 
-// Returns the pairs in NEW's order, then the records that only BASE has, in its order. Throws
-// BadInput if a name occurs twice in a file, or a name of `names` is not in its file.
+// Returns pairs in NEW's order, then records that only BASE has, in BASE's order. Throws BadInput
+// if a name occurs twice in a file or `names` has a name that its file does not contain.
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& contender,
                                       const NameMap& names);
 
-// Throws BadInput with a sentence if the files differ in: kind (of dlroof or plain Google
-// Benchmark), schema, conventions that both have, the machine's fingerprint (in plain files: CPUs
-// and caches), and, of a benchmark in both, type, cache state, threads or unit of time. Conventions
-// of counting FLOPs may differ, since times do not depend on them (CountFlopsAlike).
-// `across_machines` allows different machines and threads, but no different conventions.
+// Throws BadInput if the runs are not comparable: one is by dlroof and one by plain Google
+// Benchmark; different schema, conventions (of those in both files) or machine fingerprint (plain
+// files: CPUs and caches); or a common benchmark has another type, cache state, thread count or
+// time unit. Conventions of counting FLOPs may differ, since times do not depend on them
+// (CountFlopsAlike). With `across_machines` machines and threads may differ too.
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 
@@ -64,29 +64,29 @@ void CheckComparable(const NamedRun& base, const NamedRun& contender,
 void CheckConventions(const std::string& base_where, const nlohmann::json& base,
                       const std::string& contender_where, const nlohmann::json& contender);
 
-// Returns the conventions of counting FLOPs ("flops.conv2d") that have different values in the two
-// contexts.
+// Returns the conventions of counting FLOPs, such as "flops.conv2d", whose values differ between
+// the two contexts.
 std::vector<std::string> OtherFlopConventions(const nlohmann::json& base,
                                               const nlohmann::json& contender);
-// Returns whether both contexts count the FLOPs of this op in the same way, as far as both say it.
-// If not, FLOPs, FLOP/s and percentages of roofs of the two cannot be compared.
+// Returns whether both contexts count this operator's FLOPs alike (also if either does not say). If
+// not, FLOPs, FLOP/s and percentages of roofs of the two are not comparable.
 bool CountFlopsAlike(const nlohmann::json& base, const nlohmann::json& contender,
                      const std::string& op);
 
-// Returns the other differences between the runs (conventions of counting FLOPs, libraries,
-// compiler, build type, environment, commit), one text each: "libraries.onednn: 3.2 -> 3.3".
+// Returns the other differences between the runs (FLOP conventions, libraries, compiler, build
+// type, environment, commit), such as "libraries.onednn: 3.2 -> 3.3".
 std::vector<std::string> ContextChanges(const record::RunFile& base,
                                         const record::RunFile& contender);
 
-// The entry of an interleaved comparison, equal in its two run files.
+// The entry of an interleaved comparison; identical in both run files.
 struct InterleavedComparison {
-  std::string id;            // unique for each comparison
+  std::string id;            // unique per comparison
   double min_effect = 0.02;  // [1] minimum effect of the stopping rule
 };
 
 nlohmann::json ToJson(const InterleavedComparison& interleaving);
 
-// Returns the entry if both files are of the same interleaved comparison, else nothing.
+// Returns the entry if both files have the same one, else nullopt.
 std::optional<InterleavedComparison> InterleavedComparisonOf(const record::RunFile& base,
                                                              const record::RunFile& contender);
 

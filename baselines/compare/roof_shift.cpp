@@ -12,11 +12,11 @@ namespace dlroof::compare {
 namespace {
 
 constexpr double kDeviationOfMad = 1.4826;
-constexpr double kOfMedian = 1.2533;        // standard error of a median / of a mean
-constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if few show their scatter
+constexpr double kOfMedian = 1.2533;        // standard error of a median / standard error of a mean
+constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if there are few
 constexpr std::size_t kMinForScatter = 4;
 
-// The last rate of a row [flop/s] or [byte/s], and when it was measured.
+// Returns the ceiling's last measured rate [flop/s] or [byte/s] and its time of measurement.
 std::pair<double, std::string> LastOf(const machine::Ceiling& row,
                                       const machine::Machine& machine) {
   if (row.visits.empty()) return {row.per_second, machine.measured_at};

@@ -1,5 +1,5 @@
-// How much slower a machine was in the second of two runs, by the ceilings that each run measured.
-// Pure.
+// Estimates how much slower the machine was in the second of two runs, from the ceilings that each
+// run measured. Pure.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace dlroof::compare {
 
-// Returns the median over the validated ceilings (pipes and memory levels, of all thread counts)
-// that were measured in both runs at different times, by their last visits (live checks are
-// visits), with the standard error that their scatter shows; nothing if there is none.
+// Returns the median shift over the validated ceilings (of pipes and memory levels, all thread
+// counts) measured in both runs at different times, with its standard error. Uses each ceiling's
+// last measurement. Returns nullopt if there is no such ceiling.
 std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base,
                                                     const machine::Machine& contender);
 

@@ -23,11 +23,11 @@ constexpr std::array<Verdict, 9> kWorstFirst = {
     Verdict::kAmbiguous, Verdict::kInsufficient, Verdict::kGone,
     Verdict::kNew,       Verdict::kSame,         Verdict::kUnsupported};
 constexpr std::size_t kMaxMarkdownRows = 100;
-constexpr std::size_t kMaxRows = 40;  // a larger table shows what changed, and counts the rest
+constexpr std::size_t kMaxRows = 40;  // larger tables omit unchanged rows and show their number
 
 using Rows = std::vector<const Comparison*>;
 
-// Returns the rows, worst verdict first.
+// Returns the rows sorted by verdict, worst first.
 Rows Ordered(const CompareResult& result) {
   Rows rows;
   for (const auto& row : result.rows) rows.push_back(&row);
@@ -84,8 +84,8 @@ document::Table TableOf(const CompareResult& result, const Rows& rows) {
   return table;
 }
 
-// Drops the rows that neither run supports, and of a large comparison those that did not change.
-// Returns how many of the second were dropped: "67 ambiguous, 2 same".
+// Removes rows that neither run supports and, from more than kMaxRows rows (unless `all`), those
+// without a change. Returns the number of the latter: "67 ambiguous, 2 same".
 std::string DropUnchanged(bool all, Rows& rows) {
   std::erase_if(rows, [](const auto* row) { return row->verdict == Verdict::kUnsupported; });
   if (all || rows.size() <= kMaxRows) return "";
@@ -102,7 +102,7 @@ std::string DropUnchanged(bool all, Rows& rows) {
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
-// Returns the notes of the rows, an item for each text, with the first of its benchmarks.
+// Groups rows with equal notes into one item each, which names the first benchmark of the group.
 document::List NotesList(const Rows& rows) {
   std::vector<std::string> order;
   std::map<std::string, Rows> by_note;
@@ -124,7 +124,7 @@ document::List NotesList(const Rows& rows) {
   return list;
 }
 
-// Returns the report, with a line on what all benchmarks did together first.
+// Returns the report; it begins with the common shift of all benchmarks.
 Document DocumentOf(const CompareResult& result, const Rows& rows, const std::string& dropped,
                     const Rows& explained) {
   Document report;
@@ -165,10 +165,10 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
   std::vector<std::string> remarks;
   const auto fastest = [](const auto& row) { return row.fastest_share.has_value(); };
   if (const auto count = std::ranges::count_if(result.rows, fastest); count > 0)
-    remarks.push_back(fmt::format(
-        "judged {} by the mean of the fastest {:.0f} % of the repetitions in all processes of a "
-        "run, noisy ones too: base and new are that",
-        count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
+    remarks.push_back(
+        fmt::format("judged {} by the mean of the fastest {:.0f} % of the repetitions in all "
+                    "processes of a run, noisy ones too; base and new show this mean",
+                    count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
   if (result.exit_code == 3 && !(result.common && result.common->is_unexplained))
     remarks.emplace_back(
         "cannot say whether anything is slower; run several processes (dlroof run --processes 5) "

@@ -89,7 +89,7 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
   return head;
 }
 
-// Returns the group of a test case for a CI server: "Conv2D.cpu.onednn.fwd".
+// Returns the class name of a JUnit test case: "Conv2D.cpu.onednn.fwd".
 std::string ClassOf(const record::Record& record) {
   std::string text = record.op;
   for (const auto* part : {&record.device, &record.library, &record.direction})
@@ -132,7 +132,7 @@ void WriteCase(const Comparison& row, std::ostream& out) {
 
 }  // namespace
 
-// Writes the rows one by one, since a JSON object of 100,000 rows would need much memory and time.
+// Writes rows one by one: a JSON tree of 100,000 rows would need too much memory and time.
 void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
   auto head = Header(result, files).dump(1, ' ', false, json::error_handler_t::replace);
   head.resize(head.rfind('\n'));

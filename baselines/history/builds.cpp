@@ -28,7 +28,7 @@ constexpr const char* kDescription = "program.json";
 constexpr const char* kRun = "run";
 constexpr std::size_t kMinAbbreviation = 7;  // characters, as Git abbreviates
 
-// Starts the program with the libraries beside it.
+// Starts the program with the libraries stored beside it.
 constexpr const char* kRunScript =
     "#!/bin/sh\n"
     "folder=$(dirname \"$(readlink -f \"$0\")\")\n"
@@ -58,18 +58,20 @@ bool IsSystems(const std::string& path) {
       [&](const std::string& folder) { return path.starts_with(folder); });
 }
 
-// Returns the files of a program: the program itself first.
+// Returns the paths of a program's files: the executable first, then its libraries.
 std::vector<fs::path> FilesOf(const fs::path& program) {
   std::vector<fs::path> files = {program};
-  // A script has no libraries; ldd then fails.
+  // ldd fails for a script, which has no libraries.
   if (const auto ldd = RunChild({"ldd", fs::absolute(program).string()}); ldd.exit_code == 0)
     for (const auto& library : OwnLibraries(ldd.out)) files.emplace_back(library);
-  const auto module = program.parent_path() / "libdlroof_cuda.so";  // loaded while it runs
+  const auto module = program.parent_path() / "libdlroof_cuda.so";  // loaded at run time (dlopen),
+                                                                    // so ldd omits it
   if (fs::exists(module)) files.push_back(module);
   return files;
 }
 
-// One process at a time stores and removes programs. Waits for the others.
+// A lock on the folder between processes, held while programs are stored or evicted. The
+// constructor waits until the lock is free.
 class Lock {
  public:
   explicit Lock(const fs::path& folder)
@@ -82,7 +84,7 @@ class Lock {
   Descriptor file_;
 };
 
-// Removes what a killed process left.
+// Removes unfinished files and folders left by a killed process.
 void RemoveUnfinished(const fs::path& folder) {
   std::vector<fs::path> unfinished;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -196,7 +198,7 @@ Kept Builds::Keep(const std::string& commit, const fs::path& program,
   return kept;
 }
 
-// Removes objects that no program uses. Returns the bytes of the others.
+// Removes objects that no program links to. Returns the total size [byte] of the others.
 std::uintmax_t Builds::CollectObjects() const {
   return Guarded([&] {
     std::uintmax_t bytes = 0;
@@ -238,7 +240,8 @@ std::optional<StoredProgram> Builds::Find(const std::string& commit) const {
     const bool same = stored == commit || (shorter >= kMinAbbreviation &&
                                            stored.compare(0, shorter, commit, 0, shorter) == 0);
     if (!same) continue;
-    std::error_code not_ours;  // another user's programs can be used, but not marked
+    std::error_code not_ours;  // ignored: programs of another user can be run, but their time of
+                               // use cannot be set
     fs::last_write_time(folder_ / stored / kDescription, fs::file_time_type::clock::now(),
                         not_ours);
     return ReadProgram(folder_ / stored);

@@ -39,16 +39,16 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxSparkPoints = 60;
 constexpr int kHistogramBars = 21, kMiddleBar = kHistogramBars / 2;
-constexpr double kHistogramReach = 5;  // [deviations] to both sides
+constexpr double kHistogramReach = 5;  // [standard deviations] to each side of the level
 
-// Rounds to six significant digits, which are enough for any chart and halve the files.
+// Rounds to six significant digits: enough for any chart, and the files are half the size.
 double Rounded(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
 
 json NumberOrNull(const std::optional<double>& value) {
   return value ? json(Rounded(*value)) : json(nullptr);
 }
 
-// Returns the values of a sparkline: medians of equal, consecutive groups of `values`.
+// Returns the points of a sparkline: medians of consecutive, equally large groups of `values`.
 json Spark(const std::vector<double>& values) {
   json spark = json::array();
   const std::size_t groups = std::min(values.size(), kMaxSparkPoints);
@@ -60,7 +60,8 @@ json Spark(const std::vector<double>& values) {
   return spark;
 }
 
-// Returns a histogram of the values' deviations from their level; outer bars include all beyond.
+// Returns a histogram of log(value / level median) in bars of width `bar`. The two outermost bars
+// also count all values beyond them.
 json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile,
                double bar) {
   std::vector<int> bars(kHistogramBars, 0);
@@ -74,7 +75,7 @@ json Histogram(const std::vector<double>& values, const statistics::SeriesProfil
   return bars;
 }
 
-// The points of a series that have a time.
+// The points of a series that have a time: indices into its points, and the times [s].
 struct Timed {
   std::vector<std::size_t> point;
   std::vector<double> seconds;
@@ -108,7 +109,7 @@ void AddTime(const history::Point& point, std::size_t run, double median,
   times["of"].push_back(point.repetitions);
 }
 
-// Returns the points that have only an estimate, which no level and no change rests on.
+// Returns the points that have only an estimate of the time. Levels and changes ignore them.
 json EstimatesJson(const std::vector<history::Point>& points,
                    const std::vector<std::size_t>& run_of) {
   json all = EmptyTimes();
@@ -134,17 +135,17 @@ json PointsJson(const std::vector<history::Point>& points, const std::vector<std
   return all;
 }
 
-// The JSON of a series that the site's scripts read.
+// One series as JSON for the site's scripts.
 struct SeriesView {
-  nlohmann::json summary;  // for index.html: last time, levels, changes, noise, a sparkline
-  nlohmann::json points;   // all points, for the chart
-  std::vector<LevelChange> changes;     // of series 0, which its place among all replaces
-  std::vector<std::size_t> changed_at;  // indices of runs, rising
-  bool last_slower = false;             // direction of the last change
+  nlohmann::json summary;            // for index.html: last time, levels, changes, noise, sparkline
+  nlohmann::json points;             // all points, for the chart
+  std::vector<LevelChange> changes;  // their `series` is 0; the caller sets the index
+  std::vector<std::size_t> changed_at;  // indices of runs, ascending
+  bool last_slower = false;             // the last change was a slowdown
 };
 
-// Returns the JSON of a series. `run_of[i]` is the index of the run of points[i]. `cause(i, j)`
-// returns what changed besides the time between points i and j, where the level changed.
+// `run_of[i]` is the index of the run of points[i]. `cause(i, j)` describes what else changed (such
+// as compiler or clock) between points i and j, at which the level changed.
 SeriesView ViewOf(const history::Series& series, const std::vector<history::Point>& points,
                   const std::vector<std::size_t>& run_of,
                   const std::function<std::string(std::size_t, std::size_t)>& cause) {
@@ -189,18 +190,19 @@ SeriesView ViewOf(const history::Series& series, const std::vector<history::Poin
 }
 
 constexpr std::size_t kSeriesPerFile = 32;
-constexpr std::string_view kLoader = "load";  // the script that loads a date's roofline
+constexpr std::string_view kLoader = "load";  // name of the script that loads the roofline of one
+                                              // date
 
 std::string_view SiteStyle() { return SiteStyleFiles().at(0).text; }
 
-// Returns index.html's own scripts, which run after the first script of the report's page.
+// Returns the scripts of index.html only. They run after the first script of figure::PageScripts.
 std::vector<EmbeddedFile> SiteScripts() {
   auto scripts = figure::InRunningOrder(SiteScriptFiles());
   std::erase_if(scripts, [](const auto& script) { return script.name == kLoader; });
   return scripts;
 }
 
-// Creates the folders, and deletes the data of an earlier dashboard.
+// Creates the folders and deletes the data files of an earlier dashboard.
 void MakeFolders(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder / "data", error);
@@ -230,7 +232,7 @@ void WriteSharedFiles(const fs::path& folder) {
   WriteFile(folder / "roofline.html", page.str());
 }
 
-// Removes the members of a record that the page does not need.
+// Removes members of a record that the roofline page does not read.
 void Slim(json& record) {
   for (const char* key : {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
     record.erase(key);
@@ -244,7 +246,6 @@ void RoundAll(json& value) {
   }
 }
 
-// Writes the site.
 class Site {
  public:
   Site(const history::History& history, fs::path folder)
@@ -266,7 +267,7 @@ class Site {
   }
 
  private:
-  // Returns summaries of all series. Writes their points to files of kSeriesPerFile series each.
+  // Returns the summaries of all series, and writes their points to files of kSeriesPerFile series.
   json WriteSeries() {
     json summaries = json::array();
     json chunk = json::object();
@@ -333,8 +334,8 @@ class Site {
     ++(view.last_slower ? slower : faster);
   }
 
-  // Returns the events, and those benchmarks' common course: for each run the median of their
-  // times, each divided by its median before the event.
+  // Returns the events, each with a curve over all runs: the median of its benchmarks' times, each
+  // divided by the benchmark's median before the event.
   json Events(const json& series) const {
     json all = json::array();
     std::vector<std::size_t> series_in_run;
@@ -389,8 +390,8 @@ class Site {
     }
   }
 
-  // Returns summaries of all runs. Writes the content of each roofline page to a file, and machines
-  // to separate files, because most runs share them.
+  // Returns the summaries of all runs. Writes the roofline data of each run to a file, and machine
+  // descriptions to separate files, because most runs share them.
   json WriteRuns() {
     json all = json::array();
     for (const auto& run : runs_) {
@@ -449,14 +450,15 @@ class Site {
   const history::History& history_;
   fs::path folder_;
   std::vector<history::StoredRun> runs_;
-  std::unordered_map<std::int64_t, std::size_t> run_index_;  // by id
-  // Of each run: series, time [s], and whether it is an estimate.
+  std::unordered_map<std::int64_t, std::size_t> run_index_;  // by run id
+  // For each run: (series index, time [s], whether the time is an estimate).
   std::vector<std::vector<std::tuple<std::size_t, double, bool>>> times_;
   std::vector<LevelChange> level_changes_;  // of all series
   json machines_ = json::array();
-  std::map<std::string, std::size_t> machine_index_;  // by fingerprint
+  std::map<std::string, std::size_t> machine_index_;  // by machine fingerprint
   std::set<std::string> written_machines_;
-  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: slower, faster
+  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run index: number of series whose
+                                                             // last change is slower, faster
   std::string last_change_date_;
   DashboardCounts counts_;
 };

@@ -1,6 +1,6 @@
-// The database of a history: records in stored form (facts that rarely change as JSON, repetitions
-// as CBOR, both exact), opening the file, and prepared statements of SQLiteCpp whose errors are
-// BadInput with the file's path.
+// The database of a history: packing records for storage (facts that rarely change as JSON,
+// repetitions as CBOR, both lossless), opening the file, and prepared statements of SQLiteCpp that
+// turn SQLite errors into BadInput with the file's path.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -19,39 +19,39 @@ namespace dlroof::history {
 
 struct PackedRecord {
   std::string facts;  // JSON (record::ToJson)
-  // CBOR: an array of one array per repetition. Its items are seconds, iterations, noisy, CPU time,
-  // CPU time of the main thread, run delay, core share, block, and the GPU's quantities in the
-  // order of GpuSampleFields. Unknown items are null, or left out at the end.
+  // CBOR: one array per repetition with seconds, iterations, noisy, CPU time, CPU time of the main
+  // thread, run delay, core share, block, and the GPU's quantities in the order of GpuSampleFields.
+  // Unknown items are null, or omitted at the end.
   std::string repetitions;
-  std::optional<double> median;  // [s] by Summarize (record.h), if its status is ok
+  std::optional<double> median;  // [s] of clean repetitions (record::Summarize), if status is ok
   std::optional<std::pair<double, double>> ci95;  // [s]
   int clean = 0;                                  // [1] clean repetitions
 };
 
 PackedRecord Pack(const record::Record& record);
-// Returns the record that Pack, also of an older schema, turned into these texts; "" means no
-// repetitions. Throws BadInput, which begins with `where`, for anything else.
+// Inverse of Pack; also reads facts and repetitions written by older schemas. Empty `repetitions`
+// means none. Throws BadInput, beginning with `where`, for damaged text.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 
-// Returns the repetitions alone. Throws BadInput, which begins with `where`, for damaged bytes.
+// As Unpack, for the repetitions only. Throws BadInput, beginning with `where`, for damaged bytes.
 std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions,
                                                   const std::string& where);
 
 // Returns the number of packed repetitions, or 0 for damaged bytes.
 int CountRepetitions(const std::string& repetitions);
 
-// Opens a database in write-ahead mode. Readers see the last finished transaction while others
-// write. A writer waits up to a minute for another writer. A killed program leaves complete
-// transactions. Network file systems do not work, because the lock is in shared memory. ":memory:"
-// opens a private database. Throws BadInput for a missing file, another format, and a file that is
-// not writable.
+// Opens a database in write-ahead mode. Readers see the last committed transaction while another
+// process writes. A writer waits up to a minute for another writer. A killed process leaves only
+// complete transactions. Does not work on network file systems, because locks use shared memory.
+// ":memory:" opens a private database. Throws BadInput for a missing file, another format, and a
+// file that is not writable.
 std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access access);
 
 // Throws BadInput with the file's path and SQLite's message.
 [[noreturn]] void Refuse(const std::string& path, const SQLite::Exception& error);
 
-// Returns ask(), and throws SQLite's exceptions as BadInput.
+// Returns ask(); converts SQLite's exceptions to BadInput.
 template <class Ask>
 auto Guarded(const SQLite::Database& database, const Ask& ask) {
   try {
@@ -77,7 +77,7 @@ class Query {
       : database_(database),
         statement_(Guarded(database, [&] { return SQLite::Statement(database, sql); })) {}
 
-  // Resets the statement and binds copies of the values in their order.
+  // Resets the statement and binds copies of the values to its parameters in order.
   template <class... Values>
   Query& With(const Values&... values) {
     statement_.tryReset();  // not reset(), which throws the last step's error again
@@ -96,7 +96,7 @@ class Query {
     while (Next()) continue;
   }
 
-  // Columns of the current row, from 0. A null reads as 0, "" or nothing.
+  // Values of the current row; columns count from 0. NULL reads as 0, "" or nullopt.
   std::int64_t Integer(int column) const { return statement_.getColumn(column).getInt64(); }
   std::string Text(int column) const { return statement_.getColumn(column).getString(); }
   std::optional<double> Real(int column) const {

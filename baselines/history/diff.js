@@ -1,11 +1,11 @@
 'use strict';
-// Two dates side by side: medians and their ratio, compared with the usual noise of the series. It
-// shows where to look; it is not a verdict.
+// Two dates side by side: medians and their ratio, relative to the noise of the series. A hint where
+// to look, not a verdict.
 dlroof.times = new Map();
 const dlroofTimes = (run, medians) => {
   dlroof.times.set(run, new Map(medians.map(([series, median, estimate]) => [series, {median, estimate: estimate === true}])));
 };
-dlroof.standsOut = 3;  // times the usual difference between two runs
+dlroof.standsOut = 3;  // [1] multiple of the usual difference between two runs
 
 dlroof.diffRows = (base, contender) => {
   const rows = [];

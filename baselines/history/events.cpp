@@ -22,20 +22,20 @@ constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kCertain, "certain"},
                                           {Sureness::kMayBeChance, "may be chance"},
                                           {Sureness::kProgramOrMachine, "program or machine?"}};
 
-// [1] Standard errors of one change. A change among 500 series of 50 runs that has 5.5 is chance
-// once in a thousand pages, one of 4 once in one page or two. Three series that change in the same
-// run with 3 errors each are no chance.
+// [1] |log_ratio| / standard error. Without a real change, 500 series of 50 runs show a change of
+// 5.5 errors about once in a thousand histories, and one of 4 errors once in one or two histories.
+// Three series that change by 3 errors each in the same run are not chance.
 constexpr double kCertainErrors = 5.5, kLikelyErrors = 4, kErrorsInGroup = 3;
 constexpr int kMinGroup = 3;
-constexpr double kNearlyAll = 0.75;  // [1] of the series
+constexpr double kNearlyAll = 0.75;  // [1] share of the series
 
-// [1] Error of a median in standard errors of a mean: sqrt(pi / 2).
+// [1] standard error of a median / that of a mean, for normally distributed values: sqrt(pi / 2)
 constexpr double kMedianError = 1.2533;
-// Noise that is not known (fewer than three values) is assumed large.
+// [1] standard deviation of log(time) assumed when unknown (fewer than three values).
 constexpr double kUnknownNoise = 0.1;
 constexpr double kNormal95 = 1.96;
 
-// Returns the run in which most of the changes may have happened; the sharper ones count more.
+// Returns the run within the range [earliest, latest] of most changes. Narrow ranges weigh more.
 std::size_t MostLikelyRun(const std::vector<LevelChange>& changes) {
   std::map<std::size_t, double> weight;
   for (const auto& change : changes)
@@ -111,7 +111,7 @@ std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesP
     change.error = kMedianError * deviation * std::sqrt(share(before) + share(after));
     const double now = std::log(profile.levels.back().median / before.median);
     change.lasts = now * change.log_ratio > 0 && std::abs(now) > std::abs(change.log_ratio) / 2;
-    // A change that only takes the one before it back is a repair, no gain.
+    // A change back to the level before the previous change is not an event of its own.
     const bool opposite = i > 0 && changes.back().log_ratio * change.log_ratio < 0;
     if (opposite && std::abs(std::log(after.median / profile.levels[i - 1].median)) <
                         std::abs(change.log_ratio) / 2)

@@ -1,14 +1,14 @@
 'use strict';
-// What changed and still is so: an event is one change of many benchmarks, in the same runs.
+// Lasting changes. An event is a change of level of several benchmarks in the same run (events.h).
 dlroof.events = dlroof.list(dlroof.content.events);
 
-// The number of runs since an event, and its date.
+// Returns the number of runs since an event, and its date, as text.
 dlroof.sinceText = (event) => {
   const runs = dlroof.runs.length - event.run;
   return `${runs} run${runs === 1 ? '' : 's'} ago`;
 };
 
-// The event's benchmarks over time: the median of their times, each relative to its level before. The new level is shaded.
+// Draws the event's benchmarks over time: median of their times, each relative to its level before. The new level is shaded.
 dlroof.course = (event) => {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const [width, height, edge] = [260, 46, 4];
@@ -32,7 +32,7 @@ dlroof.course = (event) => {
   return svg;
 };
 
-// The commits of an event: the last run before it and its first run, as far as the noise lets one see.
+// Adds the commits between which the event happened, within the range that the noise allows.
 dlroof.addCommits = (cell, event) => {
   const before = dlroof.runs[Math.max(event.earliest - 1, 0)];
   const after = dlroof.runs[event.latest];
@@ -73,7 +73,7 @@ dlroof.eventRow = (body, event) => {
   dlroof.addCommits(dlroof.add(row, 'td', 'commits'), event);
 };
 
-// Fills a table with the events of one direction that are no chance.
+// Fills a table with the events of one direction, except those that may be chance.
 dlroof.drawEvents = (id, slower) => {
   const section = dlroof.byId(`${id}-section`);
   const all = dlroof.events.filter((event) => (event.ratio > 1) === slower && event.sure !== 'may be chance');

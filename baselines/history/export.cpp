@@ -20,13 +20,14 @@
 namespace dlroof::history {
 namespace {
 
-// A record's time as every format writes it.
+// The time of a record, in the fields that all formats share.
 struct ExportedTime {
   double median = 0;                              // [s]
   std::optional<std::pair<double, double>> ci95;  // [s]
-  std::optional<double> fraction;                 // [1] of the binding roof, if that is validated
-  std::optional<double> fraction_at_most;  // [1] its upper limit, if the roof is not validated
-  bool specified = false;                  // the binding roof is specified, not measured
+  std::optional<double> fraction;          // [1] of the binding roof, if that roof is validated
+  std::optional<double> fraction_at_most;  // [1] upper limit of `fraction`, if the roof is not
+                                           // validated
+  bool specified = false;                  // the binding roof comes from a data sheet
   bool estimate = false;                   // too few repetitions were clean (record::TimeOf)
 };
 // Returns the time of a record, which may be an estimate, or nothing for a record without times.
@@ -46,7 +47,7 @@ std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Re
   return time;
 }
 
-// Returns CSV fields: the joules of a call, their interval, and the source.
+// Returns CSV fields: energy [J] per call, its interval, and its source.
 std::string EnergyFields(const record::Record& record) {
   const auto& energy = record.energy;
   if (!energy) return ",,,";
@@ -63,7 +64,7 @@ int CleanOf(const record::Record& record) {
 }
 using nlohmann::json;
 
-constexpr std::size_t kLongestName = 1024;  // [characters] accepted by Bencher
+constexpr std::size_t kLongestName = 1024;  // [characters] limit of Bencher
 
 std::size_t Characters(std::string_view utf8) {
   std::size_t count = 0;
@@ -71,7 +72,7 @@ std::size_t Characters(std::string_view utf8) {
   return count;
 }
 
-// Returns Bencher's measure "latency" [ns].
+// Returns Bencher's measure "latency" in ns.
 json Latency(const ExportedTime& time) {
   json latency = {{"value", time.median * 1e9}};
   if (time.ci95) {
@@ -112,7 +113,7 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
   }
 }
 
-// A line per benchmark and run, with more facts than the other formats have.
+// One line per benchmark and run, with more fields than the other formats have.
 void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
          "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
@@ -236,8 +237,8 @@ struct Sample {
   ExportedTime time;
 };
 
-// OpenMetrics 1.0 text. Several runs get timestamps, for backfilling. It requires that all samples
-// of a metric are consecutive, by rising timestamps.
+// OpenMetrics 1.0 text. Several runs get timestamps, so that old data can be imported. The format
+// requires the samples of a metric to be consecutive and sorted by timestamp.
 void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                       std::ostream&) {
   std::map<std::string, std::vector<Sample>> samples;
@@ -251,7 +252,7 @@ void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& 
                        family.unit, family.help);
     for (const auto& [labels, all] : samples)
       for (std::size_t i = 0; i < all.size(); ++i) {
-        // Of two runs in the same second only the later one is written.
+        // Of several runs in the same second only the last is written: timestamps must differ.
         if (i + 1 < all.size() && all[i + 1].moment == all[i].moment) continue;
         const auto value = family.value(all[i].time);
         if (!value) continue;

@@ -20,7 +20,7 @@ bool BothRan(const compare::Comparison& row) {
          row.base->status == record::Status::kOk && row.contender->status == record::Status::kOk;
 }
 
-// Returns how suspicious a row is, from 0, or nothing if a slowdown is excluded.
+// Returns a sort key (larger: more likely slower), or nullopt if a slowdown is excluded.
 std::optional<double> Suspicion(const compare::Comparison& row, double min_effect) {
   constexpr double kSlowerFirst = 1e6;
   if (!BothRan(row)) return std::nullopt;
@@ -74,7 +74,7 @@ std::string Short(const std::string& commit) { return commit.substr(0, kCommitDi
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
-// Returns the rows that got worse, the largest ratio first.
+// Returns the rows that got worse, sorted by descending ratio; rows without a ratio come first.
 std::vector<const compare::Comparison*> Worse(const compare::CompareResult& result) {
   std::vector<const compare::Comparison*> rows;
   for (const auto& row : result.rows)
@@ -90,8 +90,7 @@ std::string CountsWithUnclear(const Report& report) {
   return text;
 }
 
-// Returns "12.1 % slower (95 %: +10.3 to +14.0 %), 1.2 ms -> 1.3 ms: cause", or why there is no
-// time.
+// Returns "+12.1 % (+10.3 % to +14.0 %), 1.2 ms -> 1.3 ms: cause", or why the benchmark fails now.
 std::string WhatHappened(const compare::Comparison& row) {
   if (row.newly_failed) return "fails now: " + compare::NotesOf(row);
   std::string text;
@@ -122,7 +121,7 @@ std::string AboutText(const Report& report) {
       AgainText(report));
 }
 
-// Returns the command that finds the commit of a slowdown, if both ends are known.
+// Returns the `dlroof bisect` command for the worst slowdown, if both commits are known.
 std::string BisectText(const Report& report) {
   const auto worse = Worse(*report.result);
   if (worse.empty() || worse.front()->newly_failed || report.commit.empty() ||
@@ -132,7 +131,7 @@ std::string BisectText(const Report& report) {
                      worse.front()->name());
 }
 
-// Cuts a text in the middle of which no line breaks remain, so that it stays one line.
+// Replaces line breaks by spaces and cuts the text after `most` bytes.
 std::string OneLine(std::string text, std::size_t most) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
@@ -140,8 +139,9 @@ std::string OneLine(std::string text, std::size_t most) {
   return text;
 }
 
-// Escapes the message of a workflow command, or one of its properties.
-// https://github.com/actions/toolkit, packages/core/src/command.ts, escapeData and escapeProperty
+// Escapes the message of a workflow command, or (`property`) the value of one of its properties, as
+// in https://github.com/actions/toolkit, packages/core/src/command.ts, escapeData and
+// escapeProperty.
 std::string Escaped(const std::string& text, bool property) {
   std::string escaped;
   for (const char c : text) {

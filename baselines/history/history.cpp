@@ -21,10 +21,10 @@ using nlohmann::json;
 
 constexpr const char *kCommit = "commit", *kBranch = "branch";  // in a run's context
 
-constexpr int kApplicationId = 0x646C7266;  // "dlrf", where file(1) looks
+constexpr int kApplicationId = 0x646C7266;  // "dlrf"; file(1) identifies the format by it
 
-// The points of a run are consecutive, in its order. `texts` stores each text that several runs
-// have once; its key is its hash, so that a run can be prepared without reading the file.
+// The points of a run have consecutive ids, in the order of the run file. `texts` stores each
+// distinct text once. Its key is a hash, so that Prepare needs no access to the file.
 constexpr const char* kTables[] = {
     "CREATE TABLE texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL)",
     "CREATE TABLE runs (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL UNIQUE, date TEXT NOT NULL, "
@@ -70,7 +70,7 @@ void CheckSchema(SQLite::Database& database) {
   if (schema > kHistorySchema)
     throw BadInput("{}: written by a newer dlroof (schema {}, this one reads up to {})",
                    database.getFilename(), schema, kHistorySchema);
-  // A view or a trigger would answer or act in place of a table.
+  // Rejects views and triggers: they could replace a table's content or run code on access.
   Query parts(database, "SELECT sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'");
   std::size_t known = 0;
   while (parts.Next()) {
@@ -90,9 +90,9 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns the conventions that affect a time. A benchmark stays in its series if others change, for
-// example the counting of FLOPs. Each kind of a GPU's own times is a series beside those of the
-// oldest runs, which contain the launch.
+// Returns the conventions that affect times, as JSON. Other conventions, such as how FLOPs are
+// counted, may change within a series. Device times measured in different ways (record.timed) are
+// separate series; the oldest runs' times include the launch and have no `timed`.
 std::string TimeConventions(const record::RunFile& file, const record::Record& record) {
   const auto& all = record::Member(record::Member(file.context, "dlroof"), "conventions");
   json some = json::object();
@@ -105,7 +105,7 @@ std::string TimeConventions(const record::RunFile& file, const record::Record& r
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
   const auto* machine = record::MachineFor(file, record);
-  // The name may not contain the device.
+  // The benchmark's name need not contain the device: then the only machine is meant.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
   if (machine != nullptr) {
     series.fingerprint = machine->fingerprint;
@@ -120,7 +120,7 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   return series;
 }
 
-// A run in stored form. Add prepares it before it locks the database.
+// A run packed for storage; Add packs it before it locks the database.
 struct Prepared {
   std::string context, machines;
   std::vector<Series> series;
@@ -296,7 +296,7 @@ Added History::Add(const compare::NamedRun& run) {
   const auto made = Prepare(run);
   Added added{.points = static_cast<int>(made.records.size())};
   auto adding = BeginWriting(*database_);
-  CheckSchema(*database_);  // a newer program may have changed it since it was opened
+  CheckSchema(*database_);  // another process may have upgraded the file
   if (OneNumber(*database_, "PRAGMA user_version") < kHistorySchema) PackAnew();
   Query known(*database_, "SELECT id FROM runs WHERE hash = ?");
   if (known.With(Signed(made.hash)).Next()) {

@@ -1,9 +1,9 @@
 'use strict';
-// The index: last changes, all series, all dates. The numbers are computed by the program.
+// The index: last changes, all series, all dates. All numbers come from dashboard.cpp.
 dlroof.series = dlroof.list(dlroof.content.series);
 dlroof.runs = dlroof.list(dlroof.content.runs);
 dlroof.machines = dlroof.list(dlroof.content.machines);
-dlroof.piece = 100;  // rows drawn at once
+dlroof.piece = 100;  // [rows] drawn per step
 
 dlroof.dateText = (run) => dlroof.text(run.date).slice(0, 16).replace('T', ' ') || `run ${run.id}`;
 dlroof.markOf = (estimate) => (estimate ? '~' : '');  // too few repetitions were clean

@@ -1,5 +1,5 @@
 'use strict';
-// The roofline of one date: `?run=ID` names its data file, which loads before the page's scripts run.
+// Loads the roofline of one date: `?run=ID` names its data file, loaded before the page's scripts run.
 const dlroofRun = (machines, content) => {
   dlroofRun.content = content;
   document.write(

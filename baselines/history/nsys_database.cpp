@@ -10,7 +10,7 @@
 namespace dlroof::history {
 namespace {
 
-// Steps of SQLite's machine for a file of 10^8 launches; a file made to take for ever is refused.
+// Limit of SQLite's virtual machine steps: enough for 10^8 launches; stops a malicious file.
 constexpr int kMaxSteps = 2'000'000'000;
 
 bool HasTable(SQLite::Database& database, const char* name) {
@@ -60,7 +60,7 @@ bool LooksLikeNsysDatabase(std::string_view text) {
 }
 
 imports::Imported ImportNsysDatabase(const std::string& text, const std::string& where) {
-  std::string bytes = text;  // SQLite's interface wants memory that it could write
+  std::string bytes = text;  // SQLite's interface requires a mutable buffer
   try {
     SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
     const auto size = static_cast<sqlite3_int64>(bytes.size());

@@ -1,5 +1,5 @@
-// Nsight Systems' SQLite export as records. Here, as programs of <dlroof/benchmark.h>, which
-// contain reporters/imports, link no SQLite.
+// Imports the SQLite export of Nsight Systems. In this module and not in reporters/imports, because
+// programs that use <dlroof/benchmark.h> link that one and should not link SQLite.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace dlroof::history {
 
 bool LooksLikeNsysDatabase(std::string_view text);
 
-// Returns a record per kernel, with the sum of its launches. Throws BadInput for a database without
-// kernels, or that SQLite cannot read.
+// Returns one record per kernel, with the sum of its launches' times. Throws BadInput for a
+// database without kernels and one that SQLite cannot read.
 imports::Imported ImportNsysDatabase(const std::string& text, const std::string& where);
 
 }  // namespace dlroof::history

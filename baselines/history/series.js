@@ -1,5 +1,5 @@
 'use strict';
-// One series: its points and levels over time, its changes, its noise. Its points are in a separate file.
+// One series: points and levels over time, changes, and noise. Points are in a separate file.
 dlroof.chunks = new Map();
 const dlroofSeries = (chunk, all) => {
   dlroof.chunks.set(chunk, all);
@@ -40,7 +40,7 @@ dlroof.chartOptions = {
   modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']]
 };
 
-// Returns the unit of the time axis, by a time in seconds.
+// Returns the unit prefix of the time axis for a time in seconds.
 dlroof.unitOf = (seconds) => dlroof.prefixes.find(([scale]) => seconds >= scale * 0.9995) || dlroof.prefixes[dlroof.prefixes.length - 1];
 
 dlroof.dateOf = (run) => dlroof.text(dlroof.runs[run].date) || run;

@@ -22,7 +22,7 @@ bool SharesMachine(const record::RunFile& a, const record::RunFile& b) {
   });
 }
 
-// Returns whether the runs can be compared; writes why not to `warnings`.
+// Returns whether the runs can be compared. Writes the reason to `warnings` if not.
 bool IsComparable(const compare::NamedRun& run, const compare::NamedRun& contender,
                   const compare::NameMap& names, std::ostream& warnings) {
   try {
@@ -61,11 +61,11 @@ std::vector<fs::path> JsonFiles(const fs::path& folder) {
 
 std::optional<compare::NamedRun> ReadIfRun(const fs::path& path) {
   try {
-    std::ostringstream cut;  // truncated files cause warnings, and are no baselines
+    std::ostringstream cut;  // gets a warning if the file is truncated
     compare::NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
     if (cut.str().empty()) return run;
   } catch (const BadInput&) {
-    // Other JSON files (tables of studies, machines) are skipped.
+    // another kind of JSON file, such as a machine
   }
   return std::nullopt;
 }

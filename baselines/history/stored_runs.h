@@ -1,5 +1,5 @@
-// Which stored runs a run is compared with: those of a folder of run files, of a branch, or before
-// BASE.
+// Selects the stored runs that a new run is compared with: from a folder of run files, from a
+// branch of a history, or from the time before a given run.
 #pragma once
 
 #include <filesystem>
@@ -18,38 +18,36 @@ namespace dlroof::history {
 // Returns the paths of all *.json files under `folder`, recursively, sorted. Throws BadInput if it
 // is not a folder.
 std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
-// Reads a run file. Returns nothing for truncated run files and other JSON files (a machine).
+// Reads a run file. Returns nullopt for a truncated run file and for other JSON files.
 std::optional<compare::NamedRun> ReadIfRun(const std::filesystem::path& path);
 
-// Returns the run files under `folder` (*.json, recursively) that Compare accepts with `contender`:
-// same fingerprint, conventions (but of FLOPs), threads, cache state, and a benchmark in common.
-// Returns at least one, the oldest by context.date first. Skips `contender` itself and files that
-// are not run files; `warnings` gets a sentence for each skipped run file of the same machine.
-// `names` may map some benchmarks' names. Throws BadInput for a missing folder, a `contender`
-// without a machine, no comparable file (with the number of files read), and a name of `names` that
-// is in none of the returned files.
+// Returns the run files under `folder` (*.json, recursively) that can be compared with `contender`:
+// same machine, conventions (except of FLOPs), threads and cache state, and at least one common
+// benchmark (`names` maps old names to new ones). Sorted by date, oldest first; never empty. Skips
+// `contender` itself and files that are not run files; says in `warnings` why other runs of this
+// machine are skipped. Throws BadInput for a missing folder, a `contender` without a machine, no
+// comparable run, and a name in `names` that no returned run has.
 std::vector<compare::NamedRun> FindBaselines(const std::filesystem::path& folder,
                                              const compare::NamedRun& contender,
                                              const compare::NameMap& names, std::ostream& warnings);
 
-// Returns the runs that were stored as runs of `branch`. If there are none, the runs of the commits
-// `reachable` (of a branch in Git's sense, full names).
+// Returns the runs stored with the branch name `branch`. If there are none, returns runs stored
+// without a branch whose commit is in `reachable` (full hashes of the commits of a Git branch).
 std::vector<StoredRun> RunsOfBranch(const std::vector<StoredRun>& runs, const std::string& branch,
                                     const std::set<std::string>& reachable);
 
-// Returns the last `most` of `runs` (oldest first) that can be compared with `contender`: same
-// machine, conventions (but of FLOPs), and a benchmark in common. Writes a sentence for each of the
-// others that it passes over to `warnings`.
+// Returns the last `most` of `runs` (oldest first) that can be compared with `contender`, see
+// FindBaselines. Says in `warnings` why a run is skipped.
 std::vector<compare::NamedRun> ChooseBaseline(const History& history,
                                               const std::vector<StoredRun>& runs, std::size_t most,
                                               const compare::NamedRun& contender,
                                               std::ostream& warnings);
 
-// Returns the last 30 comparable runs that are older than BASE (by date; runs without a date count
-// as older), oldest first: more say little more about the noise.
+// Returns the last 30 comparable runs older than `base`, oldest first, to estimate the noise. Runs
+// without a date count as older.
 std::vector<compare::NamedRun> RunsBefore(const History& history, const compare::NamedRun& base);
 
-// Returns the stored program of the newest of the runs (oldest first) that has one.
+// Returns the stored program of the newest run that has one. `runs`: oldest first.
 std::optional<StoredProgram> NewestProgram(const Builds& builds,
                                            const std::vector<compare::NamedRun>& runs);
 

@@ -12,30 +12,28 @@
 namespace dlroof::settings {
 namespace {
 
-// Returns the number of blocks of each choice before any choice is judged. One block may be wrong
-// by any factor on a CPU: something else may have run beside it.
+// Returns the number of blocks per choice before it is judged. On a CPU a single block may be wrong
+// by any factor, because another program ran at the same time.
 int FirstBlocks(const TuningPlan& plan) { return plan.OnGpu() ? 1 : 2; }
 
 // [1] Share of the budget for the search; the rest is for the confirmation.
 constexpr double kSearchShare = 0.6;
-// [1] If the log ratios of a choice's blocks differ by more, they do not show that it has no
-// effect.
+// [1] If a choice's log ratios differ by more between blocks, "no effect" cannot be concluded.
 constexpr double kScatter = 0.1;
-// [1] Numbers of blocks at which the last choice of a coordinate is tested: it becomes a step if it
-// is faster. It is dropped if it is no faster than the best setting so far at kFutile blocks or
-// later. The level of each test is 95 %: the confirmation drops a wrong step.
+// [1] Numbers of blocks at which the last choice of a coordinate is tested, each at 95 %. It
+// becomes a step if it is faster (the confirmation drops wrong steps). It is dropped as soon as
+// kFutile or more blocks show no gain over the best setting so far.
 constexpr int kValidations[] = {8, 14};
 constexpr int kFutile = 4;
 constexpr double kValidationLevel = 0.95;
 constexpr int kMaxSweeps = 3;
-// A choice that was slower by more than this is not tried again in the next sweep.
+// A choice slower by more than this is not tried again in the next sweep.
 constexpr double kHopeless = 0.095310;  // log 1.1
-// Candidates are not measured further after this many successive blocks without a ratio (too
-// noisy).
+// Candidates are given up after this many successive blocks too noisy to give a ratio.
 constexpr int kMaxVoid = 8;
 
 struct Candidate {
-  Setting values;  // of the coordinate
+  Setting values;  // of the coordinate's knobs
   std::string reason;
   Setting setting;  // complete setting, including the other coordinates' values
   std::vector<double> log_ratios = {};
@@ -58,13 +56,13 @@ class CoordinateSearch {
   CoordinateSearch(TrialSequence& trials, Tuning& tuning, const Coordinate& coordinate)
       : trials_(trials), tuning_(tuning), coordinate_(coordinate) {}
 
-  // Measures one block of each candidate that has not failed.
+  // Measures one block of all candidates that have not failed.
   void Survey(std::vector<Candidate>& all) {
     ForSome(PointersTo(all), [&](const Candidates& some) { MeasureOnce(some); });
   }
 
-  // Returns the candidate that is faster than the best setting so far, or null. The candidates may
-  // have ratios of a survey.
+  // Returns the candidate that is faster than the best setting so far, or null if none is. Ratios
+  // of the survey count as measured.
   const Candidate* Run(std::vector<Candidate>& all) {
     auto left = PointersTo(all);
     const int first = FirstBlocks(tuning_.plan);
@@ -87,7 +85,7 @@ class CoordinateSearch {
     return pointers;
   }
 
-  // Calls `action` for as many candidates at a time as fit into a block.
+  // Splits `left` into groups that fit into one block and calls `action` for each group.
   template <class Action>
   void ForSome(const Candidates& left, const Action& action) const {
     const auto& plan = tuning_.plan;
@@ -99,8 +97,8 @@ class CoordinateSearch {
           left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), begin + available))));
   }
 
-  // Measures until each candidate has `blocks` more ratios (in all, if `in_all`), as far as blocks
-  // are clean.
+  // Measures blocks until each candidate has `blocks` ratios (if `in_all`) or `blocks` more ratios,
+  // or kMaxVoid successive blocks were too noisy.
   void Measure(const Candidates& left, int blocks, bool in_all) {
     ForSome(left, [&](Candidates some) {
       std::map<const Candidate*, std::size_t> wanted;
@@ -117,7 +115,7 @@ class CoordinateSearch {
     });
   }
 
-  // Measures one block of the best setting and `some`. Returns whether a candidate got a ratio.
+  // Measures one block of the best setting and `some`. Returns whether any candidate got a ratio.
   bool MeasureOnce(const Candidates& some) {
     if (trials_.seconds() >= kSearchShare * tuning_.plan.budget_seconds) throw SearchOver{};
     std::vector<Setting> settings = {tuning_.best};
@@ -128,7 +126,7 @@ class CoordinateSearch {
         measured.push_back(candidate);
       }
     const auto& block = trials_.Measure(coordinate_.name, settings);
-    // Only a failure of the default in the first block ends the tuning.
+    // Only a failure of the default, the first setting of the first block, ends the tuning.
     const auto& first = tuning_.blocks.front().results.front();
     if (first.failure) throw TuningFailed{first.failure->text, first.unsupported};
     bool any = false;
@@ -141,7 +139,7 @@ class CoordinateSearch {
     return any;
   }
 
-  // Removes candidates that are certainly not faster, and sorts the others, the fastest first.
+  // Removes failed and clearly slower candidates; sorts the others, fastest first.
   void Drop(Candidates& left) const {
     std::erase_if(left, [&](const Candidate* candidate) {
       return !candidate->Known() || std::ranges::min(candidate->log_ratios) > Bound();
@@ -176,7 +174,7 @@ class Descent {
   void Run() {
     const auto& coordinates = tuning_.plan.coordinates;
     Survey();
-    std::map<std::size_t, int> seen;  // coordinate -> number of changes when it was searched
+    std::map<std::size_t, int> seen;  // coordinate -> value of changes_ when it was searched last
     for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
       bool any = false;
       for (const auto i : order_) {
@@ -190,8 +188,8 @@ class Descent {
   }
 
  private:
-  // Measures FirstBlocks() blocks of every coordinate: one of each, then another one of each. Then
-  // sorts the coordinates, the one that promises most first.
+  // Measures the survey: FirstBlocks() rounds, each with one block of every coordinate. Then sorts
+  // the coordinates, the most promising first.
   void Survey() {
     const auto& coordinates = tuning_.plan.coordinates;
     for (const auto& coordinate : coordinates) surveyed_.push_back(CandidatesOf(coordinate));
@@ -217,7 +215,7 @@ class Descent {
       Record(tuning_.plan.coordinates[i], surveyed_[i], nullptr);
   }
 
-  // Returns the least log ratio of the candidates, at most 0.
+  // Returns the smallest log ratio of the candidates (the largest gain), or 0 if none is faster.
   static double Promise(const std::vector<Candidate>& candidates) {
     double least = 0;
     for (const auto& candidate : candidates)
@@ -225,8 +223,8 @@ class Descent {
     return least;
   }
 
-  // Searches the choices of one coordinate. Returns whether the best setting changed. `surveyed`
-  // are its candidates against the best setting so far, if they were measured already.
+  // Searches the choices of one coordinate. Returns whether the best setting changed. `surveyed`:
+  // the coordinate's candidates as measured against the current best setting, or null.
   bool SearchOne(const Coordinate& coordinate, const std::vector<Candidate>* surveyed) {
     auto candidates = surveyed != nullptr ? *surveyed : CandidatesOf(coordinate);
     if (candidates.empty()) return false;
@@ -257,7 +255,7 @@ class Descent {
             {choice.values, choice.reason, With(tuning_.best, coordinate, choice.values)});
     };
     for (const auto& choice : coordinate.choices) add(choice);
-    // The default is no choice, but a step may have become useless by a later one.
+    // May return to its default: a later step may have made this one useless.
     if (!now.empty() && !IsHopeless(coordinate, {}))
       candidates.push_back({{}, "undone", With(tuning_.best, coordinate, {})});
     return candidates;
@@ -316,9 +314,9 @@ class Descent {
 
   TrialSequence& trials_;
   Tuning& tuning_;
-  std::vector<std::vector<Candidate>> surveyed_;  // of each coordinate, against the default
-  std::vector<std::size_t> order_;                // of the coordinates
-  int changes_ = 0;                               // of the best setting
+  std::vector<std::vector<Candidate>> surveyed_;  // per coordinate, relative to the default
+  std::vector<std::size_t> order_;                // indices of coordinates, in search order
+  int changes_ = 0;                               // [1] number of changes of the best setting
 };
 
 }  // namespace

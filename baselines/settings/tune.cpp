@@ -12,7 +12,7 @@
 namespace dlroof::settings {
 namespace {
 
-// Returns the median of all clean windows of the default [s].
+// Returns the median time of the default over all clean windows [s], if there are any.
 std::optional<double> SecondsOfDefault(const std::vector<TrialBlock>& blocks) {
   std::vector<double> seconds;
   for (const auto& block : blocks)
@@ -25,20 +25,20 @@ std::optional<double> SecondsOfDefault(const std::vector<TrialBlock>& blocks) {
 }
 
 constexpr double kError = 0.05;
-constexpr double kFineWidth = 0.05;  // [1] sufficient width of the interval of a log ratio
-// Limits the number of blocks, which includes noisy blocks without a ratio.
+constexpr double kFineWidth = 0.05;  // [1] an interval of a log ratio this narrow suffices
+// Upper limit of blocks, including noisy blocks without a ratio.
 constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
 constexpr int kGpuBlocks = 2;
 
-// A ratio of the times of two settings of a Chain that is to be confirmed.
+// A ratio of two settings of a Chain that is to be confirmed.
 struct Statement {
-  std::size_t before = 0, after = 0;  // indices of the chain
+  std::size_t before = 0, after = 0;  // indices into the chain's settings
   std::vector<double> log_ratios = {};
-  std::optional<Effect> effect = {};  // set when there are enough blocks for an interval
+  std::optional<Effect> effect = {};  // set once there are enough blocks for an interval
   bool settled = false;
 };
 
-// Tests the ratio at the level `error` [1] and sets its effect.
+// Tests the ratio with error probability `error` [1] and sets `effect` and `settled`.
 void Look(Statement& statement, double error, double min_effect) {
   const auto paired = statistics::MeasureSequentialShift(statement.log_ratios, error);
   if (!paired) return;
@@ -49,13 +49,13 @@ void Look(Statement& statement, double error, double min_effect) {
                             {std::exp(shift.ci95.first), std::exp(shift.ci95.second)},
                             static_cast<int>(statement.log_ratios.size()),
                             confirmed};
-  // A confirmed gain must be precise: its interval is at most half as wide as the gain, or 5 %.
+  // The interval of a confirmed gain must be at most half as wide as the gain, or kFineWidth.
   const double width = shift.ci95.second - shift.ci95.first;
   const bool precise = width <= std::max(kFineWidth, -shift.log_ratio / 2);
   statement.settled = confirmed ? precise : shift.ci95.first > -bound;
 }
 
-// Measures a chain of settings interleaved until the ratios of each step and of all are settled.
+// Measures settings interleaved until all ratios (each / previous, last / first) are settled.
 class Chain {
  public:
   Chain(TrialSequence& trials, const TuningPlan& plan, std::string stage,
@@ -66,7 +66,7 @@ class Chain {
     if (settings_.size() > 2) statements_.push_back({0, settings_.size() - 1});
   }
 
-  // Measures until all ratios are settled. `error` [1] is the error of all tests together.
+  // `error`: [1] error probability of all tests together.
   void Measure(double error) {
     if (plan_.OnGpu()) return MeasureOnGpu();
     const double share = error / static_cast<double>(statements_.size());
@@ -79,12 +79,12 @@ class Chain {
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
       if (std::ranges::all_of(statements_, &Statement::settled)) return;
     }
-    // The budget is spent; this early test does not depend on the ratios.
+    // The budget is spent: test early. This does not depend on the ratios.
     if (looks < statistics::kLooks.size())
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
   }
 
-  // All clean blocks must agree on a gain. Their range is its interval.
+  // A gain must show in all clean blocks. The interval is the range of their ratios.
   void MeasureOnGpu() {
     for (int block = 0; block < 2 * kGpuBlocks && Clean() < kGpuBlocks && !Broken(); ++block)
       MeasureOnce();
@@ -98,9 +98,9 @@ class Chain {
     }
   }
 
-  // Returns the ratio of each step in order, then of all steps together (if there are several).
+  // Returns the ratio of each step in order; with several steps, then of all steps together.
   const std::vector<Statement>& statements() const { return statements_; }
-  // Returns the last failure of the setting at this index of the chain.
+  // Returns the last failure of settings[index], if any.
   const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }
 
  private:
@@ -116,7 +116,7 @@ class Chain {
         statement.log_ratios.push_back(*ratio);
   }
 
-  // Tolerates one crash.
+  // A single failure is tolerated.
   bool Broken() const { return failure_count_ > 1; }
 
   int Clean() const {
@@ -157,7 +157,7 @@ std::string DroppedText(const TuningStep& step, const std::optional<Reason>& fai
                      high);
 }
 
-// Removes the steps that are not confirmed, or all steps if only their total is not confirmed.
+// Removes the unconfirmed steps; if all are confirmed but not their total, removes all.
 void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
   std::vector<TuningStep> confirmed;
   for (std::size_t i = 0; i < tuning.steps.size(); ++i) {
@@ -168,7 +168,7 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
       tuning.dropped.push_back(DroppedText(step, chain.failure(i + 1)));
   }
   if (confirmed.size() == tuning.steps.size()) confirmed.clear();
-  // Without budget for another round only the first step remains, compared with the default.
+  // Without budget for another round only a first step remains: its effect is against the default.
   if (over) {
     const bool first =
         !confirmed.empty() && confirmed.front().coordinate == tuning.steps.front().coordinate;
@@ -178,7 +178,7 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
   tuning.best = SettingsOf(tuning).back();
 }
 
-// Measures and judges the steps once. Returns whether the confirmation is finished.
+// Measures and judges all steps once. Returns whether the confirmation is complete.
 bool ConfirmRound(TrialSequence& trials, Tuning& tuning, int round, double error) {
   Chain chain(trials, tuning.plan, fmt::format("confirmation {}", round), SettingsOf(tuning));
   chain.Measure(error);
@@ -205,8 +205,9 @@ bool ConfirmRound(TrialSequence& trials, Tuning& tuning, int round, double error
   return true;
 }
 
-// Measures the default and the setting after each step interleaved, in new blocks. Sets effects,
-// total, state, reason and `dropped`, and reduces `steps` and `best` to the confirmed steps.
+// Confirms the steps by measuring default and the setting after each step interleaved, in new
+// blocks. Sets effects, total, state, reason and `dropped`; removes unconfirmed steps from `steps`
+// and `best`.
 void Confirm(TrialSequence& trials, Tuning& tuning) {
   double error = kError;
   for (int round = 1;; ++round) {
@@ -244,7 +245,7 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
                              std::optional<Reason>& reason) {
   Tuning contender{.plan = tuning.plan};
-  // Verify measures in another random order than the tuning.
+  // Another random order than in the tuning.
   contender.plan.seed += 7919;
   TrialSequence trials(contender, hooks);
   Chain chain(trials, contender.plan, "verification", {{}, tuning.best});

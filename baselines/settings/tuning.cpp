@@ -254,9 +254,9 @@ int NoisyBlocks(const Tuning& tuning) {
 
 std::optional<Spread> SpreadOf(const Tuning& tuning) {
   constexpr std::size_t kMinPairs = 8;
-  // [1] The median of |a - b| for normally distributed a and b of deviation 1: 0.6745 * sqrt(2).
+  // [1] Median of |a - b| for standard normal a and b: 0.6745 * sqrt(2).
   constexpr double kMedianOfDifference = 0.953873;
-  std::map<Setting, double> last;  // log of a setting's time in its last block
+  std::map<Setting, double> last;  // per setting: log of its time in its last block
   std::vector<double> differences;
   for (const auto& block : tuning.blocks)
     for (std::size_t i = 0; i < block.results.size(); ++i) {

@@ -1,6 +1,6 @@
 // The data of a tuning (tune.h): settings of a program, the plan of choices to try, the measured
-// blocks and their results; and the file of tunings, which is saved after every block. Pure, but
-// for ReadTuningFile.
+// blocks and the results; and the file of tunings, saved after every block. Pure, except
+// ReadTuningFile.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace dlroof::settings {
 
-// Knob -> value: "OMP_WAIT_POLICY" -> "active". A missing knob has its default, so the empty
+// Knob -> value, such as "OMP_WAIT_POLICY" -> "active". A missing knob has its default; the empty
 // setting is the unchanged program.
 using Setting = std::map<std::string, std::string>;
 
@@ -26,8 +26,8 @@ using Setting = std::map<std::string, std::string>;
 std::string SettingText(const Setting& setting);
 
 struct Choice {
-  Setting values;      // of the coordinate's knobs; a missing knob has its default
-  std::string reason;  // why it may be faster, for people
+  Setting values;      // of the coordinate's knobs; missing knobs have their defaults
+  std::string reason;  // why it may be faster, shown to users
 
   bool operator==(const Choice&) const = default;
 };
@@ -35,7 +35,7 @@ struct Choice {
 // Knobs that are chosen together, because the best value of one depends on the others.
 struct Coordinate {
   std::string name;             // "threads"
-  std::vector<Choice> choices;  // besides the default, all different
+  std::vector<Choice> choices;  // all different, without the default
 
   bool operator==(const Coordinate&) const = default;
 };
@@ -51,13 +51,13 @@ Coordinate Crossed(const Coordinate& inner, const Coordinate& other);
 // The times of one setting in one block.
 struct TrialResult {
   std::vector<record::Repetition>
-      windows;  // in the order measured; as many as for the block's other settings
+      windows;  // in measuring order; the same number for each setting of the block
   std::optional<Reason> failure;  // set if the program crashed, hung or printed no result
-  bool unsupported = false;       // it failed because this machine cannot run it
-  std::string algorithm = {};     // that the library chose; not in files
+  bool unsupported = false;       // failed because this machine cannot run it
+  std::string algorithm = {};     // chosen by the library; not in files
 };
 
-// Settings that were measured interleaved, each in new processes.
+// Settings measured interleaved, each in new processes.
 struct TrialBlock {
   std::string stage;                 // "threads", "confirmation"
   std::vector<Setting> settings;     // in a search the first is the best setting so far
@@ -65,27 +65,27 @@ struct TrialBlock {
   double seconds = 0;                // [s] duration
 };
 
-// Measures the block's settings interleaved, in a random order by `seed`, and sets `results` and
-// `seconds`. Returns false if interrupted (the block is then invalid), but not if settings fail.
+// Measures the block's settings interleaved, in a random order from `seed`, and sets `results` and
+// `seconds`. Returns false if interrupted (then the block is invalid), but true if settings fail.
 using MeasureBlock = std::function<bool(TrialBlock& block, std::uint64_t seed)>;
 
-// Returns log(time of the block's setting `contender` / time of its setting `base`), or nothing if
-// a setting of the two failed or too few windows are clean (BlockLogRatios).
+// Returns log(time of setting `contender` / time of setting `base`), both indices into the block,
+// or nullopt if either failed or has too few clean windows (BlockLogRatios).
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender,
                                std::size_t base = 0);
 
-// Returns whether the block was too noisy: it has no ratio, although two settings have times.
+// Returns whether noise left a block without any ratio, although at least two settings have times.
 bool IsNoisy(const TrialBlock& block);
 
 struct TuningPlan {
-  std::string subject;                  // what is tuned: a benchmark's name
+  std::string subject;                  // what is tuned: the name of a benchmark
   std::vector<Coordinate> coordinates;  // in the order of the search
-  double budget_seconds = 120;          // [s] total duration of blocks; no block is started later
+  double budget_seconds = 120;          // [s] total duration of blocks; none starts later
   double min_effect = 0.02;             // [1] relative gains below this are ignored
-  std::uint64_t seed = 1;               // of the random order within blocks
+  std::uint64_t seed = 1;               // for the random order within blocks
   std::size_t together = 6;             // [1] maximum number of settings in one block of the search
 
-  // A GPU's kernel times are alike in all processes: one block decides, two confirm.
+  // GPU kernel times are alike in all processes: one block selects, two blocks confirm.
   bool OnGpu() const { return subject.find("/gpu/") != std::string::npos; }
 };
 
@@ -99,10 +99,10 @@ enum class TuningState {
 };
 std::string_view Key(TuningState state);  // "nothing_won"
 
-// A ratio of times of two settings, measured in blocks after the search.
+// Ratio of the times of two settings, measured in blocks after the search.
 struct Effect {
   double ratio = 1;                    // [1] time after / time before
-  std::pair<double, double> interval;  // [1] of the ratio; 95 % for all effects together
+  std::pair<double, double> interval;  // [1] of `ratio`; 95 % for all effects of a tuning together
   int blocks = 0;                      // [1] clean blocks
   bool confirmed = false;              // the interval excludes 1, and the gain is large enough
 };
@@ -110,22 +110,22 @@ struct Effect {
 // Returns the effect as text: "1.23x as fast (1.19x to 1.27x)".
 std::string EffectText(const Effect& effect);
 
-// One accepted change of the setting, on the way from the default to the best setting.
+// An accepted change of the setting, on the way from the default to the best setting.
 struct TuningStep {
   std::string coordinate;
   Setting values;                // new values of the coordinate's knobs
   std::string reason;            // of the choice
-  std::optional<Effect> effect;  // against the previous step, if measured
+  std::optional<Effect> effect;  // relative to the previous step, if measured
 };
 
-// A choice that was tried, and why it did not become a step.
+// A tried choice that did not become a step, and the reason.
 struct TriedChoice {
   std::string coordinate;
   Setting values;
-  int blocks = 0;               // [1] blocks with a ratio
-  std::optional<double> ratio;  // [1] time / best time so far; biased, only for people; absent for
-                                // fewer than two blocks
-  bool failed = false;          // in a trial; `verdict` has the reason
+  int blocks = 0;               // [1] blocks that gave a ratio
+  std::optional<double> ratio;  // [1] time / best time so far, for display only (biased); absent
+                                // for fewer than two blocks
+  bool failed = false;          // a trial failed; `verdict` contains the reason
   // "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
   // "failed: ..."
   std::string verdict;
@@ -136,28 +136,28 @@ struct Tuning {
   std::vector<TrialBlock> blocks;  // all measured blocks, in order
   TuningState state = TuningState::kUnfinished;
   std::string reason;              // explains kNotConfirmed, kUnsupported and kFailed
-  Setting best;                    // the fastest setting; not confirmed unless kConfirmed
+  Setting best;                    // confirmed to be fastest only if kConfirmed
   std::vector<TuningStep> steps;   // from the default to `best`
-  std::optional<Effect> total;     // best against default, from new blocks
-  std::optional<Effect> verified;  // best against default, measured once more by Verify
+  std::optional<Effect> total;     // `best` relative to the default, from new blocks
+  std::optional<Effect> verified;  // the same, measured once more by Verify
   std::vector<TriedChoice> tried;
-  std::vector<std::string> dropped;       // steps that new blocks did not confirm, as text
+  std::vector<std::string> dropped;       // unconfirmed steps, as text
   std::optional<double> default_seconds;  // [s] median of the default's clean windows
   bool budget_spent = false;
 };
 
-// Returns the duration of all blocks [s].
+// Returns the total duration of all blocks [s].
 double SecondsOf(const Tuning& tuning);
 // Returns the number of blocks that were too noisy (IsNoisy).
 int NoisyBlocks(const Tuning& tuning);
 
-// How much the times of one setting differ between blocks, although nothing has changed.
+// Variation of the times of one setting between blocks.
 struct Spread {
   double deviation = 0;   // [1] relative standard deviation
-  std::size_t pairs = 0;  // [1] pairs of successive blocks with the same setting
+  std::size_t pairs = 0;  // [1] number of pairs of successive blocks with the same setting
 };
-// Returns the spread over all settings of the tuning, robust against single wild blocks: from the
-// median difference of successive blocks. Returns nothing for fewer than 8 pairs.
+// Returns the spread over all settings of the tuning, from the median difference of successive
+// blocks, which is robust against outliers. Returns nullopt for fewer than 8 pairs.
 std::optional<Spread> SpreadOf(const Tuning& tuning);
 
 struct TuningFile {
@@ -169,10 +169,10 @@ nlohmann::json ToJson(const Tuning& tuning);
 nlohmann::json ToJson(const Effect& effect);
 nlohmann::json ToJson(const TuningFile& file);
 
-// Throws BadInput, with `where` and the JSON member, for other files, other versions, and tunings
-// of any program, which dlroof 1 made.
+// Throws BadInput with `where` and the JSON member for a malformed file, an unknown version, and a
+// tuning of an arbitrary program, as written by dlroof 1.
 TuningFile ParseTuningFile(const std::string& text, const std::string& where);
-// Reads the file for ParseTuningFile. Throws BadInput also if it cannot be read.
+// As ParseTuningFile, from a file. Throws BadInput also if it cannot be read.
 TuningFile ReadTuningFile(const std::string& path);
 
 }  // namespace dlroof::settings

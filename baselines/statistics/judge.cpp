@@ -24,31 +24,30 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
                                          {Verdict::kFailed, "failed"},
                                          {Verdict::kUnsupported, "unsupported"}};
 
-// [1] Smallest change that counts, unless another is asked for: moving a loop in memory changes its
-// time by as much.
+// [1] Default minimum effect: the placement of a loop in memory changes its time by as much.
 constexpr double kMinEffect = 0.02;
-// [1] Bound of `same` where the runs can resolve no better: less than 5 % plus the error that is
-// assumed of two runs of one process.
+// [1] Upper limit of the default minimum effect for noisy runs: 5 % plus the noise assumed between
+// two runs of one process.
 constexpr double kMaxEffect = 0.08;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
-// [1] A verdict must hold by this much in the other views of the times.
+// [1] A change must also hold in the other views of the times (NotIn), by at least this.
 constexpr double kInOtherViews = 0.01;
-// Of one process: how many times as large as the second largest change in the other direction a
-// change must be: a pair of runs without a change showed 1.61 beside 1 / 1.50.
+// One process: a change must be this many times as large as the second largest change in the
+// opposite direction. In a pair of unchanged runs one benchmark moved by 1.61, another by 1 / 1.50.
 constexpr double kTimesOpposite = 2;
-// [1] Share of the earlier runs of all benchmarks that may have been as far off, and returned.
+// [1] Share of earlier runs of all benchmarks that may be temporarily as far off as a change.
 constexpr double kMaxReturned = 0.01;
-constexpr double kMinRunNoise = 0.001;      // [1] deviation: runs of quiet machines agree to it
-constexpr double kMaxRunNoise = 0.03;       // [1] deviation: of one process on quiet hosts 0.02
+constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between runs of quiet machines
+constexpr double kMaxRunNoise = 0.03;       // [1] one process on quiet hosts: 0.02
 constexpr double kMinMachineError = 0.004;  // [1]
-constexpr double kFar = 3.5;                // [standard errors] a run of another level
-constexpr double kManyDegrees = 1e6;        // of freedom of an error that is known
-constexpr double kWindow = 2.5;             // [deviations] of central values
+constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
+constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
+constexpr double kWindow = 2.5;  // [standard deviations] of the values that count for a mean
 constexpr double kDeviationOfMad = 1.4826;
 
-// The standard error [1] of the ratio of two runs, beyond that of their repetitions: assumed where
-// too few benchmarks show it, and at least where they do. Runs of one process drift by up to 5 %,
-// of several by half of that (baselines/studies/stored); those of a GPU's own times differ by 0.3 %
+// The standard deviation [1] of the ratio of two runs beyond the noise within runs: `assumed` if
+// too few benchmarks show it, `least` if enough do. Runs of one process drift by up to 5 %, of
+// several processes by half of that (baselines/studies/stored), GPU device times by 0.3 %
 // (baselines/studies/gpu-a-a).
 struct Between {
   double assumed, least;
@@ -67,12 +66,12 @@ constexpr Between BetweenOf(Measured measured) {
 
 double Square(double value) { return value * value; }
 
-// Returns the variance beyond their own with which three quarters of the values on one side of
-// `centre` are as near as normal ones are, of the side on which it is smaller. A side with few
-// values, behind which a change of most benchmarks is, does not count.
+// Returns the variance to add to each value's own, so that three quarters of the values on one side
+// of `centre` are as near to it as for a normal distribution: the smaller result of the two sides.
+// A side with less than an eighth of the values is ignored.
 double BetweenAround(double centre, const std::vector<Estimate>& values) {
   constexpr double kPart = 0.75, kOfNormal = 1.15;  // deviations
-  // The smaller one of two estimated deviations is by kOfSmaller / sqrt(values) too small.
+  // The smaller of two estimated deviations is too small by kOfSmaller / sqrt(values).
   constexpr double kOfSmaller = 0.5;
   double least = HUGE_VAL;
   for (const double sign : {1.0, -1.0}) {
@@ -91,9 +90,8 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
   return std::max(least, 0.0);
 }
 
-// Returns the median of the shortest interval that has 40 % of the values; if others that do not
-// overlap it are at most twice as long, of the shortest one among those that overlap the nearest to
-// 0.
+// Returns the median of the shortest interval that contains 40 % of the values. If other intervals
+// are at most twice as long, prefers the one nearest to 0 (and the shortest that overlaps it).
 double MiddleOfMost(const std::vector<Estimate>& values) {
   constexpr double kMost = 0.4, kMuchLonger = 2;
   std::vector<double> sorted;
@@ -119,8 +117,8 @@ double MiddleOfMost(const std::vector<Estimate>& values) {
       shortest_of(nearest - std::min(nearest, reach), std::min(nearest + reach + 1, intervals)));
 }
 
-// Returns the logarithm of the shift of each earlier run against BASE, of one device. A run with
-// too few benchmarks in common has none: then what is learnt between runs contains it.
+// Returns log(run / BASE) of each earlier run, over the benchmarks of one device. Omits runs with
+// too few common benchmarks, whose shift then counts as noise between runs.
 std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
                                    const std::vector<std::size_t>& members) {
   std::map<int, std::vector<Estimate>> ratios;
@@ -135,24 +133,24 @@ std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
   return shifts;
 }
 
-// What is known of one benchmark.
+// Intermediate results for one benchmark.
 struct Row {
-  std::vector<double> all;   // [1] levels of the earlier runs and BASE, each without its shift
-  std::vector<double> runs;  // [1] those that make BASE's level
+  std::vector<double> all;   // [1] levels of the earlier runs and BASE, without the common shifts
+  std::vector<double> runs;  // [1] the subset that makes up BASE's level
   Spread of_runs;            // variance of one run's level
-  double base = 0;           // [1] level
-  double within = 0;         // variance of log_ratio from the repetitions
+  double base = 0;           // [1] BASE's level
+  double within = 0;         // variance of log_ratio due to noise within runs
   double within_degrees = 0;
-  double between = 0;  // variance of log_ratio from run to run
+  double between = 0;  // variance of log_ratio due to noise between runs
   double between_degrees = kManyDegrees;
   double log_ratio = 0;  // [1] without the common shift
-  double removed = 0;    // [1] that shift
+  double removed = 0;    // [1] the common shift
   double removed_variance = 0;
-  bool scatters = false;       // the benchmarks show more noise between runs than kMaxRunNoise
-  bool machine_known = false;  // ceilings or controls tell what of it is the machine's
+  bool scatters = false;       // the noise between runs exceeds kMaxRunNoise
+  bool machine_known = false;  // ceilings or controls show the machine's part of the shift
 
   double deviation() const { return std::sqrt(within + between + removed_variance); }
-  // Returns Welch and Satterthwaite's degrees of freedom.
+  // Returns the degrees of freedom by Welch and Satterthwaite.
   double degrees() const {
     const double spread = Square(within) / within_degrees + Square(between) / between_degrees;
     return spread > 0 ? Square(within + between + removed_variance) / spread : kManyDegrees;
@@ -185,7 +183,7 @@ class JudgeOfRuns {
   }
 
  private:
-  // Collects the levels of BASE's side, those of the same level.
+  // Collects the levels that make up BASE's level.
   void FindRuns(const std::vector<std::size_t>& members) {
     const auto shifts = ShiftsOfRuns(candidates_, members);
     for (const auto i : members) {
@@ -205,8 +203,8 @@ class JudgeOfRuns {
     }
   }
 
-  // Sets the variance of one run's level. Runs that were far belong to it, since the next one may
-  // be as far; but not the last ones if they are on NEW's side: these have its level.
+  // Sets the variance of one run's level. Outlying earlier runs count, since the next run may be
+  // one, too; but not the last runs if they are on NEW's side: these are the change itself.
   static void SetSpread(Row& row) {
     auto runs = row.all;
     const double median = Median(runs);
@@ -218,7 +216,8 @@ class JudgeOfRuns {
     row.of_runs = {squares / std::max(degrees, 1.0), degrees};
   }
 
-  // Adds how far each run but the first and the last was off on one side of both its neighbours.
+  // Adds, for each run but the first and last, the distance to its nearer neighbour if it lies
+  // above both neighbours or below both, else 0.
   void AddReturned(const std::vector<double>& runs) {
     for (std::size_t i = 1; i + 1 < runs.size(); ++i) {
       const double up = runs[i] - runs[i - 1], down = runs[i] - runs[i + 1];
@@ -226,8 +225,8 @@ class JudgeOfRuns {
     }
   }
 
-  // Drops the runs that are far from the median of all. If BASE, which is the last, is far and was
-  // named by the user, it alone counts.
+  // Removes the runs far from the median of all. If BASE (the last) is far and not part of a
+  // window, only BASE remains.
   void KeepOneLevel(const Level& base, std::vector<double>& runs) const {
     if (runs.size() < 3) return;
     const double last = runs.back(), median = Median(runs);
@@ -241,7 +240,7 @@ class JudgeOfRuns {
       std::erase_if(runs, [&](double run) { return std::abs(run - median) > far; });
   }
 
-  // Sets the variances from the repetitions. Those of both runs are pooled and moderated.
+  // Sets the variances within runs, pooled over both runs and moderated.
   void FindWithin() {
     std::vector<Spread> own;
     for (const auto& candidate : candidates_) {
@@ -264,7 +263,7 @@ class JudgeOfRuns {
     }
   }
 
-  // Sets the variances between runs from the earlier runs, if they are enough. Returns whether.
+  // Sets the variances between runs from the earlier runs. Returns false if there are too few.
   bool LearnBetween() {
     constexpr double kMinDegrees = 4;  // five runs of one benchmark
     std::vector<Spread> own;
@@ -274,7 +273,7 @@ class JudgeOfRuns {
       degrees += row.of_runs.degrees;
     }
     if (degrees < kMinDegrees) return false;
-    const auto levels = Moderated(own);  // of a run's level, with what its repetitions scatter
+    const auto levels = Moderated(own);  // of a run's level, including the noise within the run
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       Row& row = rows_[i];
       const double of_runs = 1 + 1 / static_cast<double>(row.runs.size());
@@ -286,8 +285,8 @@ class JudgeOfRuns {
     return true;
   }
 
-  // Finds the common shift of a group's benchmarks and their scatter around it, and takes the shift
-  // out of the ratios where that is right.
+  // Estimates the common shift of a group's benchmarks and their scatter around it, and removes the
+  // shift from the ratios where justified.
   CommonShift FindCommon(int group, const std::vector<std::size_t>& members) {
     CommonShift common{.benchmarks = static_cast<int>(members.size())};
     std::vector<Estimate> ratios;
@@ -321,7 +320,7 @@ class JudgeOfRuns {
     return common;
   }
 
-  // Returns the mean shift of the benchmarks that are known as unchanged.
+  // Returns the mean shift of the controls: benchmarks known to be unchanged.
   std::optional<MachineShift> ControlsOf(const std::vector<std::size_t>& members) const {
     MachineShift shift{.what = "controls"};
     double variance = 0;
@@ -339,7 +338,7 @@ class JudgeOfRuns {
 
   void ChooseRemoved(CommonShift& common) const {
     if (!common.machine) {
-      // Of few benchmarks only a slowdown asks for an answer: none of them can be told from drift.
+      // Below kMinForCommon benchmarks only a slowdown is unexplained: a speedup may be drift.
       const double size = common.is_known() ? std::abs(common.log_ratio) : common.log_ratio;
       const bool is_drift = size <= kMaxDrift;
       common.is_unexplained = size - 1.96 * common.standard_error >
@@ -353,7 +352,7 @@ class JudgeOfRuns {
     common.removed = common.machine->log_ratio;
     common.removed_error = std::max(common.machine->standard_error, kMinMachineError);
     if (!common.is_known()) return;
-    // Few ceilings tell their own scatter badly (about Student's t).
+    // The scatter of few ceilings is uncertain, so allow more (about Student's t).
     const double far = kFar * (1 + 3 / std::max(common.machine->count - 1.0, 1.0));
     common.is_of_program =
         std::abs(common.log_ratio - common.removed) >
@@ -404,7 +403,7 @@ class JudgeOfRuns {
       std::pair<double, double> ci95 = {row.log_ratio - reach, row.log_ratio + reach};
       judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
       double own_way = judgement.p_value / 2;
-      if (const auto& exact = candidates_[i].interleaved) {  // two-sided, as its stopping rule
+      if (const auto& exact = candidates_[i].interleaved) {  // the stopping rule is two-sided
         ci95 = exact->shift.ci95;
         own_way = judgement.p_value = exact->p_value;
       }
@@ -427,14 +426,14 @@ class JudgeOfRuns {
     for (std::size_t i = 0; i < rows_.size(); ++i) DecideOne(i);
   }
 
-  // Returns whether the test alone finds a change.
+  // Returns whether the test alone finds a change, before the checks of NotIn.
   bool IsSure(std::size_t i) const {
     const auto& [low, high] = judged_.each[i].ci95;
     return (low > 1 || high < 1) && judged_.each[i].adjusted_p <= kFalseDiscoveryRate &&
            std::abs(rows_[i].log_ratio) > std::log1p(settings_.min_effect.value_or(kMinEffect));
   }
 
-  // Returns in which other view of the times a change of this sign does not hold, or null.
+  // Returns, as text, the view of the times in which the change does not hold, or null.
   const char* NotIn(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];
@@ -449,27 +448,27 @@ class JudgeOfRuns {
         row.all, [&](double run) { return holds(row.log_ratio + row.base - run); });
     if (2 * static_cast<std::size_t>(held) <= row.all.size()) return "than most of the stored runs";
     if (learnt_ && WasReturned(std::abs(row.log_ratio)))
-      return "beyond what earlier runs were off by, and returned: run several processes";
+      return "by more than earlier runs did that returned to their level: run several processes";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
     if (!learnt_ && IsAsLargeOppositely(i, sign))
-      return "beyond what others moved the other way, as noise does: run several processes";
+      return "by clearly more than others moved the other way by noise: run several processes";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
-    // BASE's run tells how far the fastest are from the level, which may be that of a window.
+    // Distance of BASE's fastest repetitions from BASE's level, relative to the level used.
     const double fastest = row.base + *before - candidate.base.log_seconds;
     return !holds(*after - fastest - row.removed)
                ? "in the fastest repetitions: run several processes"
                : nullptr;
   }
 
-  // Returns whether more than kMaxReturned of all earlier runs were as far off.
+  // Returns whether more than kMaxReturned of the earlier runs were temporarily this far off.
   bool WasReturned(double distance) const {
     const auto above = returned_.end() - std::ranges::lower_bound(returned_, distance);
     return static_cast<double>(above) > kMaxReturned * static_cast<double>(returned_.size());
   }
 
-  // Noise makes BASE slower as often as NEW: a change must be kTimesOpposite times as large as the
-  // second largest that the test finds in the other direction.
+  // Noise makes BASE slower as often as NEW: returns whether the second largest change in the other
+  // direction is more than 1 / kTimesOpposite as large as this one.
   bool IsAsLargeOppositely(std::size_t i, double sign) const {
     const auto found = sure_.find({candidates_[i].group, sign < 0});
     if (found == sure_.end()) return false;
@@ -506,8 +505,7 @@ class JudgeOfRuns {
     }
   }
 
-  // Returns since when the benchmark is slower or faster than the window: how many of the last runs
-  // are nearer to NEW's level than to BASE's.
+  // Returns for how many runs the level has been nearer to NEW than to BASE's window, as text.
   std::string SinceText(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto far = [&](double run) {
@@ -521,9 +519,10 @@ class JudgeOfRuns {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   int earlier_runs_ = 0;
-  bool learnt_ = false;           // the noise between runs, from earlier runs
+  bool learnt_ = false;           // the noise between runs was estimated from earlier runs
   std::vector<double> returned_;  // [1] how far earlier runs were off, see AddReturned
-  // [1] Sizes of the changes that the test finds, by group and direction (slower), largest first.
+  // [1] Absolute log ratios of the changes for which IsSure, by group and direction (true: slower),
+  // descending.
   std::map<std::pair<int, bool>, std::vector<double>> sure_;
   Judged judged_;
 };
@@ -555,26 +554,26 @@ std::vector<std::string> Describe(const CommonShift& common) {
     if (!common.is_known())
       lines.push_back(fmt::format("{}: removed from all ratios", machine));
     else if (common.is_of_program)
-      lines.push_back(fmt::format(
-          "{}; {}, which is removed from all ratios: the rest is of the program, its libraries or "
-          "settings",
-          all, machine));
+      lines.push_back(
+          fmt::format("{}; {}, which is removed from all ratios: the rest is of the program, its "
+                      "libraries or settings",
+                      all, machine));
     else
-      lines.push_back(fmt::format("{}; {}: each is judged beside that", all, machine));
+      lines.push_back(fmt::format("{}; {}: each is judged relative to that", all, machine));
   } else if (!common.is_known()) {
     lines.push_back(
-        "nothing tells how much faster or slower the machine was in one of the two runs");
+        "nothing tells whether the machine was faster or slower in one of the two runs");
   } else if (common.removed == 0) {
-    lines.push_back(fmt::format("{}: too much for a machine's drift, so nothing is removed", all));
+    lines.push_back(
+        fmt::format("{}: too large for drift of the machine, so nothing is removed", all));
   } else {
-    lines.push_back(fmt::format("{}: each is judged beside that", all));
+    lines.push_back(fmt::format("{}: each is judged relative to that", all));
   }
   if (common.is_unexplained && std::abs(common.log_ratio) <= kMaxDrift)
     lines.push_back(
         "program or machine? Measure again beside the old program (--again now), name benchmarks "
-        "that cannot have changed (--control), or measure the ceilings for each run (dlroof "
-        "machine "
-        "--remeasure)");
+        "that cannot have changed (--control), or measure the ceilings for each run "
+        "(dlroof machine --remeasure)");
   return lines;
 }
 
@@ -584,7 +583,7 @@ std::vector<Spread> Moderated(const std::vector<Spread>& own) {
   double all_degrees = 0;
   for (const auto& [variance, degrees] : own) {
     if (!(variance > 0) || !(degrees > 0)) continue;
-    // Median of chi-square / degrees (Wilson and Hilferty).
+    // Median of chi-square / degrees, approximated (Wilson and Hilferty).
     const double of_median = std::pow(1 - 2 / (9 * degrees), 3);
     variances.push_back(variance / of_median);
     all_degrees += degrees;

@@ -13,7 +13,7 @@ namespace dlroof::statistics {
 namespace {
 
 constexpr double kDeviationOfMad = 1.4826;
-// [deviations] Repetitions farther from their run's median are left out: of normal ones 7 in 10^6.
+// [deviations] Repetitions farther from the median are left out: of normal ones 7 in 10^6.
 constexpr double kLeftOut = 4.5;
 
 std::size_t FastestCount(std::size_t count, double share) {
@@ -27,7 +27,7 @@ double MeanOfFastest(std::vector<double> logs, double share) {
   return std::accumulate(logs.begin(), end, 0.0) / static_cast<double>(count);
 }
 
-// Returns the times of all processes, but for the one at `without`.
+// Returns the times of all processes except the one with index `without`.
 std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
   std::vector<double> all;
   for (std::size_t i = 0; i < processes.size(); ++i)
@@ -35,7 +35,8 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
   return all;
 }
 
-// Waiting for a CPU is no sign: a repetition that is among the fastest did not.
+// Returns whether other programs used the cores during most of the fastest repetitions. Waiting for
+// a CPU is not checked: the fastest repetitions did not wait.
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
   constexpr std::size_t kLeast = 3;
@@ -111,7 +112,7 @@ Level LevelOfProcesses(const ProcessLogs& processes, double share) {
   const double mean = std::accumulate(without.begin(), without.end(), 0.0) / count;
   double squares = 0;
   for (const double level : without) squares += (level - mean) * (level - mean);
-  // A pseudo-value is count * level - (count - 1) * the level without it.
+  // Variance of the pseudo-values count * level - (count - 1) * (level without the process).
   return {MeanOfFastest(Joined(processes, processes.size()), share), count, (count - 1) * squares,
           count - 1};
 }
@@ -135,8 +136,8 @@ Shift ShiftOfLevels(const Level& base, const Level& contender, double error) {
 }
 
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender) {
-  // The error of a level, whose share was chosen by such errors, is up to a fifth too small:
-  // without a change, up to 8 % of simulated pairs are beyond the 95 % interval.
+  // The standard error is up to a fifth too small, because it also chose the share: without a
+  // correction up to 8 % of simulated unchanged pairs lie outside the 95 % interval.
   constexpr double kError = 0.05, kOfRatios = 0.5, kErrorOfLevels = 1.2;
   constexpr std::size_t kMinBlocksOfLevels = 20, kMinFastest = 4;  // repetitions
   constexpr double kVarianceOfBetter = 0.5;

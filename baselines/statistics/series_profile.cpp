@@ -12,22 +12,22 @@
 namespace dlroof::statistics {
 namespace {
 
-constexpr double kFalse = 0.005;     // [1] series without a change that show one; with a drift
-constexpr double kMinNoise = 0.001;  // [1] runs of quiet machines agree to it
-constexpr double kAssumed = 0.021;   // [1] of few values, by the judge's 3 % between two runs
+constexpr double kFalse = 0.005;     // [1] share of unchanged series that show a change (or drift)
+constexpr double kMinNoise = 0.001;  // [1] standard deviation between runs of quiet machines
+constexpr double kAssumed = 0.021;   // [1] for few values; 0.03 / sqrt(2), see judge.cpp
 constexpr double kMinDegrees = 4, kManyDegrees = 1e6;
-constexpr double kOutlier = 4;      // [deviations]: 1 in 16,000 values of normal noise
-constexpr double kMaxMemory = 0.8;  // [1]
-constexpr double kLikelihood = 3;   // [1] logarithm
+constexpr double kOutlier = 4;      // [standard deviations]: 1 in 16,000 values of normal noise
+constexpr double kMaxMemory = 0.8;  // [1] autocorrelation
+constexpr double kLikelihood = 3;   // [1] log likelihood ratio
 constexpr double kDeviationOfMad = 1.4826;
 constexpr std::size_t kMinWithNoise = 3;  // two always have equal distances from their median
 constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // values
-// Two slow runs in a row happen in long series with heavy tails. The last level may be shorter.
+// Two slow runs in a row are common in long series with heavy tails. The last level may be shorter.
 constexpr std::size_t kMinLevel = 3;
 
 double Square(double value) { return value * value; }
 
-// Returns the deviation of one value by the differences of neighbours, which steps do not affect.
+// Returns the standard deviation, from differences of neighbours, which changes hardly affect.
 double DeviationOfDifferences(const std::vector<double>& logs) {
   std::vector<double> differences;
   for (std::size_t i = 1; i < logs.size(); ++i)
@@ -36,7 +36,7 @@ double DeviationOfDifferences(const std::vector<double>& logs) {
   return std::max(kDeviationOfMad * Median(std::move(differences)) / std::sqrt(2), kMinNoise);
 }
 
-// Returns the indices of values far from both of their neighbouring pairs, which agree.
+// Returns the indices of values far from the two values before and the two after.
 std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double deviation) {
   std::vector<std::size_t> outliers;
   const auto middle = [&](std::size_t begin, std::size_t end) {
@@ -54,7 +54,7 @@ std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double devi
   return outliers;
 }
 
-// Cuts values into levels.
+// Splits values into levels.
 class Levels {
  public:
   explicit Levels(const std::vector<double>& values) : values_(values) {
@@ -64,8 +64,8 @@ class Levels {
     }
   }
 
-  // Finds the levels with the least sum of squares, in which each change costs `penalty` squares.
-  // A level has three values at least, but for the last one.
+  // Finds the levels with the least sum of squares plus `penalty` per change. Each level has at
+  // least three values, except the last.
   void Cut(double penalty) {
     const std::size_t count = values_.size();
     std::vector<double> best = {-penalty};
@@ -90,7 +90,7 @@ class Levels {
     std::ranges::reverse(cuts_);
   }
 
-  // Removes the weakest change until all are larger than chance and kMinChange allow.
+  // Removes the least significant change until all are significant and above kMinChange.
   void KeepSure() {
     while (!cuts_.empty()) {
       std::size_t weakest = 0;
@@ -107,7 +107,7 @@ class Levels {
     }
   }
 
-  // Returns the slope of a line per value, if it is sure and fits better than the levels.
+  // Returns the slope per value of a fitted line, if significant and a better fit than the levels.
   std::optional<double> Slope() const {
     const auto count = static_cast<double>(values_.size());
     if (values_.size() < kMinForDrift) return std::nullopt;
@@ -130,7 +130,7 @@ class Levels {
     return small || chance > kFalse ? std::nullopt : std::optional(slope);
   }
 
-  // Returns the range of places of the change that are at most e^kLikelihood times less likely.
+  // Returns the positions of change i that are at most e^kLikelihood times less likely.
   std::pair<std::size_t, std::size_t> RangeOf(std::size_t i) const {
     const std::size_t begin = Begin(i), end = End(i + 1);
     const double allowed = SplitSquares(begin, cuts_[i], end) + 2 * kLikelihood * Noise().variance;
@@ -176,7 +176,7 @@ class Levels {
     return best;
   }
 
-  // Returns the variance of one value with what its memory adds, and its degrees of freedom.
+  // Returns the variance of one value, raised for autocorrelation, and its degrees of freedom.
   static Variance Noise(const std::vector<double>& residuals, double squares, double degrees) {
     double products = 0;
     for (std::size_t i = 1; i < residuals.size(); ++i) products += residuals[i] * residuals[i - 1];
@@ -197,8 +197,8 @@ class Levels {
                  static_cast<double>(values_.size()) - static_cast<double>(cuts_.size()) - 1);
   }
 
-  // Returns the probability that a series without this change shows one as large; 1 for a change
-  // that is too small to count.
+  // Returns the probability that a series without this change shows one as large, or 1 if the
+  // change is below kMinChange.
   double Chance(std::size_t i) const {
     const std::size_t begin = Begin(i), at = cuts_[i], end = End(i + 1);
     const double change = Mean(at, end) - Mean(begin, at);
@@ -211,7 +211,7 @@ class Levels {
 
   const std::vector<double>& values_;
   std::vector<double> sums_ = {0}, squares_ = {0};
-  std::vector<std::size_t> cuts_;  // first values of the levels after the first
+  std::vector<std::size_t> cuts_;  // indices of the first values of all levels but the first
 };
 
 double MedianOf(const std::vector<double>& values, std::size_t begin, std::size_t end) {

@@ -1,13 +1,12 @@
-// Finds when a series of measurements changed its level, drifted, or had an outlier that returned,
-// and the noise around its levels. Pure.
+// Finds changes of level, drifts and outliers in a series of measurements, and the noise around the
+// levels. Pure.
 //
-// A value far from its neighbours on both sides is an outlier, which a later value shows to have
-// returned; the last value never is one. The others are cut into levels by the split of highest
-// likelihood (of normal noise; Killick, Fearnhead and Eckley, JASA 107 (2012) 1590), and a change
-// stays if Student's t between its two levels, with the noise of all levels, would occur by chance
-// in 1 of 200 series (Bonferroni over the places). Noise that remembers raises the variance by
-// (1 + r) / (1 - r), where r is the lag-1 correlation around the levels. A line that fits better
-// than the levels is a drift.
+// An outlier is a value far from its neighbours on both sides; the last value never is one. The
+// other values are split into levels by maximum likelihood for normal noise (Killick, Fearnhead and
+// Eckley, JASA 107 (2012) 1590). A change remains if Student's t between its two levels, with the
+// noise of all levels, would occur by chance in at most 1 of 200 series (Bonferroni over the
+// positions). Autocorrelated noise raises the variance by (1 + r) / (1 - r), where r is the lag-1
+// autocorrelation of the residuals. If a line fits better than the levels, the series has a drift.
 #pragma once
 
 #include <cstddef>
@@ -21,29 +20,29 @@ namespace dlroof::statistics {
 inline constexpr double kMinChange = 0.02;
 
 struct ChangePoint {
-  std::size_t at = 0;  // index of the new level's first value, the most likely one
-  std::size_t earliest = 0, latest = 0;  // of `at`: those at most e^3 times less likely
-  double ratio = 1;                      // [1] its median divided by the previous level's
-  std::size_t runs = 0;                  // [1] values of the new level; of one it is unconfirmed
+  std::size_t at = 0;                    // most likely index of the new level's first value
+  std::size_t earliest = 0, latest = 0;  // range of `at`: positions at most e^3 times less likely
+  double ratio = 1;                      // [1] new median / previous level's median
+  std::size_t runs = 0;                  // [1] number of values at the new level; 1: unconfirmed
 };
 
 struct SeriesLevel {
-  std::size_t begin = 0, end = 0;  // values [begin, end)
+  std::size_t begin = 0, end = 0;  // indices, half-open [begin, end)
   double median = 0;               // [s]
 };
 
 struct SeriesProfile {
   std::vector<SeriesLevel> levels;   // at least one
-  std::vector<ChangePoint> changes;  // between them
-  // [1] ratio of the last value of a line to its first one, if the series drifts and has no levels.
+  std::vector<ChangePoint> changes;  // changes[i] is between levels[i] and levels[i + 1]
+  // [1] last / first value of the fitted line, if the series drifts and has no change of level
   std::optional<double> drift;
   // [1] standard deviation of log(value / level), estimated as 1.4826 times the median absolute
   // deviation, which outliers do not affect. Not set for fewer than three values.
   std::optional<double> deviation;
-  std::vector<std::size_t> outliers;  // indices of single values that returned
+  std::vector<std::size_t> outliers;  // indices of outliers
 };
 
-// Returns the profile of `values`, which are positive, oldest first, and at least one.
+// Returns the profile of `values` [s]: positive, oldest first, at least one.
 SeriesProfile ProfileOf(const std::vector<double>& values);
 
 // Returns "unconfirmed, 1 run", or "confirmed by 3 runs".

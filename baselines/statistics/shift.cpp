@@ -15,7 +15,7 @@ using boost::math::cdf, boost::math::complement, boost::math::quantile;
 
 double NormalQuantile(double probability) { return quantile(boost::math::normal(), probability); }
 
-// In double, not in long double: 1e-13 is enough, and files of 100,000 benchmarks ask often.
+// double, not long double: 1e-13 is accurate enough, and files of 100,000 benchmarks need speed.
 using Student = boost::math::students_t_distribution<
     double, boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
 
@@ -62,7 +62,7 @@ Windows ByBlock(const record::Record& record) {
   return windows;
 }
 
-// Returns the means of all pairs of values (also of each value with itself), sorted.
+// Returns the means of all pairs of values (including each value with itself), ascending.
 std::vector<double> WalshAverages(const std::vector<double>& values) {
   std::vector<double> averages;
   averages.reserve(values.size() * (values.size() + 1) / 2);
@@ -119,7 +119,7 @@ std::vector<double> SignedRankCumulated(int n) {
 std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level) {
   const auto n = static_cast<int>(log_ratios.size());
   const auto cumulated = SignedRankCumulated(n);
-  std::size_t cut = 0;  // rank of the interval's ends among the averages, from each side
+  std::size_t cut = 0;  // the interval's ends are this many averages from each side
   while (2 * cumulated[cut] <= 1 - level) ++cut;
   if (cut == 0) return std::nullopt;
   const auto averages = WalshAverages(log_ratios);

@@ -1,6 +1,5 @@
-// The ratio of two builds that were measured interleaved, with its stopping rule: a few tests whose
-// false-alarm probabilities add up to the allowed error; tails and quantiles of Student's t; and
-// adjusted p-values. Pure.
+// Statistics of interleaved comparisons: the ratio of two builds with a sequential stopping rule,
+// whose few tests share the allowed false-alarm probability; Student's t; adjusted p-values. Pure.
 #pragma once
 
 #include <array>
@@ -14,22 +13,22 @@ namespace dlroof::statistics {
 
 // Returns z with P(Z <= z) = probability, 0 < probability < 1, Z standard normal.
 double NormalQuantile(double probability);
-// Returns P(|T| > t) of Student's t with `degrees` > 0 of freedom.
+// Returns P(|T| > t) for Student's t with `degrees` > 0 degrees of freedom.
 double StudentTwoSided(double t, double degrees);
-// Returns t with P(|T| > t) = `error`.
+// Returns t such that P(|T| > t) = `error`.
 double StudentQuantile(double degrees, double error = 0.05);
 
-// [1] Benjamini and Hochberg's bound of the share of false verdicts among slower and faster.
+// [1] Bound on the expected share of false verdicts among slower and faster.
 inline constexpr double kFalseDiscoveryRate = 0.05;
 // Returns the adjusted p-values in the same order (Benjamini and Hochberg, Journal of the Royal
-// Statistical Society B 57 (1995) 289). If all hypotheses with an adjusted p-value of at most q are
-// rejected, the expected share of false rejections is below q for independent or positively
+// Statistical Society B 57 (1995) 289). Rejecting all hypotheses with an adjusted p-value of at
+// most q keeps the expected share of false rejections below q, for independent or positively
 // dependent tests (Benjamini and Yekutieli, Annals of Statistics 29 (2001) 1165). Tests of one run
-// depend positively, by its machine's state.
+// depend positively, through the machine's state.
 std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 
-// Returns the 95 % interval of x / y from the intervals of x and y, all > 0: half-widths of
-// logarithms add in quadrature (MOVER, Donner and Zou 2012). Returns nothing if one is missing.
+// Returns the 95 % interval of x / y from the intervals of x and y (all > 0): half-widths of
+// logarithms add in quadrature (MOVER, Donner and Zou 2012). Returns nullopt if either is absent.
 std::optional<std::pair<double, double>> RatioInterval(
     double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
     const std::optional<std::pair<double, double>>& y_ci95);
@@ -41,52 +40,51 @@ struct Shift {
   double standard_error = 0;       // [1]
 };
 
-// Returns the logarithm of NEW / BASE of each block, in the order of the blocks: the median over
-// the block's windows that are clean on both sides, paired in the order measured. Leaves out blocks
-// in which fewer than half of the windows are clean.
+// Returns log(NEW / BASE) of each block, in order of the blocks: the median over pairs of windows
+// clean on both sides, paired in measuring order. Omits blocks in which fewer than half of the
+// windows are clean.
 std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender);
 
 struct PairedShift {
-  Shift shift;         // interval of at least `level`
+  Shift shift;         // its interval has at least the level `level`
   double p_value = 1;  // [1] two-sided, of the hypothesis "no change"
 };
 
-// Fewer blocks have no 99 % interval, which one look (kLooks) needs.
+// With fewer blocks the test has no 99 % interval, which each look (kLooks) needs.
 inline constexpr int kMinBlocks = 8;
 
-// Wilcoxon's signed-rank test with its estimate and interval: Hodges and Lehmann's median of all
-// pairwise means, Tukey's interval of their order statistics (Hollander, Wolfe and Chicken,
-// Nonparametric Statistical Methods, 3.1 to 3.3), with the exact distribution. Assumes that blocks
-// are independent and symmetric around the shift, which holds if each block has new processes and
-// the order of the two sides is random. Returns nothing if there are too few blocks for `level`
-// [1].
+// Wilcoxon's signed-rank test with the Hodges-Lehmann estimate (median of all pairwise means) and
+// Tukey's interval from their order statistics (Hollander, Wolfe and Chicken, Nonparametric
+// Statistical Methods, 3.1 to 3.3), with the exact distribution. Assumes that blocks are
+// independent and symmetric around the shift, which holds if each block has new processes and a
+// random order of the two sides. Returns nullopt if there are too few blocks for `level` [1].
 std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level);
 
 // Returns P(W <= w) for w = 0, 1, ..., n (n + 1) / 2: W is the sum of those ranks 1 to n that have
 // a positive sign, each with probability 1/2.
 std::vector<double> SignedRankCumulated(int n);
 
-// [1] Numbers of clean blocks at which an interleaved comparison is tested ("looks"). Tests of
-// growing data eventually find a difference in anything, so there are at most five, each with a
-// fifth of the allowed error (alpha spending, Lan and DeMets, Biometrika 70 (1983) 659, by
-// Bonferroni's inequality, which holds for any dependence). A test may come early when the time
-// budget is spent, but must not depend on the ratios.
+// [1] Numbers of clean blocks at which an interleaved comparison is tested ("looks"). Testing
+// repeatedly as data grow would eventually find a difference in anything, so there are at most five
+// tests, each with a fifth of the allowed error (alpha spending, Lan and DeMets, Biometrika 70
+// (1983) 659, with Bonferroni's inequality, which holds for any dependence). A test may be early
+// because the time budget is spent, but never because of the ratios.
 inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 
-// Returns MeasurePairedShift at a level of 99 %, so that the intervals of all five looks cover the
-// true shift with at least 95 %. The p-value is multiplied by the number of looks, so that it is
-// valid although the looks decide when to stop. `error` [1] is for all looks together; a smaller
-// error needs more blocks for the first interval. Returns nothing below kMinBlocks blocks.
+// Returns MeasurePairedShift at level 1 - `error` / 5 (99 %), so that the intervals of all five
+// looks together cover the true shift with at least 1 - `error` (95 %). The p-value is multiplied
+// by the number of looks, so it is valid although the looks decide when to stop. A smaller `error`
+// [1] needs more blocks. Returns nullopt below kMinBlocks blocks.
 std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
                                                   double error = 0.05);
 
 struct StopRule {
-  int benchmarks = 1;        // [1] in the comparison
-  double min_effect = 0.02;  // [1] 0.02: ratios from 1 / 1.02 to 1.02 are the same
+  int benchmarks = 1;        // [1] number of benchmarks in the comparison
+  double min_effect = 0.02;  // [1] 0.02: ratios from 1 / 1.02 to 1.02 count as the same
 };
 
-// Returns whether the verdict is final: the interval is within the minimum effect, or the ratio is
-// beyond it with a p-value of at most 1 % that remains significant after AdjustedPValues, whatever
+// Returns whether measuring can stop: the interval is within the minimum effect, or the ratio is
+// beyond it with a p-value of at most 1 % that stays significant after AdjustedPValues, whatever
 // the other benchmarks show.
 bool IsSettled(const PairedShift& paired, const StopRule& rule);
 

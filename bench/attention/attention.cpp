@@ -38,7 +38,7 @@ AttentionProblem ReadParts(workload::TextCursor& cursor) {
   return p;
 }
 
-// Throws BadInput without a column.
+// Throws BadInput (without a column) for an invalid problem.
 void CheckProblem(const AttentionProblem& p) {
   constexpr int64_t kBytes = 8;  // of the widest type
   workload::CheckedCount({kBytes, p.b, p.h, p.q, p.d}, "the size of q in byte");
@@ -61,7 +61,7 @@ void CheckProblem(const AttentionProblem& p) {
       refuse_if(KeysOf(p, b, query).size() < 1, "a query sees no key");
 }
 
-// Returns the keys that some query sees, of all sequences.
+// Returns the number of keys that some query sees, summed over all sequences.
 int64_t SeenKeys(const AttentionProblem& p) {
   int64_t seen = 0;
   for (int64_t b = 0; b < p.b; ++b) seen += KeysOf(p, b, p.q - 1).end - KeysOf(p, b, 0).begin;
@@ -144,7 +144,7 @@ void RequireMemory(const AttentionProblem& p, std::string_view type) {
   const auto element = static_cast<double>(workload::ElementBytes(type));
   const double pairs = static_cast<double>(p.b * p.h * p.q) * static_cast<double>(p.k);
   const auto tensors = static_cast<double>(2 * p.d * (p.b * p.h * p.q + p.b * p.kv * p.k));
-  // Tensors are also held in double, and in f32 to fill or read them.
+  // Host memory: tensors also as double, and as f32 to fill or read them.
   workload::RequireHostMemory((12 + element) * tensors + (4 + element) * pairs, ToText(p));
 }
 

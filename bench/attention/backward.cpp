@@ -1,4 +1,4 @@
-// Checks of what a training step adds to attention: statistics, and the gradients of q, k and v.
+// Checks of the statistics and of the gradients of q, k and v.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -20,11 +20,11 @@ double AbsoluteDot(const double* a, const double* b, int64_t d) {
   return sum;
 }
 
-// A query and a key that it sees: the weight p, and the gradient of their score, ds = p (dp - sum
-// of do o), where dp = do v. Without rounding the weights of a query add up to 1.
+// A query and a visible key: their softmax weight p, and the gradient of their score, ds = p (do v
+// - do o). Weights are not rounded, so those of a query add up to 1.
 struct Pair {
   double weight = 0, gradient = 0;
-  double magnitude = 0;  // of the terms of `gradient`
+  double magnitude = 0;  // the same with absolute values, for the rounding error
 };
 Pair PairOf(const AttentionProblem& p, const Tensors& in, const BackwardInputs& backward,
             int64_t query, int64_t key) {
@@ -38,16 +38,16 @@ Pair PairOf(const AttentionProblem& p, const Tensors& in, const BackwardInputs& 
           weight * (AbsoluteDot(d_o, v, p.d) + AbsoluteDot(d_o, o, p.d))};
 }
 
-// A term of a sum whose elements are `factor` times those of a row: the factor is rounded to the
+// One term of a gradient's row: `factor` times an input's row. The library rounds the factor to the
 // call's type before the product.
 struct Term {
   double factor = 0, magnitude = 0;
   const double* row = nullptr;
 };
 
-// Returns the largest error of the elements of a gradient's row, in units of the allowed error:
-//   2^-24 x (64 + sqrt(n) + 8 d) x the sum of the terms' magnitudes, as a result's (loops.cpp)
-//   f16, bf16   what rounding each factor twice makes, and the rounding of the gradient, likewise
+// Returns the largest error of a gradient's row, divided by the allowed error of each element:
+// - 2^-24 x (64 + sqrt(n) + 8 d) x the sum of the n terms' magnitudes, as for o (loops.cpp)
+// - f16, bf16: also the rounding of each factor (twice) and of the gradient, as for o
 double GradientError(const std::vector<Term>& terms, std::span<const double> output,
                      const workload::TypeRounding& rounding) {
   const double units =
@@ -72,13 +72,13 @@ double GradientError(const std::vector<Term>& terms, std::span<const double> out
   return error;
 }
 
-// The first row, in k and v, of the keys of a query's head.
+// Returns the index, in k and v, of the first row of the head that this query uses.
 int64_t FirstKey(const AttentionProblem& p, int64_t query) {
   const int64_t head = query / p.q % p.h, sequence = query / (p.q * p.h);
   return (sequence * p.kv + head / (p.h / p.kv)) * p.k;
 }
 
-// The terms of a row of dq: ds k / sqrt(d) of the keys that the query sees.
+// Returns the terms of a row of dq: ds k / sqrt(d) for each visible key.
 std::vector<Term> TermsOfQuery(const AttentionProblem& p, const Tensors& in,
                                const BackwardInputs& backward, int64_t query) {
   const auto keys = KeysOf(p, query / (p.q * p.h), query % p.q);
@@ -92,8 +92,8 @@ std::vector<Term> TermsOfQuery(const AttentionProblem& p, const Tensors& in,
   return terms;
 }
 
-// The terms of a row of dk, ds q / sqrt(d), or with `values` of dv, p do, of the queries that see
-// the key, in all heads that share it.
+// Returns the terms of a row of dk (ds q / sqrt(d)) or, with `values`, of dv (p do), for each query
+// that sees the key, in all heads that share the key.
 std::vector<Term> TermsOfKey(const AttentionProblem& p, const Tensors& in,
                              const BackwardInputs& backward, int64_t row, bool values) {
   const int64_t key = row % p.k, sequence = row / (p.k * p.kv), shared = p.h / p.kv;
@@ -120,7 +120,7 @@ std::vector<double> SeededGradient(const AttentionProblem& p, std::string_view t
   return {values.begin(), values.end()};
 }
 
-// A score is off by 64 units of the largest |q| |k| d / sqrt(d), and so is the logarithm.
+// Allows an error of 64 roundings of the largest possible score, max |q| |k| d / sqrt(d).
 workload::Verification CheckStatistics(const AttentionProblem& p, const Tensors& in,
                                        const std::vector<double>& statistics, uint64_t seed) {
   const auto error = [&](int64_t query, std::span<const double> found) {

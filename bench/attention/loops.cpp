@@ -1,4 +1,4 @@
-// The plain loops of attention, as a benchmark too, and the check of a result.
+// The reference loops of attention, also as a benchmark, and the check of a result.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -11,10 +11,10 @@
 namespace dlroof::attention {
 namespace {
 
-// What a row of q sees.
+// The visible keys of a row of q.
 struct Row {
-  int64_t first = 0;            // index in k and v of its first element
-  std::vector<double> weights;  // of its keys and values
+  int64_t first = 0;            // index in k and v of the first visible element
+  std::vector<double> weights;  // softmax weights of the visible keys
 };
 Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
   const int64_t head = index / p.q % p.h, sequence = index / (p.q * p.h);
@@ -34,16 +34,15 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
   return row;
 }
 
-// Returns the largest error of a row of o, in units of the allowed error of each element, which is,
-// with the weights w of the n values v that the row sees, the sum of
-//   2^-53 or 2^-24 x (64 + sqrt(n) + 128 S) x sum of w |v|: as a softmax's (rows/softmax.cpp) and a
-//       sum's error; a score is off by 64 units of S, the largest |q| |k| d / sqrt(d), and so are
-//       the exponents of a weight and of the sum
-//   bf16, f16   what rounding each weight twice makes, as in a softmax: at most 2 x 2^-8 or 2^-11
-//   of
-//       the sum of w |v|. These roundings are independent, so 4 x the root of the sum of (w v)^2,
-//       some eight standard deviations, is allowed if that is less: a wrong key among thousands is
-//       found. Then the rounding of o, and of weights below f16's or fp8's least
+// Returns the largest error of a row of o, divided by the allowed error of each element. With the
+// weights w of the n visible values v, the allowed error is the sum of:
+// - 2^-53 (f64) or 2^-24 x (64 + sqrt(n) + 128 S) x sum of w |v|: the error of a softmax
+//   (bench/rows/softmax.cpp) and of a sum; a score S, at most max |q| |k| d / sqrt(d), may be off
+//   by 64 roundings, and so may the exponents of each weight and of their sum
+// - bf16, f16: rounding each weight twice, at most 2 x 2^-8 or 2 x 2^-11 of the sum of w |v|. As
+//   these roundings are independent, only 4 x sqrt(sum of (w v)^2), some eight standard deviations,
+//   if that is less, so that one wrong key among thousands is found. Also the rounding of o, and of
+//   weights below the smallest number of f16 or fp8.
 double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
                 std::span<const double> output, const workload::TypeRounding& rounding) {
   const auto row = RowOf(p, in, index);

@@ -1,4 +1,4 @@
-// The subcommands of dlroof, which their files register, and functions that several of them use.
+// The subcommands of dlroof (each file registers its own) and functions shared by several of them.
 #pragma once
 
 #include <filesystem>
@@ -22,23 +22,23 @@ using runner::Ruled;
 
 // Registers a command of dlroof. Call at namespace scope. Returns true.
 bool RegisterCommand(Command (*make)());
-// Returns dlroof with all its commands, in the order of their names.
+// Returns dlroof with all its commands, sorted by name.
 Command Program();
 
-// Writes `text` to the file `path` and reports that on standard error. Without `path`, writes
-// `text` to standard output.
+// Writes `text` to the file `path` and says so on standard error. Without `path`, writes to
+// standard output.
 void WriteOutput(const std::optional<std::string>& path, const std::string& text);
 
-// Creates a folder and those that contain it, if they do not exist. Throws BadInput if it cannot.
+// Creates a folder and missing parents. Throws BadInput if that fails.
 void CreateFolder(const std::filesystem::path& folder);
 
-// Parses a flag's value, a share from 0 to 1 such as "5%" or "0.05". Returns nothing if the flag is
-// absent. Throws BadInput with the flag's name for any other text.
+// Parses a flag's value: a share from 0 to 1, such as "5%" or "0.05". Returns nullopt for an absent
+// flag. Throws BadInput, naming the flag, for other text.
 std::optional<double> ParseShare(const std::string& flag, const std::optional<std::string>& text);
 
-// --bench, the path of dlroof_bench.
+// Option --bench: the path of dlroof_bench.
 Option BenchOption(std::optional<std::string>& bench);
-// --machine of commands that measure benchmarks.
+// Option --machine, for commands that measure benchmarks.
 Option MeasuredMachineOption(std::optional<std::string>& machine);
 
 }  // namespace dlroof::commands

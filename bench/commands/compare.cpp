@@ -24,15 +24,15 @@
 namespace dlroof::commands {
 namespace {
 
-// The value of --again that asks for measuring, in place of a run file.
+// Value of --again that requests a measurement now, instead of a run file.
 constexpr std::string_view kNow = "now";
 
 struct CompareFlags {
   std::vector<std::string> files;
   std::optional<std::string> baseline;               // "auto", a file, or a folder to search
-  std::optional<std::string> database;               // history with earlier runs
+  std::optional<std::string> database;               // history file with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
-  std::vector<std::string> controls;                 // NEW's names
+  std::vector<std::string> controls;                 // names in NEW
   std::optional<std::string> map, rerun;
   std::optional<std::string> program;  // with --again now
   std::vector<std::string> arguments;  // of the program, after --
@@ -54,8 +54,8 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
 // The files of a comparison.
 struct Inputs {
   compare::NamedRun base, contender;
-  std::optional<compare::NamedRun> rerun;  // a second measurement of NEW's benchmarks
-  std::vector<compare::NamedRun> stored;   // stored runs that replace `base`, oldest first
+  std::optional<compare::NamedRun> rerun;  // second measurement of NEW's benchmarks
+  std::vector<compare::NamedRun> stored;   // baselines instead of `base`, oldest first
   std::vector<compare::NamedRun> earlier;  // runs of the history before `base`, oldest first
 };
 
@@ -63,8 +63,8 @@ compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
   return {path, record::ReadRunFile(path, warnings)};
 }
 
-// Returns the folder that --baseline says to search, or nothing if it is a file. `auto` searches
-// that of the working folder, if there is one, or else the one that is installed with dlroof.
+// Returns the folder to search for --baseline, or nullopt if it is a file. `auto`: the folder of
+// the working directory if it exists, otherwise the one installed with dlroof.
 std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::string>& baseline) {
   std::error_code error;
   if (baseline && std::filesystem::is_directory(*baseline, error)) return *baseline;
@@ -93,13 +93,13 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   } catch (const BadInput&) {
     contender_error = std::current_exception();
   }
-  inputs.base = base.get();  // throws an error of BASE before one of NEW
+  inputs.base = base.get();  // before contender.get(), so that an error in BASE is reported first
   if (contender_error) std::rethrow_exception(contender_error);
   std::cerr << base_warnings.str() << contender_warnings.str();
   return inputs;
 }
 
-// Compares, and measures again what is unclear.
+// Compares, and measures unclear benchmarks again.
 supervise::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
                                     const compare::CompareOptions& options) {
   const history::Builds builds(history::FolderBeside(flags.database.value_or("perf.sqlite")));
@@ -167,7 +167,7 @@ int RunCompare(const CompareFlags& given) {
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  // Frees large files in parallel, too.
+  // Large files are freed in parallel as well.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
   return result.exit_code;
@@ -188,36 +188,35 @@ Command MakeCompare() {
                   Ruled("ARGUMENTS", {.type = runner::kFlag}, &flags->arguments,
                         "after --, with --again now: arguments for NEW's program"),
                   Ruled("--baseline", {.type = kFile}, &flags->baseline,
-                        "BASE: a file; or a folder with stored runs, of which the newest of each "
-                        "benchmark on NEW's machine is taken; or auto: the folder baselines/stored "
-                        "if it exists, otherwise that installed with dlroof"),
+                        "BASE: a file; or a folder with stored runs: each benchmark is compared "
+                        "with its newest result there from NEW's machine; or auto: the folder "
+                        "baselines/stored if it exists, otherwise the one installed with dlroof"),
                   Ruled("--db", {.type = kFile}, &flags->database,
-                        "history with earlier runs of BASE's machine: they tell the noise between "
-                        "runs and BASE's level (dlroof history add)"),
-                  Ruled(
-                      "--again", {.type = kFile}, &flags->rerun,
-                      "run file of a second process with NEW's benchmarks, or some of them: a "
-                      "benchmark is slower or faster only if it is in both; or now: measure again "
-                      "what is unclear, interleaved with BASE's program where that is stored"),
+                        "history with earlier runs of BASE's machine, for estimating the noise "
+                        "between runs and BASE's level (dlroof history add)"),
+                  Ruled("--again", {.type = kFile}, &flags->rerun,
+                        "run file of a second run of all or some of NEW's benchmarks: only changes "
+                        "that it confirms count as slower or faster; or now: measure unclear "
+                        "benchmarks again, interleaved with BASE's program if that is stored"),
                   Ruled("--program", {.type = kFile}, &flags->program,
                         "with --again now: NEW's program (default: the dlroof_bench beside this "
                         "program); its arguments follow --"),
                   Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
-                        "[s] with --again now: for measuring again (default 600)"),
+                        "[s] with --again now: limit for measuring again (default 600)"),
                   {"--min-effect", &flags->min_effect,
                    "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)"},
                   {"--run-noise", &flags->run_noise,
-                   "deviation between runs of the same program; 0 for interleaved runs (default: "
-                   "estimated from the files)"},
+                   "standard deviation between runs of the same program; 0 for interleaved runs "
+                   "(default: estimated from the files)"},
                   Ruled("--control", {.one_each = true}, &flags->controls,
-                        "a benchmark that cannot have changed; may be repeated. What the controls "
-                        "did together is the machine's, and taken out of all ratios"),
+                        "a benchmark that cannot have changed; may be repeated. The common change "
+                        "of all controls is due to the machine and is removed from all ratios"),
                   {"--across-machines", &flags->across_machines,
                    "compare fractions of the roof on different machines"},
                   Ruled("--map", {.type = kFile}, &flags->map,
                         "file with a line 'base-name new-name' for each renamed benchmark"),
                   {"--all", &flags->all_rows,
-                   "a row for each benchmark also in the table of a large comparison"},
+                   "show all benchmarks in the table of a large comparison, also unchanged ones"},
                   Ruled("--format", {.choices = formats}, &flags->format, formats_text)},
       .run = [flags] { return RunCompare(*flags); }};
 }

@@ -1,5 +1,4 @@
-// dlroof completion: writes the script by which bash completes the command lines of all programs,
-// or the list of their flags.
+// dlroof completion: writes bash's completion script for all programs, or the list of their flags.
 #include "bench/runner/completion.h"
 
 #include <iostream>

@@ -36,7 +36,7 @@
 namespace dlroof::commands {
 namespace {
 
-// [s] How long each check observes the machine.
+// [s] How long each check runs.
 struct Durations {
   double freezes = 2, core = 1;
 };
@@ -68,7 +68,7 @@ void ReportCpu(const cpu::Cpu& cpu) {
     Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
 }
 
-// Names what limits this process.
+// Reports limits of this process, such as a CPU quota.
 void ReportLimits(const cpu::LimitFacts& facts) {
   std::string topic = "limits";
   for (const auto& limit : cpu::FindLimits(facts)) {
@@ -106,7 +106,7 @@ void ReportClocks(double seconds, const cpu::LimitFacts& limits) {
                   waited, stopped ? "; " + stopped->text : ""));
 }
 
-// Returns the highest issue rate in this machine's cached ceilings, if there are any.
+// Returns the highest issue rate among the cached ceilings of this machine, or nullopt.
 std::optional<double> KnownIssueRate() {
   const auto directory = CacheDirectory();
   if (!directory) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<double> KnownIssueRate() {
   try {
     return machine_file::ReadMachineFile(path).issue_rate;
   } catch (const BadInput&) {
-    return std::nullopt;  // the next run measures the ceilings again
+    return std::nullopt;  // a later run measures the ceilings again
   }
 }
 
@@ -146,14 +146,14 @@ void ReportSource(const std::string& topic, const CounterSource& source) {
                           Key(source.provenance), reason ? reason->text : "available"));
 }
 
-// Prints this program's sources that can count (`counting`), or those that only the CUDA module can
-// count with.
+// Prints the counter sources of this program that can count (`counting`), or those that only the
+// CUDA module can use.
 void ReportSources(bool counting) {
   for (const auto& source : AllCounterSources())
     if (counting == (source.count != nullptr)) ReportSource("", source);
 }
 
-// Prints the CPU's counters for --dlroof_energy. (The GPU's need a GPU that is already open.)
+// Reports the CPU's energy counters for --dlroof_energy; the GPU's need an open GPU.
 void ReportEnergy(const cpu::Cpu& cpu) {
   const auto meter = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu.allowed});
   if (meter.unavailable) return Line("energy", meter.unavailable->text);
@@ -183,13 +183,13 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
-// Names this GPU's chip, or all chips of NVIDIA's, whose counters are known.
+// Reports which chip with known counters this GPU has; without a GPU, all such chips.
 void ReportChips(const std::optional<std::string>& capability) {
   const auto& table = gpu::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
       table.chips, [&](const auto& known) { return capability == gpu::CapabilityText(known); });
-  Line("chip",
-       "counters are known of " + (chip != table.chips.end() ? chip->name : gpu::ChipNames(table)));
+  Line("chip", "counters are known for " +
+                   (chip != table.chips.end() ? chip->name : gpu::ChipNames(table)));
 }
 
 // Opens the CUDA module even without a driver, to report what else is missing.
@@ -231,7 +231,7 @@ std::string CacheText() {
       std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
 }
 
-// Names the installed data: stored runs, with which `dlroof compare --baseline auto` compares.
+// Describes the installed data: stored runs, used by `dlroof compare --baseline auto`.
 std::string DataText() {
   const auto folder = DataFolder();
   if (!folder)

@@ -25,14 +25,14 @@
 namespace dlroof::commands {
 namespace {
 
-// [s] for each benchmark
+// [s] limits per benchmark
 constexpr double kExplainSeconds = 25, kTrySeconds = 30;
 
 struct ExplainFlags {
   std::vector<std::string> what, outputs;
   std::optional<std::string> bench, machine;
   bool thorough = false;
-  std::optional<double> seconds;  // [s] limit for each benchmark
+  std::optional<double> seconds;  // [s] limit per benchmark
   bool try_proposal = false;
 };
 
@@ -40,7 +40,7 @@ bool IsFigure(const std::string& path) {
   return path.ends_with(".svg") || path.ends_with(".pdf") || path.ends_with(".png");
 }
 
-// Measures the benchmarks. Returns the run file's path, or nothing after an interrupt.
+// Measures the benchmarks. Returns the run file's path, or nullopt after an interrupt.
 std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
@@ -98,8 +98,8 @@ document::Document ExplanationOf(const record::Record& record, const roofline::P
   return document;
 }
 
-// Returns the settings that the benchmark has besides its default and that may help: on a GPU the
-// other options of its name, on a CPU what the largest component suggests.
+// Returns settings that may be faster than the benchmark's own: on a GPU other options of its name,
+// on a CPU those suggested by the largest component of its time.
 std::vector<tune::Proposal> ProposalsFor(const record::Record& record,
                                          const roofline::Placed& placed) {
   if (record.status == record::Status::kUnsupported || workload::FindOp(record.op) == nullptr)
@@ -110,7 +110,7 @@ std::vector<tune::Proposal> ProposalsFor(const record::Record& record,
   return proposal ? std::vector{*proposal} : std::vector<tune::Proposal>();
 }
 
-// Measures the proposals with --try, and else says that they are untried.
+// With --try measures the proposals; otherwise lists them as untried.
 void WriteProposals(const ExplainFlags& flags, const record::Record& record,
                     const roofline::Placed& placed, std::ostream& out) {
   const auto proposals = ProposalsFor(record, placed);
@@ -136,14 +136,14 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
 constexpr std::string_view kLeftOut =
     "Near and far tensors were not measured for every benchmark; --thorough has no limit.\n";
 
-// Returns whether a profiled call has no times with near and far tensors.
+// Returns whether a profiled call lacks the times with near and far tensors.
 bool LacksParts(const record::RunFile& file) {
   return std::ranges::any_of(file.records, [](const record::Record& record) {
     return record.parallel && !record.parallel->near_seconds;
   });
 }
 
-// Explains the benchmarks, or the records of the run file. Returns the exit code.
+// Explains benchmarks, or the records of a run file. Returns the exit code.
 int ExplainAll(const ExplainFlags& flags) {
   const TemporaryFolder folder;
   const bool file =

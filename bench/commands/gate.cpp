@@ -1,5 +1,5 @@
-// dlroof gate: measures, compares with the last runs of a branch in a history, measures again what
-// is unclear, and writes what CI systems read.
+// dlroof gate: measures, compares with the last runs of a branch in a history, measures unclear
+// benchmarks again, and writes reports for CI systems.
 #include "baselines/history/gate.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ struct GateFlags {
   std::vector<std::string> command;
 };
 
-// The program to measure, and its arguments.
+// The program to measure, with arguments.
 struct Measured {
   std::string program;
   std::vector<std::string> arguments;
@@ -52,7 +52,7 @@ Measured ProgramFrom(const std::vector<std::string>& words) {
   return measured;
 }
 
-// Returns Git's answer in the working folder, or an empty text if there is none.
+// Returns Git's output in the working folder, or "" on failure.
 std::string GitSays(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"git"};
   command.insert(command.end(), arguments.begin(), arguments.end());
@@ -60,11 +60,11 @@ std::string GitSays(const std::vector<std::string>& arguments) {
     const auto ran = RunChild(command);
     return ran.exit_code == 0 ? ran.out : std::string();
   } catch (const CannotStart&) {
-    return "";  // without Git, commits are not known
+    return "";  // no Git: commits are unknown
   }
 }
 
-// Returns the commit of the working folder, with "-dirty" if files differ from it.
+// Returns the commit of the working folder, with "-dirty" for uncommitted changes.
 std::string CurrentCommit() {
   auto commit = GitSays({"rev-parse", "--verify", "--quiet", "HEAD"});
   commit = commit.substr(0, commit.find('\n'));
@@ -73,7 +73,7 @@ std::string CurrentCommit() {
   return commit;
 }
 
-// Returns the commits that the branch has in Git, if this is a repository that has it.
+// Returns the commits of the branch, or none if there is no such branch or repository.
 std::set<std::string> CommitsOf(const std::string& branch) {
   std::set<std::string> commits;
   std::istringstream lines(GitSays({"rev-list", "--end-of-options", branch}));
@@ -94,7 +94,7 @@ class Gate {
 
   int Run() {
     CreateFolder(flags_.output);
-    for (const char* old : {"comment.md", "junit.xml"})  // of an earlier run
+    for (const char* old : {"comment.md", "junit.xml"})  // of an earlier gate
       std::filesystem::remove(Path(old));
     if (!Measure()) return InterruptCode();
     ChooseRuns();
@@ -110,7 +110,7 @@ class Gate {
     return (std::filesystem::path(flags_.output) / name).string();
   }
 
-  // Measures the new run, or reads it. Returns false after an interrupt.
+  // Measures or reads the new run. Returns false after an interrupt.
   bool Measure() {
     const auto path = flags_.run.value_or(Path("run.json"));
     if (!flags_.run) {
@@ -121,7 +121,7 @@ class Gate {
       request.outputs = {path};
       request.processes = flags_.processes;
       request.tables = &tables;
-      std::filesystem::remove(path + ".journal");  // of a gate that was killed
+      std::filesystem::remove(path + ".journal");  // left by a killed gate
       supervise::Supervise(request, std::cerr);
       if (StoppedByInterrupt()) return false;
     }
@@ -142,7 +142,7 @@ class Gate {
     baseline_ = history::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
   }
 
-  // The first run of a branch is no failure if it is to be stored.
+  // The first run of a branch succeeds if it is to be stored.
   int WithoutBaseline() {
     const auto text = fmt::format("{} has no run of {} that this one can be compared with",
                                   flags_.db, flags_.baseline);
@@ -218,30 +218,30 @@ Command MakeGate() {
   return {
       .name = "gate",
       .about =
-          "for CI: measure, compare with the last runs of a branch, measure again what is unclear, "
-          "write a comment, JUnit and annotations; exit codes as compare",
+          "for CI: measure, compare with the last runs of a branch, measure unclear benchmarks "
+          "again, write a comment, JUnit and annotations; exit codes as compare",
       .options =
           {Ruled("--db", {.type = kFile}, &flags->db, "file of the history (default perf.sqlite)"),
            {"--baseline", &flags->baseline,
-            "branch whose stored runs are compared with: those that were stored as its runs, "
-            "otherwise those of its commits in Git (default main)"},
+            "branch to compare with: runs stored for this branch, otherwise stored runs of its "
+            "commits in Git (default main)"},
            Ruled("--last", {.limits = AboveZero{}}, &flags->last,
                  "compare with this many runs (default 10)"),
            Ruled("--processes", {.limits = Range{1, 1000}}, &flags->processes,
                  "measure each benchmark in this many processes (default 3), as dlroof run does"),
            Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
-                 "[s] for measuring again what is unclear (default 600)"),
+                 "[s] limit for measuring unclear benchmarks again (default 600)"),
            {"--min-effect", &flags->min_effect,
             "ignore smaller changes: 5% (default: what the runs can resolve)"},
            Ruled("--run", {.type = kFile}, &flags->run,
-                 "run file that was measured already; what is unclear is measured now"),
+                 "run file to use instead of measuring; unclear benchmarks are still measured"),
            {"--store", &flags->store,
-            "afterwards add the run to the history as a run of the branch, and store its program"},
+            "afterwards add the run to the history for this branch, and store its program"},
            {"--commit", &flags->commit,
             "commit of the program (default: that of the working folder's repository)"},
            {"--limit", &flags->limit,
-            "most bytes of the programs stored beside the history (default 2G); the least recently "
-            "used go; 0 stores none"},
+            "limit in bytes of the programs stored beside the history (default 2G); the least "
+            "recently used are removed; 0: store none"},
            Ruled("-o,--output", {.type = kFolder}, &flags->output,
                  "folder for comment.md, junit.xml and run.json (default gate)"),
            Ruled("COMMAND", {.type = runner::kProgram}, &flags->command,

@@ -1,5 +1,5 @@
-// dlroof history, dashboard and export: runs in an SQLite file and one benchmark over time, a
-// static site of many runs, and runs in the formats of other tools.
+// dlroof history, dashboard and export: runs in a SQLite file and the times of one benchmark over
+// the runs, a static web site of many runs, and export to other tools' formats.
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
@@ -84,11 +84,11 @@ void KeepBuild(const HistoryFlags& flags) {
                            1e-6 * static_cast<double>(kept.added_bytes),
                            1e-6 * static_cast<double>(kept.all_bytes));
   for (const auto& evicted : kept.evicted)
-    std::cout << fmt::format("removed the program of {}, which was not used for the longest time\n",
+    std::cout << fmt::format("removed the least recently used program, of {}\n",
                              text::Printable(evicted));
 }
 
-// One benchmark's history: a table with a row for each run, and what changed.
+// The history of one benchmark: a table with a row per run, and the changes of level.
 class SeriesTable {
  public:
   SeriesTable(const history::History& history, const history::Series& series,
@@ -157,7 +157,7 @@ class SeriesTable {
     if (profile_)
       for (const auto outlier : profile_->outliers)
         if (timed_[outlier] == i) add("an outlier, which returned");
-    // Facts are shown only if they differ from those of the previous point.
+    // Facts are shown only where they differ from the previous point's.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);
     if (facts.status != record::Status::kOk)
@@ -173,7 +173,8 @@ class SeriesTable {
     return note;
   }
 
-  // Adds which commits may have changed the level, and the command that finds the one.
+  // Adds the range of commits that may have changed the level, and the command that finds the
+  // commit.
   void AddRange(const history::LevelChange& change, const std::string& name,
                 document::Document& document) const {
     const auto commit = [&](std::size_t point) {
@@ -190,7 +191,7 @@ class SeriesTable {
   const history::History& history_;
   std::vector<history::Point> points_;
   const std::vector<history::StoredRun>& runs_;
-  std::vector<std::size_t> timed_;  // indices of the points that have a time
+  std::vector<std::size_t> timed_;  // indices of points with a time
   std::optional<statistics::SeriesProfile> profile_;
 };
 
@@ -218,7 +219,7 @@ void Show(const HistoryFlags& flags) {
   document::Print(document);
 }
 
-// Returns a command below `history`, with --db before its options.
+// Returns a subcommand of `history`, with --db before its own options.
 Command Below(const std::shared_ptr<HistoryFlags>& flags, const char* name, const char* about,
               void (*run)(const HistoryFlags&), std::vector<Option> options) {
   options.insert(options.begin(), Ruled("--db", {.type = kFile}, &flags->db,
@@ -236,13 +237,13 @@ Command MakeHistory() {
       .name = "history",
       .about = "store runs in an SQLite file, show benchmarks over time",
       .commands = {
-          Below(flags, "add", "add runs; a run that is stored already changes nothing", Add,
+          Below(flags, "add", "add runs; runs that are already stored are ignored", Add,
                 {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
                        "run files, or Google Benchmark JSON"),
                  {"--commit", &flags->origin.commit,
                   "commit of the measured program's repository (default: the one in the file)"},
                  {"--branch", &flags->origin.branch,
-                  "branch of the runs, which dlroof gate --baseline names"}}),
+                  "branch of the runs, for dlroof gate --baseline"}}),
           Below(flags, "list", "list the runs, oldest first", List, {}),
           Below(flags, "keep-build",
                 "store the program of a run, so that later builds can be measured interleaved with "
@@ -251,9 +252,10 @@ Command MakeHistory() {
                 {Ruled("PROGRAM", {.type = kFile, .required = true}, &flags->name,
                        "the program that measured the run"),
                  {"--commit", &flags->origin.commit,
-                  "commit that the program is of (default: that of the newest run)"},
+                  "commit of the program (default: that of the newest run)"},
                  {"--limit", &flags->limit,
-                  "most bytes of all stored programs (default 2G); the least recently used go"}}),
+                  "limit in bytes of all stored programs (default 2G); the least recently used are "
+                  "removed"}}),
           Below(flags, "show", "show a benchmark's times, changes and noise", Show,
                 {Ruled("NAME", {.required = true}, &flags->name,
                        "name of a benchmark, or a unique part of it")})}};
@@ -266,7 +268,7 @@ struct DashboardFlags {
   std::string output = "site";
 };
 
-// Reads the run files of a folder into a history in memory.
+// Reads the run files of a folder into a temporary history in memory.
 history::History HistoryOfFolder(const std::string& folder) {
   history::History history(":memory:", history::Access::kWrite);
   int others = 0;

@@ -1,4 +1,4 @@
-// dlroof import: places the measurements of other tools on roofs.
+// dlroof import: shows measurements of other tools under roofs.
 #include "reporters/imports/import.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ struct ImportFlags {
 };
 
 constexpr std::string_view kGoogleBenchmark = "gbench";
-constexpr std::string_view kProgram = "onednn";  // name of the format of a program's oneDNN log
+constexpr std::string_view kProgram = "onednn";  // format name of a program's oneDNN log
 
 std::vector<imports::ImportFormat> AllFormats() {
   std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(),
@@ -102,7 +102,7 @@ void ImportProgram(const ImportFlags& flags, const std::string& text) {
   if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
 }
 
-// Applies the flags for Google Benchmark's rates.
+// Applies the flags for rates in Google Benchmark files.
 void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_view format,
                 std::vector<record::Record>& records) {
   if (!flags.pipe && !flags.flops_per_item) return;
@@ -166,14 +166,14 @@ Command MakeImport() {
            Ruled("--format", {.choices = FormatNames()}, &flags->format,
                  fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", "))),
            {"--set", &flags->set,
-            "put this name and a slash before every benchmark name; the report sums up the "
-            "zero-FLOP kernels of each such set in one row"},
+            "prefix every benchmark name with this name and a slash; reports sum up the zero-FLOP "
+            "kernels with the same prefix in one row"},
            Ruled("--provenance", {.choices = {"measured", "simulated", "modelled"}},
                  &flags->provenance,
                  "source of FLOPs and bytes: measured, simulated or modelled (default: "
                  "depends on the format)"),
            {"--pipe", &flags->pipe,
-            "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
+            "for Google Benchmark: the pipe of FLOP rates whose names do not specify one, such as "
             "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
            Ruled("--flops-per-item", {.limits = AboveZero{}}, &flags->flops_per_item,
                  "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")},

@@ -1,4 +1,4 @@
-// dlroof machine: shows the ceilings of this machine, or of another one whose rates are known.
+// dlroof machine: shows the ceilings of this machine, or of another one with known rates.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,7 +34,7 @@ machine::Machine MachineOf(const std::string& device, const machine_file::Machin
     throw BadInput("--threads: only for the CPU; a GPU's ceilings are those of the whole GPU");
   const auto access = gpu_loader::AccessGpu(choice, kFlag);
   if (access.reason) throw BadInput("{}={}: {}", kFlag, device, access.reason->text);
-  StopOnInterrupt();  // after an interrupt the ceilings measured so far are written
+  StopOnInterrupt();  // writes the ceilings measured so far
   const auto machine = gpu_loader::CachedOrMeasuredGpu(access, options, std::cerr);
   if (!machine) throw BadInput("{}={}: this build cannot measure ceilings of GPUs", kFlag, device);
   return *machine;
@@ -43,7 +43,7 @@ machine::Machine MachineOf(const std::string& device, const machine_file::Machin
 struct MachineFlags {
   machine_file::MachineOptions measure;
   std::string device = "cpu";
-  std::optional<std::string> named;  // machine file or known GPU, instead of this machine
+  std::optional<std::string> named;  // machine file or known GPU to show instead of this machine
   std::optional<std::string> output;
   bool as_template = false;
 };
@@ -77,7 +77,7 @@ void ShowMachine(MachineFlags flags) {
   std::cerr << "wrote " << *flags.output << '\n';
 }
 
-// Refuses what would make the ceilings of these numbers of threads (none: all CPUs) wrong.
+// Throws if limits of this process would falsify ceilings of these thread counts (none: all CPUs).
 void RefuseLimits(const std::vector<int>& threads) {
   runner::RefusePinning();
   runner::RefuseThreadLimit(threads.empty() ? static_cast<int>(cpu::ThisCpu().allowed.size())

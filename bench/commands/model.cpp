@@ -1,5 +1,5 @@
-// dlroof model: predicts the memory traffic and time of convolutions on a GPU, which need not be
-// present, and on GPUs of changed design.
+// dlroof model: predicts memory traffic and time of convolutions on a GPU (not necessarily
+// present), and on GPUs with changed parameters.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -24,7 +24,7 @@ struct ModelFlags {
   std::optional<std::string> gpus, machine, problem, run_file, sweep;
   std::string direction = "fwd", type = "f32", format = "table";
   std::vector<std::string> suites, scales, outputs;
-  std::optional<int64_t> batch;  // instead of the problem's batch size
+  std::optional<int64_t> batch;  // replaces the problem's batch size
   bool nhwc = false;
 };
 
@@ -59,11 +59,11 @@ std::string ChoiceText(const ModelFlags& flags) {
                      flags.batch ? fmt::format(", batch {}", *flags.batch) : "");
 }
 
-// The input of all reports.
+// Input of all reports.
 struct ModelInputs {
   std::optional<record::RunFile> run;
   std::optional<machine::Machine> machine;
-  std::vector<std::string> gpus;  // "" is the only element if --gpu names no GPU
+  std::vector<std::string> gpus;  // {""} if --gpu names no GPU
 };
 
 ModelInputs InputsOf(const ModelFlags& flags) {
@@ -118,7 +118,7 @@ std::string TextOf(const std::vector<model::ModelReport>& reports) {
   return text.str();
 }
 
-// Returns one report, or an array of reports for several GPUs.
+// Returns one report, or an array of reports for several GPUs, as JSON.
 std::string JsonOf(const std::vector<model::ModelReport>& reports) {
   if (reports.size() == 1) return JsonText(model::ToJson(reports[0]), 1) + "\n";
   auto all = nlohmann::json::array();

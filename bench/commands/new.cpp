@@ -1,4 +1,4 @@
-// dlroof new: writes a folder with a first benchmark of the user's own.
+// dlroof new: writes a folder with a first benchmark for the user to change.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names that CMake reserves for targets, or that belong to dlroof's package.
+// Names reserved by CMake for targets, or used by dlroof's package.
 constexpr std::array<std::string_view, 12> kReserved = {
     "all",  "clean",   "depend",  "dlroof",         "edit_cache", "help",
     "test", "install", "package", "package_source", "preinstall", "rebuild_cache"};
 
-// Returns the project's name, the last part of its folder's path. Throws BadInput if it cannot be
-// the name of a target and of a source file.
+// Returns the project's name: the last part of the folder's path. Throws BadInput if it is not
+// valid as a target and file name.
 std::string ProjectName(const fs::path& folder) {
   const auto name = folder.filename().string();
   const bool valid = !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) &&
@@ -43,8 +43,8 @@ std::string ProjectName(const fs::path& folder) {
   return name;
 }
 
-// Returns the text with "@NAME@" replaced by the project's name, and "@VERSION@" by the version of
-// dlroof's package that it needs at least: major and minor.
+// Replaces "@NAME@" by the project's name, and "@VERSION@" by the minimum version of dlroof's
+// package: major and minor.
 std::string Filled(std::string_view text, const std::string& name) {
   std::string_view version = kVersion;
   version = version.substr(0, version.find('.', version.find('.') + 1));

@@ -1,5 +1,5 @@
-// dlroof profile: places any program's calls of oneDNN on the roofs of this CPU (by oneDNN's
-// verbose mode), or with --gpu its kernels on the roofs of a GPU (by Nsight Compute).
+// dlroof profile: shows a program's oneDNN calls under the roofs of this CPU (by oneDNN's verbose
+// mode) or, with --gpu, its kernels under the roofs of a GPU (by Nsight Compute).
 #include "bench/profile/profile.h"
 
 #include <fmt/format.h>
@@ -37,12 +37,13 @@ struct ProfileFlags {
   bool gpu = false;
   std::optional<std::string> chip;
   gpu::NcuChoice choice;
-  profile::ProfileRequest program;  // with --gpu: command, machine, output, steps
+  profile::ProfileRequest program;  // with --gpu only command, machine, output, steps are used
   std::optional<std::string> trace_folder, stored_trace;
   std::optional<double> budget;  // [s]
 };
 
-// Returns the chip that `name` names, or a chip with the compute capability of this machine's GPU.
+// Returns the chip called `name`; by default a chip with the compute capability of this machine's
+// GPU.
 const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
   const auto& table = gpu::BuiltInCuptiTable();
   std::string reason;
@@ -64,7 +65,7 @@ const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
   throw BadInput("profile: {}; expected --chip with one of {}", reason, gpu::ChipNames(table));
 }
 
-// Runs the program under ncu and returns ncu's table. The program's output appears after its end.
+// Runs the program under ncu and returns ncu's table. Prints the program's output after it ends.
 std::string NcuTable(const ProfileFlags& flags) {
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(flags.chip));
   try {
@@ -82,14 +83,14 @@ std::string NcuTable(const ProfileFlags& flags) {
   }
 }
 
-// Whether the launches to count are chosen by the user, and no trace is needed to choose them.
+// Returns whether the user chose the launches to count, so that no trace is needed to choose them.
 bool ChoosesLaunches(const ProfileFlags& flags) {
   const gpu::NcuChoice none;
   return flags.choice.kernels != none.kernels || flags.choice.skip != none.skip ||
          flags.choice.launches != none.launches;
 }
 
-// Counts the launches that the user chose, without a trace.
+// Counts the launches chosen by the user, without a trace.
 void CountLaunches(const ProfileFlags& flags) {
   const auto& [command, output, log, machine_name, threads, steps, pipe, most_seconds, torch] =
       flags.program;
@@ -129,7 +130,7 @@ int ProfileGpu(const ProfileFlags& flags) {
     return 0;
   }
   if (!flags.stored_trace && !profile::CanTraceGpuPrograms()) {
-    ChipOf(flags.chip);  // refuses an unknown one before anything else is said
+    ChipOf(flags.chip);  // rejects an unknown chip before other messages
     std::cerr << "dlroof: this build has no library that traces programs "
                  "(libdlroof_gpu_trace.so: build it where a CUDA toolkit is): counting every "
                  "launch by Nsight Compute\n";
@@ -162,7 +163,7 @@ int Profile(const ProfileFlags& flags) {
   return profile::ProfileProgram(flags.program, std::cerr);
 }
 
-// Returns the options for programs on CPUs and GPUs.
+// Returns the options shared by programs on CPUs and GPUs.
 std::vector<Option> ProgramOptions(ProfileFlags& flags) {
   auto& program = flags.program;
   return {
@@ -178,14 +179,14 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
       Ruled("--steps", {.limits = AboveZero{}}, &program.steps,
             "number of equal steps of the program (default: detected)"),
       Ruled("--duration", {.limits = AboveZero{}}, &program.most_seconds,
-            "end the program after this many seconds and report what was seen until then"),
+            "end the program after this many seconds and report the data until then"),
       {"--pipe", &program.pipe,
        "give the program a pipe as standard output instead of a socket, for programs that open "
        "/dev/stdout; its lines then do not name their process"},
       {"--torch", &program.torch,
-       "also run PyTorch's profiler in the unchanged program: its operators join the breakdown, "
-       "with modules; with --gpu: mark its modules and operators as ranges, by which kernels are "
-       "told"},
+       "also run PyTorch's profiler in the unchanged program: its operators and modules join the "
+       "breakdown; with --gpu: mark modules and operators as NVTX ranges, to which kernels are "
+       "attributed"},
       Ruled("COMMAND", {.type = runner::kProgram}, &program.command,
             "the program and its arguments, after --")};
 }

@@ -1,4 +1,4 @@
-// dlroof report: shows run files as tables and a picture in the terminal, a page or a figure.
+// dlroof report: shows run files as tables and a picture in the terminal, a web page or a figure.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -74,7 +74,7 @@ void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& opti
   WriteFile(path, page.str());
 }
 
-// Writes the run file without Google Benchmark's own entries, which reports do not need.
+// Writes the run file without Google Benchmark's own entries, which dlroof's reports do not read.
 void WriteStored(const roofline::PlacedRun& run, const figure::FigureOptions&,
                  const std::string& path) {
   WriteFile(path, JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n');
@@ -102,7 +102,7 @@ const Writer& WriterFor(const std::string& path) {
   throw BadInput("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path);
 }
 
-// Prints the picture, or the reason why there is none. Throws if a `required` picture is missing.
+// Prints the picture, or why there is none; if `required`, throws instead.
 void ShowPicture(const roofline::PlacedRun& run, int columns, bool required) {
   try {
     std::cout << figure::TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
@@ -112,7 +112,7 @@ void ShowPicture(const roofline::PlacedRun& run, int columns, bool required) {
   }
 }
 
-// Returns "batch, filters or steps".
+// Returns the sweep parameters: "batch, filters or steps".
 std::string SweepNames() {
   const auto names = roofline::SweepNames(roofline::WordsOf(nullptr));
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
@@ -127,7 +127,7 @@ void WriteTables(const roofline::PlacedRun& run, const document::TableOptions& o
   document::Print(document, options.full_names);
 }
 
-// Warns if the two files count FLOPs by different conventions.
+// Warns if the files count FLOPs by different conventions.
 void SayOtherCounts(const std::string& path, const record::RunFile& file,
                     const std::string& other_path, const record::RunFile& other) {
   const auto conventions = compare::OtherFlopConventions(file.context, other.context);
@@ -138,7 +138,7 @@ void SayOtherCounts(const std::string& path, const record::RunFile& file,
       path, other_path, fmt::join(conventions, ", "));
 }
 
-// Removes the records whose name does not contain a match of the regular expression.
+// Removes records whose names do not match the regular expression anywhere.
 void Filter(const std::string& pattern, const std::string& path, record::RunFile& file) {
   try {
     const std::regex wanted(pattern);
@@ -217,8 +217,8 @@ Command MakeReport() {
                  "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
                  "paper does (tensor)"),
            {"--level", &flags->level,
-            "for figures: draw the points of this memory level, or of all (default: DRAM, and "
-            "for tensors that stay in a cache that cache)"},
+            "for figures: draw the points of this memory level, or of all (default: DRAM, or the "
+            "cache in which the tensors stay)"},
            {"--filter", &flags->filter,
             "only benchmarks whose name contains a match of this regular expression"},
            {"--sweep", &flags->sweep,
@@ -226,8 +226,8 @@ Command MakeReport() {
             "points: " +
                 SweepNames()},
            Ruled("--before", {.type = kFile}, &flags->before,
-                 "for pages and figures: an older run file; an arrow leads from each benchmark's "
-                 "point there to its point now")},
+                 "for pages and figures: an older run file; arrows lead from each benchmark's old "
+                 "point to its new one")},
       .run = [flags] {
         Report(*flags);
         return 0;

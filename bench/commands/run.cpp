@@ -1,4 +1,4 @@
-// dlroof run: supervises runs of dlroof_bench, or compares two builds of it interleaved.
+// dlroof run: supervises runs of dlroof_bench, or compares two builds interleaved.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 struct RunFlags {
   std::optional<std::string> bench;
   std::vector<std::string> builds;     // BASE and NEW
-  std::vector<std::string> libraries;  // OLD and NEW
+  std::vector<std::string> libraries;  // paths: OLD and NEW
   std::string order = "random";
   std::optional<std::string> map;
   std::optional<std::string> min_effect;  // "2%" or "0.02"
@@ -30,7 +30,7 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
   const auto bench = supervise::BenchProgram(flags.bench);
   request.programs = {bench};
   if (!flags.builds.empty()) request.programs = flags.builds;
-  for (auto& program : request.programs)  // in this folder, which PATH need not have
+  for (auto& program : request.programs)  // PATH may lack the working folder
     if (program.find('/') == std::string::npos && std::filesystem::exists(program))
       program = "./" + program;
   if (!flags.libraries.empty()) request.programs = {bench, bench};
@@ -107,7 +107,7 @@ Command MakeRun() {
            Ruled("--processes", {.limits = Range{1, 1000}}, &request.processes,
                  "measure each benchmark in this many processes (default 1), in as many passes "
                  "over all; dlroof compare judges runs of 3 or more by the fastest quarter of the "
-                 "repetitions, and knows how processes differ"),
+                 "repetitions, with the error between processes"),
            {"--seed", &request.seed, "seed of the order (default: drawn)"},
            Ruled("--retries", {.limits = Range{0, 100}}, &request.retries,
                  "how often to measure a noisy benchmark again (default 2); not with --processes"),

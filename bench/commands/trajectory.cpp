@@ -1,4 +1,4 @@
-// dlroof trajectory: shows how threads or sizes move benchmarks under their roofs, and why.
+// dlroof trajectory: shows how benchmarks move under their roofs with threads or sizes, and why.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -39,13 +39,13 @@ struct TrajectoryFlags {
   std::vector<std::string> outputs;
 };
 
-// A parameter in the benchmarks' names and its values to measure.
+// A size parameter in benchmark names, and its values to measure.
 struct SizeSweep {
   std::string parameter;
   std::set<std::int64_t> values;
 };
 
-// Parses "batch=1,4,16". Throws BadInput for any other text.
+// Parses "batch=1,4,16". Throws BadInput for other text.
 SizeSweep ReadSizeSweep(const std::string& text) {
   const auto refuse = [&] {
     throw BadInput("--sweep={}: expected a parameter and its values, such as hidden=64,128,256",
@@ -73,8 +73,8 @@ std::optional<SizeSweep> SizeSweepOf(const TrajectoryFlags& flags) {
   return std::nullopt;
 }
 
-// Returns the numbers of threads to measure: the requested ones or, if no size varies, the powers
-// of two and all CPUs. Returns an empty set if each benchmark's name determines the number.
+// Returns the numbers of threads to measure: the requested ones; if none and no size varies, powers
+// of two and all CPUs. An empty set means that each benchmark's name sets the number.
 std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   const int allowed = static_cast<int>(cpu::ThisCpu().allowed.size());
   std::set<int> threads(flags.threads.begin(), flags.threads.end());
@@ -88,8 +88,8 @@ std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   return threads;
 }
 
-// Returns the names with each size and each number of threads. With `weak` (scaling), the batch
-// size in a name is that of one thread.
+// Returns the names with each size and each number of threads. If `weak` (weak scaling), the batch
+// size in a name is per thread.
 std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
                                       const std::optional<SizeSweep>& sweep,
                                       const std::set<int>& threads, bool weak) {
@@ -113,10 +113,10 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
 struct TrajectoryRun {
   roofline::PlacedRun run;
   std::string along;
-  std::size_t least = 2;  // minimum number of points of a trajectory
+  std::size_t least = 2;  // minimum number of points per trajectory
 };
 
-// Returns the command line that repeats the measurement, without its outputs.
+// Returns the command that repeats the measurement, without output flags.
 std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
                                   const std::vector<std::string>& names,
                                   const std::vector<std::string>& arguments) {
@@ -135,7 +135,7 @@ std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
   return runner::CommandLine(words);
 }
 
-// Measures the points of the trajectories. Returns nothing after an interrupt.
+// Measures the points of the trajectories. Returns nullopt after an interrupt.
 std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   const auto &names = flags.what, &arguments = flags.arguments;
   const auto sweep = SizeSweepOf(flags);
@@ -158,7 +158,7 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   if (along.empty())
     along = threads.size() > 1 ? std::string(roofline::kAlongThreads) : sweep->parameter;
   auto file = record::ReadRunFile(*path, std::cerr);
-  // The command line of dlroof_bench refers to a temporary file.
+  // Replaces dlroof_bench's command line, which names a temporary file.
   file.context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
   return TrajectoryRun{roofline::PlaceRun(std::move(file)), along, 1};
 }
@@ -201,7 +201,7 @@ void CheckTrajectoryOutputs(const std::vector<std::string>& paths) {
   }
 }
 
-// Adds why benchmarks have no point on a trajectory. Returns the exit code: 1 if one failed.
+// Adds the reasons why benchmarks lack points. Returns the exit code: 1 if one failed.
 int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
   int exit_code = 0;
   for (const auto& record : run.file.records) {

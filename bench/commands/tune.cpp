@@ -1,4 +1,4 @@
-// dlroof tune: finds settings of benchmarks that are faster than the default.
+// dlroof tune: finds settings with which benchmarks are faster than with their defaults.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct TuneFlags {
 
 using NamedValues = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-// Parses "NAME=a,b" into NAME and its values.
+// Parses "NAME=a,b" into the name and its values.
 std::pair<std::string, std::vector<std::string>> VariableFrom(const std::string& text) {
   const auto equals = text.find('=');
   const auto name = text.substr(0, equals);
@@ -113,7 +113,7 @@ Command MakeTune() {
                  "[s] limit for each answer of a benchmark's process (default 60)"),
            {"--min-effect", &flags->min_effect, "ignore smaller gains (default 2%)"},
            {"--seed", &request.seed,
-            "seed of the random order in which settings take turns (default 1)"},
+            "seed of the random order of interleaved settings (default 1)"},
            BenchOption(request.bench)},
       .run = [flags] { return Run(*flags); }};
 }

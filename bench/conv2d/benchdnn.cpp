@@ -15,7 +15,7 @@
 namespace dlroof::conv2d {
 namespace {
 
-// benchdnn's values of --cfg: types of source, weights and destination, or one type for all.
+// Values of benchdnn's --cfg: types of source, weights and destination, or one type for all.
 constexpr std::string_view kConfigurations =
     "f32 f32_wino f16 f64 bf16bf16bf16 u8s8f32 u8s8f16 u8s8bf16 u8s8s32 u8s8s8 u8s8u8 s8s8f32 "
     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
@@ -36,34 +36,33 @@ constexpr suites::BenchdnnOption kOptions[] = {
     {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
 };
 
-// Sizes of one dimension of the image. A dimension that the descriptor does not mention has the
-// default values.
+// Sizes along one dimension of the image; the defaults if the descriptor does not mention it.
 struct BenchdnnAxis {
   int64_t input = 0, output = 0, filter = 0;
   int64_t stride = 1;
-  int64_t padding = -1;  // before the first element; negative while unknown
-  int64_t dilation = 0;  // gaps between taps (0 is dense), as benchdnn counts them
+  int64_t padding = -1;  // before the first element; negative: unknown
+  int64_t dilation = 0;  // gaps between taps (0: dense), as in benchdnn
 
   bool operator==(const BenchdnnAxis&) const = default;
 };
 
 struct BenchdnnConv {
   int64_t groups = 1, images = 2, in_channels = 0, out_channels = 0;
-  int dimensions = 2;    // of the image: 1 (w), 2 (h, w) or 3 (d, h, w)
-  BenchdnnAxis d, h, w;  // all sizes are known for the dimensions of the image
+  int dimensions = 2;    // number of image dimensions: 1 (w), 2 (h, w) or 3 (d, h, w)
+  BenchdnnAxis d, h, w;  // complete for the dimensions of the image
 };
 
 int64_t FilterExtent(const BenchdnnAxis& axis) {
   return (axis.filter - 1) * (axis.dilation + 1) + 1;
 }
 
-// Returns the padding after the last element with which the image has axis.output outputs [1]. It
-// is negative if the outputs do not use the whole image.
+// Returns the padding after the last element that gives exactly axis.output outputs; negative if
+// the outputs do not use the whole image.
 int64_t FarPadding(const BenchdnnAxis& axis) {
   return (axis.output - 1) * axis.stride - axis.input + FilterExtent(axis) - axis.padding;
 }
 
-// Returns whether the descriptor has a field of this dimension.
+// Returns whether the descriptor mentions this dimension.
 bool IsSpecified(const BenchdnnAxis& axis) {
   BenchdnnAxis nothing;
   if (axis.padding == 0) nothing.padding = 0;
@@ -86,7 +85,7 @@ void Deduce(BenchdnnAxis& axis, char letter) {
                    axis.output);
 }
 
-// Copies the dimensions that the descriptor leaves out from those that it contains.
+// Copies sizes that the descriptor omits from the dimensions that it contains.
 void Complete(BenchdnnConv& problem) {
   const bool has_d = problem.d.output != 0;
   const bool has_h = problem.h.output != 0;
@@ -103,7 +102,7 @@ void Complete(BenchdnnConv& problem) {
   if (!has_d && !has_h) problem.h = kFlat;
 }
 
-// Returns the type in dlroof's names, or nothing if benchdnn lacks these types on the CPU.
+// Returns dlroof's name of the types, or nullopt if benchdnn lacks these types on the CPU.
 std::optional<std::string> ConvType(const workload::ProductTypes& types) {
   auto key = workload::KeyOf(types);
   if (key == "f64") return std::nullopt;
@@ -113,11 +112,11 @@ std::optional<std::string> ConvType(const workload::ProductTypes& types) {
   return known.find(spelled) == std::string::npos ? std::nullopt : key;
 }
 
-// Returns the padding after the image: equal to the padding before it if that leads to the output
-// size, otherwise the least that does. Returns nothing if only a negative padding does.
+// Returns the padding after the image: equal to the padding before it if that gives the output
+// size, otherwise the smallest one that does; nullopt if it would be negative.
 std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   const int64_t least = FarPadding(axis);
-  const int64_t too_much = least + axis.stride;  // this padding adds one output
+  const int64_t too_much = least + axis.stride;  // this much padding adds one output
   if (least <= axis.padding && axis.padding < too_much) return axis.padding;
   if (least >= 0) return least;
   if (too_much > 0) return 0;
@@ -185,8 +184,8 @@ Conv3dProblem VolumeProblem(const BenchdnnConv& problem, const suites::BenchdnnC
   return p;
 }
 
-// Returns the text of the problem in dlroof's names, or nothing for an impossible shape:
-// indivisible channels or more than 64 bits.
+// Returns the problem in dlroof's syntax, or nullopt for an impossible shape (indivisible channels
+// or more than 64 bits).
 std::optional<std::string> ProblemName(const BenchdnnConv& problem,
                                        const suites::BenchdnnChoice& choice) {
   try {
@@ -197,7 +196,7 @@ std::optional<std::string> ProblemName(const BenchdnnConv& problem,
   }
 }
 
-// Returns the options of dlroof's name, in the order of names.
+// Returns the options of dlroof's name, in canonical order.
 std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
                                     const suites::BenchdnnDirection& direction) {
   auto options = suites::ProductOptionsOf(choice, direction.training, direction.bias);
@@ -211,10 +210,10 @@ std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
   return options;
 }
 
-// Parses a problem. The defaults are 2 images, 1 group, stride 1 and no dilation. The output size
-// follows from the padding (default 0), or the padding from the output size. w defaults to h, and
-// both to d. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or
-// sizes that lead to no output.
+// Parses a problem. Defaults: 2 images, 1 group, stride 1, no dilation. The output size follows
+// from the padding (default 0), or the padding from the output size. w defaults to h, and both to
+// d. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or sizes without an
+// output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
   const std::array<suites::BenchdnnLetter, 22> letters = {
@@ -239,9 +238,9 @@ BenchdnnConv ReadBenchdnnConv(std::string_view text) {
 }
 
 // Returns dlroof's name: FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D
-// bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` means scales other
-// than 1 of source (common), weights (per_oc) and an 8-bit destination (common). The name has
-// symmetric padding if that leads to the same output size.
+// bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. `scales` means scales other than 1 for
+// source (common), weights (per_oc) and an 8-bit destination (common). Padding is symmetric if that
+// gives the same output size.
 suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnConv(text);
   for (const auto reason_of : {ShapeReason, CallReason})
@@ -255,7 +254,7 @@ suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoic
       std::move(*ours), OurOptions(choice, direction)});
 }
 
-// The keys lack "mb", because the descriptors of other drivers also begin with it.
+// Without "mb", which also begins descriptors of other drivers.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 21> kKeys = {
       "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
@@ -299,7 +298,7 @@ suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
                              : WorkOfCase(ReadOnednnConv2dCase(name));
 }
 
-// Returns the arguments before those of layout and algorithm, or nothing without such a call.
+// Returns the arguments before layout and algorithm, or nullopt if benchdnn has no such call.
 std::optional<std::string> CallText(const workload::ProductCase& conv) {
   const bool forward = conv.direction == ProductDirection::kForward;
   const auto dir = suites::DirOf(conv);
@@ -316,7 +315,7 @@ std::string FpmathText(const workload::ProductCase& conv) {
   return conv.fpmath ? fmt::format("--attr-fpmath={} ", *conv.fpmath) : "";
 }
 
-// A primitive of oneDNN's log has benchdnn's letters.
+// oneDNN's log writes a convolution's problem in benchdnn's syntax.
 constexpr std::string_view kKinds[] = {"convolution"};
 
 std::optional<std::string> LineOf(const logs::Primitive& primitive) {

@@ -15,7 +15,7 @@ namespace {
 int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
 int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
 
-// Returns the image rows or columns that a filter of `taps` spans.
+// Returns the number of image rows or columns that a filter of `taps` taps spans.
 int64_t Extent(int64_t taps, int64_t dilation) { return (taps - 1) * dilation + 1; }
 
 std::string Pair(char letter, int64_t height, int64_t width) {
@@ -29,14 +29,14 @@ std::string PaddingText(const Conv2dProblem& p) {
   return fmt::format("p{}:{}x{}:{}", p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
 }
 
-// Parses "2" or "2x1", which follows its letter in the problem's text.
+// Parses the values after the letter in the problem's text: "2" or "2x1".
 void ReadPair(workload::TextCursor& cursor, int64_t& height, int64_t& width,
               std::string_view what) {
   height = cursor.Integer(1, what);
   width = cursor.Accept("x") ? cursor.Integer(1, what) : height;
 }
 
-// Parses "1", "1x0" or "0:1x0:1", which follows its letter in the problem's text.
+// Parses the values after the letter in the problem's text: "1", "1x0" or "0:1x0:1".
 void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
   p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = cursor.Integer(0, "padding");
   if (cursor.Accept(":")) {
@@ -50,7 +50,7 @@ void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
   }
 }
 
-// Parses a problem in any spelling. The caller checks that the spelling is the canonical one.
+// Parses a problem in any spelling; the caller compares with the canonical one.
 Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
   Conv2dProblem p;
   cursor.Sizes(
@@ -73,14 +73,14 @@ void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view 
                    what, padded);
 }
 
-// Throws BadInput without a column for an invalid shape.
+// Throws BadInput (without a column) for an invalid shape.
 void CheckShape(const Conv2dProblem& p) {
   CheckFits(p.r, p.dilation_h, PaddedHeight(p), "rows");
   CheckFits(p.s, p.dilation_w, PaddedWidth(p), "columns");
   if (p.c % p.groups != 0)
     throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
   if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
-  // Checked for the widest type, so that the tensor's size overflows in no type.
+  // Size of the widest type, so that no type overflows.
   constexpr int64_t kBytes = 8;
   workload::CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)},
                          "the source's size in byte");
@@ -145,7 +145,7 @@ int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
   if (direction == ProductDirection::kBackwardWeights)
     return p.n * delta::OutputRows(p) * delta::OutputColumns(p);
-  // A source row is used by at most one of every stride_h taps, if there is no dilation.
+  // Without dilation at most one of every stride_h taps reads a given source row.
   const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
   const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;
@@ -154,7 +154,7 @@ int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
 
 namespace {
 
-// [1] Returns the elements of the vectors that contain `size` elements, divided by `size`.
+// Returns `size` rounded up to whole vectors, divided by `size` [1].
 double Padding(int64_t size, int64_t lanes) {
   const int64_t padded = (size + lanes - 1) / lanes * lanes;
   return static_cast<double>(padded) / static_cast<double>(size);

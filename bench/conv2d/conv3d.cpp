@@ -17,13 +17,13 @@ constexpr std::array kAxisNames = {"frames", "rows", "columns"};
 int64_t Extent(const VolumeAxis& axis) { return (axis.filter - 1) * axis.dilation + 1; }
 int64_t Padded(const VolumeAxis& axis) { return axis.size + axis.pad_before + axis.pad_after; }
 
-// Returns the product of `of(axis)` over the axes.
+// Returns the product of `of(axis)` over the three axes.
 template <class Of>
 int64_t Product(const Conv3dProblem& p, Of of) {
   return of(p.axes[0]) * of(p.axes[1]) * of(p.axes[2]);
 }
 
-// Returns "s2" or "s1x2x2", or nothing if all values are the default.
+// Returns "s2" or "s1x2x2", or "" if all values are `otherwise`.
 std::string Triple(char letter, const Conv3dProblem& p, int64_t VolumeAxis::*value,
                    int64_t otherwise) {
   const auto [d, h, w] = p.axes;
@@ -40,7 +40,7 @@ std::string PaddingText(const Conv3dProblem& p) {
                      w.pad_before, w.pad_after);
 }
 
-// Parse what follows its letter in the problem's text: "2", "1x2x2" and, of a padding,
+// Parse the values after the letter in the problem's text: "2", "1x2x2" or, for padding,
 // "2:0x1:1x1:1".
 void ReadTriple(workload::TextCursor& cursor, int64_t least, std::string_view what,
                 Conv3dProblem& p, int64_t VolumeAxis::*value) {
@@ -71,7 +71,7 @@ void ReadPadding(workload::TextCursor& cursor, Conv3dProblem& p) {
   }
 }
 
-// Parses a problem in any spelling. The caller checks that the spelling is the canonical one.
+// Parses a problem in any spelling; the caller compares with the canonical one.
 Conv3dProblem ReadLetters(workload::TextCursor& cursor) {
   Conv3dProblem p;
   auto& [d, h, w] = p.axes;
@@ -96,7 +96,7 @@ Conv3dProblem ReadLetters(workload::TextCursor& cursor) {
   return p;
 }
 
-// Throws BadInput without a column for an invalid shape.
+// Throws BadInput (without a column) for an invalid shape.
 void CheckShape(const Conv3dProblem& p) {
   for (size_t i = 0; i < p.axes.size(); ++i)
     if (Extent(p.axes.at(i)) > Padded(p.axes.at(i)))
@@ -105,7 +105,7 @@ void CheckShape(const Conv3dProblem& p) {
   if (p.c % p.groups != 0)
     throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
   if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
-  // Checked for the widest type, so that the tensor's size overflows in no type.
+  // Size of the widest type, so that no type overflows.
   constexpr int64_t kBytes = 8;
   const auto [d, h, w] = p.axes;
   const auto source = workload::CheckedCount({kBytes, p.n, p.c, Padded(d), Padded(h), Padded(w)},
@@ -127,7 +127,7 @@ int64_t Taps(const Conv3dProblem& p) {
   return Product(p, [](const VolumeAxis& axis) { return axis.filter; });
 }
 
-// Returns 2 N K C/groups [flop].
+// Returns 2 N K C/groups: the FLOPs per (output, tap) pair of the volume.
 int64_t FlopsOfPair(const Conv3dProblem& p) { return 2 * p.n * p.k * (p.c / p.groups); }
 
 }  // namespace

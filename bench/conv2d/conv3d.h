@@ -1,5 +1,5 @@
-// Conv3D, the convolution of video models: its problem (shape, text, FLOPs by formula), the parsed
-// benchmark name, and the check of results, which all libraries share.
+// Conv3D, the convolution of video models: the problem (shape, text, FLOPs), the parsed benchmark
+// name, and the check of results.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace dlroof::conv2d {
 
-// One dimension of the volume [elements].
+// One dimension of the volume, in elements.
 struct VolumeAxis {
   int64_t size = 1, filter = 1;
   int64_t stride = 1, dilation = 1;
@@ -24,7 +24,8 @@ struct VolumeAxis {
 };
 int64_t Outputs(const VolumeAxis& axis);
 
-// source n x c x depth x height x width, weights k x c/groups x filter, destination n x k x outputs
+// Source: n x c x depth x height x width; weights: k x c/groups x filter; destination: n x k x
+// outputs.
 struct Conv3dProblem {
   int64_t n = 1, c = 1, k = 1, groups = 1;
   std::array<VolumeAxis, 3> axes = {};  // depth (time), height, width
@@ -33,17 +34,16 @@ struct Conv3dProblem {
 };
 
 // Returns "n1c16d8h28w28k16t3r3s3_s1x2x2p2:0x1:1x1:1d2g4". After the underscore: stride, padding,
-// dilation and groups, each only if it is not the default. A stride, padding or dilation has one
-// value for all axes, or three: depth x height x width. Padding is before:after if these differ.
+// dilation and groups unless default. A stride, padding or dilation has one value for all axes, or
+// three (depth x height x width); padding is before:after if these differ.
 std::string ToText(const Conv3dProblem& problem);
-// The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
-// `column_offset`) as ParseConv2d does.
+// The inverse of ToText; each problem has one text. Throws BadInput as ParseConv2d.
 Conv3dProblem ParseConv3d(std::string_view text, int column_offset = 0);
 
-// Returns the useful FLOPs [flop]: 2 per multiply-add of a filter tap inside the volume, the same
-// in every direction (counters/filter_axis.h).
+// Returns the useful FLOPs: 2 per multiply-add of a filter tap inside the volume, the same in every
+// direction (counters/base/filter_axis.h).
 int64_t Flops(const Conv3dProblem& problem);
-// Returns 2 N K outputs C/groups taps [flop], padding included.
+// Returns the dense FLOPs, including those on padding: 2 N K outputs C/groups taps.
 int64_t DenseFlops(const Conv3dProblem& problem);
 
 struct Conv3dCase : workload::ProductCase {
@@ -54,16 +54,16 @@ struct Conv3dCase : workload::ProductCase {
 
 workload::ProductSizes SizesOf(const Conv3dCase& conv);
 
-// Parse a name of the backends onednn (f32, bf16, f16, int8 and mixes; options training, bias,
-// relu, scales, fpmath) and cudnn (f16, bf16; option bias of fwd). Throw BadInput with the column.
+// Parse a name of the backend onednn (f32, bf16, f16, int8 and mixes; options training, bias, relu,
+// scales, fpmath) or cudnn (f16, bf16; option bias for fwd). Throw BadInput with the column.
 Conv3dCase ReadOnednnConv3dCase(const workload::BenchmarkName& name);
 Conv3dCase ReadCudnnConv3dCase(const workload::BenchmarkName& name);
 
-// Returns the result of a case for CheckOutput, element by element in double. A sample contains
-// every corner; half of the other elements are at a border.
+// Returns the correct results for workload::CheckOutput, each element computed in double. Samples
+// contain all corners; half of the other elements are at a border.
 workload::ProductResult ResultOf(const Conv3dCase& conv, const workload::ProductInputs& inputs);
 
-// Returns benchdnn's arguments that time the same call, or nothing, as ConvBenchdnn (case.h).
+// As ConvBenchdnn in case.h.
 std::optional<std::string> ConvBenchdnn(const Conv3dCase& conv);
 
 }  // namespace dlroof::conv2d

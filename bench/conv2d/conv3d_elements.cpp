@@ -1,4 +1,4 @@
-// Elements of a Conv3D's result in double, each on its own.
+// Computes single elements of a Conv3D's result in double.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,7 +10,7 @@
 namespace dlroof::conv2d {
 namespace {
 
-// A position in a tensor of five dimensions, or the dimensions' sizes, outermost first.
+// An index or the sizes of a five-dimensional tensor, outermost dimension first.
 using Five = std::array<int64_t, 5>;
 
 int64_t IndexOf(const Five& at, const Five& sizes) {
@@ -40,10 +40,10 @@ Shapes ShapesOf(const Conv3dProblem& p) {
           With(p.n, p.k, p, Outputs)};
 }
 
-constexpr int64_t kAny = -1;  // any index
+constexpr int64_t kAny = -1;  // any index along the axis
 
-// Calls visit(source, tap, output) for every product along an axis. `fixed` has the same three
-// indices; one of them is given and selects the products, the others are kAny.
+// Calls visit(source, tap, output) for each product along an axis. `fixed`: (source, tap, output)
+// with one index given, which selects the products; the others are kAny.
 template <class Visit>
 void ForEachPair(const VolumeAxis& axis, const std::array<int64_t, 3>& fixed, Visit visit) {
   const auto [only_source, only_tap, only_output] = fixed;
@@ -56,14 +56,14 @@ void ForEachPair(const VolumeAxis& axis, const std::array<int64_t, 3>& fixed, Vi
     }
 }
 
-// What an axis has fixed for an element at `index` along it.
+// Returns `fixed` of ForEachPair for the element at `index` of the direction's result.
 std::array<int64_t, 3> Fixed(ProductDirection direction, int64_t index) {
   if (direction == ProductDirection::kForward) return {kAny, kAny, index};
   if (direction == ProductDirection::kBackwardData) return {index, kAny, kAny};
   return {kAny, index, kAny};
 }
 
-// Adds the products of one image, filter and channel to the element at `at`.
+// Adds the products of one image, filter and channel to the element at position `at`.
 void AddProducts(const Conv3dCase& conv, const workload::ProductInputs& in, const Shapes& shapes,
                  const Five& at, const std::array<int64_t, 3>& image_filter_channel,
                  workload::ProductElement& sum) {
@@ -113,13 +113,13 @@ workload::ProductElement ElementAt(const Conv3dCase& conv, const workload::Produ
   return sum;
 }
 
-// Returns the most multiply-adds for one element of the result [1].
+// Returns the maximum number of multiply-adds for one element of the result.
 int64_t TermsOf(const Conv3dCase& conv) {
   const auto& p = conv.problem;
   if (conv.direction == ProductDirection::kForward) return SizesOf(conv).terms;
   int64_t terms = conv.direction == ProductDirection::kBackwardData ? p.k / p.groups : p.n;
   for (const auto& axis : p.axes) {
-    // An element of the source is read by at most one of every `stride` taps that are dense.
+    // With dense taps at most one of every `stride` taps reads a given source element.
     const int64_t step = axis.dilation == 1 ? axis.stride : 1;
     terms *= conv.direction == ProductDirection::kBackwardData ? (axis.filter + step - 1) / step
                                                                : Outputs(axis);
@@ -127,7 +127,7 @@ int64_t TermsOf(const Conv3dCase& conv) {
   return terms;
 }
 
-// Returns the indices of all corners and of random positions. Half of the random ones are on the
+// Returns the indices of all corners and of random positions, half of which are moved to the
 // surface of the volume, where padding matters.
 std::vector<int64_t> Sampled(const Five& sizes, int64_t count, uint64_t seed) {
   constexpr int64_t kCorners = 32;
@@ -142,7 +142,7 @@ std::vector<int64_t> Sampled(const Five& sizes, int64_t count, uint64_t seed) {
     Five at{};
     for (size_t j = 0; j < at.size(); ++j)
       at.at(j) = random.at(static_cast<size_t>(i) * 5 + j) % sizes.at(j);
-    const auto border = static_cast<size_t>(i / 2 % 6);  // of three axes, first and last
+    const auto border = static_cast<size_t>(i / 2 % 6);  // one of six: three axes, first and last
     if (i % 2 == 0) at.at(2 + border % 3) = border < 3 ? 0 : sizes.at(2 + border % 3) - 1;
     indices.push_back(IndexOf(at, sizes));
   }

@@ -28,7 +28,7 @@ constexpr std::string_view kKnobs =
     "tile_rows tile_cols load_size cta_count stream_k split_p_slc tile_m tile_n warp_spec_cfg "
     "swap_ab";
 
-// Indices in kKnobs.
+// Indices into kKnobs.
 constexpr int kTileSize = 2, kTileM = 40;
 
 std::string NameIn(std::string_view names, int value, std::string_view unknown) {
@@ -39,7 +39,7 @@ std::string NameIn(std::string_view names, int value, std::string_view unknown) 
   return fmt::format("{}{}", unknown, value);
 }
 
-// Returns the failure of a plan that was created but does not run. It is broken unless Unsupported.
+// Returns the failure of a created plan that does not run: broken, unless Unsupported.
 workload::Failure NotExecuted(const std::exception& error) {
   return {fmt::format("cuDNN executes none of the plans that it makes: {}", error.what()),
           dynamic_cast<const Unsupported*>(&error) == nullptr};
@@ -84,7 +84,7 @@ std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
     });
     return tiled || HasNote(config, Note::kTensorCore) ? "int8.matrix" : "int8.vector";
   }
-  if (type == "fp8") return "fp8.matrix";  // only tensor cores compute fp8
+  if (type == "fp8") return "fp8.matrix";  // only tensor cores support fp8
   if (!HasNote(config, Note::kTensorCore)) return "fp32.vector";
   if (type == "f16") return "fp16.matrix";
   return type == "f32" ? "tf32.matrix" : fmt::format("{}.matrix", type);
@@ -106,7 +106,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<double(size_t plan, int calls)>& seconds,
                                  const std::function<void()>& require_gpu) {
   constexpr int kRounds = 5;
-  constexpr double kSeconds = 1e-3;  // least duration of one measurement
+  constexpr double kSeconds = 1e-3;  // minimum duration of one measurement
   constexpr double kMaxCalls = 100;
   std::vector<TimedPlan> timed;
   std::map<size_t, int> calls;
@@ -115,7 +115,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   const auto fails = [&](TimedPlan& plan, bool first) {
     try {
       if (first) {
-        seconds(plan.config, 1);  // compiles kernels, if the engine does so at run time
+        seconds(plan.config, 1);  // compiles kernels, if the engine does that at run time
         const double once = std::max(seconds(plan.config, 1), 1e-9);
         calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMaxCalls));
       } else {
@@ -143,7 +143,7 @@ FastestPlan Confirmed(const FastestPlan& fastest,
     return seconds(plan == 0 ? 0 : fastest.config, calls);
   };
   const auto timed = TimePlans(2, again, require_gpu);
-  if (timed.size() < 2) return fastest;  // one of them failed
+  if (timed.size() < 2) return fastest;  // the other one failed
   const auto found = Fastest(timed);
   if (found.config != 0) return {fastest.config, found.heuristic_over_best};
   return heuristic_is_right() ? found : fastest;
@@ -170,7 +170,7 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
   const auto* const best = &*std::ranges::min_element(
       plans, [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
   if (first.config != 0) return {best->config, std::nullopt};
-  // Another plan must be faster than the library's choice by more than the measurement's noise.
+  // A plan must be faster than the library's choice by more than the noise of measurements.
   constexpr double kNoise = 1.02;
   const bool clear =
       *std::ranges::max_element(best->seconds) < *std::ranges::min_element(first.seconds);
@@ -252,7 +252,7 @@ bool HasPadding(const Conv2dProblem& p) {
   return p.pad_top != 0 || p.pad_bottom != 0 || p.pad_left != 0 || p.pad_right != 0;
 }
 
-// Removes the last option of the name if it is "engine62", and stores its number in `request`.
+// Removes a last option such as "engine62" from the name and stores its number in `request`.
 void TakeEngine(workload::BenchmarkName& name, CudnnConv2dCase& request) {
   if (name.options.empty() || !name.options.back().starts_with(kEngine)) return;
   const int column = workload::ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
@@ -269,7 +269,7 @@ TensorSpec Dense(int64_t id, std::string_view type, const std::array<int64_t, 4>
   return {id, std::string(type), dimensions, DenseStrides(dimensions, layout), false};
 }
 
-// Appends bias and relu to the convolution. The last operation writes the destination.
+// Appends bias and relu after the convolution; the last operation writes the destination.
 void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
   if (!conv.bias && !conv.eltwise) return;
   const TensorSpec result = TensorOf(graph, kDestinationId);

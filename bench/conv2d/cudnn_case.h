@@ -1,7 +1,7 @@
-// The parts of Conv2D/gpu/cudnn that need no CUDA, so that names parse in the same way in every
-// build and tests can check the rules: a parsed name, a plain description of the graph for cuDNN's
-// backend API (tensors, one convolution, fused operations), and the rules on cuDNN's engines (which
-// engines a type may use, their pipes, the fastest engine, their text in a record).
+// The parts of Conv2D/gpu/cudnn that need no CUDA, so that names parse alike in every build and the
+// rules can be tested: the parsed name, a description of the graph for cuDNN's backend API
+// (tensors, one convolution, fused operations), and rules for cuDNN's engines (which ones a type
+// may use, their pipes, choosing the fastest, their text in a record).
 #pragma once
 
 #include <array>
@@ -23,18 +23,18 @@ namespace dlroof::conv2d {
 // How to choose among cuDNN's engines.
 enum class EngineChoice {
   kHeuristic,  // the first allowed engine in cuDNN's order (heuristic mode A) that finalizes
-  kBest,       // the fastest engine of all proposals, by timing each one
-  kNumbered    // the first proposal with the engine number of the name
+  kBest,       // times all proposals and takes the fastest engine
+  kNumbered    // the first proposal with the engine number in the name
 };
 
 struct CudnnConv2dCase {
-  // The layout is kNchw or kNhwc, never kAny, because cuDNN does not choose layouts. The type
-  // "tf32" means f32 tensors with `fpmath` "tf32-truncated": tensor cores ignore the low bits.
+  // The layout is kNchw or kNhwc, never kAny: cuDNN does not choose layouts. The type "tf32" means
+  // f32 tensors with `fpmath` "tf32-truncated": tensor cores ignore the low bits.
   Conv2dCase conv;
   EngineChoice choice = EngineChoice::kHeuristic;
-  int64_t engine = 0;  // cuDNN's global index, only used for kNumbered
-  // The call copies the source into a tensor that contains the padding, or its gradient out of one.
-  // So cuDNN gets a convolution without padding, as from frameworks if the padding is unequal.
+  int64_t engine = 0;  // cuDNN's global index; only for kNumbered
+  // The call copies the source into a tensor with explicit padding (bwd_data: the gradient out of
+  // one), and cuDNN gets a convolution without padding, as from frameworks for unequal padding.
   bool padded = false;
 
   bool operator==(const CudnnConv2dCase&) const = default;
@@ -42,26 +42,26 @@ struct CudnnConv2dCase {
 
 // Parses a name. Types: f32 (without tensor cores and narrower inputs), tf32, f16, bf16, int8 and
 // mixes of 8-bit integers such as s8s8f32. Options, in this order: bias, relu (fused into fwd),
-// nchw (default: NHWC, in which tensor cores read channels), padded (padding by a copy, see above),
-// best or engineN (default: the engine that the heuristic chooses). Throws BadInput with the
-// column, counted from the start of the benchmark's full name.
+// nchw (default: NHWC, as tensor cores read channels), padded (explicit padding, see above), best
+// or engineN (default: the heuristic's engine). Throws BadInput with the column, counted from the
+// start of the full benchmark name.
 CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& name);
 
-// Unique ids of the graph's tensors.
+// Ids of the graph's tensors.
 enum TensorId : int64_t {
   kSourceId = 1,       // x, or its gradient
   kWeightsId = 2,      // w, or its gradient
   kDestinationId = 3,  // y, or its gradient
   kBiasId = 4,
-  kSumId = 5,    // result of the convolution before bias or relu
-  kBiasedId = 6  // result of the bias before relu
+  kSumId = 5,    // result of the convolution, before bias or relu
+  kBiasedId = 6  // result of the bias, before relu
 };
 
 // A tensor of four dimensions: n c h w (source), k c/groups r s (weights), n k P Q (destination), 1
 // k 1 1 (bias). The strides define its memory layout.
 struct TensorSpec {
   int64_t id = 0;
-  std::string type;                   // "f32 f16 bf16 e4m3 s32 s8 u8"
+  std::string type;                   // one of "f32 f16 bf16 e4m3 s32 s8 u8"
   std::array<int64_t, 4> dimensions;  // [1]
   std::array<int64_t, 4> strides;     // [element]
   bool is_virtual = false;            // exists only inside the fused kernel
@@ -69,13 +69,13 @@ struct TensorSpec {
   bool operator==(const TensorSpec&) const = default;
 };
 
-// A cross-correlation. The channels of source and weights determine the number of groups.
+// A cross-correlation. The channels of source and weights imply the number of groups.
 struct ConvolutionSpec {
   ProductDirection direction = ProductDirection::kForward;
   std::string compute_type;                          // type of the sums: "f32", "s32"
   std::array<int64_t, 2> strides, dilations;         // height, width; dilation 1 is dense
   std::array<int64_t, 2> pads_before, pads_after;    // top, left; bottom, right
-  int64_t source = 0, weights = 0, destination = 0;  // ids
+  int64_t source = 0, weights = 0, destination = 0;  // tensor ids
 
   bool operator==(const ConvolutionSpec&) const = default;
 };
@@ -83,7 +83,7 @@ struct ConvolutionSpec {
 enum class PointwiseMode { kAdd, kRelu };
 struct PointwiseSpec {
   PointwiseMode mode = PointwiseMode::kAdd;
-  int64_t input = 0, addend = 0, output = 0;  // ids; only kAdd uses `addend`
+  int64_t input = 0, addend = 0, output = 0;  // tensor ids; `addend` only for kAdd
   std::string compute_type = "f32";
 
   bool operator==(const PointwiseSpec&) const = default;
@@ -95,29 +95,29 @@ struct GraphSpec {
   std::vector<PointwiseSpec> pointwise;  // in order of execution
 };
 
-// Returns the graph that cuDNN gets. If `request.padded`, its source contains the padding.
+// Returns the graph given to cuDNN. If `request.padded`, its source includes the padding.
 GraphSpec GraphOf(const CudnnConv2dCase& request);
 
-// Returns the source without its padding, which is the graph's source unless `request.padded`.
+// Returns the source without padding: the graph's source unless `request.padded`.
 TensorSpec PlainSource(const CudnnConv2dCase& request);
 
-// The copy of a source into a tensor that contains its padding, or back: `planes` x `rows` rows of
-// `row_bytes`, at distances that differ in the two tensors.
+// Copies a source into (or out of) a tensor with explicit padding: `planes` x `rows` rows of
+// `row_bytes` bytes, with different pitches in the two tensors.
 struct PaddingCopy {
   int64_t row_bytes = 0, rows = 0, planes = 0;
-  int64_t plain_pitch = 0;                    // [byte] distance of rows without padding
-  int64_t padded_pitch = 0, padded_rows = 0;  // [byte] and rows of a plane with padding
-  int64_t first_byte = 0, first_row = 0;      // where the source begins in a plane with padding
+  int64_t plain_pitch = 0;                    // [byte] distance between rows without padding
+  int64_t padded_pitch = 0, padded_rows = 0;  // [byte] the same with padding; rows per plane
+  int64_t first_byte = 0, first_row = 0;      // offset of the source in a plane with padding
 
   bool operator==(const PaddingCopy&) const = default;
 };
 PaddingCopy PaddingCopyOf(const CudnnConv2dCase& request);
 
-// Returns the strides of a dense tensor [element]. For kNchw the last dimension is contiguous, for
-// kNhwc the second one (the channels).
+// Returns the strides [elements] of a dense tensor. kNchw: the last dimension is contiguous; kNhwc:
+// the second (channels).
 std::array<int64_t, 4> DenseStrides(const std::array<int64_t, 4>& dimensions, Conv2dLayout layout);
 
-// Returns the memory of all tensors that are not virtual [byte].
+// Returns the total memory of the tensors that are not virtual [byte].
 double TensorBytes(const GraphSpec& graph);
 
 // Returns the tensor with this id. Throws std::logic_error if there is none.
@@ -141,126 +141,125 @@ std::string NoteName(int note);
 // Returns the name of a knob (cudnnBackendKnobType_t), or "knob50" for an unknown number.
 std::string KnobName(int knob);
 
-// One proposal of a heuristic.
+// A proposal of one of cuDNN's heuristics.
 struct EngineConfig {
   int64_t engine = 0;                          // cuDNN's global index
   std::vector<std::pair<int, int64_t>> knobs;  // type and value of each knob
   std::vector<int> notes;                      // numerical notes
-  std::string heuristic;                       // its source: "A", "B", "fallback"
+  std::string heuristic;                       // "A", "B" or "fallback"
 };
 bool HasNote(const EngineConfig& config, Note note);
 
-// Returns whether two proposals use the same engine with the same knobs.
+// Returns whether two proposals have the same engine and knobs.
 bool SameKernel(const EngineConfig& conv, const EngineConfig& other);
 
-// Returns why a benchmark may not use an engine, or nothing. The rules depend on its type:
-//   f32        no tensor cores and no narrowed inputs: cuDNN's own first choice for f32 tensors is
-//              TF32 from compute capability 8.0 on
-//   tf32       only tensor cores, because any other engine computes in f32
-//   all        no sums narrower than f32 (a note of some f16 engines)
+// Returns why a benchmark must not use this engine, or nullopt, by the benchmark's type:
+// - f32: no tensor cores and no narrowed inputs (for f32 tensors cuDNN prefers TF32 from compute
+//   capability 8.0 on)
+// - tf32: only tensor cores, because other engines compute in f32
+// - all: no accumulation narrower than f32 (a note of some f16 engines)
 std::optional<Reason> ForbiddenReason(const Conv2dCase& conv, const EngineConfig& config);
 
-// Returns the pipe of the multiply-adds: "tf32.matrix", "fp16.matrix" or "bf16.matrix" for an
-// engine with the note of tensor cores, otherwise "fp32.vector", because sums are f32. Before
-// compute capability 10.0 cuDNN's integer engines lack that note even if they use tensor cores. So
-// they have "int8.matrix" if they have a knob for tiles, otherwise "int8.vector".
+// Returns the pipe of the multiply-adds. Engines with the note kTensorCore: "tf32.matrix",
+// "fp16.matrix" or "bf16.matrix"; others: "fp32.vector", as sums are f32. Before compute capability
+// 10.0 cuDNN's integer engines lack this note even if they use tensor cores: they have
+// "int8.matrix" if they have a tile knob, otherwise "int8.vector".
 std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config);
 
-// Returns the case with which to check an engine's result. Winograd engines transform the inputs
-// and round them to their type, which is like an fpmath mode of that type. (For f32 the check
-// already allows this rounding.)
+// Returns the case for checking an engine's result. Winograd engines round the transformed inputs
+// to their type, which corresponds to an fpmath mode of that type (already allowed for f32).
 Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config);
 
-// Returns the largest workspace that a plan may need [byte]: half of the memory that the tensors
-// leave free, and at most 8 GiB. Plans with a larger workspace are skipped and counted.
+// Returns the maximum workspace of a plan [byte]: half of the memory left free by the tensors, at
+// most 8 GiB. Plans that need more are skipped and counted.
 int64_t WorkspaceLimit(int64_t free_bytes);
 
 // The measured times of one plan.
 struct TimedPlan {
   size_t config = 0;            // index of the plan's proposal
-  std::vector<double> seconds;  // [s] of one call, for each repetition
+  std::vector<double> seconds;  // [s] per call, one value per repetition
 };
 struct FastestPlan {
   size_t config = 0;
-  // [1] Median time of the heuristic's choice (config 0) divided by that of the fastest plan, at
-  // least 1. Absent if the heuristic's choice was not timed.
+  // [1] Median time of the heuristic's choice (config 0) / that of the fastest plan, at least 1.
+  // Absent if the heuristic's choice was not timed.
   std::optional<double> heuristic_over_best;
 };
-// Times plans in rounds, so that a change of the GPU's clock affects all of them alike. `seconds`
-// returns the mean time of one of `calls` calls [s]. If it throws, the plan is dropped, after a
-// call of `require_gpu`, which throws if the GPU has become unusable. If no plan is left, throws
-// the first broken failure (std::runtime_error), or else the first failure (Unsupported).
+// Times plans in rounds, so that changes of the GPU's clock affect all alike. seconds(plan, calls)
+// returns the mean time per call [s]; if it throws, the plan is dropped, after `require_gpu`, which
+// throws if the GPU has become unusable. If no plan is left, throws the first broken failure
+// (std::runtime_error), otherwise the first failure (Unsupported).
 std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<double(size_t plan, int calls)>& seconds,
                                  const std::function<void()>& require_gpu);
 
-// Returns the plan with the smallest median. Another plan replaces the heuristic's choice only if
-// its median is 2 % smaller, or if all its repetitions are faster than all those of the heuristic's
-// choice. Throws std::logic_error if there are no plans.
+// Returns the plan with the smallest median. It replaces the heuristic's choice only if its median
+// is 2 % smaller or all its repetitions are faster than all of the heuristic's choice. Throws
+// std::logic_error for no plans.
 FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 
-// Returns the fastest plan with a right result, and the proposals of the faster plans, whose
-// results are wrong. If all results are wrong, returns the fastest plan and no wrong ones.
+// The fastest plan with a correct result, and the faster plans, whose results are wrong. If all
+// results are wrong: the fastest plan and an empty list.
 struct FastestRightPlan {
   FastestPlan plan;
-  std::vector<size_t> wrong = {};  // indices of proposals, the fastest first
+  std::vector<size_t> wrong = {};  // indices of proposals, fastest first
 };
 FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
                               const std::function<bool(size_t config)>& is_right);
 
-// Times the plan `fastest` and the heuristic's choice (config 0) again, in alternating rounds,
-// since the fastest of many plans is partly the luckiest one. Returns `fastest` with the ratio of
-// the new times, or the heuristic's choice if that is as fast and `heuristic_is_right`. Returns
-// `fastest` unchanged if it is the heuristic's choice, or if that was not timed. `seconds` and
-// `require_gpu` are those of TimePlans.
+// Times `fastest` and the heuristic's choice (config 0) again, in alternating rounds, because the
+// fastest of many plans may just have been lucky. Returns `fastest` with the new ratio, or the
+// heuristic's choice if it is as fast and `heuristic_is_right`. Returns `fastest` unchanged if it
+// is the heuristic's choice, or if that was not timed. `seconds` and `require_gpu`: as in
+// TimePlans.
 FastestPlan Confirmed(const FastestPlan& fastest,
                       const std::function<double(size_t plan, int calls)>& seconds,
                       const std::function<void()>& require_gpu,
                       const std::function<bool()>& heuristic_is_right);
 
-// Calls `run`, which runs the current plan. If it throws and `require_gpu` does not, continues with
-// the next plan, which `another` makes current (it returns false if no plan is left). Returns the
-// number of plans that failed. Throws as TimePlans if all plans fail.
+// Calls `run` for the current plan. If it throws and `require_gpu` does not, tries the next plan,
+// made current by `another` (which returns false if none is left). Returns the number of failed
+// plans. Throws as TimePlans if all fail.
 size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
                          const std::function<void()>& require_gpu);
 
-// Throws Unsupported for calls that no engine supports (backward passes of integers) and for fp8
-// calls that GraphOf cannot describe (backward passes, bias, relu).
+// Throws Unsupported for calls that no engine supports (integer backward passes) and fp8 calls that
+// GraphOf cannot describe (backward passes, bias, relu).
 void RequireConvSupport(const Conv2dCase& conv);
 
 // Throws the reasons why no proposal became a plan, the most frequent first: "none of 38 proposals
 // of cuDNN can be used: 30 tensor cores round f32 inputs to tf32; 8 workspace above 2.1 GB". For
-// `int8` it also names the type that cuDNN supports. `modes` are the failed heuristics. Throws
-// Unsupported if no failure is broken, otherwise std::runtime_error.
+// int8 also names the type that cuDNN supports. `modes`: failures of heuristics. Throws
+// std::runtime_error if any failure is broken, otherwise Unsupported.
 [[noreturn]] void ThrowNoPlan(const Conv2dCase& conv,
                               const std::vector<workload::Failure>& proposals,
                               const std::vector<workload::Failure>& modes = {});
 
-// The chosen engine, and the number of proposals and plans by what happened to them.
+// The chosen engine, and the numbers of proposals and plans by outcome.
 struct PlanChoice {
   EngineConfig config;
   int64_t workspace_bytes = 0;
-  double tensor_bytes = 0;  // [byte] of the call's tensors
-  size_t proposed = 0;      // proposals of the heuristics
-  size_t refused = 0;       // proposals that ForbiddenReason excludes
-  size_t broke = 0;         // plans that failed when they ran, timed or not
-  size_t timed = 0;         // plans that were timed (only for EngineChoice::kBest)
-  // Plans with a wrong result that are faster than the chosen one, or that the heuristic prefers.
+  double tensor_bytes = 0;  // [byte] size of the call's tensors
+  size_t proposed = 0;      // proposed by the heuristics
+  size_t refused = 0;       // excluded by ForbiddenReason
+  size_t broke = 0;         // plans that failed to run
+  size_t timed = 0;         // plans that were timed; only for EngineChoice::kBest
+  // Plans with a wrong result that are faster than the chosen one or before it in the heuristic.
   size_t wrong = 0;
 };
 
-// Returns ProductWork on the engine's pipe. It has one launch, or an unknown number if the
-// workspace is as large as the tensors, because it then contains data between kernels. The copies
-// of a `padded` call (which also fills the padding with zeros, except in bwd_data) are launches
-// too. The compulsory bytes are those of the plain tensors.
+// Returns ProductWork on the engine's pipe, with one launch, or an unknown number if the workspace
+// is as large as the tensors and so holds data between kernels. The copies of a `padded` call (and
+// its zero-fill, except for bwd_data) are launches, too. Compulsory bytes are those of the tensors
+// without padding.
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
-// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", with which
-// DescribeCall begins. A workspace as large as all tensors is a copy of them in another layout.
+// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", the start of
+// DescribeCall. A workspace as large as all tensors holds a copy of them in another layout.
 std::string DescribeEngine(const PlanChoice& choice);
 
 // Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A,
-// 40 proposed, 34 not f32", and the copies of a `padded` call. The text contains no times, so equal
+// 40 proposed, 34 not f32", and the copies of a `padded` call. Contains no times, so that equal
 // choices have equal texts.
 std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice);
 

@@ -14,7 +14,7 @@ bool Has(const std::vector<std::string>& options, std::string_view option) {
   return std::ranges::count(options, option) > 0;
 }
 
-// Returns " nvidia titan xp " for "NVIDIA TITAN Xp", so that a search finds whole words.
+// Returns " nvidia titan xp " for "NVIDIA TITAN Xp", for finding whole words.
 std::string Words(const std::string& name) {
   std::string words(1, ' ');
   for (const char c : name)
@@ -54,7 +54,7 @@ std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& 
       const auto spec = delta::FindGpu(known);
       const auto prediction = delta::PredictConv(layer_question, spec);
       work.bytes = delta::KnownBytes(prediction);
-      work.bytes.erase(Level::kL1);  // L1 as counted has shared memory's bytes, which it lacks
+      work.bytes.erase(Level::kL1);  // measured L1 bytes include shared memory's
       how = delta::HowModelled(prediction, spec);
     } catch (const BadInput& error) {
       how = fmt::format("the DeLTA-style model does not cover it: {}", error.what());

@@ -9,8 +9,8 @@
 namespace dlroof::conv2d {
 namespace {
 
-// One dimension of the convolution. Output `out` uses input `in` at `tap` if in = out * stride +
-// tap * dilation - pad is inside the image.
+// One dimension of the convolution. Output `out` reads input in = out * stride + tap * dilation -
+// pad at `tap`, if `in` is inside the image.
 struct WindowAxis {
   int64_t outputs, taps, inputs, stride, dilation, pad;
 
@@ -18,7 +18,7 @@ struct WindowAxis {
   bool Inside(int64_t in) const { return in >= 0 && in < inputs; }
 };
 
-// Indices along one dimension of two elements that are multiplied with each other.
+// Indices, along one dimension, of two elements that are multiplied.
 struct Factors {
   int64_t first, second;
 };
@@ -48,7 +48,7 @@ FactorList OfTap(const WindowAxis& axis, int64_t tap) {  // pairs (input, output
   return factors;
 }
 
-// A tensor's first plane, and the distances of its planes and rows [element].
+// A tensor's first plane, and the distances between planes and between rows [elements].
 struct Planes {
   const float* begin;
   int64_t plane, row;
@@ -67,7 +67,7 @@ workload::ProductElement Sum(const Planes& first, const Planes& second, int64_t 
   return sum;
 }
 
-// Indices of an element of a four-dimensional tensor, outermost dimension first.
+// An index into a four-dimensional tensor, outermost dimension first.
 struct Position {
   int64_t a, b, c, d;
 };
@@ -114,7 +114,7 @@ workload::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAx
              OfTap(vertical, at.c), OfTap(horizontal, at.d));
 }
 
-// Returns one element of the bias gradient, that of `filter`.
+// Returns the bias gradient of one filter.
 workload::ProductElement BiasGradientAt(const Conv2dProblem& p,
                                         const workload::ProductInputs& inputs, int64_t filter) {
   const int64_t image = delta::OutputRows(p) * delta::OutputColumns(p);
@@ -125,7 +125,7 @@ workload::ProductElement BiasGradientAt(const Conv2dProblem& p,
   return sum;
 }
 
-// Returns the sizes of the result's dimensions in row-major order.
+// Returns the dimensions of the result, outermost first.
 std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward)
     return {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)};
@@ -137,8 +137,8 @@ int64_t IndexOf(const std::array<int64_t, 4>& at, const std::array<int64_t, 4>& 
   return ((at[0] * sizes[1] + at[1]) * sizes[2] + at[2]) * sizes[3] + at[3];
 }
 
-// Returns the sixteen corners and seeded positions. Every other seeded position is moved to one of
-// the four borders of its image.
+// Returns the indices of all sixteen corners and of seeded positions, every other of which is moved
+// to one of the four borders of its image.
 std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t count,
                                     uint64_t seed) {
   std::vector<int64_t> indices;

@@ -1,4 +1,4 @@
-// The reference loops of Conv2D: the reference for every other implementation, and a benchmark.
+// The reference loops of Conv2D: define the correct result, and are a benchmark.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace dlroof::conv2d {
 
-// Returns zeroed arrays of the problem's sizes. The tensors are in row-major order, but the source
-// (or its gradient) includes its padding (n c h+top+bottom w+left+right), so that the loops
-// multiply and add the padding like any other element: 2 N K P Q (C/groups) R S operations.
+// Returns zeroed row-major arrays of the problem's sizes. The source (or its gradient) includes its
+// padding (n c h+top+bottom w+left+right), so that the loops multiply padding like any other
+// element: 2 N K P Q (C/groups) R S operations.
 template <class Number>
 workload::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
   const int64_t padded =
@@ -23,7 +23,7 @@ workload::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
           {}};
 }
 
-// Calls visit(index without padding, index with padding) for every element of the source.
+// Calls visit(index without padding, index with padding) for each source element.
 template <class Visit>
 void ForEachSource(const Conv2dProblem& p, Visit visit) {
   const int64_t height = p.h + p.pad_top + p.pad_bottom;
@@ -35,9 +35,9 @@ void ForEachSource(const Conv2dProblem& p, Visit visit) {
         visit(plain++, (image * height + y + p.pad_top) * width + x + p.pad_left);
 }
 
-// Calls row(destination, weight, source) for every pair of an output row and a weight. The
-// arguments are the indices of the row's first element, of the weight, and of the padded source
-// element for that first element. The source elements for the next ones are stride_w apart.
+// Calls row(destination, weight, source) for each pair of an output row and a weight: indices of
+// the row's first element, of the weight, and of the padded source element that they use. The
+// source elements of the row's next elements are stride_w apart.
 template <class Row>
 void ForEachRow(const Conv2dProblem& p, Row row) {
   const int64_t height = p.h + p.pad_top + p.pad_bottom;
@@ -58,8 +58,8 @@ void ForEachRow(const Conv2dProblem& p, Row row) {
           }
 }
 
-// Computes the direction's result from the other two arrays: the destination, the gradient of the
-// padded source, or the gradient of the weights.
+// Computes the direction's result (destination, gradient of the padded source, or gradient of the
+// weights) from the other two arrays.
 template <class Number>
 void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
                         workload::ProductArrays<Number>& arrays) {
@@ -89,7 +89,7 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
   }
 }
 
-// Calls RunConv2dReference, then workload::AddVariant (bias, relu, the gradient of the bias).
+// RunConv2dReference, then workload::AddVariant (bias, relu, bias gradient).
 template <class Number>
 void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arrays) {
   RunConv2dReference(conv.problem, conv.direction, arrays);
@@ -100,10 +100,10 @@ void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arra
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
 }
 
-// Returns the result of a case for CheckOutput. Its elements skip the padding instead of
-// multiplying it. A sample contains every corner; half of the other elements are at a border.
+// Returns the correct results for workload::CheckOutput; elements skip the padding. Samples contain
+// all corners; half of the other elements are at a border.
 workload::ProductResult ResultOf(const Conv2dCase& conv, const workload::ProductInputs& inputs);
-
+// Computes one element; `index` into the direction's row-major result without padding.
 // Computes one element. `index` is its index in the direction's row-major result without padding.
 workload::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
                                          const workload::ProductInputs& inputs, int64_t index);

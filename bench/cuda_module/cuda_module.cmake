@@ -1,14 +1,14 @@
-# Builds libdlroof_cuda.so, which contains everything that needs a CUDA library. The programs open it at run time and do not link
-# CUDA. The root's CMakeLists.txt includes this file after the modules.
+# Builds libdlroof_cuda.so, which contains all code that needs a CUDA library. Programs open it at run time and do not link CUDA.
+# The root's CMakeLists.txt includes this file after the modules.
 #
-# The library consists of the modules in ci/modules.txt that depend on CUDA, their kernels, and those objects of the other modules
-# that these need.
+# The library consists of the modules in ci/modules.txt that depend on CUDA, their kernels, and the objects of other modules that
+# these need.
 if(NOT DLROOF_IF_cuda)
   return()
 endif()
 
-# dlroof_architectures(RESULT FALLBACK NUMBER...): selects the members of dlroof_cuda_archs within any pair FIRST LAST of numbers in
-# ARGN, or FALLBACK if there are none.
+# dlroof_architectures(RESULT FALLBACK [FIRST LAST]...): sets RESULT to the members of dlroof_cuda_archs within any range FIRST to
+# LAST, or to FALLBACK if there are none.
 function(dlroof_architectures result fallback)
   set(chosen "")
   foreach(architecture IN LISTS dlroof_cuda_archs)
@@ -26,9 +26,9 @@ function(dlroof_architectures result fallback)
   endif()
   set(${result} ${chosen} PARENT_SCOPE)
 endfunction()
-# The kernels of a module are its *.cu files. A file whose name ends in _N uses instructions that exist from architecture N on, or
-# on some architectures only. If none of the requested architectures has them, the file is compiled for one that does, and the
-# program never launches its kernels.
+# The kernels of a module are its *.cu files. A file name ending in _N means instructions available from architecture N on, or on
+# some architectures only. If no requested architecture has them, the file is compiled for one that does, and its kernels are never
+# launched.
 dlroof_architectures(dlroof_archs_80 80-real 80 999)
 dlroof_architectures(dlroof_archs_89 89-real 89 89 120 121)
 dlroof_architectures(dlroof_archs_90 90-real 90 999)
@@ -40,7 +40,7 @@ if(DLROOF_WERROR)
   list(APPEND dlroof_cuda_warnings --Werror=all-warnings -Xcompiler=-Werror)
 endif()
 
-# dlroof_kernels(MODULE): makes an OBJECT library (C++17) for each group of the module's kernels.
+# dlroof_kernels(MODULE): creates an OBJECT library (C++17) per group of the module's kernels.
 function(dlroof_kernels module)
   string(REPLACE "/" "_" target "${module}")
   file(GLOB sources CONFIGURE_DEPENDS "${dlroof_SOURCE_DIR}/${module}/*.cu")
@@ -93,7 +93,7 @@ set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${dlroof_
 target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs "LINKER:--version-script,${dlroof_cuda_map}")
 target_link_libraries(dlroof_cuda PRIVATE dlroof_flags counters_base ${dlroof_cuda_targets} ${dlroof_kernel_targets}
                       dlroof_archive dlroof_cuda_libraries)
-# The programs refuse a module of another build, so they are built together.
+# Programs reject a module of another build, so they are built together.
 foreach(program IN ITEMS dlroof dlroof_bench)
   add_dependencies(${program} dlroof_cuda dlroof_gpu_trace)
 endforeach()

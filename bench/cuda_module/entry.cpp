@@ -1,4 +1,4 @@
-// The CUDA module's entry point, which fills the module's table (GpuModule).
+// The CUDA module's entry point: fills the GpuModule table.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cupti_version.h>
@@ -47,7 +47,7 @@ workload::Library DescribedLibrary(std::string name, std::string (*description)(
           [](const std::function<void(int)>&) {}};
 }
 
-// Returns the versions of CUDA runtime and driver, cuBLASLt, CUPTI and cuDNN for run files.
+// Returns the versions of CUDA runtime, driver, cuBLASLt, CUPTI and cuDNN, for run files.
 std::vector<workload::Library> CudaLibraries() {
   std::vector<workload::Library> libraries = {DescribedLibrary("cuda", RuntimeText),
                                               DescribedLibrary("cublaslt", CublasLtText),
@@ -58,8 +58,8 @@ std::vector<workload::Library> CudaLibraries() {
   return libraries;
 }
 
-// Opens libnvrtc-builtins by its path, if it is installed. libnvrtc, which cuDNN uses, opens it by
-// its bare name, and no search path contains it if CUDA was installed from Python wheels.
+// Opens libnvrtc-builtins by its path, if installed. libnvrtc (used by cuDNN) opens it by its bare
+// name, which is in no search path if CUDA was installed from Python wheels.
 void PreloadNvrtcParts() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&cublasLtGetVersion), &info) == 0) return;
@@ -70,7 +70,7 @@ void PreloadNvrtcParts() {
       dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_GLOBAL);
 }
 
-// Describes the GPU and adds the driver's version as a fact that is not in the fingerprint.
+// Describes the GPU; adds the driver's version as a fact outside the fingerprint.
 machine::Machine Described(int device) {
   auto machine = gpu_ceilings::DescribeGpu(cuda::ReadGpuIdentity(device));
   const auto driver = gpu::Nvml::Open("libnvidia-ml.so.1", cuda::PciBusId(device)).DriverVersion();

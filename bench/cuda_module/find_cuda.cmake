@@ -1,14 +1,14 @@
-# Finds CUDA and cuDNN. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/modules.txt and makes the target
+# Finds CUDA and cuDNN. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/modules.txt and creates the target
 # dlroof_cuda_libraries.
 #
-# Accepts a toolkit of 12.6 or newer, or CUDA 13 from PyPI's wheels (ci/requirements-gpu.txt). Searches DLROOF_CUDA_ROOT if it is
-# set, otherwise nvcc on PATH, CUDA_PATH, CUDA_HOME and /usr/local/cuda. Without cuDNN 9.8 and its frontend the module
-# only lacks cuDNN's benchmarks, since a GPU's ceilings and counters do not need cuDNN.
+# Accepts a toolkit of 12.6 or newer, or CUDA 13 from PyPI's wheels (ci/requirements-gpu.txt). Searches DLROOF_CUDA_ROOT if set,
+# otherwise nvcc on PATH, CUDA_PATH, CUDA_HOME and /usr/local/cuda. Without cuDNN 9.8 and its frontend the module lacks only cuDNN's
+# benchmarks; ceilings and counters do not need cuDNN.
 set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (default: search for it)")
 set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9.8 or newer if it is not beside CUDA (default: search for it; OFF: build without)")
 set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE_CUDA_ARCHITECTURES (default: all; 90-real builds faster)")
 
-# Reports why no module is built. Ends the configuration with an error if DLROOF_CUDA=ON requires the module.
+# Reports why the module is not built; an error if DLROOF_CUDA=ON requires it.
 macro(dlroof_no_cuda reason)
   if(DLROOF_CUDA STREQUAL "ON")
     message(FATAL_ERROR "dlroof: DLROOF_CUDA=ON, but ${reason}")
@@ -17,8 +17,8 @@ macro(dlroof_no_cuda reason)
   message(STATUS "dlroof: without the CUDA module: ${reason}")
 endmacro()
 
-# Finds nvcc and returns its toolkit's root with links resolved. nvcc may be a script that calls another nvcc, so its verbose output
-# (_HERE_) tells the folder.
+# Finds nvcc and returns the root of its toolkit, with links resolved. nvcc may be a wrapper script, so the folder is read from its
+# verbose output (_HERE_).
 function(dlroof_find_cuda_root result)
   if(DLROOF_CUDA_ROOT)
     set(hints "${DLROOF_CUDA_ROOT}/bin")
@@ -46,8 +46,8 @@ function(dlroof_find_cuda_root result)
   set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# Looks for a header and a library that are both below one of ROOTS; libraries from wheels have no unversioned name.
-# Sets NAME_INCLUDE and NAME_LIBRARY, or leaves them empty.
+# Finds a header and a library below the same one of ROOTS (libraries in wheels have no unversioned name). Sets NAME_INCLUDE and
+# NAME_LIBRARY, or leaves them empty.
 function(dlroof_find_cuda_library name header roots)
   cmake_parse_arguments(PARSE_ARGV 3 library "" "" "NAMES")
   set(${name}_INCLUDE "" PARENT_SCOPE)
@@ -67,7 +67,7 @@ function(dlroof_find_cuda_library name header roots)
   endforeach()
 endfunction()
 
-# Checks that this nvcc works with the host's compiler, because enable_language would end the configuration with an error.
+# Checks that this nvcc works with the host compiler; otherwise enable_language would abort the configuration.
 function(dlroof_nvcc_works nvcc result)
   if(NOT "${nvcc} ${CMAKE_CXX_COMPILER}" STREQUAL "${DLROOF_NVCC_WORKED}")
     file(WRITE "${dlroof_BINARY_DIR}/CMakeFiles/dlroof_nvcc.cu" "__global__ void nothing() {}\nvoid start() { nothing<<<1, 1>>>(); }\n")
@@ -105,7 +105,7 @@ if(NOT dlroof_cuda_version OR dlroof_cuda_version VERSION_LESS 12.6)
   return()
 endif()
 
-# One major version of everything: a library of another CUDA would be found first and fail much later.
+# All parts must have one major version: a library of another CUDA may be found first and fail much later.
 string(REGEX MATCH "^[0-9]+" dlroof_cuda_major "${dlroof_cuda_version}")
 set(dlroof_cuda_missing "")
 foreach(wanted IN ITEMS
@@ -148,13 +148,13 @@ if(NOT DLROOF_CUDNN_ROOT STREQUAL "OFF")
 endif()
 set(dlroof_cudnn_text "without cuDNN 9.8 or newer (its benchmarks are unsupported)")
 if(DLROOF_CUDNN_LIBRARY)
-  # 9.8 introduced device properties, with which heuristics work without a device.
+  # 9.8 introduced device properties, so that heuristics work without a device.
   file(READ "${DLROOF_CUDNN_INCLUDE}/cudnn_version.h" dlroof_cudnn_header)
   string(REGEX MATCH "#define CUDNN_MAJOR +([0-9]+)" dlroof_cudnn_match "${dlroof_cudnn_header}")
   set(dlroof_cudnn_version "${CMAKE_MATCH_1}")
   string(REGEX MATCH "#define CUDNN_MINOR +([0-9]+)" dlroof_cudnn_match "${dlroof_cudnn_header}")
   string(APPEND dlroof_cudnn_version ".${CMAKE_MATCH_1}")
-  # The header-only frontend: in ci/requirements.txt, or installed where CMake looks.
+  # The header-only frontend: from ci/requirements.txt, or in CMake's search path.
   list(TRANSFORM CMAKE_PREFIX_PATH APPEND "/lib/python3*/site-packages/include" OUTPUT_VARIABLE dlroof_places)
   file(GLOB dlroof_places ${dlroof_places})
   find_path(DLROOF_CUDNN_FRONTEND cudnn_frontend.h HINTS ${dlroof_places} "${DLROOF_CUDNN_INCLUDE}")
@@ -185,7 +185,7 @@ endif()
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
 endif()
-# nvcc.profile in the wheels refers to a folder lib64 that does not exist there.
+# nvcc.profile in the wheels refers to a folder lib64 that is missing there.
 cmake_path(GET DLROOF_CUDART_LIBRARY PARENT_PATH dlroof_cudart_folder)
 string(APPEND CMAKE_CUDA_FLAGS " -L${dlroof_cudart_folder}")
 enable_language(CUDA)
@@ -194,7 +194,7 @@ if(NOT DLROOF_IF_cudnn)
   set(DLROOF_IF_cuda_no_cudnn ON)
 endif()
 
-# Headers and libraries, no objects. libcupti opens libnvperf_host by its bare name, so the module links it to have it loaded before.
+# Headers and libraries, no objects. libcupti opens libnvperf_host by its bare name, so the module links it to load it before.
 add_library(dlroof_cuda_libraries INTERFACE)
 target_include_directories(dlroof_cuda_libraries SYSTEM INTERFACE ${DLROOF_CUDART_INCLUDE} ${DLROOF_CUPTI_INCLUDE})
 target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUBLASLT_LIBRARY}" "${DLROOF_CUPTI_LIBRARY}" "${DLROOF_NVPERF_LIBRARY}"
@@ -202,7 +202,7 @@ target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUBLASLT_LIBRARY
 target_link_options(dlroof_cuda_libraries INTERFACE LINKER:--no-as-needed)
 if(DLROOF_IF_cudnn)
   target_include_directories(dlroof_cuda_libraries SYSTEM INTERFACE ${DLROOF_CUDNN_INCLUDE} ${DLROOF_CUDNN_FRONTEND})
-  # The frontend's messages have the names of its files: without the folder of this clone.
+  # The frontend's messages contain file names: strip this clone's folder.
   target_compile_options(dlroof_cuda_libraries INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>)
   target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUDNN_LIBRARY}")
 endif()

@@ -24,7 +24,7 @@ frontend::DataType_t FrontendType(std::string_view type) {
   return types.at(type);
 }
 
-// The message on one line, of which cuDNN writes many.
+// Returns the frontend's message on one line, shortened to kMaxLength.
 std::string Message(frontend::error_t status) {
   constexpr size_t kMaxLength = 500;
   std::string text = status.get_message().substr(0, kMaxLength);
@@ -190,7 +190,7 @@ workload::PreparedCall GraphCall::Prepared(const std::shared_ptr<GraphCall>& cal
   };
   prepared.algorithm = call->Algorithm();
   prepared.modelled = std::move(modelled);
-  prepared.modelled.launches.reset();  // unknown: a plan may have several kernels
+  prepared.modelled.launches.reset();  // unknown: a plan may launch several kernels
   prepared.threads = 1;
   for (const auto& [name, tensor] : call->tensors_)
     prepared.memory.push_back({tensor.buffer->get(), tensor.Bytes(), false});

@@ -1,5 +1,5 @@
-// Version and availability of cuDNN, for the CUDA module. bench/no_cudnn implements this header for
-// a module that is built without cuDNN.
+// Version and availability of cuDNN, for the CUDA module. In builds without cuDNN bench/no_cudnn
+// implements this header.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace dlroof::cudnn {
 
-// Returns the version of the loaded cuDNN ("9.19.0"), or nothing in a build without cuDNN.
+// Returns the version of the loaded cuDNN ("9.19.0"), or nullopt in a build without cuDNN.
 std::optional<std::string> CudnnVersion();
-// Returns why cuDNN's benchmarks cannot run, with a remedy: the build lacks cuDNN, or the loaded
-// cuDNN is not of the major version that the module was built for.
+// Returns why cuDNN's benchmarks cannot run, and a remedy: the build lacks cuDNN, or the loaded
+// cuDNN has another major version than the build's. nullopt if they can run.
 std::optional<Reason> UnavailableReason();
 
 }  // namespace dlroof::cudnn

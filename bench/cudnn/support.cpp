@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 7> kTypes = {
      {"u8", CUDNN_DATA_UINT8},
      {"e4m3", CUDNN_DATA_FP8_E4M3}}};
 
-// Returns cuDNN's message for the call that has just failed.
+// Returns cuDNN's message for the last failed call.
 std::string LastMessage(cudnnStatus_t status) {
   std::array<char, 1024> message{};
   cudnnGetLastErrorString(message.data(), message.size());
@@ -64,7 +64,7 @@ workload::Failure FailureOf(cudnnStatus_t status) {
 }
 
 cudnnHandle_t Handle() {
-  // The handle is never destroyed, because CUDA may be unloaded earlier when the process ends.
+  // Never destroyed: at exit CUDA may already be unloaded.
   static const cudnnHandle_t handle = [] {
     cudnnHandle_t made = nullptr;
     CheckExecuted(cudnnCreate(&made), "cuDNN");
@@ -81,7 +81,7 @@ StreamUse::~StreamUse() {
   try {
     cudnnSetStream(Handle(), nullptr);
   } catch (const std::exception&) {
-    return;  // no handle, so nothing to reset
+    return;  // there is no handle to reset
   }
 }
 

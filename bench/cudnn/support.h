@@ -1,5 +1,5 @@
-// Common parts of all cuDNN backends: errors with cuDNN's own messages, the handle, types, and RAII
-// descriptors of cuDNN's backend API. Part of the CUDA module only.
+// Common parts of all cuDNN backends: errors with cuDNN's messages, the handle, types, and RAII
+// descriptors of cuDNN's backend API. Part of the CUDA module.
 #pragma once
 
 #include <cudnn.h>
@@ -14,22 +14,22 @@
 namespace dlroof::cudnn {
 
 // Throw Unsupported if the status means that cuDNN does not support the request (IsRefusal), and
-// std::runtime_error for any other failure, with the message "WHAT: STATUS: cuDNN's own message".
-// Check is for calls that describe or plan something, CheckExecuted for calls that execute.
+// std::runtime_error for other failures, with the message "WHAT: STATUS: cuDNN's message". Check:
+// for calls that describe or plan; CheckExecuted: for calls that execute.
 void Check(cudnnStatus_t status, std::string_view what);
 void CheckExecuted(cudnnStatus_t status, std::string_view what);
 
-// Returns the failure that `status` of a describing or planning call means.
+// Returns the failure for a `status` of a describing or planning call.
 workload::Failure FailureOf(cudnnStatus_t status);
 
-// Returns the process's cuDNN handle, which belongs to the device that was current at the first
-// call. Throws as CheckExecuted.
+// Returns the process's cuDNN handle, created on first use for the device then current. Throws as
+// CheckExecuted.
 cudnnHandle_t Handle();
 
-// Makes the handle use `stream` from now on.
+// Makes the handle use `stream`.
 void UseStream(void* stream);
-// Its destructor makes the handle use CUDA's default stream again. Destroy it before the stream
-// that the handle uses.
+// Resets the handle to CUDA's default stream when destroyed; must be destroyed before the stream in
+// use.
 struct StreamUse {
   StreamUse() = default;
   ~StreamUse();
@@ -40,16 +40,15 @@ struct StreamUse {
 int CurrentDevice();      // CUDA's number of the current GPU
 int ComputeCapability();  // of the current GPU: 90 for 9.0
 
-// Returns the free memory of the GPU [byte]. Throws std::runtime_error with CUDA's message.
+// Returns the free GPU memory [byte]. Throws std::runtime_error with CUDA's message.
 int64_t FreeDeviceBytes();
-// Throws Unsupported with both sizes if `bytes` exceed the free memory. `what` names the workload.
+// Throws Unsupported, naming `what` and both sizes, if `bytes` exceeds the free GPU memory.
 void RequireDeviceMemory(double bytes, std::string_view what);
 
-// Returns cuDNN's type for one of "f32 f16 bf16 e4m3 s32 s8 u8". Throws std::logic_error for
-// another type.
+// Returns cuDNN's type for "f32 f16 bf16 e4m3 s32 s8 u8". Throws std::logic_error for other text.
 cudnnDataType_t DataType(std::string_view type);
 
-// A descriptor of the backend API: create it, set its attributes, then finalize it.
+// A descriptor of the backend API. Create it, set its attributes, then finalize it.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);
@@ -69,7 +68,7 @@ class Descriptor {
 
   cudnnBackendDescriptor_t get() const { return descriptor_; }
 
-  // Return an attribute's integer, the number of an attribute's values, or all its values.
+  // Return an attribute's integer value, the number of its values, or all values.
   int64_t GetInt(cudnnBackendAttributeName_t name) const;
   int64_t Count(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const;
   template <class Value>
@@ -83,8 +82,8 @@ class Descriptor {
     values.resize(static_cast<size_t>(count));
     return values;
   }
-  // Returns copies of the descriptors, of type `type`, that an attribute contains. `most` is an
-  // upper bound for attributes whose count cuDNN does not report (the knobs of a proposal).
+  // Returns copies of the descriptors (of type `type`) in an attribute. `most`: upper bound for
+  // attributes whose count cuDNN does not report, such as the knobs of a proposal.
   std::vector<Descriptor> GetDescriptors(cudnnBackendAttributeName_t name,
                                          cudnnBackendDescriptorType_t type,
                                          std::optional<int64_t> most = std::nullopt) const;

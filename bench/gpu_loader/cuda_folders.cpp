@@ -19,7 +19,7 @@ void AddIfFolder(const fs::path& folder, std::vector<fs::path>& folders) {
     folders.push_back(folder);
 }
 
-// Returns the entries of a folder in alphabetical order; none if it cannot be read.
+// Returns a folder's entries in alphabetical order; empty if it cannot be read.
 std::vector<fs::path> EntriesOf(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code none;
@@ -38,14 +38,14 @@ void AddWheels(const fs::path& site_packages, std::vector<fs::path>& folders) {
   for (const auto& part : EntriesOf(site_packages / "nvidia")) AddIfFolder(part / "lib", folders);
 }
 
-// Adds the wheels of each Python version below an environment's folder.
+// Adds the wheels in the environment's folder, for each of its Python versions.
 void AddEnvironment(const fs::path& environment, std::vector<fs::path>& folders) {
   for (const auto& python : EntriesOf(environment / "lib"))
     if (python.filename().string().starts_with("python"))
       AddWheels(python / "site-packages", folders);
 }
 
-// Returns the library in dlopen's message that the dynamic linker did not find.
+// Parses dlopen's error message: returns the library that was not found, if that is the error.
 std::optional<std::string> NotFound(const std::string& error) {
   constexpr std::string_view kText = ": cannot open shared object file";
   const auto at = error.find(kText);

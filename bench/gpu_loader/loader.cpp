@@ -24,13 +24,13 @@ constexpr int kHostThreads = 1;
 constexpr const char* kModule = "libdlroof_cuda.so";
 constexpr const char* kEntry = "dlroof_cuda_module";
 
-// Returns a function that prints a row over the last one on a terminal, elsewhere an empty one.
+// Returns a function that prints a row over the previous one; an empty one without a terminal.
 std::function<void(const std::string&)> RowPrinter(std::ostream& log) {
   if (!machine::StderrIsTerminal()) return {};
   return [&log](const std::string& row) { log << "\r\033[K" << row << std::flush; };
 }
 
-// Does not close the library, because CUDA would open it again.
+// Leaves the library open, because CUDA would open it again.
 bool HasDriver(const std::string& driver) {
   return dlopen(driver.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr;
 }

@@ -1,5 +1,5 @@
-// The table of libdlroof_cuda.so for the program that opens it at run time: all functions that need
-// a CUDA library. The programs themselves do not link CUDA.
+// The function table of libdlroof_cuda.so, which contains all code that needs a CUDA library.
+// Programs open it at run time and do not link CUDA.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +23,27 @@ struct GpuDevice {
 };
 
 struct GpuModule {
-  // kBuildId (version.h) of the module's build. It is the first member, because a program reads
-  // only this member of a module from another build.
+  // kBuildId (version.h) of the module. First member: of a module from another build programs read
+  // only this.
   std::uint64_t build = 0;
-  std::vector<workload::Backend> backends;   // `prepare` of the GPU backends
-  std::vector<CounterSource> sources;        // CUPTI's counters
+  std::vector<workload::Backend> backends;   // GPU backends, with `prepare`
+  std::vector<CounterSource> sources;        // counters of CUPTI
   std::vector<workload::Library> libraries;  // CUDA runtime, driver, cuBLASLt, CUPTI, cuDNN
-  std::vector<GpuDevice> devices;            // the usable GPUs
-  // Why `devices` is empty (no driver, an old driver, no GPU ...), with a remedy.
+  std::vector<GpuDevice> devices;            // usable GPUs
+  // Why `devices` is empty (no driver, an old driver, no GPU, ...), with a remedy.
   std::optional<Reason> no_device_reason;
   std::optional<Reason> no_backends_reason;  // why `backends` is empty: built without cuDNN, ...
-  // Returns a GPU's name, fingerprint and facts, without ceilings. Throws CUDA's error message.
+  // Returns the GPU's name, fingerprint and facts, without ceilings. Throws with CUDA's message.
   std::function<machine::Machine(int device)> describe;
-  // Returns what `describe` returns, with ceilings, all for one host thread. Empty if the module
-  // cannot measure ceilings.
+  // Returns the same with ceilings, all stored under one host thread. Empty if the module cannot
+  // measure ceilings.
   std::function<machine::Machine(const gpu_ceilings::GpuMeasureOptions&)> measure;
-  // Makes the device current for the calling thread and returns the device's clock.
+  // Makes the GPU current for the calling thread and returns a clock on it.
   std::function<std::shared_ptr<gpu::GpuClock>(int device)> clock;
 };
 
 }  // namespace dlroof::gpu_loader
 
-// The module's only entry point. The table exists as long as the module. Throws std::exception if
-// the module cannot be initialized.
+// The module's only entry point. The table lives as long as the module. Throws std::exception if
+// initialization fails.
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module();

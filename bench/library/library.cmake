@@ -1,10 +1,10 @@
-# The library for benchmarks of other programs: dlroof::benchmark and dlroof::benchmark_main (bench/library). It contains no
-# operator of dlroof and needs no oneDNN.
+# The library for other programs' benchmarks: dlroof::benchmark and dlroof::benchmark_main. It contains no operators and needs no
+# oneDNN.
 dlroof_linked(linked bench/library)
 set(objects "")
 set(vendors "")
 foreach(module IN LISTS linked)
-  # What extends a module of bench is an operator or a backend.
+  # Modules that extend a module of bench are operators or backends.
   if("onednn" IN_LIST dlroof_vendors_${module} OR dlroof_extends_${module} MATCHES "^bench/")
     continue()
   endif()
@@ -16,7 +16,7 @@ foreach(module IN LISTS linked)
 endforeach()
 list(REMOVE_DUPLICATES vendors)
 
-# One object: a linker drops objects of an archive that only register themselves.
+# Joined into one object, because a linker drops archive members that only register themselves.
 set(object "${dlroof_BINARY_DIR}/generated/dlroof_benchmark.o")
 add_custom_command(OUTPUT "${object}" DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM COMMENT "joining the objects of dlroof::benchmark"
                    COMMAND "${CMAKE_LINKER}" -r -o "${object}" ${objects})
@@ -26,7 +26,7 @@ set_target_properties(dlroof_benchmark PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAM
 target_compile_features(dlroof_benchmark INTERFACE cxx_std_20)
 target_include_directories(dlroof_benchmark INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/bench/library/include>
                            $<INSTALL_INTERFACE:include>)
-# Only headers of the others are used.
+# Of the others only headers are used.
 list(REMOVE_ITEM vendors benchmark boost cli json cuda)
 target_link_libraries(dlroof_benchmark PUBLIC benchmark::benchmark PRIVATE fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
 foreach(vendor IN LISTS vendors)
@@ -45,7 +45,7 @@ set_target_properties(dlroof_benchmark_main PROPERTIES EXPORT_NAME benchmark_mai
 target_link_libraries(dlroof_benchmark_main PUBLIC dlroof_benchmark)
 add_library(dlroof::benchmark_main ALIAS dlroof_benchmark_main)
 
-# --- What `cmake --install` adds for other programs: find_package(dlroof CONFIG), pkg-config
+# --- Files installed for other programs: find_package(dlroof CONFIG), pkg-config
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/dlroof")

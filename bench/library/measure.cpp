@@ -1,4 +1,4 @@
-// Measure: what happens while Google Benchmark runs a benchmark.
+// Measure: runs when Google Benchmark runs a benchmark.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 namespace dlroof::library {
 namespace {
 
-// Returns the key of a pipe: "fp32" becomes "fp32.vector". Throws BadInput for other text.
+// Returns the pipe's key: "fp32" becomes "fp32.vector". Throws BadInput for an unknown pipe.
 std::string PipeOf(const std::string& key) {
   const auto pipe = key.find('.') == std::string::npos ? key + ".vector" : key;
   if (IsPipeKey(pipe)) return pipe;
@@ -30,8 +30,7 @@ double Checked(const std::string& key, double value) {
   return value;
 }
 
-// The text for a call that Google Benchmark or the program itself aborts. A signal handler can only
-// write it.
+// Message printed on abort; prepared in advance, because a signal handler must not format text.
 char abort_text[512];
 
 void TellAbort(int) {
@@ -39,14 +38,14 @@ void TellAbort(int) {
   _exit(2);
 }
 
-// During its lifetime, an abort (a failed check of Google Benchmark: the timer is paused where it
-// does not run) ends the program with one sentence.
+// While it exists, an abort ends the program with one sentence. Google Benchmark aborts if the
+// timer is paused while it does not run.
 class AbortSentence {
  public:
   explicit AbortSentence(const std::string& name) {
     const auto text = fmt::format(
-        "dlroof: {}: a call that dlroof::Measure was given ended the program; it must not use its "
-        "benchmark::State, for example to pause the timer\n",
+        "dlroof: {}: the function passed to dlroof::Measure aborted the program; it must not use "
+        "its benchmark::State, for example to pause the timer\n",
         name);
     std::strncpy(abort_text, text.c_str(), sizeof abort_text - 1);
     before_ = std::signal(SIGABRT, TellAbort);
@@ -59,7 +58,7 @@ class AbortSentence {
   void (*before_)(int);
 };
 
-// Returns the call with the program's check of a first call.
+// Returns the call with the program's check of its result added.
 workload::PreparedCall Verified(workload::PreparedCall call, const std::function<bool()>& check) {
   if (check)
     call.verify = [run = call.run, check] {
@@ -91,7 +90,7 @@ std::function<workload::PreparedCall(const workload::RunSettings&)> Program::Pre
     const Call& call, const detail::Callable& callable) {
   return [this, call, callable](const workload::RunSettings& settings) {
     if (!callable.start && settings.threads < call.threads.value_or(1))
-      throw Unsupported("the number of threads of this call is the program's own");
+      throw Unsupported("the program itself sets the number of threads of this call");
     workload::PreparedCall prepared{.run = callable.once, .repeat = callable.times};
     prepared.modelled = WorkOf(call);
     for (const auto& block : call.memory)
@@ -203,8 +202,9 @@ std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
 
 std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                              const record::Repetition& repetition) const {
-  // Google Benchmark's time includes noisy calls and the time between calls, dlroof's does not: it
-  // may be longer, but not shorter. [1] of dlroof's time; [s] clocks of a whole repetition differ
+  // Google Benchmark's time may be longer than dlroof's, as it includes noisy calls and the time
+  // between calls, but not shorter. [1] of dlroof's time; [s] tolerance per repetition for
+  // different clocks
   constexpr double kMinShare = 0.8, kMaxShare = 100, kMinSeconds = 1e-4;
   const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
   const auto name = live::RecordName(run.run_name.str());

@@ -23,7 +23,7 @@
 namespace dlroof::library {
 namespace {
 
-// Throws BadInput for flags such as --dlroof_suite that choose dlroof's own operators.
+// Throws BadInput for flags that select dlroof's operators, such as --dlroof_suite.
 void RefuseOperatorFlags(const std::vector<std::string>& args) {
   constexpr std::string_view kFlags[] = {"--dlroof_suite",     "--dlroof_directions",
                                          "--dlroof_types",     "--dlroof_batch",
@@ -37,7 +37,7 @@ void RefuseOperatorFlags(const std::vector<std::string>& args) {
             flag);
 }
 
-// Throws BadInput for --benchmark_enable_random_interleaving, which the environment may set too.
+// Throws BadInput for --benchmark_enable_random_interleaving, as a flag or environment variable.
 void RefuseRandomOrder(const std::vector<std::string>& args) {
   constexpr std::string_view kFlag = "--benchmark_enable_random_interleaving";
   const char* const set = std::getenv("BENCHMARK_ENABLE_RANDOM_INTERLEAVING");
@@ -45,7 +45,7 @@ void RefuseRandomOrder(const std::vector<std::string>& args) {
   for (const auto& arg : args)
     if (arg.starts_with(kFlag)) value = arg.substr(std::min(arg.size(), kFlag.size() + 1));
   if (value != "false" && value != "0")
-    throw BadInput("{}: the benchmarks of this program run in their order: leave it out", kFlag);
+    throw BadInput("{}: not supported: the benchmarks of this program run in their order", kFlag);
 }
 
 std::string PathOfProgram() {
@@ -53,7 +53,7 @@ std::string PathOfProgram() {
   return std::filesystem::read_symlink("/proc/self/exe", none).string();
 }
 
-// Returns the highest and all numbers of threads in the names.
+// Returns all numbers of threads in the names.
 std::set<int> ThreadsOf(const std::vector<std::string>& names) {
   std::set<int> threads;
   for (const auto& name : names)
@@ -61,8 +61,8 @@ std::set<int> ThreadsOf(const std::vector<std::string>& names) {
   return threads;
 }
 
-// Google Benchmark's flags while dlroof runs the benchmarks for itself: to list them, and for
-// passes after the timing.
+// The program's flags of Google Benchmark, restored after dlroof has changed them to list the
+// benchmarks or to run passes after timing.
 struct Remembered {
   std::string program;
   std::vector<std::string> flags;
@@ -73,7 +73,7 @@ Remembered& Memory() {
   return memory;
 }
 
-// Google Benchmark stores the address of the program's name.
+// Static storage for the program's name: Google Benchmark stores its address.
 void SetFlags(std::vector<std::string> flags) {
   std::vector<char*> pointers = {Memory().program.data()};
   for (auto& flag : flags) pointers.push_back(flag.data());
@@ -82,9 +82,9 @@ void SetFlags(std::vector<std::string> flags) {
   benchmark::Initialize(&count, pointers.data());
 }
 
-// Stores what the flags are outside of an OtherBenchmarkFlags. `program` is the program's path.
+// Stores the flags to restore after each OtherBenchmarkFlags. `program`: path of the program.
 void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args) {
-  // As they are without a flag and a variable of the environment.
+  // Defaults, for flags without an argument or environment variable.
   Memory() = {program, {}};
   const std::pair<const char*, const char*> kChanged[] = {
       {"out", ""}, {"repetitions", "1"}, {"list_tests", "false"}, {"min_time", "0.5s"}};
@@ -101,8 +101,7 @@ void RememberBenchmarkFlags(const std::string& program, const std::vector<std::s
   runner::AdaptMinTime(Memory().flags);
 }
 
-// Sets flags of Google Benchmark during its lifetime, beside which nothing is written to the file
-// of --benchmark_out.
+// Sets flags of Google Benchmark during its lifetime, with --benchmark_out disabled.
 class OtherBenchmarkFlags {
  public:
   explicit OtherBenchmarkFlags(std::vector<std::string> flags) {
@@ -121,7 +120,7 @@ class NullReporter : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
-// Tells the program which benchmarks have ended.
+// Tells Program which benchmarks have ended.
 class Follower : public NullReporter {
  public:
   explicit Follower(Program& program) : program_(program) {}
@@ -195,7 +194,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   StopOnInterrupt();
 
   auto context = runner::Context(command_, flags_, settings_, devices_);
-  context.erase("pinned_cpus");  // the threads are the program's own
+  context.erase("pinned_cpus");  // the program chooses its own threads
   settings_.cpus.clear();
   if (auto found = runner::LimitsContext(cpu::FindLimits(limits)); !found.is_null())
     context["limits"] = std::move(found);
@@ -228,14 +227,14 @@ void Program::Begin() {
                                  AnyTimesItself(names_), devices_, *session_, turns_);
   if (quota_) options.quota = &*quota_;
   options.own_seconds = true;
-  // A program's own main function runs as many repetitions as it says.
+  // With its own main function the program determines the number of repetitions.
   if (own_main_) options.stop.reset();
   runner_ = std::make_unique<runner::Runner>(settings_, options);
 }
 
 void Program::RefuseEmptySelection() {
   List();
-  // Google Benchmark names no benchmark that the filter leaves out.
+  // Google Benchmark does not list benchmarks excluded by the filter.
   if (names_.empty() && !flags_.filter.empty() && !flags_.lists_only)
     throw BadInput("--benchmark_filter={}: selects no benchmark of this program", flags_.filter);
   runner::RefuseEmptySelection(flags_, names_.size(), 0);

@@ -1,5 +1,5 @@
-// The state of a program with benchmarks of its own: flags, devices, session, runner, and the
-// identity of the benchmark that Google Benchmark runs at the moment.
+// The state of a program with own benchmarks: flags, devices, session, runner, and which benchmark
+// Google Benchmark is running.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -20,20 +20,20 @@
 
 namespace dlroof::library {
 
-// What Measure does with a call.
+// What Measure does with the call.
 enum class Mode {
   kTime,
-  kSimulate,  // this process counts one call under valgrind
+  kSimulate,  // counts one call under valgrind, in a process of its own
   kExplain,
   kEnergy,
-  kCount  // passes after the timing
+  kCount  // kExplain to kCount: passes after timing
 };
 
-// Returns the work in the form that the counters have. Throws BadInput for an unknown pipe or level
-// and for a number that is negative or not finite.
+// Converts the call's work. Throws BadInput for an unknown pipe or level, and for a negative or
+// infinite number.
 Work WorkOf(const Call& call);
 
-// Adds a benchmark's results under the names that Google Benchmark reports.
+// Results of the passes after timing, by benchmark name.
 struct PassResults {
   std::map<std::string, ParallelTime> parallel;
   std::map<std::string, energy::EnergyResult> energy;
@@ -44,40 +44,39 @@ class Program {
  public:
   static Program& Get();
 
-  // Reads flags and opens devices. `own_main`: the program calls benchmark::Initialize itself.
+  // Reads flags and opens devices. `own_main`: the program itself calls benchmark::Initialize.
   // Returns the arguments without dlroof's flags. Throws BadInput.
   std::vector<std::string> Initialize(const std::vector<std::string>& args, bool own_main);
   const runner::BenchFlags& flags() const { return flags_; }
 
-  // Lists the selected benchmarks. Throws BadInput if there are none to measure, or if a file of
-  // the flags cannot be written.
+  // Lists the selected benchmarks. Throws BadInput if there are none, or if a file named by a flag
+  // cannot be written.
   void RefuseEmptySelection();
-  // Creates the session and the runner for the benchmarks that Google Benchmark lists. Further
-  // calls do nothing. Throws BadInput.
+  // Creates session and runner for the benchmarks that Google Benchmark lists. Further calls do
+  // nothing. Throws BadInput.
   void Begin();
   live::Session& session() { return *session_; }
   runner::RunReporters& reporters() { return *reporters_; }
 
-  // Called by the reporters: Google Benchmark begins with the first benchmark; a benchmark has
-  // ended.
+  // Called by the reporters when Google Benchmark starts, and when benchmarks have ended.
   void HasBegun() { ended_.clear(); }
   void MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
-  // Counts the call that this process was started for, and exits. Returns if there is no such
-  // benchmark.
+  // In a process started to simulate one benchmark: counts its call and exits. Returns if the
+  // benchmark does not exist.
   void RunSimulated();
   bool IsSimulation() const { return mode_ == Mode::kSimulate; }
   void Measure(benchmark::State& state, const Call& call, const detail::Callable& callable);
 
-  // Returns the runs to report. A run becomes a failed one if its call paused the timer, or if it
-  // ran on a GPU without ->UseManualTime().
+  // Returns the runs to report. Marks runs as failed if their call paused the timer, or if they
+  // used a GPU without ->UseManualTime().
   std::vector<benchmark::BenchmarkReporter::Run> Checked(
       const std::vector<benchmark::BenchmarkReporter::Run>& runs) const;
 
  private:
   std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                       const record::Repetition& repetition) const;
-  // Returns the listed name of the benchmark that runs, since a State does not tell it: they run in
-  // the order of the list. Returns nullopt after the last.
+  // Returns the name of the running benchmark, or nullopt after the last. A State does not contain
+  // it; it follows from the order of the list.
   std::optional<std::string> Running() const;
   workload::Workload WorkloadOf(const benchmark::State& state, const std::string& listed,
                                 const Call& call, const detail::Callable& callable);
@@ -88,7 +87,7 @@ class Program {
             const detail::Callable& callable);
   void SimulateCall(benchmark::State& state, const workload::Workload& workload);
   live::Passes Passes();
-  // Runs all benchmarks once more, for a pass.
+  // Runs all benchmarks again, for one pass.
   void RunAgain(Mode mode);
   void List();  // sets names_
 
@@ -105,11 +104,11 @@ class Program {
   std::unique_ptr<runner::RunReporters> reporters_;
 
   Mode mode_ = Mode::kTime;
-  std::string simulated_;                                  // the benchmark of Mode::kSimulate
+  std::string simulated_;                                  // benchmark of Mode::kSimulate
   std::vector<std::string> names_;                         // as Google Benchmark lists them
-  std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // families and their instances
+  std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // (family, instance) indices
   PassResults passes_;
-  std::set<std::string> passes_done_;  // names, in this pass
+  std::set<std::string> passes_done_;  // names done in the current pass
   std::mutex mutex_;
   std::map<std::string, runner::Runner::Team> teams_;  // by name
 };

@@ -1,4 +1,4 @@
-// The public functions of <dlroof/benchmark.h> around Measure.
+// The public functions of <dlroof/benchmark.h> except Measure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using library::Program;
 
-// Passes on what a reporter gets, checked.
+// Checks runs (Program::Checked) and passes them on.
 class Passing : public benchmark::BenchmarkReporter {
  public:
   explicit Passing(benchmark::BenchmarkReporter& inner) : inner_(inner) {}
@@ -43,7 +43,7 @@ benchmark::BenchmarkReporter* Passed(benchmark::BenchmarkReporter* inner) {
   return all.emplace_back(std::make_unique<Passing>(*inner)).get();
 }
 
-// Google Benchmark changes the arguments, and stores the address of the first.
+// Static storage: Google Benchmark changes the arguments and stores the address of the first.
 void InitializeBenchmark(std::vector<std::string> args) {
   static std::vector<std::string> kept;
   kept = std::move(args);
@@ -84,7 +84,7 @@ int Main(int argc, char** argv) {
 void Initialize(int* argc, char** argv) {
   const int failed = RunProgram("dlroof", [&] {
     const auto rest = Program::Get().Initialize({argv, argv + *argc}, true);
-    // The same pointers, without those of dlroof's flags.
+    // Keeps the pointers to arguments that are not dlroof's flags.
     int kept = 0;
     for (int i = 0; i < *argc; ++i)
       if (std::ranges::count(rest, std::string(argv[i])) > 0) argv[kept++] = argv[i];

@@ -19,7 +19,7 @@ constexpr suites::BenchdnnOption kOptions[] = {
     {"cfg", "f32",
      "bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 f32s8f32s8 "
      "f32s8f32f32"},
-    // "any" of source and destination is tnc for benchdnn; the library chooses the weights' layout.
+    // For source and destination benchdnn reads "any" as tnc; for weights the library chooses.
     {"tag", "any:any:any", "abx:any:abx tnc:any:tnc", suites::ReadThree},
     {"alg", "VANILLA_RNN", "VANILLA_LSTM"},
     {"with-peephole", "false", "true 0 1"},
@@ -58,9 +58,9 @@ LstmDirection OurDirection(std::string_view prop) {
   return prop == "FWD_D" ? LstmDirection::kForwardTraining : LstmDirection::kBackward;
 }
 
-// Returns a reason for widths that dlroof lacks: in dlroof a layer reads the previous layer's
-// output, and a step the previous step's state. benchdnn skips other widths as invalid, except a
-// single step that begins with a state of another width.
+// Returns a reason for widths that dlroof does not support: in dlroof a layer reads the previous
+// layer's output, and a step the previous step's state. Others are invalid in benchdnn, too, except
+// a single step that starts from a state of another width.
 std::optional<Reason> WidthReason(const BenchdnnRnn& p, const suites::BenchdnnChoice& choice) {
   const int64_t layers = Overridden(p.layers, choice.Count("l"));
   if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0)
@@ -87,9 +87,8 @@ LstmProblem OurProblem(const BenchdnnRnn& p, const suites::BenchdnnChoice& choic
   return problem;
 }
 
-// Parses a problem. The defaults are 1 layer, 1 step and 2 samples; input and hidden default to
-// state, and output to hidden. Throws BadInput for an unknown key, a number above 2^31-1, or
-// a missing size.
+// Parses a problem. Defaults: 1 layer, 1 step, 2 samples; input and hidden default to state, output
+// to hidden. Throws BadInput for an unknown key, a number above 2^31-1, or a missing size.
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   BenchdnnRnn p;
   const std::array<suites::BenchdnnLetter, 7> letters = {{{"l", &p.layers},
@@ -107,8 +106,7 @@ BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   return p;
 }
 
-// With --trivial-strides=false benchdnn pads rows of data by one element. dlroof ignores this
-// option, so the name is the same.
+// Ignores --trivial-strides, which only decides whether benchdnn pads rows of data by one element.
 suites::BenchdnnName LstmName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnRnn(text);
   if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
@@ -116,7 +114,7 @@ suites::BenchdnnName LstmName(std::string_view text, const suites::BenchdnnChoic
   auto ours = ToText(OurProblem(problem, choice));
   try {
     ParseLstmProblem(ours);
-  } catch (const BadInput&) {  // sizes beyond 64 bits
+  } catch (const BadInput&) {  // sizes overflow 64 bits
     return Reason{"impossible shape"};
   }
   std::vector<std::string> options;
@@ -129,19 +127,19 @@ suites::BenchdnnName LstmName(std::string_view text, const suites::BenchdnnChoic
       std::move(ours), std::move(options)});
 }
 
-// The keys lack "mb", because the descriptors of other drivers also begin with it.
+// Without "mb", which also begins descriptors of other drivers.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
   return suites::BeginsWithLetter(text, kKeys);
 }
 
-// Returns the element type for the pipe: "int8" for every mix of integers.
+// Returns the element type that determines the pipe: "int8" for every mix of integers.
 suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const LstmType& type = LstmTypeOf(name.type);
   return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
 }
 
-// Arguments for each LstmDirection and LstmPasses. benchdnn's default values need no argument.
+// Arguments per LstmDirection and LstmPasses; empty for benchdnn's defaults.
 constexpr std::array<std::string_view, 3> kProps = {"", "--prop=FWD_D", "--prop=BWD_DW"};
 constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=concat",
                                                              "--direction=sum"};
@@ -187,7 +185,7 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
 std::optional<std::string> LstmBenchdnn(const LstmCase& lstm) {
   const LstmProblem& p = lstm.problem;
   if (lstm.plain_weights || LstmStages(p).size() > 1) return std::nullopt;
-  // oneDNN computes bf16 with a projection; benchdnn skips it or uses f32 projection weights.
+  // oneDNN supports bf16 with a projection, but benchdnn skips it or uses f32 projection weights.
   if (p.p != 0 && LstmTypeOf(lstm.type).weight == "bf16") return std::nullopt;
   std::string line = "--rnn --mode=P";
   const auto add = [&](std::string_view argument) {

@@ -25,16 +25,15 @@ constexpr KeyRow<LstmDirection> kDirections[] = {
     {LstmDirection::kForwardTraining, "fwd_training"},
     {LstmDirection::kBackward, "bwd"}};
 
-// Checks that this product fits 64 bits. Every tensor size in bytes and every operation count of a
-// problem is smaller than it (the largest factor of t*n*l*passes*h is 16*(input + state) + 4*p + 40
-// for `bwd`).
+// Throws BadInput unless this product fits 64 bits. All tensor sizes in bytes and operation counts
+// are smaller (the largest factor of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`).
 void CheckSizes(const LstmProblem& problem) {
   const int64_t widest = std::max(problem.i, OutputWidth(problem)) + StateWidth(problem) + 1;
   workload::CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
                          "the work of this LSTM");
 }
 
-// Returns the bytes of every tensor of a forward call [byte].
+// Returns the total size of the tensors of a forward call [byte].
 double CountOnce(const LstmElements& elements, const LstmType& type) {
   double sum = 0;
   for (const auto& [element, count] : {std::pair(type.source, elements.source),
@@ -48,7 +47,7 @@ double CountOnce(const LstmElements& elements, const LstmType& type) {
   return sum;
 }
 
-// Returns a problem made smaller by one step of Twin, or unchanged if nothing can be halved.
+// Returns the problem after one step of Twin, or unchanged if nothing can be halved.
 LstmProblem Halved(LstmProblem problem) {
   const auto half = [](int64_t size) { return (size + 1) / 2; };
   if (problem.t > 2) {
@@ -128,7 +127,7 @@ LstmElements Elements(const LstmProblem& problem) {
   return elements;
 }
 
-// The backward pass reads the stored gates, and computes only tanh(c) again.
+// The backward pass reads the stored gates and recomputes only tanh(c).
 LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
   const int64_t units = problem.t * problem.n * problem.l * Passes(problem) * problem.h;
   if (direction == LstmDirection::kBackward) return {0, units};
@@ -233,7 +232,7 @@ void Convert(const std::vector<float>& from, std::vector<double>& to) {
   to.assign(from.begin(), from.end());
 }
 
-// Returns seeded values that are independent of each other for each tensor of one call.
+// Generates seeded values, independent between the tensors of a call.
 class ValueSource {
  public:
   explicit ValueSource(uint64_t seed) : seed_(seed << 20U) {}
@@ -310,7 +309,7 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed,
   const LstmElements elements = Elements(problem);
   const int64_t gates = 4 * problem.h, state = StateWidth(problem), passes = Passes(problem);
   const bool quantized = IsQuantized(type);
-  // Quantized numbers are generated as real numbers, then rounded to the nearest stored value.
+  // Quantized values are generated as real numbers and rounded to the nearest stored value.
   const auto drawn_as = [&](std::string_view stored) { return quantized ? "f32" : stored; };
   ValueSource values(seed);
   const auto weights = [&](int64_t rows, int64_t columns) {

@@ -1,7 +1,6 @@
-// A stack of LSTM layers: the problem with its text, shapes and work; the tensors of a call, their
-// seeded values, and their comparison with expected values; the parsed benchmark name, and the
-// element types of its tensors. Tensors are dense and row-major, with gates in the order i, f, g,
-// o.
+// A stack of LSTM layers: the problem (text, shapes, work), the tensors of a call, their seeded
+// values and comparison with expected values, the parsed benchmark name, and element types. Tensors
+// are dense and row-major, with gates in the order i, f, g, o.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@ inline constexpr int64_t kLstmGates = 4;  // input, forget, candidate and output
 // of it, as in cuDNN and PyTorch) or their sum ("bisum").
 enum class LstmPasses { kForward, kConcatenated, kSummed };
 
-// The direction of a call, the fourth part of a benchmark's name. fwd_training stores the data that
-// `bwd` needs, and `bwd` computes the data and weight gradients of one training step.
+// The direction of a call: the fourth part of a benchmark's name. fwd_training stores the data that
+// `bwd` reads; `bwd` computes the data and weight gradients of one training step.
 enum class LstmDirection { kForwardInference, kForwardTraining, kBackward };
 
 struct LstmProblem {
@@ -36,8 +35,8 @@ struct LstmProblem {
   int64_t l = 1;  // layers
   int64_t p = 0;  // width of the projected hidden state; 0: no projection
   LstmPasses passes = LstmPasses::kForward;
-  // The gates of each unit also read the unit's cell state: i and f the previous cell state, o the
-  // new one. This is an option of the name and not in the problem's text.
+  // The gates also read the cell state of their unit: i and f the previous one, o the new one. An
+  // option of the name, not in the problem's text.
   bool peephole = false;
 
   bool operator==(const LstmProblem&) const = default;
@@ -46,37 +45,36 @@ struct LstmProblem {
 // Returns "t16n16i32h64", then "l2", "p32", and "bi" or "bisum" if these are not the defaults.
 std::string ToText(const LstmProblem& problem);
 
-// Parses a text of ToText. Throws BadInput with the column (from 1, plus `column_offset`) of the
-// first bad character, or if sizes or operation counts would overflow 64 bits.
+// The inverse of ToText. Throws BadInput with the column (from 1, plus `column_offset`) of the
+// first bad character, or if sizes or operation counts overflow 64 bits.
 LstmProblem ParseLstmProblem(std::string_view text, int column_offset = 0);
 
 std::string_view Key(LstmDirection direction);
 
 int64_t Passes(const LstmProblem& problem);       // 1 or 2
-int64_t StateWidth(const LstmProblem& problem);   // channels of the hidden state: p or else h
+int64_t StateWidth(const LstmProblem& problem);   // channels of the hidden state: p, or h if p is 0
 int64_t OutputWidth(const LstmProblem& problem);  // channels of a layer's output
 int64_t InputWidth(const LstmProblem& problem, int64_t layer);  // channels that `layer` reads
 
-// Number of elements of each tensor of a call, over all layers and passes [1].
+// Number of elements of each tensor of a call, over all layers and passes.
 struct LstmElements {
   int64_t source, output;  // t x n x i, t x n x OutputWidth
-  int64_t hidden, cell;    // one set of states: l x passes x n x StateWidth, l x passes x n x h
-  int64_t weights, bias;   // `weights` read layer input, hidden state or projection
+  int64_t hidden, cell;    // per set of states: l x passes x n x StateWidth, l x passes x n x h
+  int64_t weights, bias;   // `weights`: of layer input, hidden state and projection
   int64_t peephole;        // l x passes x 3 x h (gates i, f, o), or 0 without peepholes
 };
 LstmElements Elements(const LstmProblem& problem);
 
-// The FLOPs of one call [flop].
+// The FLOPs of one call.
 //
-// `matrix` counts products of weights with inputs and states, 2 per multiply-add: 2*n*4h*(input +
-// state) per layer, pass and step, and 2*n*h*p for a projection. `bwd` computes each twice (data
-// gradient, weight gradient).
+// `matrix`: products of weights with inputs and states, 2 per multiply-add: 2*n*4h*(input + state)
+// per layer, pass and step, and 2*n*h*p for a projection. `bwd` computes each twice (data gradient,
+// weight gradient).
 //
-// `elementwise` counts 1 for each add, subtraction, multiplication, sigmoid and tanh, per layer,
-// pass, step and sample, as logs::kLstmCell and kLstmPeephole list them for a hidden unit.
-// "bisum" adds its two outputs: 1 per output channel of each layer. `bwd` also adds the gradients
-// from above and from the next step, 1 per state channel; the forward call before it is not
-// counted.
+// `elementwise`: 1 per add, subtraction, multiplication, sigmoid and tanh, per layer, pass, step
+// and sample, as listed per hidden unit by logs::kLstmCell and kLstmPeephole. "bisum" adds the
+// outputs of its passes: 1 per output channel of each layer. `bwd` also adds the gradients from
+// above and from the next step: 1 per state channel. The forward call before `bwd` is not counted.
 struct LstmFlops {
   int64_t matrix, elementwise;
 
@@ -84,21 +82,20 @@ struct LstmFlops {
 };
 LstmFlops Flops(const LstmProblem& problem, LstmDirection direction);
 
-// Number of elements to which one call applies each function [1].
+// Number of elements to which one call applies each function.
 struct LstmFunctions {
   int64_t sigmoids = 0, tanhs = 0;
 };
 LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction);
 
-// `count` GEMMs, each of an m x k and a k x n matrix.
+// `count` products of an m x k and a k x n matrix.
 struct LstmProduct {
   int64_t m, n, k, count;
 
   bool operator==(const LstmProduct&) const = default;
 };
-// Returns the GEMMs of one call. With `merged` one GEMM computes all steps of a layer's input
-// product, because these do not depend on each other, and likewise of each weight gradient.
-// Otherwise each step has its own GEMM.
+// Returns the GEMMs of one call. `merged`: one GEMM computes a layer's input product for all steps,
+// since these are independent, and one each weight gradient. Otherwise each step has its own.
 std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction, bool merged);
 
 // The element type of each tensor ("f64 f32 bf16 f16 u8 s8").
@@ -110,7 +107,7 @@ struct LstmType {
   std::string_view output;    // output of the last layer
   std::string_view weight;    // weights of layer input, hidden state, projection
   std::string_view bias, cell;
-  std::string_view peephole = "f32", gradient = "f32";  // of every gradient
+  std::string_view peephole = "f32", gradient = "f32";  // `gradient`: of every gradient
 };
 
 // Returns all types of oneDNN: "f32", "bf16" (including bias and cell states), "bf16f32" (bias and
@@ -121,32 +118,31 @@ const std::vector<LstmType>& LstmTypes();
 std::vector<std::string> LstmTypeNames();
 // Throws std::logic_error for an unknown name.
 const LstmType& LstmTypeOf(std::string_view name);
-// Returns the type in which all tensors, gradients too, have this element type.
+// Returns the type in which all tensors, including gradients, have this element type.
 LstmType UniformLstmType(std::string_view element);
 // Returns whether activations and weights are integers.
 bool IsQuantized(const LstmType& type);
 
-// Returns the compulsory DRAM bytes [byte]: every tensor of the call once. A forward call has
-// source, weights (including peepholes), bias, output, and hidden and cell states in and out. `bwd`
-// reads all of these and the gradients of output and final states, and writes the other gradients.
-// A library's workspace and the data between layers are not counted, because they are not tensors
-// of the problem.
+// Returns the compulsory DRAM bytes: each tensor of the call once. A forward call has source,
+// weights (with peepholes), bias, output, and hidden and cell states in and out. `bwd` reads all of
+// these and the gradients of output and final states, and writes the other gradients. The library's
+// workspace and the data between layers are not tensors of the problem and not counted.
 double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction, const LstmType& type);
 
-// Returns the least host memory for preparing a call [byte]: its tensors, a copy of each tensor as
-// f32, and the gates if they are stored for the backward pass.
+// Returns the minimum host memory for preparing a call [byte]: its tensors, an f32 copy of each,
+// and the gates if stored for the backward pass.
 double LeastHostBytes(const LstmProblem& problem, LstmDirection direction, const LstmType& type);
 
-// Returns the work of one call whose matrix part runs on `matrix_pipe` and whose elementwise part
-// runs on `elementwise_pipe`.
+// Returns the work of one call, with its matrix part on `matrix_pipe` and its elementwise part on
+// `elementwise_pipe`.
 Work ModelledWork(const LstmProblem& problem, LstmDirection direction, const LstmType& type,
                   const std::string& matrix_pipe, const std::string& elementwise_pipe,
                   double launches);
 
-// Returns a problem whose forward matrix part has at most `most_flops` [flop]: the problem itself,
-// or a smaller twin. A twin has fewer steps (halved down to 2), then fewer samples (down to 2),
-// then fewer channels. Layers, passes and the presence of a projection do not change, so the
-// smallest twin may still exceed `most_flops`.
+// Returns the problem itself, or a smaller twin, with at most `most_flops` FLOPs in the forward
+// matrix part. A twin has fewer steps (halved down to 2), then fewer samples (down to 2), then
+// fewer channels. Layers, passes and the presence of a projection are kept, so the smallest twin
+// may still exceed `most_flops`.
 LstmProblem Twin(const LstmProblem& problem, double most_flops);
 
 template <class T>
@@ -158,7 +154,7 @@ struct LstmLayerWeights {
   std::vector<T> peephole;    // [pass][gate i, f, o][hidden unit]; empty: no peepholes
 };
 
-// Inputs of a call. An LstmInput also stores the gradients of a loss with respect to these.
+// Inputs of a call, or the gradients of a loss with respect to them.
 template <class T>
 struct LstmInput {
   std::vector<T> source;          // [step][sample][channel]
@@ -167,8 +163,8 @@ struct LstmInput {
   std::vector<LstmLayerWeights<T>> layers;
 };
 
-// Outputs of a call. An LstmOutput also stores the gradients of a loss with respect to these. Final
-// states are those after the last step of a pass.
+// Outputs of a call, or the gradients of a loss with respect to them. Final states are those after
+// the last step of a pass.
 template <class T>
 struct LstmOutput {
   std::vector<T> output;        // [step][sample][output channel] of the last layer
@@ -176,7 +172,7 @@ struct LstmOutput {
   std::vector<T> final_cell;    // shape of initial_cell
 };
 
-// Calls visit(tensor of `first`, same tensor of each other) for every tensor of LstmInputs.
+// Calls visit(tensor of `first`, same tensor of each of `others`) for every tensor of LstmInputs.
 template <class Visit, class First, class... Others>
 void ForEachInput(Visit visit, First& first, Others&... others) {
   visit(first.source, others.source...);
@@ -190,7 +186,7 @@ void ForEachInput(Visit visit, First& first, Others&... others) {
     visit(first.layers[k].peephole, others.layers[k].peephole...);
   }
 }
-// Does the same for every tensor of LstmOutputs.
+// As ForEachInput, for LstmOutputs.
 template <class Visit, class... Outputs>
 void ForEachOutput(Visit visit, Outputs&... outputs) {
   visit(outputs.output...);
@@ -205,26 +201,26 @@ LstmOutput<double> ToDouble(const LstmOutput<float>& output);
 // multiples of 1 / scale. The scale is 127, or 63 with "bisum": there the library adds the stored
 // numbers of the two passes, and their sum must fit 8 bits.
 float Int8ActivationScale(const LstmProblem& problem);
-// The number of steps between 0 and the limit of quantized weights. With 63 the sum of two adjacent
-// products, at most 2 * 255 * 63, fits the 16 bits in which implementations without VNNI add them.
+// Number of steps between 0 and the limit of quantized weights. With 63 the sum of two adjacent
+// products, at most 2 * 255 * 63, fits the 16 bits used by implementations without VNNI.
 inline constexpr float kInt8WeightSteps = 63;
-// Returns the limit of quantized weights: 1/sqrt(the fewest channels that any weight tensor reads).
+// Returns the limit of quantized weights: 1 / sqrt(fewest channels read by any weight tensor).
 float Int8WeightLimit(const LstmProblem& problem);
 
-// Returns inputs that are exact in `type`. Weights are uniform within 1/sqrt(the channels that they
-// read), other inputs within 1. So a gate's sum has a standard deviation of about 0.5 at any size:
-// no gate saturates, every input affects the result, and no number is denormal.
+// Returns inputs exactly representable in `type`. Weights are uniform within +-1 / sqrt(number of
+// channels they read), other inputs within +-1. So a gate's sum has a standard deviation of about
+// 0.5 at any size: no gate saturates, every input matters, and no number is denormal.
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type);
 
-// Returns seeded gradients of a loss with respect to each output, in f32 and uniform within 1.
+// Returns seeded f32 gradients of a loss with respect to each output, uniform within +-1.
 LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed);
 
-// The largest difference between two sets of tensors.
+// Result of comparing two sets of tensors.
 struct LstmDifference {
-  double max_error = 0;  // [1] largest |got - expected| divided by the tensor's largest |expected|
-  int64_t count = 0;     // [1] values compared
+  double max_error = 0;  // [1] maximum of |got - expected| / the tensor's maximum |expected|
+  int64_t count = 0;     // number of compared values
 };
-// If a value is NaN or infinite, or a tensor has another size, max_error is the largest double.
+// If a value is NaN or infinite, or sizes differ, max_error is the largest double.
 LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected);
 LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected);
 
@@ -234,22 +230,22 @@ struct LstmCase {
   LstmProblem problem;
   std::string type = "f32";
   bool plain_weights = false;     // "ldigo": weights [layer][pass][input][gate][hidden unit]
-  std::string fpmath = "strict";  // type for computing f32: also "bf16", "f16", "tf32", "any"
+  std::string fpmath = "strict";  // type used to compute f32; also "bf16", "f16", "tf32", "any"
 
   bool operator==(const LstmCase&) const = default;
 };
-// Parses a name of LSTM. Throws BadInput with the column, counted from the start of the benchmark's
-// full name, for an unknown direction, a type that is not in `types`, an invalid problem, or an
-// option that is not in `options` (rows of "peephole", "ldigo" and "fpmath-bf16|f16|tf32|any").
+// Parses a name of LSTM. Throws BadInput with the column, counted from the start of the full
+// benchmark name, for an unknown direction, a type not in `types`, an invalid problem, and an
+// option not in `options` (rows of "peephole", "ldigo" and "fpmath-bf16|f16|tf32|any").
 LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
                       const workload::OptionRows& options);
 
 // Parses a name of LSTM/cpu/onednn.
 LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name);
 
-// Returns the pipe of the matrix part. The arguments are those of workload::MatrixPipe, and
-// `fpmath` is LstmCase::fpmath. An f32 LSTM has "bf16.matrix" only if the names of all primitives,
-// joined by " + ", contain AMX, because the library may ignore the fpmath mode.
+// Returns the pipe of the matrix part. Arguments as in workload::MatrixPipe and LstmCase::fpmath.
+// An f32 LSTM has "bf16.matrix" only if the names of all primitives (joined by " + ") contain AMX,
+// because the library may ignore the fpmath mode.
 std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa);
 
@@ -261,16 +257,15 @@ struct LstmStage {
 
   bool operator==(const LstmStage&) const = default;
 };
-// Returns the layers of each oneDNN primitive that a problem needs. In one primitive all layers
-// have the same input width, and the two passes are combined only after the last layer, unlike in
-// cuDNN and PyTorch. So other problems need several primitives, one after the other.
+// Returns the stages of a problem. Within one primitive all layers have the same input width, and
+// the two passes are combined only after the last layer, unlike in cuDNN and PyTorch; so other
+// problems need several primitives in sequence.
 std::vector<LstmStage> LstmStages(const LstmProblem& problem);
 
-// Returns "--rnn --mode=P ... l1t16mb16sic64slc32dhc64dic64" in the syntax of oneDNN 3.2; only the
-// problem contains default values. The line has
-// --trivial-strides=true, because by default benchdnn pads rows of sources and states by one
-// element. Returns nothing for calls that benchdnn lacks: several primitives, plain weights, bf16
-// with a projection.
+// Returns benchdnn's line "--rnn --mode=P ... l1t16mb16sic64slc32dhc64dic64" in the syntax of
+// oneDNN 3.2, without options that have default values. It contains --trivial-strides=true, because
+// by default benchdnn pads rows of sources and states by one element. Returns nullopt for calls
+// that benchdnn lacks: several primitives, plain weights, bf16 with a projection.
 std::optional<std::string> LstmBenchdnn(const LstmCase& lstm);
 
 }  // namespace dlroof::lstm

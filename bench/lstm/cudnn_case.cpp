@@ -20,7 +20,7 @@ struct TypeRow {
   std::string_view type, storage, pipe;
   RnnMath math;
   int least_capability;
-  std::size_t least_version;  // oldest cuDNN with this type; 0: any that the CUDA module accepts
+  std::size_t least_version;  // oldest cuDNN with this type; 0: any
   double tolerance;
 };
 constexpr std::array<TypeRow, 4> kTypes = {
@@ -49,7 +49,7 @@ std::vector<float> LstmLayerWeights<float>::*TensorOf(const RnnPart& part) {
                                   : &LstmLayerWeights<float>::state;
 }
 
-// Returns the index of a matrix element in dlroof's tensor: [pass][column][gate][row], for the
+// Returns the index of the element in dlroof's tensor: [pass][column][gate][row], or for the
 // projection [pass][column][row].
 size_t At(const RnnPart& part, int64_t row, int64_t column) {
   const int64_t channel = part.pass * part.columns + column;

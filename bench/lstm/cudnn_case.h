@@ -1,5 +1,5 @@
-// The parts of LSTM/gpu/cudnn that need no CUDA, so that names parse in the same way in every
-// build: parsed names, arguments of cuDNN's RNN interface as numbers, and the order of its weights.
+// The parts of LSTM/gpu/cudnn that need no CUDA, so that names parse alike in every build: parsed
+// names, arguments of cuDNN's RNN interface, and the order of its weights.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace dlroof::lstm {
 
-// cuDNN's RNN algorithms, with cuDNN's values (cudnnRNNAlgo_t). The persistent algorithms store the
-// weights of the hidden states in registers and on-chip memory.
+// cuDNN's RNN algorithms, with the values of cudnnRNNAlgo_t. The persistent ones keep the recurrent
+// weights in registers and on-chip memory.
 enum class RnnAlgorithm { kStandard, kPersistStatic, kPersistDynamic, kPersistSmallH };
 std::string_view Key(RnnAlgorithm algorithm);  // "standard", "persist-static", ...
 
-// The units that cuDNN may use for multiplications (cudnnMathType_t).
+// Math modes for multiplications (cudnnMathType_t).
 enum class RnnMath {
   kFma,         // f32 without tensor cores
-  kDefault,     // f32 with TF32 on GPUs that have tensor cores for it
+  kDefault,     // f32, with TF32 on GPUs whose tensor cores support it
   kTensorCores  // f16, bf16
 };
 
@@ -31,9 +31,9 @@ struct CudnnLstmCase : LstmCase {
   bool operator==(const CudnnLstmCase&) const = default;
 };
 
-// Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16; all tensors have one type, and
+// Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16; all tensors have one type,
 // sums are in f32. Options: persist-static, persist-small-h or persist-dynamic. Throws BadInput
-// with the column, counted from the start of the benchmark's full name.
+// with the column, counted from the start of the full benchmark name.
 CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name);
 
 // Returns the type in which tensors are stored: "f32" for tf32, otherwise the type itself.
@@ -43,56 +43,57 @@ std::string_view StorageType(std::string_view type);
 struct RnnSpec {
   RnnAlgorithm algorithm = RnnAlgorithm::kStandard;
   RnnMath math = RnnMath::kFma;
-  std::string data_type;  // type of all tensors; sums are f32
+  std::string data_type;  // of all tensors; sums are in f32
   bool bidirectional = false;
   int input = 1, hidden = 1;
-  int projection = 1;  // width of the hidden state; without a projection equal to `hidden`
+  int projection = 1;  // width of the hidden state; `hidden` if there is no projection
   int layers = 1;
 
   bool operator==(const RnnSpec&) const = default;
 };
-// Throws Unsupported for what no version of cuDNN supports: the sum of two passes ("bisum"), and a
-// projection that is not narrower than the cell.
+// Throws Unsupported for what no cuDNN version supports: "bisum", and a projection that is not
+// narrower than the cell.
 RnnSpec RnnSpecOf(const CudnnLstmCase& lstm);
 
-// Throws Unsupported if a GPU of this compute capability (90 for 9.0) has no unit for the type,
-// because cuDNN would silently compute in another type. tf32 and bf16 need 8.0, f16 needs 7.0.
+// Throws Unsupported if a GPU of this compute capability (90 means 9.0) lacks units for the type,
+// because cuDNN would silently compute in another one. tf32 and bf16 need 8.0, f16 needs 7.0.
 void RequireRnnUnit(std::string_view type, int compute_capability);
 
-// Throws Unsupported if this version of cuDNN (91300 for 9.13.0) has no LSTMs in the type. bf16
-// needs 9.13.
+// Throws Unsupported if this cuDNN version (91300 means 9.13.0) has no LSTM in the type. bf16 needs
+// 9.13.
 void RequireRnnType(std::string_view type, std::size_t cudnn_version);
 
-// Returns the pipe that the matrix part should use. cuDNN does not report it for its RNN kernels.
+// Returns the pipe that the matrix part is expected to use; cuDNN does not report it for RNNs.
 std::string RnnPipe(std::string_view type);
 
-// Returns the allowed error, divided by the largest value of the tensor [1].
-//   f32        2^-24 per operation, with some tens of consecutive operations through a gate, and
-//              exponentials that lose a few more units; less than one rounding to tf32 (2^-11)
-//   tf32       both factors of each product are truncated to 2^-10
-//   f16, bf16  each stored hidden state, which the next step and layer read, is rounded by 2^-11 or
-//              2^-8 of its size, and so are gates and gradients
+// Returns the allowed error, divided by the tensor's largest value [1].
+// - f32: 2^-24 per operation, for some tens of consecutive operations through a gate and
+//   exponentials that lose a few more units; less than one rounding to tf32 (2^-11)
+// - tf32: both factors of each product are truncated to 2^-10
+// - f16, bf16: each stored hidden state, which the next step and layer read, is rounded by 2^-11 or
+//   2^-8 of its size, and so are gates and gradients
 // A wrong gate, weight or step causes an error of some tenths. Weight gradients are sums of t*n
-// terms, so their rounding errors grow like the square root of t*n.
+// terms, so their rounding errors grow like sqrt(t*n).
 double GpuLstmTolerance(const CudnnLstmCase& lstm);
 
-// Returns "standard, no tensor cores, workspace 0 B", or "persist-static, tensor cores allowed and
-// expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B", for run files.
+// Returns a description for run files: "standard, no tensor cores, workspace 0 B", or
+// "persist-static, tensor cores allowed and expected where FLOPs are not counted, workspace 4096 B,
+// reserve 65536 B".
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes);
 
-// How cuDNN's RNN interface arranges dlroof's weight tensors (cuDNN reports the offsets itself).
+// How cuDNN's RNN interface arranges the weights (cuDNN itself reports the offsets).
 //
 // cuDNN numbers the matrices of a "pseudo-layer" (layer x passes + pass): 0 to 3 read the layer's
-// input, 4 to 7 the hidden state, each four in the order of dlroof's gates (input, forget,
-// candidate, output), and 8 is the projection. A matrix has a row per result and a column per
-// channel, so it is the transpose of dlroof's. Matrices 0 to 7 have a bias each, and a gate adds
-// two of them, so each contains half of dlroof's bias and has the gradient of dlroof's bias.
+// input, 4 to 7 the hidden state, each in dlroof's order of gates (input, forget, candidate,
+// output); 8 is the projection. A matrix has a row per result and a column per channel: the
+// transpose of dlroof's. Matrices 0 to 7 have a bias each. A gate adds two of them, so each holds
+// half of dlroof's bias, and the gradient of each equals that of dlroof's bias.
 
 // One matrix of cuDNN's weight space and its bias.
 struct RnnPart {
   int64_t layer = 0, pass = 0;
   int64_t pseudo_layer = 0;
-  int linear = 0;                 // cuDNN's number of the matrix, 0 to 8
+  int linear = 0;                 // cuDNN's matrix number, 0 to 8
   int64_t rows = 0, columns = 0;  // number of results; number of channels read
 
   bool IsProjection() const { return linear == 8; }
@@ -100,17 +101,17 @@ struct RnnPart {
   bool operator==(const RnnPart&) const = default;
 };
 
-// Returns the matrices in the order of pseudo-layers and numbers.
+// Returns the matrices, ordered by pseudo-layer and number.
 std::vector<RnnPart> RnnParts(const LstmProblem& problem);
 
-// Return cuDNN's matrix [row][column] of a part, and its bias, which is half of dlroof's bias.
+// Return cuDNN's matrix [row][column] of a part, and its bias: half of dlroof's bias.
 std::vector<float> MatrixOf(const RnnPart& part, const LstmInput<float>& input);
 std::vector<float> HalfBiasOf(const RnnPart& part, const LstmInput<float>& input);
 
-// Returns zero gradients of weights and biases in dlroof's shapes. The other tensors are empty.
+// Returns zero gradients of weights and biases in dlroof's shapes; the other tensors are empty.
 LstmInput<float> ZeroWeights(const LstmProblem& problem);
-// Copy a part's gradient into dlroof's gradients. Each of the two biases of a gate contributes
-// half, so that the check detects an error in either.
+// Copy a part's gradient into `gradients`. Each of a gate's two biases adds half, so that the check
+// detects an error in either.
 void PutMatrix(const RnnPart& part, const std::vector<float>& matrix, LstmInput<float>& gradients);
 void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<float>& gradients);
 

@@ -14,7 +14,7 @@
 namespace dlroof::lstm {
 namespace {
 
-// Updates the largest error. NaN and infinity count as errors of the largest double.
+// Updates the maximum error; NaN and infinity count as the largest double.
 void Note(double error, double& worst) {
   worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::max());
 }
@@ -68,7 +68,7 @@ struct LayerPass {
   int64_t layer, pass;
 };
 
-// Returns the largest difference between the final states of one pass and those of Step().
+// Returns the maximum difference between the final states of one pass and those by Step().
 double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
                      const LstmForwardResult<double>& forward, LayerPass which) {
   const auto s = lstm_reference::ShapeOf(problem, which.layer, which.pass);
@@ -98,7 +98,7 @@ double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
   return worst;
 }
 
-// Returns the largest difference between the output and the last layer's hidden states.
+// Returns the maximum difference between the output and the last layer's hidden states.
 double OutputError(const LstmProblem& problem, const LstmForwardResult<double>& forward) {
   const int64_t state = StateWidth(problem), width = OutputWidth(problem);
   const auto& passes = forward.stored.back().passes;
@@ -139,7 +139,7 @@ LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direct
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward) {
   workload::Verification verification;
-  // Far above the difference between two orders of summing some thousand products of size 1.
+  // Far above the effect of the summation order of some thousand products of size 1.
   verification.tolerance = 1e-12;
   Note(OutputError(problem, forward), verification.max_error);
   for (int64_t layer = 0; layer < problem.l; ++layer)
@@ -153,8 +153,8 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input) {
-  // A central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
-  // step. Both are below 1e-9.
+  // The central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
+  // step, both below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
   uint64_t seed = 0x646972ULL;
@@ -193,8 +193,8 @@ struct ReferenceCall {
   LstmInput<double> d_input;
 };
 
-// Returns every tensor whose memory is the same in each call. The gradients between layers are not,
-// because they are temporary.
+// Returns the tensors that have the same address in each call; excludes temporary gradients between
+// layers.
 std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
   std::vector<workload::MemoryRegion> memory;
   const auto add = [&](const std::vector<double>& values, bool weights = false) {

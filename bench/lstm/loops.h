@@ -1,5 +1,5 @@
-// The reference loops of an LSTM stack for any number type. They are the reference for every
-// library's output. With a number type that counts operations, tests check the FLOPs of case.h.
+// The reference loops of an LSTM stack for any number type. They define the correct results of
+// every library. With a number type that counts operations, tests verify the FLOPs of case.h.
 //
 // One LSTM cell (gate order i, f, g, o; g is the candidate) reads the layer's input x and the
 // states h' and c' of the previous step:
@@ -23,7 +23,7 @@
 
 namespace dlroof::lstm {
 
-// The results of one pass of one layer that the backward call reads.
+// Results of one pass of one layer, stored for the backward call.
 template <class T>
 struct LstmStoredPass {
   std::vector<T> gates;          // [step][sample][gate][hidden unit], activated
@@ -48,8 +48,8 @@ namespace lstm_reference {
 inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 inline double Tanh(double x) { return std::tanh(x); }
 
-// All multiply-adds of the matrix part call this function. A number type that counts operations
-// overloads it to count the matrix part separately from the elementwise part.
+// Used for all multiply-adds of the matrix part. A number type that counts operations overloads it
+// to count these separately from the elementwise part.
 template <class T>
 void MultiplyAdd(T& sum, const T& a, const T& b) {
   sum = sum + a * b;
@@ -79,7 +79,7 @@ void AddOuterProduct(T* sum, const T* x, const T* y, int64_t rows, int64_t colum
       MultiplyAdd(sum[row * columns + column], x[row], y[column]);
 }
 
-// The sizes of one pass of one layer, and whether it runs from the last step to the first.
+// Sizes of one pass of one layer, and whether it runs from the last step to the first.
 struct PassShape {
   int64_t steps, samples, input, state, hidden, projection;
   bool peephole, reversed;
@@ -92,11 +92,11 @@ inline PassShape ShapeOf(const LstmProblem& problem, int64_t layer, int64_t pass
           problem.h, problem.p, problem.peephole,           pass == 1};
 }
 
-// Pointers to the weights of one pass, or to their gradients, within its layer's tensors.
+// Pointers into the layer's tensors: the weights of one pass, or their gradients.
 template <class T>
 struct PassWeights {
   T *input, *state, *projection, *bias;
-  T* peephole;  // null without peepholes
+  T* peephole;  // null if there are no peepholes
 };
 template <class T, class Layer>
 PassWeights<T> WeightsOf(Layer& layer, const PassShape& s, int64_t pass) {
@@ -178,8 +178,8 @@ void JoinPasses(const LstmProblem& problem, LstmStoredLayer<T>& layer) {
     }
 }
 
-// Computes the gradients `d_gates` of one sample's pre-activations. `exposed` is the gradient of
-// o*tanh(c). Replaces `cell`, the gradient of this step's cell state, by that of the previous one.
+// Computes the gradients `d_gates` of one sample's pre-activations. `exposed`: gradient of
+// o*tanh(c). `cell`: gradient of this step's cell state; replaced by that of the previous step's.
 template <class T>
 void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
                   const T* cell_before, const T* exposed, T* cell, T* d_gates,
@@ -209,7 +209,7 @@ void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates,
   }
 }
 
-// Inputs of one backward step of one sample: the row, the layer's input, the previous states.
+// Inputs of one backward step of one sample: its row, the layer's input, the previous states.
 template <class T>
 struct StepRow {
   int64_t at;
@@ -239,8 +239,8 @@ void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
   AddOuterProduct(d_w.state, row.hidden_before, d_gates.data(), s.state, 4 * s.hidden);
 }
 
-// On entry `d_hidden` and `d_cell` are the gradients of the final states, on return those of the
-// initial states. `d_output` has rows of `d_stride` channels; the first `s.state` are this pass's.
+// `d_hidden`, `d_cell`: on entry gradients of the final states, on return of the initial states.
+// `d_output` has rows of `d_stride` channels, of which the first `s.state` belong to this pass.
 template <class T>
 void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassWeights<T>& d_w,
                   const LstmStoredPass<T>& stored, const T* x, const T* initial_hidden,
@@ -263,7 +263,7 @@ void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
 
 }  // namespace lstm_reference
 
-// Stores all outputs, and the results that the backward call reads, in `result`.
+// Stores all outputs and the data for the backward call in `result`.
 template <class T>
 void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
                  LstmForwardResult<T>& result) {
@@ -296,8 +296,8 @@ void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
   result.outputs.output = result.stored.back().output;
 }
 
-// Computes the gradients `d_input` of a loss with respect to each input from its gradients
-// `d_output` with respect to each output of `forward`. Every gradient starts from zero.
+// Computes the gradients `d_input` of a loss with respect to each input, given its gradients
+// `d_output` with respect to each output of `forward`. Gradients are set to zero first.
 template <class T>
 void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
                   const LstmForwardResult<T>& forward, const LstmOutput<T>& d_output,
@@ -317,7 +317,7 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
     d_weights.projection.assign(weights.projection.size(), T(0));
     d_weights.bias.assign(weights.bias.size(), T(0));
     d_weights.peephole.assign(weights.peephole.size(), T(0));
-    // The gradient of the source keeps its memory in all calls, so that PreparedCall can list it.
+    // The gradient of the source is at the same address in all calls, as PreparedCall lists it.
     std::vector<T> between;
     std::vector<T>& d_x = layer == 0 ? d_input.source : between;
     d_x.assign(x.size(), T(0));
@@ -337,12 +337,12 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
   }
 }
 
-// [flop] Problems with more FLOPs are verified by a smaller twin, because the reference loops would
-// take longer than the measurement.
+// [flop] Larger problems are verified with a smaller twin, as the loops would take longer than the
+// measurement.
 inline constexpr double kMaxFlopsToVerify = 50e6;
 
-// Runs the call and compares all its outputs (for `bwd` all gradients) with the reference loops in
-// double on the same inputs. Errors are divided by the largest value of each tensor.
+// Runs the call and compares all outputs (for `bwd` all gradients) with the reference loops in
+// double on the same inputs. Errors are relative to the largest value of each tensor.
 template <class Call>
 workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
                                         LstmDirection direction, const LstmInput<float>& input,
@@ -363,15 +363,15 @@ workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
           fmt::format("all {} outputs", difference.count)};
 }
 
-// Checks the last step of each pass of each layer, for every sample: recomputes it gate by gate,
-// with dot products and sigmoid(x) = (1 + tanh(x/2)) / 2, and compares it with the final states.
-// Also compares the output with the hidden states.
+// Checks the last step of each pass, layer and sample: recomputes it gate by gate, with dot
+// products and sigmoid(x) = (1 + tanh(x/2)) / 2, and compares with the final states. Also compares
+// the output with the hidden states.
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward);
 
 // Compares two derivatives of sum(output * d_output) along a random direction in the space of all
-// inputs: a central difference of two forward calls, and the value from the gradient `d_input`.
-// max_error is divided by |d_input| * |direction|.
+// inputs: a central difference of two forward calls, and the one from `d_input`. max_error is
+// divided by |d_input| * |direction|.
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input);

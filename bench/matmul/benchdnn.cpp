@@ -44,7 +44,7 @@ constexpr suites::BenchdnnOption kIpOptions[] = {
     {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
 };
 
-// Parses the sizes of A, B and, if present, C.
+// Parses the sizes of A, B and, optionally, C ("12x64:64x8:12x8").
 std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at) {
   std::vector<std::vector<int64_t>> matrices;
   for (;;) {
@@ -63,7 +63,7 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
 
 struct BenchdnnMatmul {
   MatmulProblem problem;
-  std::optional<Reason> unsupported;  // why dlroof has no such problem: "4-D matmul"
+  std::optional<Reason> unsupported;  // why dlroof lacks this problem: "4-D matmul"
 };
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   size_t at = 0;
@@ -87,7 +87,7 @@ BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
 
 struct BenchdnnIp {
   int64_t samples = 2, in_channels = 0, out_channels = 0;
-  int64_t depth = 0, height = 0, width = 0;  // of an image as the source; 0: no image
+  int64_t depth = 0, height = 0, width = 0;  // sizes if the source is an image, else 0
 };
 BenchdnnIp ReadBenchdnnIp(std::string_view text) {
   BenchdnnIp p;
@@ -103,11 +103,11 @@ BenchdnnIp ReadBenchdnnIp(std::string_view text) {
   return p;
 }
 
-// Post-ops of a benchmark, as ReadPostOps writes them.
+// Post-ops that benchmarks support, as written by ReadPostOps.
 constexpr std::string_view kPostOps[] = {"relu",     "gelu_erf",     "gelu_tanh",    "sum",
                                          "sum+relu", "sum+gelu_erf", "sum+gelu_tanh"};
 
-// A call that a line of benchdnn describes, in dlroof's terms.
+// A call in dlroof's terms, converted from benchdnn's arguments.
 struct Found {
   MatmulProblem problem;
   ProductDirection direction = ProductDirection::kForward;
@@ -119,7 +119,7 @@ suites::BenchdnnName NameOf(const Found& found, const suites::BenchdnnChoice& ch
   const bool forward = found.direction == ProductDirection::kForward;
   if (auto reason = suites::AttributeReason(choice, found.types, forward, kPostOps)) return *reason;
   const auto type = workload::KeyOf(found.types);
-  if (!type || type == "f64")  // not on oneDNN's CPU engine
+  if (!type || type == "f64")  // f64 is not supported by oneDNN's CPU engine
     return Reason{"types " + suites::DataTypesOf(found.types)};
   auto options = suites::ProductOptionsOf(choice, found.training, found.bias);
   if (found.ip) options.insert(options.begin(), "ip");
@@ -134,17 +134,17 @@ suites::BenchdnnName NameOf(const Found& found, const suites::BenchdnnChoice& ch
                                std::move(options)};
   try {
     ReadOnednnMatmulCase(name);
-  } catch (const BadInput&) {  // sizes beyond 64 bits
+  } catch (const BadInput&) {  // sizes overflow 64 bits
     return Reason{"impossible shape"};
   }
   return workload::ToText(name);
 }
 
 enum class Order { kRows, kColumns, kAny };
-// Returns the memory order of one matrix, or nothing if names cannot express it.
+// Returns the layout of a matrix, or nullopt if names of benchmarks cannot express it.
 std::optional<Order> OrderOf(std::string_view tag, bool batched) {
   if (tag == "any") return Order::kAny;
-  // ReadLayout changes abx to nchw.
+  // ReadLayout converts abx to nchw.
   if (tag == "nchw" || tag == (batched ? "abc" : "ab")) return Order::kRows;
   if (tag == (batched ? "acb" : "ba")) return Order::kColumns;
   return std::nullopt;
@@ -159,13 +159,13 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
   if (choice["bia-dt"] == "undef") return std::nullopt;
   if (choice["bia-dt"] != workload::BiasType(suites::TypesOf(choice)))
     return Reason{fmt::format("bias of type {}", choice["bia-dt"])};
-  // The bias has one number per column, so the mask selects only the last dimension of C.
+  // The bias has one number per column: the mask must select only C's last dimension.
   if (choice.Count("bia-mask") != (problem.problem.b > 1 ? 4 : 2))
     return Reason{fmt::format("bias mask {}", choice["bia-mask"])};
   return std::nullopt;
 }
 
-// --stag and --wtag (ab or ba) determine whether A and B are transposed. If all three tags are any,
+// --stag and --wtag (ab or ba) tell whether A and B are transposed. If all three tags are `any`,
 // the name has the option `any`.
 suites::BenchdnnName MatmulName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnMatmul(text);
@@ -176,7 +176,7 @@ suites::BenchdnnName MatmulName(std::string_view text, const suites::BenchdnnCho
   const Order a = order("stag"), b = order("wtag"), c = order("dtag");
   Found found{problem.problem, ProductDirection::kForward, suites::TypesOf(choice)};
   found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
-  // With `any` oneDNN packs B, and stores A and C row by row as well.
+  // With `any` for B oneDNN packs B only: A and C stay row-major.
   if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
   if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
     return Reason{"layout any of some matrices"};
@@ -203,7 +203,7 @@ suites::BenchdnnName IpName(std::string_view text, const suites::BenchdnnChoice&
                 choice);
 }
 
-// Returns whether a text begins with a size and x ("12x64"), as every problem of matmul does.
+// Returns whether the text begins like a matmul problem: "12x64".
 bool BeginsMatmul(std::string_view text) {
   const auto end = text.find_first_not_of("0123456789");
   return end != 0 && end != std::string_view::npos && text[end] == 'x';
@@ -217,7 +217,7 @@ std::string Attributes(const MatmulCase& matmul) {
   return text;
 }
 
-// Returns "ab" for a row-major matrix and "ba" for a transposed one, "abc" and "acb" in a batch.
+// Returns the tag "ab" (row-major) or "ba" (transposed); in a batch "abc" or "acb".
 std::string_view Tag(int64_t batch, bool transposed) {
   if (batch == 1) return transposed ? "ba" : "ab";
   return transposed ? "acb" : "abc";
@@ -262,7 +262,7 @@ std::optional<std::string> LoggedIp(const logs::Primitive& primitive) {
                      primitive.text.problem);
 }
 
-// benchdnn's default mask is 2, the columns of a single product; a batch has 4.
+// benchdnn's default mask is 2, the columns of a single product; it is 4 in a batch.
 std::string BiasArguments(const logs::Primitive& primitive) {
   if (!primitive.HasBias()) return "";
   std::string text = fmt::format("--bia_dt={} ", suites::TypeOf(primitive, "bia"));
@@ -274,7 +274,7 @@ std::string BiasArguments(const logs::Primitive& primitive) {
   return text;
 }
 
-// Leaves out the third part of the problem, the destination's sizes, which follow from the others.
+// Drops the third part of the problem, C's sizes, which follow from A and B.
 std::optional<std::string> LoggedMatmul(const logs::Primitive& primitive) {
   const auto dims = logs::ReadDimsList(primitive.text.problem);
   if (!dims || dims->size() < 2) return std::nullopt;
@@ -296,7 +296,7 @@ std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
 
 const suites::BenchdnnDriver kMatmulDriver = {"matmul", kMatmulOptions, BeginsMatmul, MatmulName,
                                               WorkOf,   kMatmulKinds,   LoggedMatmul};
-// All keys of ip are keys of conv, so a text without --ip is a problem of conv.
+// No begins_problem: keys of ip are also keys of conv, so a text without --ip is read as conv.
 const suites::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, nullptr, IpName,
                                           WorkOf, kIpKinds,   LoggedIp};
 

@@ -15,7 +15,7 @@ namespace {
 
 MatmulProblem ReadLetters(workload::TextCursor& cursor) {
   MatmulProblem p;
-  // The text omits a batch of 1, so that each problem has one text.
+  // A batch of 1 is omitted, so that each problem has one text.
   if (cursor.Accept("b")) p.b = cursor.Integer(2, "a batch");
   cursor.Sizes({{"m", p.m}, {"n", p.n}, {"k", p.k}});
   if (cursor.AtEnd()) return p;
@@ -28,9 +28,9 @@ MatmulProblem ReadLetters(workload::TextCursor& cursor) {
   return p;
 }
 
-// Throws BadInput without a column if a size in byte or the FLOPs overflow 64 bits.
+// Throws BadInput (without a column) if a size in bytes or the FLOPs overflow 64 bits.
 void CheckShape(const MatmulProblem& p) {
-  // Checked for the widest type, so that the matrix's size overflows in no type.
+  // Size of the widest type, so that no type overflows.
   constexpr int64_t kBytes = 8;
   int64_t total = workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
   const int64_t b = workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
@@ -70,7 +70,7 @@ int64_t Flops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
 
 namespace {
 
-// Throws BadInput for an option that the direction, the type or the problem excludes.
+// Throws BadInput for an option that does not apply to the direction, type or problem.
 void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto refuse_if = [&](bool wrong, std::string_view option, std::string_view reason) {
     if (wrong) workload::RefuseOption(name, option, reason);
@@ -141,7 +141,7 @@ MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
   return {p.b, p.k, p.n, p.m, {Matrix::kA, !a}, {Matrix::kC, false}, Matrix::kB};
 }
 
-// Registers the operator and its backend by oneDNN.
+// Operator and backend by oneDNN.
 
 namespace {
 
@@ -189,7 +189,7 @@ const TypeRow& RowOf(std::string_view type) {
   return *std::ranges::find_if(kTypes, [&](auto& row) { return row.type == type; });
 }
 
-// A row-major matrix is the transpose of a column-major one.
+// A row-major matrix, read as column-major, is its transpose.
 MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, int64_t columns) {
   MatrixSpec spec{factor.matrix, std::string(TypeOf(matmul.types, factor.matrix)), columns, rows,
                   factor.transposed};

@@ -1,5 +1,5 @@
-// The Matmul problem (its shape, its text, and its FLOPs by formula), the matrix product that each
-// direction computes, and the parsed benchmark name: problem, direction, types, options.
+// The Matmul problem (shape, text, FLOPs), the matrix product that each direction computes, and the
+// parsed benchmark name (problem, direction, types, options).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace dlroof::matmul {
 
-// C = A B for each of b pairs of matrices: A is m x k, B is k x n, C is m x n. A matrix is stored
-// in row-major order, or in column-major order if it is transposed.
+// C = A B for each of b pairs of matrices: A is m x k, B is k x n, C is m x n. Row-major;
+// transposed matrices are stored column-major.
 struct MatmulProblem {
   int64_t b = 1, m = 1, n = 1, k = 1;
   bool transposed_a = false;  // A is stored as a k x m matrix
@@ -25,7 +25,7 @@ struct MatmulProblem {
   bool operator==(const MatmulProblem&) const = default;
 };
 
-// Return the number of elements in all b matrices [1].
+// Return the number of elements of all b matrices.
 int64_t CountA(const MatmulProblem& problem);
 int64_t CountB(const MatmulProblem& problem);
 int64_t CountC(const MatmulProblem& problem);
@@ -34,27 +34,27 @@ int64_t CountC(const MatmulProblem& problem);
 std::string ToText(const MatmulProblem& problem);
 
 // The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
-// `column_offset`) of the first bad character, or with the problem's first column if counts, bytes
-// or FLOPs overflow 64 bits.
+// `column_offset`) of the first bad character, or with the problem's first column if an element
+// count, a size in bytes or the FLOPs overflow 64 bits.
 MatmulProblem ParseMatmul(std::string_view text, int column_offset = 0);
 
-// Returns 2 b m n k [flop], in every direction.
+// Returns 2 b m n k, the FLOPs in every direction.
 int64_t Flops(const MatmulProblem& problem);
 
-enum class Matrix { kA, kB, kC };  // a matrix or the gradient of that matrix
+enum class Matrix { kA, kB, kC };  // the matrix, or its gradient in a backward pass
 
 struct Factor {
   Matrix matrix = Matrix::kA;
-  bool transposed = false;  // memory contains the transpose in row-major order
+  bool transposed = false;  // memory contains the transpose, row-major
 
   bool operator==(const Factor&) const = default;
 };
 
-// `batch` matrix products result = left x right, each of rows x depth and depth x columns.
+// `batch` products result = left x right of (rows x depth) and (depth x columns) matrices.
 struct MatmulProduct {
   int64_t batch = 1, rows = 1, columns = 1, depth = 1;
   Factor left, right;
-  Matrix result = Matrix::kC;  // always in row-major order
+  Matrix result = Matrix::kC;  // always row-major
 
   int64_t LeftIndex(int64_t pair, int64_t row, int64_t step) const {
     return pair * rows * depth + (left.transposed ? step * rows + row : row * depth + step);
@@ -68,30 +68,30 @@ struct MatmulProduct {
 };
 
 // Returns C = A B for fwd, dA = dC B^T for bwd_data and dB = A^T dC for bwd_weights. A gradient has
-// the memory order of its matrix. If that order is transposed, both sides of the equation are.
+// the memory order of its matrix; if that is transposed, so is the whole equation.
 MatmulProduct ProductOf(const MatmulProblem& problem, ProductDirection direction);
 
 // A parsed name. A is the source, B are the weights, C is the destination.
 struct MatmulCase : workload::ProductCase {
   MatmulProblem problem;
-  bool ip = false;   // inner-product primitive, with n x k weights
-  bool any = false;  // the library chooses the memory orders (fwd only)
+  bool ip = false;   // inner-product primitive; weights are stored n x k
+  bool any = false;  // the library chooses the memory layouts (fwd only)
 
   bool operator==(const MatmulCase&) const = default;
 };
 
-// Returns the sizes of the case. Each column is a channel of the destination.
+// Returns the sizes of the case. The columns of C are its channels.
 workload::ProductSizes SizesOf(const MatmulCase& matmul);
 
-// Returns the matrix product of a call. With `ip` the weights are stored as n x k.
+// Returns the matrix product of a call; with `ip` B is stored n x k.
 MatmulProduct ProductOf(const MatmulCase& matmul);
 
 // Returns the element type of a matrix.
 std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix);
 
-// Parses a name. Throws BadInput with the column, counted from the start of the benchmark's full
-// name, if ReadProductCase does, for an invalid problem, or for an option that the direction, the
-// type or the problem excludes.
+// Parses a name. Throws BadInput with the column, counted from the start of the full benchmark
+// name: as ReadProductCase, for an invalid problem, and for an option that does not apply to the
+// direction, type or problem.
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
@@ -100,30 +100,30 @@ MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name);
 
 extern const suites::BenchdnnDriver kMatmulDriver, kIpDriver;
 
-// Returns benchdnn's arguments that time the same call: "--matmul --mode=P --stag=ab --wtag=ba
-// --dtag=ab 128x64:64x128", or "--ip --mode=P --dir=FWD_I mb16ic2048oc1000". For a gradient by the
-// matmul primitive these are the arguments of the equivalent forward call. Returns nothing if
-// benchdnn has no such call: bias of ip in inference (FWD_I has none), scales in a backward pass.
+// Returns the benchdnn arguments that time the same call: "--matmul --mode=P --stag=ab --wtag=ba
+// --dtag=ab 128x64:64x128" or "--ip --mode=P --dir=FWD_I mb16ic2048oc1000". A gradient by the
+// matmul primitive becomes the equivalent forward call. Returns nullopt if benchdnn has no such
+// call: ip with bias in inference (FWD_I has none), scales in a backward pass.
 std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul);
 
 // Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16, s8s8s32. Options: bias, relu
 // (fused into fwd). The type "tf32" means f32 matrices with `fpmath` "tf32-truncated": tensor cores
-// ignore the low bits. Throws BadInput with the column, counted from the start of the benchmark's
-// full name.
+// ignore the low bits. Throws BadInput with the column, counted from the start of the full
+// benchmark name.
 MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name);
 
-// A matrix in memory, in column-major order.
+// A column-major matrix in memory.
 struct MatrixSpec {
   Matrix matrix = Matrix::kA;
-  std::string type;               // "f32 f16 bf16 s8 s32"
+  std::string type;               // one of "f32 f16 bf16 s8 s32"
   int64_t rows = 1, columns = 1;  // of the stored matrix
-  bool transposed = false;        // whether the product uses the transpose
+  bool transposed = false;        // the product uses the transpose
 
   bool operator==(const MatrixSpec&) const = default;
 };
 
-// `batch` matrix products result = first x second of dense, consecutive matrices. This is the
-// transpose of MatmulProduct's row-major equation, so `first` is its right factor.
+// `batch` products result = first x second of dense, consecutive matrices. It is the transposed
+// equation of MatmulProduct (row-major), so `first` is the right factor there.
 struct ProductSpec {
   MatrixSpec first, second, result;
   int64_t batch = 1;
@@ -131,7 +131,7 @@ struct ProductSpec {
 };
 ProductSpec ProductSpecOf(const MatmulCase& matmul);
 
-// Returns the pipe that computes a type: "fp32.vector" for f32, tensor cores for others.
+// Returns the pipe that computes this type: "fp32.vector" for f32, else tensor cores.
 std::string PipeOf(std::string_view type);
 
 }  // namespace dlroof::matmul

@@ -13,7 +13,7 @@
 namespace dlroof::matmul {
 namespace {
 
-// Throws BadInput without a column if a size in byte or the FLOPs overflow 64 bits.
+// Throws BadInput (without a column) if a size in bytes or the FLOPs overflow 64 bits.
 void CheckShape(const GroupedProblem& p) {
   constexpr int64_t kBytes = 8;  // of the widest type
   int64_t total = workload::CheckedCount({kBytes, p.m, p.k}, "A's size in byte");
@@ -26,7 +26,7 @@ void CheckShape(const GroupedProblem& p) {
 
 std::vector<int64_t> ZipfRows(const GroupedProblem& p) {
   std::mt19937_64 random(static_cast<uint64_t>(*p.zipf_seed));
-  // Not std::shuffle and std::discrete_distribution, which differ between standard libraries.
+  // std::shuffle and std::discrete_distribution differ between standard libraries.
   const auto below = [&](double most) {
     return static_cast<double>(random() >> 11) * 0x1p-53 * most;
   };
@@ -34,7 +34,7 @@ std::vector<int64_t> ZipfRows(const GroupedProblem& p) {
   std::iota(ranks.begin(), ranks.end(), size_t{0});
   for (size_t i = ranks.size(); i > 1; --i)
     std::swap(ranks[i - 1], ranks[static_cast<size_t>(below(static_cast<double>(i)))]);
-  std::vector<double> sums(ranks.size());  // of 1 / rank
+  std::vector<double> sums(ranks.size());  // cumulative sums of 1 / rank
   for (size_t i = 0; i < sums.size(); ++i)
     sums[i] = (i == 0 ? 0 : sums[i - 1]) + 1 / static_cast<double>(i + 1);
   std::vector<int64_t> rows(ranks.size());
@@ -94,14 +94,14 @@ Work WorkOf(const GroupedCase& grouped, const std::string& pipe) {
 workload::ProductResult ResultOf(const GroupedCase& grouped,
                                  const workload::ProductInputs& inputs) {
   const auto& p = grouped.problem;
-  std::vector<int64_t> expert_of;  // of each row
+  std::vector<int64_t> expert_of;  // expert of each row
   int64_t expert = 0;
   for (const auto rows : RowsOfExperts(p))
     expert_of.insert(expert_of.end(), static_cast<size_t>(rows), expert++);
   return {p.m * p.n,
           p.k,
           [p, expert_of](int64_t count, uint64_t seed) {
-            // The first and last element of each expert's rows, and others by the seed.
+            // Samples first and last element of each expert's rows, and seeded indices.
             auto indices = workload::SeededIndices(count / 2, seed, p.m * p.n);
             for (int64_t row = 0; row < p.m && std::ssize(indices) < count; ++row)
               if (row == 0 ||

@@ -1,5 +1,5 @@
-// GroupedMatmul, the products of a mixture of experts: C_e = A_e B_e for each expert e, whose rows
-// of A are the tokens that were routed to it. The problem, its text, its routing and its work.
+// GroupedMatmul, the products of a mixture of experts: C_e = A_e B_e per expert e, where A_e has a
+// row per token routed to e. The problem, its text, routing and work.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace dlroof::matmul {
 
-// `m` rows of A (m x k) and C (m x n), the rows of an expert one after another; of each of the `g`
-// experts a matrix B, stored as n x k (outputs x inputs), as models store weights.
+// A (m x k) and C (m x n) contain the rows of expert 0, then of expert 1, and so on. Each of the
+// `g` experts has a matrix B, stored n x k (outputs x inputs), as models store weights.
 struct GroupedProblem {
   int64_t g = 1, m = 1, n = 1, k = 1;
-  // Without it the rows are spread evenly. With it each row goes to the expert of rank r with a
-  // probability proportional to 1 / r (Zipf's law); the seed decides rows and ranks.
+  // If absent, rows are spread evenly. Otherwise each row goes to the expert of rank r with
+  // probability proportional to 1 / r (Zipf's law); the seed determines rows and ranks.
   std::optional<int64_t> zipf_seed = {};
 
   bool operator==(const GroupedProblem&) const = default;
@@ -28,11 +28,10 @@ struct GroupedProblem {
 
 // Returns "g128m8192n768k2048_zipf7".
 std::string ToText(const GroupedProblem& problem);
-// The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
-// `column_offset`) as ParseMatmul does.
+// The inverse of ToText; each problem has one text. Throws BadInput as ParseMatmul.
 GroupedProblem ParseGrouped(std::string_view text, int column_offset = 0);
 
-// Returns the number of rows of each expert [1]; an expert may have 0. They add up to m.
+// Returns the number of rows of each expert; some may be 0. The sum is m.
 std::vector<int64_t> RowsOfExperts(const GroupedProblem& problem);
 
 struct GroupedCase : workload::ProductCase {
@@ -44,18 +43,18 @@ struct GroupedCase : workload::ProductCase {
 workload::ProductSizes SizesOf(const GroupedCase& grouped);
 
 // Returns the work of one call: 2 m n k FLOPs on `pipe`, and the compulsory bytes: A, C and the
-// weights of the experts that have rows, each once.
+// weights of experts with at least one row, each once.
 Work WorkOf(const GroupedCase& grouped, const std::string& pipe);
 
-// Returns the matrix product that one expert computes for `rows` rows.
+// Returns the matrix product of an expert that has `rows` rows.
 MatmulCase ProductOfExpert(const GroupedCase& grouped, int64_t rows);
 
-// Parse a name of the backends onednn (f32, bf16, f16; option fpmath) and cublaslt (f32, tf32, f16,
+// Parse a name of the backend onednn (f32, bf16, f16; option fpmath) or cublaslt (f32, tf32, f16,
 // bf16). Throw BadInput with the column.
 GroupedCase ReadOnednnGroupedCase(const workload::BenchmarkName& name);
 GroupedCase ReadCublasltGroupedCase(const workload::BenchmarkName& name);
 
-// Returns the result of a case for CheckOutput: elements of C in double.
+// Returns the case's correct results for workload::CheckOutput: elements of C in double.
 workload::ProductResult ResultOf(const GroupedCase& grouped, const workload::ProductInputs& inputs);
 
 }  // namespace dlroof::matmul

@@ -6,7 +6,7 @@
 namespace dlroof::matmul {
 namespace {
 
-// Returns one element of the bias gradient, that of `column`, for matrices with n columns.
+// Returns the bias gradient of one column, for matrices with n columns.
 workload::ProductElement BiasGradientAt(int64_t n, const workload::ProductInputs& inputs,
                                         int64_t column) {
   const auto& c = inputs.destination;
@@ -16,7 +16,7 @@ workload::ProductElement BiasGradientAt(int64_t n, const workload::ProductInputs
   return sum;
 }
 
-// Returns the eight corners and seeded indices, sorted and each once.
+// Returns the indices of the eight corners and seeded ones: sorted, without duplicates.
 std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint64_t seed) {
   std::vector<int64_t> indices;
   for (const int64_t pair : {int64_t{0}, p.batch - 1})

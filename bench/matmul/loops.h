@@ -1,4 +1,4 @@
-// The reference loops of Matmul: the reference for every other implementation, and a benchmark.
+// The reference loops of Matmul: define the correct result, and are a benchmark.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace dlroof::matmul {
 
-// Returns the array of a matrix: A is the source, B the weights, C the destination.
+// Returns the array that holds a matrix: A is the source, B the weights, C the destination.
 template <class Arrays>
 auto& MatrixOf(Arrays& arrays, Matrix matrix) {
   return matrix == Matrix::kA   ? arrays.source
@@ -25,7 +25,7 @@ workload::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
           std::vector<Number>(static_cast<size_t>(CountC(p)))};
 }
 
-// Computes the product's result from its two factors, each in its memory order.
+// Computes the product from the stored layouts of its two factors.
 template <class Number>
 void RunProduct(const MatmulProduct& p, workload::ProductArrays<Number>& arrays) {
   const Number* const left = MatrixOf(arrays, p.left.matrix).data();
@@ -42,7 +42,7 @@ void RunProduct(const MatmulProduct& p, workload::ProductArrays<Number>& arrays)
     }
 }
 
-// Calls RunProduct, then workload::AddVariant (bias, sum, a function, the gradient of the bias).
+// RunProduct, then workload::AddVariant (bias, sum, activation function, bias gradient).
 template <class Number>
 void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);
@@ -51,10 +51,10 @@ void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<Number>& ar
       matmul, matmul.problem.n, [=](size_t i) { return i % columns; }, arrays);
 }
 
-// Returns the result of a case for CheckOutput. A sample contains every corner.
+// Returns the case's correct results for workload::CheckOutput. Samples contain every corner.
 workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::ProductInputs& inputs);
 
-// Computes one element. `index` is its index in the memory of the result.
+// Computes one element; `index` into the stored result.
 workload::ProductElement MatmulElementAt(const MatmulProduct& product,
                                          const workload::ProductInputs& inputs, int64_t index);
 

@@ -119,7 +119,7 @@ nlohmann::json ToJson(const ModelReport& report) {
 
 namespace {
 
-// Smaller shares would be printed as 0 %.
+// [1] smaller shares would be printed as 0 %
 constexpr double kMinShare = 0.005;
 
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
@@ -130,7 +130,7 @@ std::string TileText(const delta::CtaTile& tile) {
   return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
 }
 
-// Returns the share of each bottleneck in the group's time: "compute 92 %, DRAM 8 %".
+// Returns the shares of the bottlenecks in the group's time: "compute 92 %, DRAM 8 %".
 std::string BoundShares(const PredictedGroup& group) {
   std::string text;
   for (const auto& [bottleneck, seconds] : group.bound_seconds) {
@@ -141,7 +141,7 @@ std::string BoundShares(const PredictedGroup& group) {
   return text;
 }
 
-// Returns the changes of bottlenecks between two designs, "compute -> DRAM (9 calls)", or "none".
+// Returns which bottlenecks change between two designs: "compute -> DRAM (9 calls)", or "none".
 std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after) {
   std::map<std::string, double> changes;
   for (size_t i = 0; i < before.layers.size(); ++i) {
@@ -235,7 +235,7 @@ Table::Row LayerRow(const PredictedLayer& layer) {
           std::string(delta::Key(layer.prediction.time.bottleneck))};
 }
 
-// Returns the number of a GPU's parameters whose source begins so.
+// Returns the number of GPU parameters whose source begins with `source`.
 std::ptrdiff_t CountFrom(const delta::GpuSpec& gpu, std::string_view source) {
   return std::ranges::count_if(
       gpu.sources, [&](const auto& parameter) { return parameter.second.starts_with(source); });
@@ -318,8 +318,8 @@ std::string Common(const ModelReport& report) {
       figure::GnuplotText(report.base.gpu.name + ", " + report.choice + ": DeLTA-style model"));
 }
 
-// Returns a label with each part of "sm=2,dram=1.5" on its own line, so that labels fit side by
-// side. It needs no escaping, because Rescaled accepts only resources and numbers.
+// Returns a label with each part of "sm=2,dram=1.5" on its own line, so that labels do not overlap.
+// No escaping is needed: Rescaled accepts only resource names and numbers.
 std::string TickLabel(const std::string& design, size_t index) {
   std::string label;
   for (const char c : design) label += c == ',' ? std::string("\\n") : std::string(1, c);
@@ -351,8 +351,8 @@ std::string Bars(const ModelReport& report) {
              static_cast<double>(report.designs.size()) - 0.4, most_lines + 1, ticks, plots);
 }
 
-// Draws a line per group and value of the second resource. If there are several groups, each has a
-// colour, and its lines have different dashes. Otherwise each line has its own colour.
+// Draws a line per group and value of the second resource. With several groups the colour shows the
+// group and the dashes the value; otherwise each line has its own colour.
 std::string Lines(const ModelReport& report) {
   std::string data, plots;
   size_t index = 0;

@@ -12,7 +12,7 @@
 
 namespace dlroof::model {
 
-// The predictions for one what-if design, in the order of ModelReport::groups.
+// The predictions for one what-if design; groups in the order of ModelReport::groups.
 struct DesignResult {
   Design design;
   std::vector<PredictedGroup> groups;
@@ -28,9 +28,9 @@ struct ModelReport {
   Design base;
   std::string choice;  // "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
-  std::optional<record::RunFile> run;    // the run file with its predictions, if it is the input
+  std::optional<record::RunFile> run;    // the run file with predictions added, if it is the input
   std::vector<DesignResult> designs;     // one per --scale
-  std::vector<std::vector<Gain>> gains;  // per group, for the last design or else the base
+  std::vector<std::vector<Gain>> gains;  // per group, for the last design or the base
   std::vector<SweepAxis> axes;
   std::vector<GroupSweep> sweeps;
 };
@@ -38,20 +38,20 @@ struct ModelReport {
 // Returns tables of each group's layers, of what-if designs, of the gains from doubling each
 // resource, and of sweeps.
 document::Document DocumentOf(const ModelReport& report);
-// Returns "model", "gpu" (the GPU's parameters with their sources), "groups", "designs", "next" and
-// "sweep", without members for unknown values. For a run file it also has the run file's members,
-// so that `dlroof compare` can read it.
+// Returns members "model", "gpu" (parameters with their sources), "groups", "designs", "next" and
+// "sweep"; unknown values are omitted. For a run file also the run file's members, so that `dlroof
+// compare` can read it.
 nlohmann::json ToJson(const ModelReport& report);
 
-// Draws the designs (bars per group) or a sweep (a line per group or per value of the second
-// resource) with gnuplot. Throws BadInput if the report has neither, or if gnuplot is missing.
+// Draws the designs (bars per group), or a sweep (a line per group or per value of the second
+// resource), with gnuplot. Throws BadInput if the report has neither, or gnuplot is missing.
 std::string ModelFigure(const ModelReport& report, const std::string& extension);
 
 // Returns the gnuplot script of ModelFigure.
 std::string FigureScript(const ModelReport& report, const std::string& extension);
 
-// Returns a page without scripts: the figure of designs or of a sweep if gnuplot is installed, the
-// document, and the GPU's parameters with their sources.
+// Returns a page without scripts: the figure (if gnuplot is installed), the document, and the GPU's
+// parameters with their sources.
 std::string ModelPage(const ModelReport& report);
 
 }  // namespace dlroof::model

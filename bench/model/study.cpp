@@ -21,7 +21,7 @@
 namespace dlroof::model {
 namespace {
 
-// Converts a pipe's ceiling [flop/s] to multiply-adds per clock cycle and SM.
+// Converts a pipe's ceiling [flop/s] to multiply-adds per cycle and SM.
 double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
   return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
 }
@@ -42,7 +42,7 @@ const machine::Machine* GpuOf(const record::RunFile& run) {
   return found == run.machines.end() ? nullptr : &*found;
 }
 
-// Returns the built-in name of a measured GPU. Throws BadInput, with `where`, if there is none.
+// Returns the built-in key of a measured GPU. Throws BadInput with `where` if there is none.
 std::string NameOf(const machine::Machine& machine, const std::string& where) {
   const auto name = conv2d::BuiltInGpuOf(machine.name);
   if (!name)
@@ -65,7 +65,7 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
   const auto& set = machine::AllThreads(machine);
-  // A specified rate has the source that its machine file names.
+  // The source of a specified rate is the one in its machine file.
   const bool specified = machine_file::IsSpecified(machine);
   const auto take = [&](const std::string& key, double& value, double rate,
                         const std::string& how) {
@@ -187,7 +187,7 @@ std::vector<double> Factors(const std::string& text) {
     throw BadInput(
         "'{}': expected a first value not above the last, a positive step, {} values at most", text,
         kMaxValues);
-  // Counts the values first, because adding a tiny step to a large factor would never reach the
+  // The count is computed first, because adding a tiny step to a large factor would never reach the
   // end.
   const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
   std::vector<double> factors;
@@ -292,7 +292,7 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
     const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
     const auto& known = delta::ScalableResources();
     if (std::ranges::count(known, resource) == 0)
-      delta::Scaled(delta::GpuSpec{}, resource, 1);  // throws with a list of the known resources
+      delta::Scaled(delta::GpuSpec{}, resource, 1);  // throws with a list of known resources
     axes.push_back({resource, Factors(values)});
   }
   if (axes.size() > 2 || (axes.size() == 2 && axes[0].resource == axes[1].resource))
@@ -344,7 +344,7 @@ std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& grou
 
 namespace {
 
-// Parses the problem again after a change of the batch, to check it like one from the user.
+// Parses the problem again with the new batch size, with the checks for user input.
 ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
   if (choice.batch) {
     problem.n = *choice.batch;

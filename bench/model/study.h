@@ -1,6 +1,6 @@
 // The computations of `dlroof model`: the GPU and its parameters, the convolutions of a problem, of
-// suites or of a run file, and the predictions of groups of layers for a design, for what-if
-// designs and for sweeps.
+// suites or of a run file, and predictions for groups of layers on a design, on what-if designs and
+// in sweeps.
 #pragma once
 
 #include <map>
@@ -17,30 +17,30 @@
 
 namespace dlroof::model {
 
-// Returns `gpu` with the ceilings of `machine` in place of its rates (bytes per level, FLOPs per
-// pipe, launch), if they are specified, or measured on the GPU and validated. Throws BadInput for a
-// machine that is not a GPU.
+// Returns `gpu` with its rates (bytes per level, FLOPs per pipe, launch) replaced by the ceilings
+// of `machine` that are specified, or measured and validated. Throws BadInput if `machine` is not a
+// GPU.
 delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine);
 
 struct GpuChoice {
-  std::optional<std::string> gpu;             // --machine; null if absent
-  const machine::Machine* machine = nullptr;  // the run file that is the input, or null
-  const record::RunFile* run = nullptr;       // the run file that is modelled, or null
+  std::optional<std::string> gpu;             // --gpu
+  const machine::Machine* machine = nullptr;  // from --machine, or null
+  const record::RunFile* run = nullptr;       // run file to model, or null
   std::string run_path;                       // path of that run file, for messages
 };
 
-// Returns the GPU that --gpu names, or else that of the run file, of the machine file, or "v100".
-// Its ceilings come from the machine file, or else from the run file if --gpu is absent. Throws
-// BadInput if FindGpu or WithCeilings does, for a GPU without built-in parameters, and for ceilings
-// of another GPU than the built-in one (a parameter file accepts any ceilings).
+// Returns the GPU named by --gpu, otherwise that of the run file, of the machine file, or "v100".
+// Its ceilings are from the machine file or, without --gpu, from the run file. Throws BadInput as
+// FindGpu and WithCeilings, for a GPU without built-in parameters, and for ceilings of another GPU
+// than the built-in one (a parameter file accepts any ceilings).
 delta::GpuSpec ChosenGpu(const GpuChoice& choice);
 
 struct ModelLayer {
   std::string name;  // the problem's text, or the name of a run file's record
   delta::ConvQuestion question;
   double count = 1;                        // [1] occurrences in the model
-  std::optional<double> measured_seconds;  // [s] in a run file; absent if not measured
-  std::map<Level, double> measured_bytes;  // [byte] in a run file, at the measured levels
+  std::optional<double> measured_seconds;  // [s] from the run file, if measured
+  std::map<Level, double> measured_bytes;  // [byte] from the run file, at the measured levels
 };
 
 // A record that the model does not cover, with the reason in one sentence.
@@ -51,10 +51,10 @@ struct NotPredicted {
 struct LayerGroup {
   std::string name;  // name of a suite, problem or file
   std::vector<ModelLayer> layers;
-  std::vector<NotPredicted> not_predicted;  // only of a run file
+  std::vector<NotPredicted> not_predicted;  // only for run files
 };
 
-// The user's choices, which apply to every layer.
+// The user's choices for all layers.
 struct LayerChoice {
   ProductDirection direction = ProductDirection::kForward;
   delta::TensorLayout layout = delta::TensorLayout::kNchw;
@@ -62,87 +62,87 @@ struct LayerChoice {
   std::optional<int64_t> batch;  // replaces the batch of the problem
 };
 
-// Throws BadInput for an invalid problem, or for a batch whose tensors overflow 64 bits.
+// Throws BadInput for an invalid problem, or a batch size whose tensors overflow 64 bits.
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice);
 
-// Returns each convolution of the chosen direction in the suites once, with its number of
-// occurrences. Ignores the types, devices and libraries in the suites. Throws BadInput if
-// SelectSuites does, and for a suite without such a convolution.
+// Returns the suites' convolutions in the chosen direction, each once with its number of
+// occurrences. Ignores the suites' types, devices and libraries. Throws BadInput as SelectSuites,
+// and for a suite without such a convolution.
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice);
 
-// Returns the convolutions that a GPU ran, with their own types, layouts, kernels (named by the
-// record's algorithm or CUPTI's trace), counters and times. Records that the model does not cover
-// are in `not_predicted`. Throws BadInput if there are no convolutions of a GPU.
+// Returns the convolutions that a GPU ran, with their types, layouts, kernels (from the record's
+// algorithm or CUPTI's trace), counters and times. Unsupported records are in `not_predicted`.
+// Throws BadInput if there are no GPU convolutions.
 LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path);
 
-// A GPU, possibly with scaled resources and an additional tile. A layer uses that tile if it is
-// faster, as with a tuned library.
+// A GPU, possibly with scaled resources and an additional tile size. A layer uses that tile if it
+// is faster, as a tuned library would.
 struct Design {
   std::string name;  // "sm=2,dram=1.5", or "" for the unchanged GPU
   delta::GpuSpec gpu;
   std::optional<delta::CtaTile> tile;
 };
 
-// Applies "sm=2,dram=1.5,tile=256x128" to a design. Throws BadInput for another syntax, if Scaled
-// does, for a tile size that is no multiple of 8 from 16 to 512, and for a repeated resource.
+// Applies "sm=2,dram=1.5,tile=256x128" to a design. Throws BadInput for other syntax, as Scaled,
+// for a tile size that is not a multiple of 8 between 16 and 512, and for a repeated resource.
 Design Rescaled(const Design& design, const std::string& scales);
 
 struct PredictedLayer {
   ModelLayer layer;
   delta::ConvPrediction prediction;
-  double seconds = 0;  // [s] of one call: the longer one of kernel time and launch time
+  double seconds = 0;  // [s] per call: maximum of kernel time and launch time
 };
 
 struct PredictedGroup {
   std::string name;
   std::vector<PredictedLayer> layers;
-  double seconds = 0;                                 // [s] of all calls of all layers
-  std::map<delta::Bottleneck, double> bound_seconds;  // [s] of all calls with that bottleneck
-  std::vector<NotPredicted> not_predicted;            // as in the LayerGroup
+  double seconds = 0;                                 // [s] of all calls
+  std::map<delta::Bottleneck, double> bound_seconds;  // [s] of the calls with each bottleneck
+  std::vector<NotPredicted> not_predicted;            // from LayerGroup
 };
 
-// Returns the group with those layers moved to `not_predicted`, with the reason, that the model
-// does not cover on this GPU. Throws BadInput with the first reason if no layer is left.
+// Returns the group with the layers that the model does not cover on this GPU moved to
+// `not_predicted`, with the reason. Throws BadInput with the first reason if no layer is left.
 LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu);
 
 // Predicts a group. Throws as PredictConv, with the layer's name.
 PredictedGroup Predict(const LayerGroup& group, const Design& design);
 
-// Adds each layer's prediction (bytes at L1, L2 in tile form, and DRAM) to the file's records of
-// that name, next to the measured values.
+// Adds each layer's predicted bytes (L1, L2 in tile form, DRAM) to the records with its name,
+// beside the measured values.
 void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, record::RunFile& file);
 
-// The speed-up of a group if one resource is doubled. GainsOfDoubling returns the largest first.
+// Speedup of a group if one resource is doubled. GainsOfDoubling sorts descending.
 struct Gain {
   std::string resource;
   double speedup = 1;  // [1]
 };
 std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design);
 
-// The factors of one resource in a sweep: "dram=1:4:0.5" means 1, 1.5, ... 4.
+// The scale factors of one resource in a sweep: "dram=1:4:0.5" means 1, 1.5, ... 4.
 struct SweepAxis {
   std::string resource;
   std::vector<double> factors;
 };
-// Parses the axis of one resource, or two axes separated by a comma. Throws BadInput for another
-// syntax, more than 64 values, and a resource that cannot be scaled.
+// Parses one axis, or two separated by a comma. Throws BadInput for other syntax, more than 64
+// values, and a resource that cannot be scaled.
 std::vector<SweepAxis> ParseSweep(const std::string& text);
 
 struct DesignPoint {
-  std::vector<double> factors;                                 // one for each axis
-  double speedup = 1;                                          // [1] against the unchanged design
-  delta::Bottleneck bottleneck = delta::Bottleneck::kCompute;  // the bottleneck with the most time
+  std::vector<double> factors;  // one per axis
+  double speedup = 1;           // [1] relative to the unchanged design
+  delta::Bottleneck bottleneck = delta::Bottleneck::kCompute;  // the one with the most time
 };
 std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
                                const std::vector<SweepAxis>& axes);
 
-// Returns the bottleneck that accounts for most of the group's time.
+// Returns the bottleneck with the largest share of the group's time.
 delta::Bottleneck MainBottleneck(const PredictedGroup& group);
 
-// Returns predicted / measured - 1 [1] for each of "time", "l1", "l2" and "dram" that is measured.
+// Returns predicted / measured - 1 [1] for those of "time", "l1", "l2", "dram" that were measured.
 std::map<std::string, double> Residuals(const PredictedLayer& layer);
-// Return mean and median of the absolute residuals over a group's layers, by the same keys.
+// Return mean and median of the absolute residuals over the layers of a group, by the same keys.
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group);
 std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group);
 

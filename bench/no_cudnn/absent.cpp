@@ -1,4 +1,4 @@
-// Implements bench/cudnn/library.h in a build without cuDNN, where it replaces every cuDNN file.
+// Implements bench/cudnn/library.h in builds without cuDNN.
 #include "bench/cudnn/library.h"
 
 namespace dlroof::cudnn {

@@ -11,7 +11,7 @@ namespace {
 
 using dnnl::memory;
 
-// The primitive of a call with copies of its tensors in FoldedMemory.
+// A primitive with copies of its tensors in FoldedMemory.
 struct FoldedCall {
   std::shared_ptr<const Call> call;
   std::vector<workload::FoldedMemory> copies;
@@ -139,7 +139,7 @@ void RequireSupport(const workload::ProductCase& product, const workload::Produc
                     std::string_view int8_gradient_reason) {
   if (workload::IsInt8(product.types) && product.direction != ProductDirection::kForward)
     throw Unsupported(std::string(int8_gradient_reason));
-  // The host stores each tensor in its type and as f32 (to fill the tensor, or to read it).
+  // Host memory per tensor: in its type, and as f32 to fill or read it.
   const auto bytes = [](int64_t count, std::string_view type) {
     return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
   };

@@ -1,5 +1,5 @@
-// One execution of a oneDNN primitive: its tensors, its arguments, and the prepared call that a
-// backend returns; and the calls of the operators that multiply a source by weights.
+// The execution of a oneDNN primitive: tensors, arguments, and the prepared call that a backend
+// returns. Also the calls of operators that multiply a source by weights.
 #pragma once
 
 #include <dnnl.hpp>
@@ -17,23 +17,23 @@
 
 namespace dlroof::onednn {
 
-// A primitive with everything that its execution needs.
+// A primitive with everything needed to execute it.
 struct Call {
   Tensors tensors;
   dnnl::primitive primitive;
   std::string implementation;
   std::unordered_map<int, dnnl::memory> arguments = {};
-  std::vector<int> weights = {};  // keys in `arguments` of trained parameters
-  ArgumentList listed = {};       // `arguments` converted for Run; MakeShared sets it
+  std::vector<int> weights = {};  // keys of `arguments` that are trained parameters
+  ArgumentList listed = {};       // `arguments` in the form for Execute; set by MakeShared
 
-  // Add an argument: with these values in row-major order, or without values, so that a check finds
-  // elements that are never written. Both return its memory.
+  // Add an argument and return its memory. Inputs get `values` (row-major). Outputs are set to NaN,
+  // so that a check detects elements that are never written.
   const dnnl::memory& AddInput(int argument, const dnnl::memory::desc& desc,
                                const std::vector<float>& values);
   const dnnl::memory& AddOutput(int argument, const dnnl::memory::desc& desc);
 
   void Run() const { Execute(primitive, listed); }
-  // Returns an argument's elements as f32 in row-major order.
+  // Returns an argument's elements as f32, row-major.
   std::vector<float> Values(int argument) const { return Plain(arguments.at(argument)); }
 };
 
@@ -41,20 +41,20 @@ inline dnnl::prop_kind ForwardKind(bool training) {
   return training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
 
-// Returns the call of a primitive descriptor, without arguments.
+// Returns a call for a primitive descriptor, without arguments.
 template <class Primitive>
 Call CallOf(const typename Primitive::primitive_desc& chosen) {
   return {{}, Primitive(chosen), chosen.impl_info_str()};
 }
 
-// Returns a prepared call with all members but `verify`, with its folded copy for `dlroof explain`.
-// Throws Unsupported where oneDNN computes a large problem with its reference loops. These are four
-// orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so a run would
-// take too long and would not show the library's speed.
+// Returns a prepared call without `verify`, with a folded copy of its tensors for `dlroof explain`.
+// Throws Unsupported if oneDNN computes a large problem with its reference loops, which are four
+// orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores): the run would take
+// too long and not show the library's speed.
 workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled);
 
-// Returns make(), which returns a Call or a type derived from it. Its primitives use
-// `settings.threads` threads. `what` names the call in the library's messages: "softmax fwd f16".
+// Returns make() as shared; it returns a Call or a derived type. Its primitives use
+// `settings.threads` threads. `what` names the call in oneDNN's messages: "softmax fwd f16".
 template <class Make>
 auto MakeShared(const workload::RunSettings& settings, std::string_view what, Make make) {
   SetThreads(settings.threads);
@@ -63,10 +63,9 @@ auto MakeShared(const workload::RunSettings& settings, std::string_view what, Ma
   return std::make_shared<const decltype(made)>(std::move(made));
 }
 
-// Prepares the call that make(inputs) returns. work(call) returns the modelled work of a call.
-// check(inputs, call) judges its result once and returns a Verification; the inputs are freed then,
-// because they may be gigabytes that the timed calls do not need. before(inputs, call) is called
-// before the call that is judged.
+// Prepares the call returned by make(inputs). work(call) returns its modelled work. Once, the
+// result is verified: before(inputs, call), one run, check(inputs, call), which returns a
+// Verification. Then the inputs are freed, as they may take gigabytes that timed calls do not need.
 struct DoNothing {
   template <class... Arguments>
   void operator()(const Arguments&... /*unused*/) const {}
@@ -89,29 +88,29 @@ workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::s
 }
 
 struct ProductCall : Call {
-  int output = 0;                      // the key in `arguments` of the result
-  std::optional<int> bias_gradient{};  // likewise, if the call computes a gradient of the bias
+  int output = 0;                      // key of the result in `arguments`
+  std::optional<int> bias_gradient{};  // the same for a bias gradient, if computed
 
-  // Adds the result's memory, with `addend` in it unless that is empty.
+  // Adds the result's memory, initialized with `addend` unless that is empty.
   void AddResult(int argument, const dnnl::memory::desc& desc,
                  const std::vector<float>& addend = {});
-  // Adds the case's bias and scales to `arguments`.
+  // Adds the case's bias and scales.
   void AddVariant(const workload::ProductCase& product, const workload::ProductScales& scales,
                   const workload::ProductInputs& inputs, const dnnl::memory::desc& bias);
 
   workload::ProductOutput<float> Output() const;
 };
 
-// Returns attributes with the case's fpmath mode, post-ops and scales. Bit i of `weights_mask`
-// means that the scales of the weights differ along dimension i.
+// Returns attributes with the case's fpmath mode, post-ops and scales. Bit i of `weights_mask`: the
+// weights have separate scales along dimension i.
 dnnl::primitive_attr AttributesOf(const workload::ProductCase& product,
                                   const workload::ProductScales& scales, int weights_mask);
 
-// Returns the propagation kind (training, inference) of a forward call or a gradient's forward
-// hint.
+// Returns the propagation kind (training or inference) of a forward call, or of a gradient's
+// forward hint.
 dnnl::prop_kind ForwardKind(const workload::ProductCase& product);
 
-// Create the call of one direction from a primitive descriptor.
+// Create the call for one direction from its primitive descriptor.
 template <class Primitive>
 ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
                         const workload::ProductCase& product, const workload::ProductScales& scales,
@@ -149,16 +148,16 @@ ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen
   return call;
 }
 
-// Throws Unsupported for an int8 gradient, with the reason `int8_gradient_reason`, and if the
-// machine lacks the memory for the call. Call it before allocating memory.
+// Throws Unsupported for an int8 gradient, with the reason `int8_gradient_reason`, and if memory
+// does not suffice for the call. Call before allocating memory.
 void RequireSupport(const workload::ProductCase& product, const workload::ProductSizes& sizes,
                     std::string_view int8_gradient_reason);
 
-// Returns the pipe of the matrix work. With fpmath the library may compute f32 in a narrower type;
-// in that case the implementation's name contains an ISA that f32 itself cannot use.
+// Returns the pipe of the matrix work. With an fpmath mode oneDNN may compute f32 in a narrower
+// type: the implementation's name then contains an ISA that f32 itself cannot use.
 std::string PipeOf(const workload::ProductCase& product, const std::string& implementation);
 
-// Prepares the call that `make(inputs)` creates. `what` names the call in error messages.
+// Prepares the call returned by make(inputs). `what` names the call in messages.
 template <class Case, class Make>
 workload::PreparedCall PrepareProduct(const Case& product, const workload::RunSettings& settings,
                                       std::string_view what, Make make) {
@@ -171,7 +170,7 @@ workload::PreparedCall PrepareProduct(const Case& product, const workload::RunSe
       [product, seed = settings.seed](const auto& inputs, const ProductCall& call) {
         return workload::CheckOutput(product, inputs, call.Output(), seed);
       },
-      // Each call adds to what the one before it left.
+      // With the sum post-op each call adds to the previous result.
       [](workload::ProductInputs& inputs, const ProductCall& call) {
         if (!inputs.addend.empty()) inputs.addend = call.Output().values;
       });

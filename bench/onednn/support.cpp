@@ -45,8 +45,8 @@ constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 4> kFpmathM
      {"tf32", dnnl::fpmath_mode::tf32},
      {"any", dnnl::fpmath_mode::any}}};
 
-// The last two are newer than oneDNN 3.2's headers, and have these numbers since 3.9. From 3.5 on
-// avx10_1_512 is another name of avx512_core_fp16, and so with AMX: the numbers are the same.
+// The last two are missing in oneDNN 3.2's headers and have these numbers since 3.9. From 3.5 on
+// avx10_1_512 is another name with the number of avx512_core_fp16; likewise with AMX.
 constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 13> kIsas = {
     {{dnnl::cpu_isa::sse41, "sse41"},
      {dnnl::cpu_isa::avx, "avx"},
@@ -66,7 +66,7 @@ int64_t Elements(const memory::dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Maps the bytes of a memory object for reading and writing while the Mapping exists.
+// Maps a memory object for reading and writing during its lifetime.
 class Mapping {
  public:
   explicit Mapping(const memory& memory) : memory_(memory), bytes_(memory.map_data<char>()) {}
@@ -93,10 +93,10 @@ void Fill(memory& target, int byte) {
   std::memset(mapping.bytes(), byte, bytes);
 }
 
-// Pins OpenMP's threads. They stay pinned, because OpenMP reuses them. A primitive on fewer threads
-// than it was made for computes a wrong result: OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS=0, which
-// allow that, are overridden, and any other cause is an error. Pins none for a library that has
-// other threads: TBB and SYCL would use no other CPU than those of the calling thread.
+// Pins OpenMP's threads; they stay pinned, because OpenMP reuses them. A primitive that runs on
+// fewer threads than it was created for computes a wrong result, so OMP_DYNAMIC and
+// OMP_MAX_ACTIVE_LEVELS=0, which allow this, are overridden, and any other cause is an error. Does
+// nothing for other threadings: TBB and SYCL would then use only the calling thread's CPUs.
 void Pin(const std::vector<int>& cpus) {
   if (LoadedThreading() != Threading::kOpenMp) return;
   omp_set_dynamic(0);
@@ -110,7 +110,7 @@ void Pin(const std::vector<int>& cpus) {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     CPU_SET(cpus[static_cast<size_t>(omp_get_thread_num())], &mask);
-    sched_setaffinity(0, sizeof mask, &mask);  // stays unpinned if this fails
+    sched_setaffinity(0, sizeof mask, &mask);  // on failure the thread stays unpinned
   }
   if (static_cast<size_t>(team) < cpus.size())
     throw std::runtime_error(fmt::format(
@@ -238,7 +238,7 @@ memory Tensors::Filled(const memory::desc& target, const std::vector<float>& val
         fmt::format("{} values for {} elements", values.size(), Elements(target.get_dims())));
   return Translated("converting inputs", [&] {
     memory filled = Empty(target);
-    // oneDNN's interface takes no const pointer, but a reorder does not write its source.
+    // oneDNN's interface has no const pointers, but a reorder does not write its source.
     memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(),
                  const_cast<float*>(values.data()));
     Reorder(plain, filled);
@@ -281,7 +281,7 @@ namespace {
 using Dims = dnnl::memory::dims;
 using Type = dnnl::memory::data_type;
 
-// While an object of this class exists, new primitives use one thread.
+// New primitives use one thread while this object exists.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { SetThreads(1); }
@@ -293,16 +293,15 @@ class OneThread {
   int before_;
 };
 
-// Returns numbers from -2 to 2, none of which is denormal.
+// Returns numbers from -2 to 2, none of them denormal.
 std::vector<float> Numbers(const Dims& dims) {
   std::vector<float> numbers(static_cast<std::size_t>(Elements(dims)));
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 64) / 16 - 2;
   return numbers;
 }
 
-// Returns the time of one execution [s], from the fastest of ten tries of half a millisecond each,
-// because other programs can only make a try slower. Makes fewer tries of executions that take
-// long.
+// Returns the time of one execution [s]: the minimum of ten tries of half a millisecond each,
+// because other programs only slow tries down. Fewer tries for long executions.
 double FastestSeconds(const std::function<void()>& run) {
   constexpr int kTries = 10;
   constexpr double kTrySeconds = 5e-4, kMaxSeconds = 0.5;
@@ -330,7 +329,7 @@ PartCost CostOf(const dnnl::primitive& primitive,
   return CostOf([&] { Execute(primitive, listed); });
 }
 
-// Adds `count` times `cost` to `sum`. Drops the sum's instructions if one of the two lacks them.
+// Adds `count` x `cost` to `sum`. Removes the sum's instructions if either lacks them.
 void Add(double count, const PartCost& cost, PartCost& sum) {
   sum.seconds += count * cost.seconds;
   if (sum.instructions && cost.instructions)
@@ -353,7 +352,7 @@ PartCost CostOfElement(dnnl::algorithm function) {
   return cost;
 }
 
-// Returns the cost per element, or nothing if the library lacks the primitive.
+// Returns the cost per element, or nullopt if oneDNN lacks the primitive.
 std::optional<PartCost> MeasureElement(dnnl::algorithm function) {
   const OneThread one_thread;
   try {
@@ -443,7 +442,7 @@ namespace {
 constexpr int kMajor = 3, kMinMinor = 2;
 
 struct ThreadingRow {
-  unsigned cpu_runtime;  // dnnl_version_t's
+  unsigned cpu_runtime;  // value of dnnl_version_t::cpu_runtime
   Threading threading;
   std::string_view name;
 };

@@ -19,14 +19,14 @@
 namespace dlroof::profile {
 namespace {
 
-// The second since oneDNN 3.13, which prints the fields' names as a line "perf,..." below it.
+// The second one since oneDNN 3.13, which prints the field names as a line "perf,..." below it.
 constexpr std::string_view kTemplates[] = {"Output template: ", "Template entries: "};
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
 constexpr std::string_view kPerf = "perf,";
-constexpr double kMaxGigaops = 1e15;  // larger numbers are treated as invalid
+constexpr double kMaxGigaops = 1e15;  // larger numbers are invalid
 
-// A field of a line, and its column in that line.
+// A field of a line, and its column.
 struct Field {
   std::string_view text;
   int column = 1;
@@ -39,8 +39,8 @@ std::vector<Field> FieldsOf(std::string_view line) {
   return fields;
 }
 
-// The fields of one performance line by their names in the template. Only the problem may contain
-// commas, so fields before it are counted from the line's start, and fields after it from its end.
+// Fields of a performance line, by their names in the template. Only the problem may contain
+// commas: fields before it are counted from the start of the line, fields after it from the end.
 class PerfLine {
  public:
   PerfLine(std::string_view line, int number, const std::vector<Field>& names,
@@ -59,8 +59,8 @@ class PerfLine {
     return std::nullopt;
   }
 
-  // Returns the number in a field, or nothing if the line lacks the field. Throws BadInput unless
-  // it is a number of at least 0.
+  // Returns a field's number, or nullopt if the line lacks the field. Throws BadInput unless it is
+  // a number >= 0.
   std::optional<double> Number(std::string_view name) const {
     const auto field = Find(name);
     if (!field) return std::nullopt;
@@ -86,8 +86,7 @@ class PerfLine {
   std::optional<std::size_t> problem_;
 };
 
-// Adds each field of a template once that benchdnn's default template lacks. Such fields are not
-// imported.
+// Adds fields (without duplicates) that benchdnn's default template lacks; they are not imported.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
   for (const Field& name : names)
@@ -110,8 +109,8 @@ std::optional<std::string> NameOf(const std::string& problem, std::optional<Reas
   }
 }
 
-// Adds the FLOPs and, if the op knows them, the bytes. benchdnn reports the name of the
-// implementation, which may lack the instruction set.
+// Adds FLOPs and, if the operator knows them, bytes. The name of the implementation as reported by
+// benchdnn may lack the instruction set.
 void AddWork(std::optional<double> gigaops, record::Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
@@ -129,8 +128,8 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
                          type, text::Printable(record.algorithm))});
 }
 
-// Returns whether fields of numbers belong to the problem, which may contain commas, since there
-// are more fields than expected. Descriptors have no comma.
+// Returns whether the problem ends in numeric fields: a problem with commas took fields that belong
+// to others. Problem descriptors contain no commas.
 bool EndsWithNumber(std::string_view problem) {
   const auto comma = problem.rfind(',');
   return comma != std::string_view::npos && text::PlainNumber(problem.substr(comma + 1));
@@ -141,7 +140,7 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
   const auto problem = line.Find("%prb%");
   if (!problem || problem->text.empty())
     throw BadInput(place +
-                   ": expected a problem (%prb%), which the template has not: run benchdnn with "
+                   ": expected a problem (%prb%), but the template has none: run benchdnn with "
                    "--perf-template=def");
   if (EndsWithNumber(problem->text))
     throw BadInput(place +

@@ -26,29 +26,29 @@ namespace dlroof::profile {
 namespace {
 
 constexpr int kMomentMs = 20, kTickMs = 500;
-constexpr double kGraceSeconds = 10;  // [s] from SIGTERM to SIGKILL of a program whose time is up
-// [ms] After the program's end, output of processes that outlive it is read for this time.
+constexpr double kGraceSeconds = 10;  // [s] between SIGTERM and SIGKILL after most_seconds
+// [ms] How long output of surviving processes is read after the program's end.
 constexpr int kGraceMs = 200;
 constexpr std::size_t kPiece = 1 << 18;
-// [ms] Pause after each read, in which a large pipe collects lines: a reader that woke for every
-// line would take a CPU from the program each time.
+// [ms] Pause after each read, so that a large pipe collects lines: a reader that wakes for every
+// line would take a CPU from the program.
 constexpr int kGatherMs = 20;
-// [byte] Size of the pipe or socket, so large that the program need not wait for the reader.
+// [byte] Size of pipe or socket, large enough that the program does not wait for the reader.
 constexpr int kPipeBytes = 1 << 20, kSocketBytes = 1 << 22;
-// [byte] The system counts some 700 bytes for a line of 200 in a socket.
+// Socket buffer bytes per byte of text: the kernel charges some 700 for a line of 200.
 constexpr int kSocketPerByte = 4;
 
 [[noreturn]] void ThrowSystem(const char* call) {
   throw BadInput("{}: {}", call, std::strerror(errno));
 }
 
-// A signal that the handler has received.
+// A signal received by the handler.
 struct Arrived {
   int signal;
-  bool of_terminal;  // sent by the kernel to the whole process group
+  bool of_terminal;  // sent by the kernel to the process group
 };
 
-int arrivals = -1;  // descriptor of the pipe to which the handler writes
+int arrivals = -1;  // descriptor of the pipe that the handler writes to
 
 extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
   const int before = errno;
@@ -57,7 +57,7 @@ extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
   errno = before;
 }
 
-// Turns signals into entries of a pipe during its lifetime. Ignored signals stay ignored (nohup).
+// While it exists, signals become entries of a pipe. Ignored signals (nohup) stay ignored.
 class SignalPipe {
  public:
   SignalPipe() {
@@ -97,11 +97,11 @@ class SignalPipe {
   void (*pipe_before_)(int) = SIG_DFL;
 };
 
-// The program's standard output: this process reads `ours`, the program writes to `its`.
+// The program's standard output: this process reads `ours`, the program writes `its`.
 struct Streams {
   Descriptor ours, its;
   bool terminal = false;
-  std::size_t room = 0;  // [byte] that are stored while reads pause; 0: reads do not pause
+  std::size_t room = 0;  // [byte] buffered while reads pause; 0: reads do not pause
   bool socket = false;
 };
 
@@ -122,7 +122,7 @@ Streams OpenTerminal() {
   if (streams.its.get() < 0) ThrowSystem(name.data());
   termios settings{};
   if (tcgetattr(streams.its.get(), &settings) != 0) ThrowSystem("tcgetattr");
-  // Raw mode: only the real terminal shall turn "\n" into "\r\n".
+  // Raw mode: only the real terminal may turn "\n" into "\r\n".
   cfmakeraw(&settings);
   if (tcsetattr(streams.its.get(), TCSANOW, &settings) != 0) ThrowSystem("tcsetattr");
   CopySize(ours);
@@ -132,7 +132,7 @@ Streams OpenTerminal() {
 Streams OpenPipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) ThrowSystem("pipe");
-  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // the system may allow less
+  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // the kernel may allow less
   const int room = fcntl(ends[1], F_GETPIPE_SZ);
   return {Descriptor(ends[0]), Descriptor(ends[1]), false,
           room >= static_cast<int>(kPiece) ? static_cast<std::size_t>(room) : 0, false};
@@ -146,7 +146,7 @@ Streams OpenSocket() {
   const int yes = 1;
   if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
     ThrowSystem("SO_PASSCRED");
-  // The system may allow less.
+  // The kernel may allow less.
   setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
   int room = 0;
   socklen_t size = sizeof room;
@@ -200,7 +200,7 @@ class ForegroundLoop {
   }
 
  private:
-  // [ms] until the program's time is up; at least 1, so that nothing spins.
+  // [ms] until most_seconds, at least 1 to avoid a busy loop.
   int LeftMs() const {
     if (!request_.most_seconds || result_.out_of_time) return kTickMs;
     const double left = begin_ + *request_.most_seconds - cpu::WallSeconds();
@@ -219,9 +219,9 @@ class ForegroundLoop {
     if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) Close(true);
   }
 
-  // Ends the reading. The writer of bytes that nobody takes gets SIGPIPE, as its write to a pipe
-  // would cause: a socket only reports an error to who waits for room in it. A socket that is
-  // closed while it has unread bytes would reset the connection.
+  // Ends the reading. If nobody reads the output, the writer gets SIGPIPE as from a pipe, because a
+  // socket reports an error only to a writer waiting for space. The socket stays open: closing it
+  // with unread bytes would reset the connection.
   void Close(bool nobody_reads) {
     if (streams_.socket && streams_.ours.get() >= 0) {
       if (nobody_reads && writer_ > 0) kill(writer_, SIGPIPE);
@@ -231,7 +231,7 @@ class ForegroundLoop {
     streams_.ours = Descriptor();
   }
 
-  // Reads the next bytes. Calls `from` if another process than before has written them.
+  // Reads the next bytes. Calls `from` if they are from another process than the previous ones.
   ssize_t Read() {
     if (!streams_.socket) return read(streams_.ours.get(), buffer_->data(), buffer_->size());
     iovec bytes{buffer_->data(), buffer_->size()};
@@ -261,7 +261,7 @@ class ForegroundLoop {
       Close(got > 0);
       return false;
     }
-    // Pauses as long as the next bytes probably fill a quarter of the room.
+    // Adapts the pause so that a read fills an eighth to a quarter of the buffer.
     const auto read = static_cast<std::size_t>(got);
     if (4 * read > streams_.room)
       gather_ms_ = std::max(gather_ms_ / 2, 1);
@@ -302,13 +302,13 @@ class ForegroundLoop {
   const ForegroundRequest& request_;
   SignalPipe signals_;
   Streams streams_;
-  Descriptor unread_;  // a socket whose reading has ended
+  Descriptor unread_;  // socket whose reading has ended
   std::unique_ptr<std::array<char, kPiece>> buffer_ = std::make_unique<std::array<char, kPiece>>();
   pid_t pid_ = -1;
   Descriptor watch_;
   double begin_ = 0;
   int gather_ms_ = kGatherMs;
-  pid_t writer_ = 0;  // of the last bytes
+  pid_t writer_ = 0;  // of the last bytes read
   ForegroundEnd result_;
 };
 

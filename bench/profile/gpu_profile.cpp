@@ -35,7 +35,7 @@ constexpr const char* kLibrary = "libdlroof_gpu_trace.so";
 
 fs::path TraceLibrary() { return gpu_loader::GpuModuleFile().parent_path() / kLibrary; }
 
-// Returns the files that may be libcupti where CUDA is installed, separated by colons.
+// Returns the paths of installed libcupti versions, separated by colons.
 std::string CuptiFiles() {
   std::vector<std::string> files;
   std::error_code none;
@@ -46,7 +46,7 @@ std::string CuptiFiles() {
   return fmt::format("{}", fmt::join(files, ":"));
 }
 
-// The folders of a trace with what other runs of the program tell (programs::OtherRuns).
+// Subfolders for traces of further runs of the program (programs::OtherRuns).
 constexpr const char *kNodes = "nodes", *kCalls = "calls";
 
 // `detail`: see counters/gpu_trace/injected/cupti.cpp.
@@ -59,7 +59,7 @@ Variables TraceVariables(const std::string& folder, const std::string& detail) {
           {"DLROOF_GPU_TRACE_CUPTI", CuptiFiles()}};
 }
 
-// The chip whose counters ncu is asked for: that of --chip, or one like the traced GPU.
+// Returns the chip whose counters to request from ncu: that of --chip, or that of the traced GPU.
 const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                              const programs::GpuTimeline& timeline) {
   const auto& table = gpu::BuiltInCuptiTable();
@@ -75,7 +75,7 @@ const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                  gpu::ChipNames(table));
 }
 
-// Runs the program again under ncu. Returns the counts. Throws BadInput with the reason if there
+// Runs the program again under ncu and returns the counts. Throws BadInput with the reason if there
 // are none.
 std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request, int pid,
                                                   programs::GpuProgram& program,
@@ -83,7 +83,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   const auto& timeline = program.timelines.front();
   gpu::NcuChoice choice;
   choice.program = FindNcu();
-  // ncu slows down each process that it looks at, and a program may start many to compile.
+  // ncu slows down every process that it attaches to; programs may start many to compile kernels.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(request, timeline));
   const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
@@ -139,8 +139,8 @@ void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& prog
   }
 }
 
-// Reports traces, and writes the run file if anything was traced. `pid` is that of the program, 0
-// if none was run.
+// Reports traces, and writes the run file if anything was traced. `pid`: the program's process id,
+// 0 if none was run.
 void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgram program,
                   const std::optional<machine::Machine>& machine, std::ostream& out) {
   if (const auto nothing = programs::NothingTraced(program)) {
@@ -174,7 +174,7 @@ TracedRun RunProgram(const ProfileRequest& program, const Variables& variables) 
   return run;
 }
 
-// Returns whether the hook marked a call of a module.
+// Returns whether the hook has marked calls of modules.
 bool HasModules(const std::vector<gpu_trace::Trace>& traces) {
   return std::ranges::any_of(traces, [](const auto& trace) {
     return std::ranges::any_of(trace.texts, [](const std::string& text) {
@@ -196,7 +196,7 @@ void SayEnd(const GpuProfileRequest& request, const ForegroundEnd& end, std::ost
     Say(out, "{} ended with {}", request.program.command.front(), Describe(end.end));
 }
 
-// Reports the trace of an earlier run.
+// Reports the stored trace of an earlier run.
 void ReportStored(const GpuProfileRequest& request, const std::optional<machine::Machine>& machine,
                   std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(*request.stored_trace);
@@ -210,7 +210,7 @@ void ReportStored(const GpuProfileRequest& request, const std::optional<machine:
                machine, out);
 }
 
-// Returns the folder for trace files, which exists then.
+// Returns the folder for trace files; creates it if necessary.
 std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder& temporary) {
   if (!request.trace_folder) return temporary / "";
   auto folder = fs::absolute(*request.trace_folder).string();
@@ -221,7 +221,7 @@ std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder&
   return folder;
 }
 
-// Runs the program again, without input and with its output thrown away. Returns its traces.
+// Runs the program again without input, discarding its output. Returns its traces.
 std::vector<gpu_trace::Trace> RunAgain(const GpuProfileRequest& request, const fs::path& folder,
                                        const char* detail, Variables variables) {
   fs::create_directory(folder / detail);
@@ -230,8 +230,8 @@ std::vector<gpu_trace::Trace> RunAgain(const GpuProfileRequest& request, const f
   return gpu_trace::ReadTraces(folder / detail);
 }
 
-// Returns the program, with what other runs tell if the first one ended by itself and they are
-// needed.
+// Returns the traced program. If the first run ended normally and more is needed, runs it again to
+// trace CUDA graphs' kernels, or to measure the overhead of tracing.
 programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const TracedRun& run,
                                const std::vector<gpu_trace::Trace>& traces, const fs::path& folder,
                                const Variables& variables, std::ostream& out) {

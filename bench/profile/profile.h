@@ -1,6 +1,6 @@
-// dlroof profile and import LOG. A program that uses oneDNN: its log becomes a run file. With
-// --gpu: a program's work on GPUs is traced, and its kernels are counted by Nsight Compute in a
-// second run.
+// `dlroof profile` and `dlroof import LOG`. CPU: the oneDNN log of a program becomes a run file.
+// GPU (--gpu): the program's work on GPUs is traced, and its kernels are counted by Nsight Compute
+// in a second run.
 #pragma once
 
 #include <iosfwd>
@@ -22,65 +22,65 @@ struct ProfileRequest {
   std::vector<std::string> command;
   std::string output = "profile.json";
   std::optional<std::string> log;  // file for oneDNN's lines
-  // File, name or "none"; absent: this CPU's ceilings, of a GPU none.
+  // Machine file, name or "none". Default: this CPU's ceilings; none for a GPU.
   std::optional<std::string> machine;
   std::optional<int> threads, steps;   // see ProgramFacts
   bool pipe = false;                   // see ForegroundRequest
-  std::optional<double> most_seconds;  // [s] then the program is ended
-  // Run torch.profiler in it (torch_trace.h); of a GPU's program modules and operators become NVTX
-  // ranges.
+  std::optional<double> most_seconds;  // [s] the program is ended then
+  // Run torch.profiler in the program (torch_trace.h). With --gpu: mark its modules and operators
+  // as NVTX ranges.
   bool torch = false;
 };
 
-// Runs the program, passes its output on unchanged, writes the run file and the log, and reports to
-// `messages`. Returns the program's exit code, 128 plus the signal that ended the program, 127 if
-// there is no such program, or 126 if it cannot be executed. Throws BadInput before the program
-// starts if the machine is invalid. Reports later failures to `messages`.
+// Runs the program, passes its output on, writes run file and log, and reports to `messages`.
+// Returns the program's exit code, 128 + the signal that ended it, 127 if not found, 126 if not
+// executable. Throws BadInput before the program starts for an invalid machine; later failures are
+// reported to `messages`.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
 struct GpuProfileRequest {
-  ProfileRequest program;                   // without log, threads, pipe and complete
-  std::optional<std::string> trace_folder;  // where trace files stay; absent: they are removed
-  std::optional<std::string> stored_trace;  // folder with trace files to report, without a program
-  double budget_seconds = 60;               // [s] that counting may take; 0: nothing is counted
+  ProfileRequest program;                   // `log`, `threads` and `pipe` are ignored
+  std::optional<std::string> trace_folder;  // folder for trace files; absent: they are deleted
+  std::optional<std::string> stored_trace;  // folder of trace files to report, without a run
+  double budget_seconds = 60;               // [s] limit for counting; 0: no counting
   std::optional<std::string> chip;          // absent: detected
 };
 
-// As ProfileProgram. Returns 0 without a program.
+// As ProfileProgram. Returns 0 for a stored trace.
 int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& messages);
 
-// Returns whether this build has the library that traces programs.
+// Returns whether this build includes the library that traces GPU programs.
 bool CanTraceGpuPrograms();
 
-// Returns ncu in PATH, else in the folders where CUDA and Nsight Compute install it, newest first.
-// Throws BadInput if there is none.
+// Returns the path of ncu: from PATH, otherwise from the folders where CUDA and Nsight Compute
+// install it, newest first. Throws BadInput if there is none.
 std::string FindNcu();
 
 struct NcuRun {
   ChildResult ran;
   std::string table;
 };
-// Runs ncu with the program behind `arguments`; once more without whole names if it is too old for
-// them. Throws BadInput with ncu's reason if it writes no table.
+// Runs ncu with the program in `arguments`; repeats it with short kernel names if ncu is too old
+// for full ones. Throws BadInput with ncu's message if ncu writes no table.
 NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
               const std::vector<std::string>& arguments);
 
-// Facts about the program that its log does not contain. Unknown facts are absent.
+// Facts about the program that are not in its log; absent if unknown.
 struct ProgramFacts {
   std::optional<std::string> command;
-  std::optional<double> wall_seconds;     // [s] from the program's start to its end
-  std::optional<int> threads;             // of its library; replaces the log's number
-  std::optional<int> steps;               // [1] equal steps; replaces the detected number
-  const imports::Trace* trace = nullptr;  // of torch.profiler, with calls; null: none
+  std::optional<double> wall_seconds;  // [s] from start to end of the program
+  std::optional<int> threads;          // of the library; overrides the log's number
+  std::optional<int> steps;            // [1] number of equal steps; overrides the detected number
+  const imports::Trace* trace = nullptr;  // by torch.profiler, read with calls; may be null
 };
 
-// Returns whether the text has a line of oneDNN's verbose mode near its beginning.
+// Returns whether the text has a line of oneDNN's verbose mode near its start.
 bool LooksLikeOneDnnLog(std::string_view text);
 
-// Returns a run file with a record for each distinct primitive of the text of a log, and a summary
-// of the program under context.dlroof.program (see baselines/programs/program_report.h). Warns if
-// `machine` has no ceilings for a thread count. Throws BadInput for a log without an executed
-// primitive, unless there is a trace.
+// Returns a run file with a record per distinct primitive in the log, and a summary of the program
+// in context.dlroof.program (baselines/programs/program_report.h). Warns if `machine` has no
+// ceilings for a thread count. Throws BadInput if neither the log has an executed primitive nor a
+// trace is given.
 record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
                            const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings);

@@ -59,7 +59,7 @@ void ReportEnd(const VerboseRun& run, const std::string& program, std::ostream& 
         run.versions, program);
 }
 
-// Reports why there are no results.
+// Reports why the run gave no results.
 void ReportMissingLines(const VerboseRun& run, const std::string& program, std::ostream& messages) {
   if (run.lines > 0)
     Say(messages, "{} uses oneDNN, but executed none of its primitives ({}): there are no results",

@@ -27,20 +27,20 @@
 namespace dlroof::profile {
 namespace {
 
-// Cross-engine reorders ("cpu2gpu") are on the GPU, too.
+// Reorders between engines ("cpu2gpu") count as GPU calls.
 bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
 
-// Returns the name of the benchmark for `line`, the primitive in benchdnn's syntax. Returns "", as
-// in ProgramPrimitive::benchmark, if there is no such benchmark.
+// Returns the name of the benchmark for the primitive, given as benchdnn's `line`, or "" if there
+// is none.
 std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& line) {
   if (line.empty() || IsOnGpu(primitive.text)) return "";
   try {
     const auto found = suites::ReadBenchdnn(line, "line");
     if (found.size() != 1 || !found[0].name) return "";
     auto name = workload::ParseBenchmarkName(*found[0].name);
-    // benchdnn cannot express inference with a bias.
+    // `line` expresses bias as training, because benchdnn's inference has no bias.
     if (primitive.text.prop == "forward_inference") std::erase(name.options, "training");
     return workload::ToText(name);
   } catch (const BadInput&) {
@@ -48,7 +48,7 @@ std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& lin
   }
 }
 
-// Replaces characters that names cannot have by '-'.
+// Replaces characters not allowed in names by '-'.
 std::string NamePart(std::string_view text) {
   std::string part(text);
   for (char& c : part)
@@ -58,7 +58,7 @@ std::string NamePart(std::string_view text) {
   return part.empty() ? "none" : part;
 }
 
-// Returns the record name of a primitive without a benchmark:
+// Returns a record name for a primitive without a benchmark:
 // "reorder/cpu/onednn/undef/f32:f32/8x64x56x56/abcd:aBcd8b".
 std::string OwnName(const logs::Primitive& primitive) {
   std::string types, tags;
@@ -78,7 +78,7 @@ std::string OperatorName(const logs::PrimitiveText& text) {
                      NamePart(text.problem));
 }
 
-// Gives each primitive a unique record name.
+// Sets unique record names.
 void NameRecords(programs::ProgramSummary& summary) {
   std::set<std::string> taken;
   const auto take = [&](const std::string& name) {
@@ -96,8 +96,8 @@ void NameRecords(programs::ProgramSummary& summary) {
   }
 }
 
-// Returns the data type in which the library multiplies. With an fpmath attribute, the library may
-// multiply f32 as bf16 if the CPU has the instructions.
+// Returns the type in which the library multiplies. With an fpmath attribute it may multiply f32 as
+// bf16 if the CPU supports that.
 std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   const auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
@@ -110,8 +110,8 @@ std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   return narrowed ? "bf16" : type;
 }
 
-// On a GPU, 16-bit floats and integers count as work of its matrix units, whose roof is the
-// highest: the log does not name the unit.
+// On a GPU, work in 16-bit floats or integers is assigned to its matrix units, whose roof is the
+// highest, because the log does not name the unit.
 std::optional<std::string> PipeOf(const logs::Primitive& primitive, const std::string& isa) {
   const auto type = MultipliedType(primitive);
   if (!type) return std::nullopt;
@@ -146,7 +146,8 @@ std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
       record.reason = "its calls are shorter than the log's time resolution";
     if (logs::IsUkernel(primitive.text))
       record.counting.push_back(
-          {.text = "times are shares of the clock: threads call ukernels at the same time"});
+          {.text =
+               "times are shares of wall time: several threads call ukernels at the same time"});
     const auto parsed = logs::ReadPrimitive(primitive.text);
     AddWork(logs::WorkOf(parsed), PipeOf(parsed, record.isa), logs::ComputeTypeOf(parsed) == "f64",
             "the log lacks the type or the instruction set that determines the execution unit",
@@ -156,7 +157,7 @@ std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
   return records;
 }
 
-// Appends the records of operators, whose entries follow those of the log's primitives.
+// Appends records for operators, after those of the log's primitives.
 void AddOperatorRecords(const imports::Trace& trace,
                         const std::vector<programs::OperatorTime>& operators,
                         const logs::VerboseLog& log, const programs::ProgramSummary& summary,

@@ -21,18 +21,18 @@ namespace {
 
 constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
 constexpr const char* kRanges = "DLROOF_TORCH_RANGES";
-constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto writes to standard error
-constexpr double kShort = 0.5;  // [1] of the largest weight: a window with less is short
+constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto logs to standard error
+constexpr double kShort = 0.5;  // [1] of the largest weight; windows with less are skipped
 
-// A file "<process>-<number>.json" of the hook.
+// A trace file "<process>-<number>.json" of the hook.
 struct Window {
   int number = 0;
   std::string path;
   std::uintmax_t bytes = 0;
-  std::uintmax_t modules = 0;  // [1] calls of modules, once they are counted
+  std::uintmax_t modules = 0;  // [1] number of module calls, set by WeightsOf
 };
 
-// Returns the windows by process, in order.
+// Returns the windows of each process, in order of time.
 std::map<std::string, std::vector<Window>> WindowsIn(const std::string& folder) {
   std::map<std::string, std::vector<Window>> processes;
   std::error_code error;
@@ -54,8 +54,9 @@ std::uintmax_t LargestOf(const std::vector<Window>& windows) {
   return std::ranges::max_element(windows, {}, &Window::bytes)->bytes;
 }
 
-// Returns how much of the program's steps a window has: calls of modules, since compiled ones have
-// few operators, and their compilation many; bytes where no window has a module.
+// Returns a weight per window, for how much of the program's steps it covers: the number of module
+// calls, or bytes if no window has any. Operators are no measure: compiled modules have few, their
+// compilation has many.
 std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   const std::string mark = fmt::format("\"{}", programs::kModuleSpan);
   for (auto& window : windows) {
@@ -71,17 +72,17 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   return weights;
 }
 
-// Returns the pipe of products in the type, or nothing for a type without products.
+// Returns the pipe of matrix products in the type, or nullopt if it has none.
 std::optional<std::string> PipeOf(const std::string& type, const std::string& isa) {
   if (type == "f32" || type == "f64") return workload::NamedMatrixPipe(type, "PyTorch");
   if ((type != "bf16" && type != "f16") || isa.empty()) return std::nullopt;
   return workload::MatrixPipe(type, "PyTorch", isa);
 }
 
-// Kineto gives an operator that runs when its window ends no valid time, or one of centuries. Such
-// a call ends with the window.
+// An operator running at the end of its window gets no valid end time from Kineto, or one centuries
+// away. Such calls end with the window.
 void EndWithWindow(imports::Trace& trace) {
-  constexpr double kMax = 1e6;  // [s] a window is shorter
+  constexpr double kMax = 1e6;  // [s] longer than any window
   std::vector<double> begins;
   for (const auto& call : trace.calls) begins.push_back(call.begin);
   if (begins.empty()) return;
@@ -108,7 +109,7 @@ Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
       {"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)},
       {task == HookTask::kProfile ? kTraces : kRanges, folder}};
   if (task == HookTask::kProfile && std::getenv(kKinetoLog) == nullptr)
-    variables[kKinetoLog] = "99";  // nothing
+    variables[kKinetoLog] = "99";  // log nothing
   return variables;
 }
 
@@ -147,7 +148,7 @@ std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
     const auto calls = static_cast<double>(end - begin);
-    // Calls may be shorter than the log's resolution.
+    // calls may be shorter than the clock's resolution
     if (sum > 0) repetitions.push_back({.seconds = sum / calls, .iterations = calls});
   }
   return repetitions;

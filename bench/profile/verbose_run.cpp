@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
 constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
-// Words after a marker and a comma in oneDNN 1.0 to 3.13. A time stamp may precede them (2.x).
+// Keywords after a marker and comma in oneDNN 1.0 to 3.13. In 2.x a time stamp may precede them.
 constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "create",  "primitive,",
                                                      "graph,",  "common,", "ukernel", "error,",
                                                      "profile", "warn",    "stack,"};
@@ -33,7 +33,7 @@ constexpr std::size_t kLongestMark = 256;
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Returns all texts with which lines of oneDNN begin.
+// Returns all texts that begin a line of oneDNN.
 const std::vector<std::string>& Beginnings() {
   static const auto all = [] {
     std::vector<std::string> texts;
@@ -54,7 +54,7 @@ struct Found {
   std::size_t begin = std::string_view::npos, length = 0;
 };
 
-// Returns the first complete beginning of a line in the text.
+// Finds the first complete beginning of a oneDNN line in the text.
 Found FindBeginning(std::string_view text) {
   for (auto at = text.find(kMarkerEnd); at != std::string_view::npos;
        at = text.find(kMarkerEnd, at + 1))
@@ -71,7 +71,7 @@ Found FindBeginning(std::string_view text) {
   return {};
 }
 
-// Returns how many bytes at the end of the text may be an incomplete beginning of a line.
+// Returns the length of an incomplete beginning of a oneDNN line at the end of the text.
 std::size_t PartialBeginning(std::string_view text) {
   static const auto longest = std::ranges::max(Beginnings(), {}, &std::string::size).size();
   for (auto length = std::min(longest - 1, text.size()); length > 0; --length) {
@@ -84,11 +84,11 @@ std::size_t PartialBeginning(std::string_view text) {
   return 0;
 }
 
-// [s] Time of the first progress line, doubled for each further one up to a longest interval.
+// [s] Time of the first progress line; intervals then double up to kMaxBetween.
 constexpr double kFirstProgress = 10, kMaxBetween = 300;
 
-// Returns the ancestors of a process that are this process's descendants, the parent first. Returns
-// none if the process has ended.
+// Returns the ancestors of a process up to this process (exclusive), parent first; empty if the
+// process has ended.
 std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
   constexpr std::size_t kMax = 100;
   std::vector<std::int64_t> ancestors;
@@ -149,8 +149,8 @@ class VerboseProgram {
     return read;
   }
 
-  // Names the process of the next lines in the log, and before its first line its ancestors up to
-  // the program.
+  // Writes to the log which process the next lines are from and, before its first line, its
+  // ancestors up to the program.
   void NameProcess() {
     if (process_ == logged_process_) return;
     const bool known = !named_.insert(process_).second;
@@ -161,8 +161,8 @@ class VerboseProgram {
     log_ << '\n';
   }
 
-  // Logs a piece of the program's output and writes its own part to standard output. Returns false
-  // once that has no reader.
+  // Writes oneDNN's part to the log and the program's part to standard output. Returns false once
+  // standard output has no reader.
   bool Pass(const LogSeparator::Output& output) {
     if (!output.log.empty()) NameProcess();
     log_ << output.log;
@@ -182,10 +182,10 @@ class VerboseProgram {
 
   const VerboseRequest& request_;
   std::ofstream log_;
-  std::map<std::int64_t, LogSeparator> separators_;  // by process; 0 if that is not known
-  std::int64_t process_ = 0;                         // of the bytes that are read
-  std::int64_t logged_process_ = 0;                  // of the last lines in the log
-  std::set<std::int64_t> named_;                     // processes in the log
+  std::map<std::int64_t, LogSeparator> separators_;  // by process id; 0 if unknown
+  std::int64_t process_ = 0;                         // writer of the bytes being read
+  std::int64_t logged_process_ = 0;                  // process of the log's last lines
+  std::set<std::int64_t> named_;                     // processes named in the log
   double next_progress_ = kFirstProgress;
   VerboseRun run_;
 };
@@ -304,7 +304,7 @@ VerboseMode VerboseModeOn() {
     if (IsSet(known))
       mode.remark = fmt::format("{}={} is set already and stays; unset it and profile sets its own",
                                 known, std::getenv(known));
-  // 3.2 and later read the first variable. 2.4 to 3.1 take no value of more than 11 characters and
+  // 3.2 and later read the first variable. 2.4 to 3.1 reject values longer than 11 characters and
   // then read the second one, the only one that older versions know.
   if (!mode.remark) mode.variables = {{"ONEDNN_VERBOSE", "profile_exec"}, {"DNNL_VERBOSE", "1"}};
   if (!IsSet("ONEDNN_VERBOSE_TIMESTAMP") && !IsSet("DNNL_VERBOSE_TIMESTAMP"))

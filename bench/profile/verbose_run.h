@@ -1,4 +1,4 @@
-// Runs a program in oneDNN's verbose mode, and takes oneDNN's lines out of its output.
+// Runs a program in oneDNN's verbose mode and separates oneDNN's lines from its output.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace dlroof::profile {
 
-// oneDNN and the program both write to standard output, so a line of oneDNN may begin in the middle
-// of a line of the program, which continues after it. A line of oneDNN begins with a marker
-// (onednn_verbose or dnnl_verbose), a comma and one of the words that oneDNN writes
-// there, and ends with a newline. All other bytes belong to the program.
+// Separates oneDNN's lines from the program's output. Both are written to standard output, so a
+// line of oneDNN may interrupt a line of the program, which continues after it. A line of oneDNN
+// begins with a marker (onednn_verbose or dnnl_verbose), a comma and one of oneDNN's keywords, and
+// ends with a newline. All other bytes are the program's.
 //
-// A line of the program that begins with DLROOF_MARK (verbose_log.h) stays in the program's output
-// and is copied to the log, where its position shows between which calls it was written.
+// A program's line that begins with DLROOF_MARK (verbose_log.h) stays in the output and is also
+// copied to the log, where its position shows between which calls it was written.
 //
-// A line in which another marker occurs was interrupted by another process's: it is cut, and what
-// follows the other line is the program's.
+// A line of oneDNN that contains another marker was interrupted by another process's line: it is
+// cut, and what follows that line belongs to the program.
 class LogSeparator {
  public:
   struct Output {
@@ -30,19 +30,19 @@ class LogSeparator {
     std::string log;  // complete lines of oneDNN
   };
 
-  // Returns the bytes whose origin is certain. Stores bytes that may be the beginning of a line of
-  // oneDNN until more bytes arrive.
+  // Returns the bytes that can be attributed. Keeps bytes that may be the start of a line of oneDNN
+  // until more arrive.
   Output Add(std::string_view bytes);
-  // Returns the bytes that Add has stored as the program's output, unless a line of oneDNN has
-  // begun. Call it when the program pauses, so that a prompt that looks like a marker is shown.
+  // Returns the kept bytes as the program's output, unless a line of oneDNN has begun. Call when
+  // the program pauses, so that a prompt resembling a marker is shown.
   Output Release();
-  // Returns all stored bytes at the end. Ends an incomplete line of oneDNN with a newline.
+  // Returns all kept bytes at the end. Terminates an incomplete line of oneDNN with a newline.
   Output End();
 
   std::size_t lines() const { return lines_; }          // [1] complete lines of oneDNN
-  std::size_t executed() const { return executed_; }    // [1] lines of executed primitives
-  std::size_t cut_lines() const { return cut_lines_; }  // [1] lines without their end
-  // [1] lines with oneDNN's version. Each process except a forked one writes one such line.
+  std::size_t executed() const { return executed_; }    // [1] lines about executed primitives
+  std::size_t cut_lines() const { return cut_lines_; }  // [1] lines that were cut
+  // [1] lines with oneDNN's version: one per process, except forked ones.
   std::size_t versions() const { return versions_; }
 
  private:
@@ -55,41 +55,41 @@ class LogSeparator {
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   bool in_line_ = false;  // of oneDNN
-  std::string held_;      // received bytes; those from at_ on are not yet assigned
+  std::string held_;      // received bytes; those from at_ on are not yet attributed
   std::size_t at_ = 0;    // position in held_
-  std::string line_;      // the current line of oneDNN so far
-  std::string own_line_;  // the beginning of the program's current line
+  std::string line_;      // current line of oneDNN so far
+  std::string own_line_;  // start of the program's current line
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 
-// The environment variables that turn on oneDNN's verbose mode.
+// Environment variables that enable oneDNN's verbose mode.
 struct VerboseMode {
   Variables variables;
-  std::optional<std::string> remark;  // a sentence, if the user's own variables stay in effect
+  std::optional<std::string> remark;  // set if the user's own variables are kept
 };
 
-// Returns variables that make oneDNN (1.x by its older names, 2.x, 3.x) write a line with a time
-// stamp for each executed primitive, and no others. Keeps the variables that the user has set.
+// Returns variables that make oneDNN (1.x with its old names, 2.x, 3.x) write a line with a time
+// stamp per executed primitive, and no others. Variables set by the user are kept.
 VerboseMode VerboseModeOn();
 
 struct VerboseRequest {
   std::vector<std::string> command;
   Variables variables;
-  std::optional<std::string> log;    // file for oneDNN's lines, written while the program runs
+  std::optional<std::string> log;    // file for oneDNN's lines, written during the run
   std::ostream* progress = nullptr;  // receives progress lines; may be null
   bool pipe = false;                 // see ForegroundRequest
   std::optional<double> most_seconds = {};
 };
 
-// The result of running a program in oneDNN's verbose mode.
+// Result of a run in oneDNN's verbose mode.
 struct VerboseRun {
   ForegroundEnd end;
-  std::uint64_t own_bytes = 0;  // [byte] of the program's own output
-  std::uint64_t log_bytes = 0;  // [byte] of oneDNN's lines
+  std::uint64_t own_bytes = 0;  // [byte] the program's own output
+  std::uint64_t log_bytes = 0;  // [byte] oneDNN's lines
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // see LogSeparator
 };
 
-// Runs the program. Throws CannotStart, and BadInput if the log cannot be written.
+// Throws CannotStart, and BadInput if the log cannot be written.
 VerboseRun RunVerbose(const VerboseRequest& request);
 
 }  // namespace dlroof::profile

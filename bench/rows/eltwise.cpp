@@ -1,4 +1,4 @@
-// Eltwise, a function of each element.
+// Eltwise: a function applied to each element.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using workload::Eltwise;
 
-// The functions in another form than the loops have them.
+// Returns the correct value, by other formulas than those of the loops.
 double Right(Eltwise function, double x) {
   const auto logistic = [](double at) { return std::exp(at) / (1 + std::exp(at)); };
   switch (function) {
@@ -36,9 +36,9 @@ void RunLoops(const RowsCase& eltwise, const Tensors<double>& in,
     destination[i] = Apply(eltwise.function, in.source[i]);
 }
 
-// The allowed error is 64 x 2^-24 (f64: 2^-53) of |x| for both GELUs, because libraries approximate
-// erf and tanh with an error relative to 1, and of the result for the others; and for bf16 2^-8 of
-// the result.
+// The allowed error is 64 x 2^-24 (f64: 2^-53) x |x| for both GELUs, because libraries approximate
+// erf and tanh with an absolute error, and x |result| for other functions; bf16 adds 2^-8 of the
+// result.
 double RowError(const RowsCase& eltwise, const Tensors<float>& /*in*/, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const bool gelu = eltwise.function == Eltwise::kGeluErf || eltwise.function == Eltwise::kGeluTanh;
@@ -52,7 +52,7 @@ double RowError(const RowsCase& eltwise, const Tensors<float>& /*in*/, std::span
   return error;
 }
 
-// Between -8 and 8, so that both ends of each function are reached.
+// Between -8 and 8, so that both saturated ends of each function occur.
 Tensors<float> Inputs(const RowsCase& eltwise, uint64_t seed) {
   return {SeededRows(eltwise, seed, -8, 8)};
 }
@@ -64,7 +64,7 @@ std::string Auxiliary(const RowsCase& eltwise) {
 constexpr suites::BenchdnnOption kOptions[] = {
     {"dir", "FWD_D", "FWD_I"},
     {"dt", "f32", "bf16"},
-    {"tag", "nchw", suites::kBenchdnnAny, suites::ReadLayout},  // of abx
+    {"tag", "nchw", suites::kBenchdnnAny, suites::ReadLayout},  // nchw: ReadLayout's name for abx
     {"alg", "relu", "gelu_erf gelu_tanh logistic tanh", suites::ReadPostOps},
     {"alpha", "0", suites::kBenchdnnAny},
     {"beta", "0", suites::kBenchdnnAny},
@@ -77,7 +77,7 @@ std::optional<Reason> UnsupportedReason(size_t /*dimensions*/,
                                         const suites::BenchdnnChoice& choice) {
   if (choice["alg"] == "relu" && choice["alpha"].find_first_not_of("0.") != std::string_view::npos)
     return Reason{"relu with a slope"};
-  // The order of dimensions does not matter, but blocks may be padded.
+  // The order of dimensions does not matter, but blocked layouts may be padded.
   if (choice["tag"].find_first_of("0123456789") != std::string_view::npos)
     return Reason{fmt::format("layout {}", choice["tag"])};
   return std::nullopt;

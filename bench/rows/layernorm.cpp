@@ -1,5 +1,5 @@
-// Layer normalization, y = (x - mean) / sqrt(variance + epsilon) of a row, times a scale and plus a
-// shift per column; and RMS normalization, the same with a mean of 0 and without a shift.
+// Layer normalization: y = (x - mean) / sqrt(variance + epsilon) per row, times a scale and plus a
+// shift per column. RMS normalization: the same with a mean of 0 and without a shift.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,9 +32,9 @@ void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<doubl
   }
 }
 
-// The allowed error is 2^-24 (f64: 2^-53) x (64 + sqrt(n)) of (|x| + |mean|) x scale / root +
-// |shift|, because a sum's rounding errors grow like the square root of its length and the mean is
-// subtracted; and for bf16 2^-8 of the result.
+// The allowed error is 2^-24 (f64: 2^-53) x (64 + sqrt(n)) x ((|x| + |mean|) x scale /
+// sqrt(variance + epsilon) + |shift|), because a sum's rounding errors grow like the square root of
+// its length and the mean is subtracted; bf16 adds 2^-8 of the result.
 double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const auto& scales = in.parameters[kScale];
@@ -57,8 +57,8 @@ double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const 
   return error;
 }
 
-// A source between -1 and 3, so that its mean matters, a scale between 0.5 and 1.5, and a shift
-// between -1 and 1; scale and shift in f32.
+// Source between -1 and 3, so that the mean matters; f32 scale between 0.5 and 1.5, f32 shift
+// between -1 and 1.
 Tensors<float> Inputs(const RowsCase& norm, uint64_t seed) {
   const auto column = [&](bool used, uint64_t which, float low, float high) {
     return workload::SeededValues(used ? norm.rows.n : 0, 3 * seed + which, "f32", low, high);
@@ -73,10 +73,10 @@ std::string Auxiliary(const RowsCase& norm) {
 
 constexpr suites::BenchdnnOption kOptions[] = {
     {"dir", "FWD_D", "FWD_I"},
-    {"dt", "f32", "f32:f32 bf16 bf16:bf16"},  // of both tensors, or of source and destination
-    {"tag", "tnc", suites::kBenchdnnAny},     // likewise: "abx:any"
+    {"dt", "f32", "f32:f32 bf16 bf16:bf16"},  // for both tensors, or "source:destination"
+    {"tag", "tnc", suites::kBenchdnnAny},     // for both tensors, or "abx:any"
     {"stat-tag", "tn", suites::kBenchdnnAny},
-    {"flags", "", "C H CH HC"},  // scale, shift; G, given statistics, has no benchmark
+    {"flags", "", "C H CH HC"},  // C scale, H shift; G (given statistics) has no benchmark
     {"attr-scales", "", ""},
     {"inplace", "false", "0"},
 };
@@ -100,7 +100,7 @@ constexpr std::string_view kKinds[] = {"layer_normalization", "layer_normalizati
 std::optional<std::string> LineOf(const logs::Primitive& primitive) {
   const auto tag = suites::LayoutArgument(primitive, suites::SourceRole(primitive), "tag");
   std::string flags(logs::WordOf(primitive.text.auxiliary, "flags"));
-  // oneDNN 2 has scale and shift in one tensor, "S".
+  // In oneDNN 2 "S" means scale and shift in one tensor.
   if (const auto at = flags.find('S'); at != std::string::npos) flags.replace(at, 1, "CH");
   return fmt::format("--lnorm --mode=P {}--dt={} {}{}{}", suites::DirArgument(primitive),
                      suites::TypePair(primitive), tag.empty() ? "--tag=any " : tag,

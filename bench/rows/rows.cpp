@@ -12,7 +12,7 @@
 namespace dlroof::rows {
 namespace {
 
-// Throws BadInput with the column unless the direction is fwd and type and options are among these.
+// Throws BadInput with the column for another direction than fwd, other types and options.
 RowsCase ReadCase(const RowsOperator& op, const workload::BenchmarkName& name,
                   const std::vector<std::string_view>& types, const workload::OptionRows& options) {
   workload::RequireDirection(name, {"fwd"});
@@ -59,7 +59,7 @@ workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
   return call;
 }
 
-// Returns the number of rows. A count that is too large for a name stays too large.
+// Returns the number of rows; `batch`, if not 0, replaces the first size. Saturates at 2^31.
 int64_t RowCount(const std::vector<int64_t>& sizes, int64_t batch) {
   constexpr int64_t kTooMany = int64_t{1} << 31;
   int64_t rows = 1;
@@ -135,7 +135,7 @@ Work WorkOf(const RowsCase& request) {
   auto work = workload::WorkOfLogged(Logged(request));
   if (request.op != &kRmsNorm) return work;
   const auto rows = static_cast<double>(request.rows.m);
-  // The mean and its subtraction from each element, twice; the mean of a training step is written.
+  // No mean (training would write it), and no subtraction from each element (done twice).
   for (auto& [pipe, flops] : work.flops) flops -= 3 * rows * static_cast<double>(request.rows.n);
   for (auto& [part, flops] : work.parts) flops -= 3 * rows * static_cast<double>(request.rows.n);
   if (request.training) work.bytes[Level::kDram] -= 4 * rows;
@@ -152,7 +152,7 @@ workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
                              const std::vector<Number>& output, uint64_t seed) {
   const auto& [m, n] = request.rows;
   const auto rounding = workload::RoundingOf(request.type).value();
-  constexpr double kFlops = 8;  // about, of an element of the reference
+  constexpr double kFlops = 8;  // [1] approximate FLOPs per element of the reference
   const auto error = [&, width = static_cast<size_t>(n)](int64_t row, std::span<const double> y) {
     return request.op->error(
         request, in, {in.source.data() + row * static_cast<int64_t>(width), width}, y, rounding);
@@ -173,14 +173,14 @@ template workload::Verification Check(const RowsCase&, const Tensors<float>&,
 suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn) {
   return {.name = benchdnn.driver,
           .options = benchdnn.options,
-          // A text that begins with sizes and x, without a driver's name, is a problem of matmul.
+          // A problem such as "8x16" without a driver's name is one of matmul.
           .begins_problem = nullptr,
           .name_of =
               [&op, benchdnn](std::string_view text, const suites::BenchdnnChoice& choice) {
                 return NameOf(op, benchdnn, text, choice);
               },
           .work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
-            // The library widens every type to f32.
+            // The library converts every type to f32.
             return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
           },
           .kinds = benchdnn.kinds,
@@ -188,7 +188,7 @@ suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benc
 }
 
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
-  // ReadLayout changes abx to nchw.
+  // ReadLayout converts abx to nchw.
   if (tag == "any" || tag == "nchw" || tag == std::string_view("abcde").substr(0, dimensions))
     return std::nullopt;
   return Reason{fmt::format("layout {}", tag)};

@@ -24,13 +24,12 @@ void RunLoops(const RowsCase& softmax, const Tensors<double>& in,
   }
 }
 
-// Compares without the subtraction of the maximum. The allowed error is relative to an element's
-// value:
-//   f64, f32  2^-53, 2^-24 x (64 + sqrt(n)): an exponent of up to 16 in size is rounded, which is 8
-//             of the 64 units; the rounding errors of a sum of n terms grow like its square root
-//   bf16      as f32, plus 2 x 2^-8: oneDNN stores the exponentials in the destination's type, so
-//             that each element is rounded twice
-//   f16       likewise, plus the rounding of its smallest numbers
+// Compares without subtracting the maximum. The allowed error, relative to an element's value:
+// - f64, f32: 2^-53, 2^-24 x (64 + sqrt(n)): rounding an exponent of up to 16 in size takes 8 of
+//   the 64 units; the rounding errors of a sum of n terms grow like sqrt(n)
+// - bf16: as f32, plus 2 x 2^-8, because oneDNN stores the exponentials in the destination's type,
+//   so that each element is rounded twice
+// - f16: as bf16 with its precision, plus the rounding of its smallest numbers
 double RowError(const RowsCase& /*softmax*/, const Tensors<float>& /*in*/, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const auto n = static_cast<double>(y.size());
@@ -44,7 +43,7 @@ double RowError(const RowsCase& /*softmax*/, const Tensors<float>& /*in*/, std::
   return error;
 }
 
-// Between -8 and 8: exponentials of a row differ by up to e^16, so that its maximum matters.
+// Between -8 and 8: exponentials differ by up to e^16 in a row, so subtracting the maximum matters.
 Tensors<float> Inputs(const RowsCase& softmax, uint64_t seed) {
   return {SeededRows(softmax, seed, -8, 8)};
 }
@@ -55,7 +54,7 @@ constexpr suites::BenchdnnOption kOptions[] = {
     {"dir", "FWD_D", "FWD_I"},
     {"sdt", "f32", "bf16"},
     {"ddt", "f32", "bf16"},
-    {"stag", "nchw", suites::kBenchdnnAny, suites::ReadLayout},  // of abx
+    {"stag", "nchw", suites::kBenchdnnAny, suites::ReadLayout},  // nchw: ReadLayout's name for abx
     {"dtag", "any", suites::kBenchdnnAny, suites::ReadLayout},
     {"alg", "SOFTMAX", "softmax_accurate"},
     {"axis", "1", suites::kBenchdnnAny, suites::ReadCount},

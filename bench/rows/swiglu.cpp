@@ -1,5 +1,5 @@
-// SwiGlu, the gated unit of today's feed-forward layers (Shazeer: GLU Variants Improve Transformer,
-// arXiv 2002.05202): y = x / (1 + exp(-x)) * u, of two tensors.
+// SwiGlu, the gated unit of current feed-forward layers (Shazeer: GLU Variants Improve Transformer,
+// arXiv 2002.05202): y = x / (1 + exp(-x)) * u for two tensors x and u.
 #include <algorithm>
 #include <cmath>
 
@@ -15,8 +15,8 @@ void RunLoops(const RowsCase& /*gated*/, const Tensors<double>& in,
     destination[i] = in.source[i] / (1 + std::exp(-in.source[i])) * in.parameters[kUp][i];
 }
 
-// In another form than the loops have it. The allowed error is 64 x 2^-24 (f64: 2^-53) of |x u|,
-// because libraries approximate the logistic function with an error relative to 1; and for bf16
+// Computed by another formula than that of the loops. The allowed error is 64 x 2^-24 (f64: 2^-53)
+// x |x u|, because libraries approximate the logistic function with an absolute error; bf16 adds
 // 2^-8 of the result.
 double RowError(const RowsCase& /*gated*/, const Tensors<float>& in, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
@@ -32,7 +32,7 @@ double RowError(const RowsCase& /*gated*/, const Tensors<float>& in, std::span<c
   return error;
 }
 
-// Between -8 and 8, so that both ends of the function are reached.
+// Between -8 and 8, so that both saturated ends of the function occur.
 Tensors<float> Inputs(const RowsCase& gated, uint64_t seed) {
   return {SeededRows(gated, 2 * seed, -8, 8), {SeededRows(gated, 2 * seed + 1, -1, 1)}};
 }

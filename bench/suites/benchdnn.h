@@ -1,7 +1,7 @@
-// benchdnn, oneDNN's benchmark program: its drivers, each of which times one op (the op's folder
-// defines its driver and registers it in its Op); the options of drivers with their defaults and
-// values, and those that conv, ip and matmul share; the words of its command lines and batch files;
-// and its command line for a primitive of oneDNN's log.
+// benchdnn, oneDNN's benchmark program: its drivers, each timing one kind of operator (defined and
+// registered in the operator's folder), their options with defaults and values, options shared by
+// conv, ip and matmul, the words of command lines and batch files, and the command line for a
+// primitive in oneDNN's log.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct BenchdnnDriver;
 struct BenchdnnOption {
   std::string_view name;
   std::string_view default_value;
-  // The values with which dlroof has benchmarks, in any case and separated by blanks, beside the
-  // default; "*" for any value.
+  // Values, besides the default, for which dlroof has benchmarks: case-insensitive, separated by
+  // blanks; "*" for any value.
   std::string_view values;
   std::string (*read)(std::string_view value) = nullptr;  // returns the canonical spelling
 };
@@ -39,40 +39,40 @@ inline constexpr std::string_view kBenchdnnAny = "*";
 inline constexpr std::string_view kBenchdnnFpmath = "strict bf16 f16 tf32 any";
 inline constexpr std::string_view kBenchdnnDirections = "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB";
 
-// The values of one driver's options, as a command sets them one by one.
+// Values of a driver's options, set one by one by a command line.
 class BenchdnnChoice {
  public:
   explicit BenchdnnChoice(const BenchdnnDriver& driver);
 
   // Sets an option to `value`, or to its default if `value` is empty. Returns false if the driver
-  // has no such option. Throws BadInput, and sets the default, for a value without benchmarks.
+  // lacks the option. For a value without benchmarks sets the default and throws BadInput.
   bool Set(std::string_view option, std::string_view value);
   const BenchdnnDriver& Driver() const { return *driver_; }
-  // Returns an option's value in its canonical spelling: "FWD_B", "u8:s8:u8", "relu"; "" for an
-  // option that the driver lacks.
+  // Returns an option's value in canonical spelling ("FWD_B", "u8:s8:u8", "relu"), or "" if the
+  // driver lacks the option.
   std::string_view operator[](std::string_view option) const;
-  // Returns the value of an option that ReadCount has read.
+  // Returns the value of an option read by ReadCount.
   int64_t Count(std::string_view option) const;
 
  private:
   const BenchdnnDriver* driver_;
-  std::map<std::string_view, std::string> values_;  // of each option
+  std::map<std::string_view, std::string> values_;  // by option name
 };
 
-// Returns whether an option of benchdnn does not change what a call computes: the option sets the
-// measuring time, the output, or the implementations to skip.
+// Returns whether this option of benchdnn does not affect what a call computes: it sets duration,
+// output, or implementations to skip.
 bool IsIgnoredOption(std::string_view option);
 
-// Readers of option values. Each returns the canonical spelling, from which names are made, and
-// throws BadInput for a value of another form.
-std::string ReadThree(std::string_view value);   // "u8:s8:u8"; one word is repeated for all
-std::string ReadTypes(std::string_view value);   // as ReadThree, of an older spelling, "u8s8f32"
-std::string ReadLayout(std::string_view value);  // "any", "nchw", "nhwc" (axb, acdb), or unchanged
-std::string ReadCount(std::string_view value);   // an integer of at least 0
-// Returns "src:common+wei:per_oc+dst:common", in this order, without scales of 1 for the whole
-// tensor, which benchdnn does not set, and without the values, which are data of a call.
+// Readers of option values. Return the canonical spelling used for names. Throw BadInput for a
+// malformed value.
+std::string ReadThree(std::string_view value);   // "u8:s8:u8"; a single word is repeated
+std::string ReadTypes(std::string_view value);   // as ReadThree, and the old spelling "u8s8f32"
+std::string ReadLayout(std::string_view value);  // "any", "nchw", "nhwc" (axb, acdb), others as is
+std::string ReadCount(std::string_view value);   // an integer >= 0
+// Returns "src:common+wei:per_oc+dst:common", in this order. Omits scales of 1 for the whole
+// tensor, which benchdnn does not set, and all values, as they are data of a call.
 std::string ReadScales(std::string_view value);
-// Returns short names in lower case, "sum+relu", without arguments that are the default.
+// Returns short lower-case names, "sum+relu", without default arguments.
 std::string ReadPostOps(std::string_view value);
 
 // One value of --dir and its meaning.
@@ -81,68 +81,68 @@ struct BenchdnnDirection {
   ProductDirection direction;
   bool training, bias;
 };
-// Returns the meaning of --dir, which is one of kBenchdnnDirections.
+// Returns the meaning of --dir. Its value is one of kBenchdnnDirections.
 const BenchdnnDirection& DirectionOf(const BenchdnnChoice& choice);
-// Returns the value of --dir for a case ("FWD_I"), or nothing if benchdnn has none.
+// Returns the value of --dir for a case ("FWD_I"), or nullopt if benchdnn has none.
 std::optional<std::string_view> DirOf(const workload::ProductCase& product);
 
-// Returns the element types of --cfg (an older option: "u8s8f32", or one type for all tensors) if
-// it is set, otherwise those of --dt.
+// Returns the types of --cfg (an old option: "u8s8f32", or one type for all tensors) if set,
+// otherwise of --dt.
 workload::ProductTypes TypesOf(const BenchdnnChoice& choice);
 // Returns "u8:s8:u8".
 std::string DataTypesOf(const workload::ProductTypes& types);
-// Returns "--dt=u8:s8:u8 ", or "" for the types that are benchdnn's default.
+// Returns "--dt=u8:s8:u8 ", or "" for benchdnn's default types.
 std::string TypesArgument(const workload::ProductTypes& types);
 
-// Returns benchdnn's argument for the option `scales`, followed by a blank. The values in it may be
-// any but 1, because a call reads its scales as data.
+// Returns benchdnn's argument for the option `scales`, with a blank at the end. Its scale values do
+// not matter (except 1), because calls read them as data.
 std::string ScalesArgument(const workload::ProductTypes& types);
 
-// Returns --attr-post-ops for a case, followed by a blank, or nothing if it has none.
+// Returns "--attr-post-ops=... " for a case, or "" if it has none.
 std::string PostOpsArgument(const workload::ProductCase& product);
 
-// Returns why dlroof has no benchmark for these scales or post-ops. `post_ops` are those that the
-// operator's benchmarks can have, as ReadPostOps writes them.
+// Returns why dlroof has no benchmark with these scales or post-ops, or nullopt. `post_ops`: those
+// supported by the operator's benchmarks, spelled as by ReadPostOps.
 std::optional<Reason> AttributeReason(const BenchdnnChoice& choice,
                                       const workload::ProductTypes& types, bool forward,
                                       std::span<const std::string_view> post_ops);
 
-// Returns training, bias, post-ops and scales as options of a name, in the order of names.
+// Returns training, bias, post-ops and scales as options of a benchmark name, in canonical order.
 std::vector<std::string> ProductOptionsOf(const BenchdnnChoice& choice, bool training, bool bias);
-// Appends the option fpmath-TYPE if the choice allows computing f32 in a narrower type.
+// Appends the option fpmath-TYPE if f32 may be computed in a narrower type.
 void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& options);
 
-// The name of dlroof's benchmark, or the reason why it has none ("1-D convolution").
+// The name of dlroof's benchmark, or why there is none ("1-D convolution").
 using BenchdnnName = std::variant<std::string, Reason>;
 
-// The part of a call's work that benchdnn does not report (it reports FLOPs).
+// Work of a call that benchdnn does not report (it reports FLOPs).
 struct BenchdnnWork {
-  std::map<Level, double> bytes;  // [byte] compulsory, at the levels that the op knows
-  std::string type;               // element type, which determines the pipe of the matrix work
+  std::map<Level, double> bytes;  // [byte] compulsory, at the levels known to the operator
+  std::string type;               // element type; determines the pipe of the matrix work
 };
 
 struct BenchdnnDriver {
   std::string_view name;  // "conv"
   std::span<const BenchdnnOption> options;
-  // Returns whether the beginning of a text shows that it is a problem of this driver. Null: none
-  // does, and the command needs the option --DRIVER.
+  // Returns whether the text begins like a problem of this driver. Null: never; the command line
+  // then needs the option --DRIVER.
   bool (*begins_problem)(std::string_view text);
-  // Returns the benchmark that times a problem with the options. Throws BadInput for a text that is
-  // no problem.
+  // Returns the benchmark that times the problem with these options. Throws BadInput for text that
+  // is not a problem.
   std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of;
-  // Returns the work of a benchmark that `name_of` has returned.
+  // Returns the work of a benchmark returned by `name_of`.
   std::function<BenchdnnWork(const workload::BenchmarkName& name)> work;
-  // The kinds of primitives in oneDNN's logs that this driver times: "convolution".
+  // Primitive kinds in oneDNN's logs that this driver times: "convolution".
   std::span<const std::string_view> kinds;
-  // Returns benchdnn's arguments for such a primitive (log_line.h), or nothing if it has none.
+  // Returns benchdnn's arguments for a logged primitive (BenchdnnLine), or nullopt.
   std::optional<std::string> (*line)(const logs::Primitive& primitive);
 };
 
-// Returns the drivers of all ops, in the order of the ops' names.
+// Returns the drivers of all operators, sorted by operator name.
 std::vector<const BenchdnnDriver*> BenchdnnDrivers();
-// Returns null for an unknown name.
+// Returns the driver with this name, or null.
 const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
-// Returns the driver whose begins_problem returns true, or null.
+// Returns the driver for whose begins_problem the text is a problem, or null.
 const BenchdnnDriver* DriverOfProblem(std::string_view text);
 
 struct BenchdnnToken {
@@ -150,71 +150,69 @@ struct BenchdnnToken {
   int line;  // from 1
 };
 
-// Splits a text into words at blanks and line ends. A word that begins with "#" begins a comment up
-// to the line's end. A "\" alone or at the end of a word joins the words around it.
+// Splits a text into words at blanks and line ends. A word that begins with "#" starts a comment
+// that extends to the end of the line. "\" alone or at the end of a word joins the words around it.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
 
-// Returns text for a message: shortened and without control characters, because a malicious file
-// may contain long or unprintable text.
+// Returns text for a message: shortened, without control characters, as a malicious file may
+// contain long or unprintable text.
 std::string ShownText(std::string_view text, size_t max_shown = 80);
 
-// One field of a problem descriptor, such as "ic64": its key, and where to store its number. All
-// drivers write descriptors as fields and then the problem's name after n (mb16_g1ic64n"name").
+// A field of a problem descriptor, such as "ic64": its key, and where to store the number.
+// Descriptors consist of fields followed by "n" and the problem's name (mb16_g1ic64n"name").
 struct BenchdnnLetter {
   std::string_view key;
   int64_t* value;
 };
 
-// Parses a descriptor up to its end, or up to the "n" that begins the problem's name. If a key is
-// repeated, its last number counts. Throws BadInput for an unknown key and for a number
-// above 2^31-1.
+// Parses a descriptor up to its end, or to the "n" before the problem's name. The last number of a
+// repeated key counts. Throws BadInput for an unknown key and a number above 2^31-1.
 void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters);
 
-// Throws BadInput with the field's key unless its number is above 0.
+// Throws BadInput with the key unless the number is above 0.
 void RequireLetter(int64_t value, std::string_view key);
 
-// Parses sizes with x between them, "12x128x64", from index `at` to the first character that is
-// neither a digit nor x, and moves `at` there. Throws BadInput unless each is from 1 to
-// 2^31-1.
+// Parses sizes such as "12x128x64" from index `at` to the first character that is neither a digit
+// nor x, and moves `at` there. Throws BadInput unless each is between 1 and 2^31-1.
 std::vector<int64_t> ReadSizes(std::string_view text, size_t& at);
 
-// Throws BadInput unless the problem's name or the text's end follows its sizes. benchdnn
-// ignores what follows a size up to the name, and its batch files have names without n.
+// Throws BadInput unless the sizes are followed by the problem's name or the end of the text.
+// benchdnn ignores text between them, and its batch files have names without "n".
 void ExpectName(std::string_view text, size_t at);
 
-// Returns whether a descriptor begins with a field of one of the keys. Skips a field "mb" before
-// it, because the descriptors of all drivers have that field.
+// Returns whether a descriptor begins with a field with one of the keys, after an optional field
+// "mb", which all drivers have.
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
 
-// Returns the arguments of benchdnn that time the same call: "--conv --mode=P --dir=FWD_D ...".
-// Layouts that the library chose, and blocked layouts, are "any". Returns nullopt if benchdnn has
-// no driver for the kind, or no options for the attributes.
+// Returns benchdnn's arguments that time the logged primitive: "--conv --mode=P --dir=FWD_D ...".
+// Layouts chosen by the library and blocked layouts become "any". Returns nullopt if benchdnn has
+// no driver for the primitive kind, or no options for the attributes.
 std::optional<std::string> BenchdnnLine(const logs::Primitive& primitive);
 
-// The parts of a line. Each ends with a blank, or is empty where benchdnn's default is right.
-// Returns "--dir=FWD_D ". With a bias, a forward call is FWD_B: benchdnn's inference has none.
+// The parts of such a line. Each ends with a blank, or is empty where benchdnn's default applies.
+// Returns "--dir=FWD_D "; FWD_B with a bias, as benchdnn's inference has none.
 std::string DirArgument(const logs::Primitive& primitive);
 // Returns the types of source, weights and destination: "--dt=u8:s8:u8 ".
 std::string TypesArgument(const logs::Primitive& primitive);
-// Returns the layout of the role's tensor as the option: "--stag=acdb ".
+// Returns the layout of the tensor with this role ("src", ...) as the option: "--stag=acdb ".
 std::string LayoutArgument(const logs::Primitive& primitive, std::string_view role,
                            std::string_view option);
 // Returns "--attr-post-ops=sum+eltwise_relu ".
 std::string PostOpsArgument(const logs::Primitive& primitive);
 
-// Returns the type of the role's tensor; "f32" if the log does not print it.
+// Returns the type of the tensor with this role; "f32" if the log does not contain it.
 std::string TypeOf(const logs::Primitive& primitive, std::string_view role);
-// Returns the role of the source: "src", or "data" where the log has one tensor for source and
-// destination (oneDNN 2).
+// Returns the role of the source: "src", or "data" if the log (of oneDNN 2) has one tensor for
+// source and destination.
 std::string SourceRole(const logs::Primitive& primitive);
 // Returns the types of source and destination: "bf16:bf16".
 std::string TypePair(const logs::Primitive& primitive);
-// Returns the arguments for source and destination of a kind without weights: types and layouts,
-// "--sdt=bf16 --ddt=bf16 --stag=ab ", without benchdnn's defaults. Logs of oneDNN 2 have one tensor
-// for both ("data").
+// Returns types and layouts of source and destination for a primitive without weights: "--sdt=bf16
+// --ddt=bf16 --stag=ab ", without benchdnn's defaults. Logs of oneDNN 2 have one tensor "data" for
+// both.
 std::string InAndOutArguments(const logs::Primitive& primitive);
 
-// Returns the line of a driver for filters on images: conv, deconv.
+// Returns the line for drivers whose problems are filters on images: conv, deconv.
 std::string FilterLine(const logs::Primitive& primitive, std::string_view driver);
 
 }  // namespace dlroof::suites

@@ -8,14 +8,14 @@
 namespace dlroof::suites {
 namespace {
 
-// Returns "any" for a layout that the library chose.
+// Returns the layout's tag, or "any" if the library chose it.
 std::string TagOf(const logs::Tensor& tensor) {
   const bool blocked = std::ranges::any_of(
       tensor.tag, [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0; });
   return tensor.Chosen() || blocked || tensor.tag.empty() ? "any" : tensor.tag;
 }
 
-// "convolution_direct", benchdnn's default, is left out.
+// Omits "convolution_direct", benchdnn's default.
 std::string AlgorithmArgument(const logs::Primitive& primitive) {
   const auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");
   if (algorithm.ends_with("winograd")) return "--alg=wino ";
@@ -32,7 +32,7 @@ std::optional<std::string> ReorderLine(const logs::Primitive& primitive) {
                      destination->type, source->tag, destination->tag, primitive.text.problem);
 }
 
-// Returns the line of a kind whose algorithm, direction and problem benchdnn accepts as printed.
+// Returns the line for primitives whose logged algorithm, direction and problem benchdnn accepts.
 std::string PlainLine(const logs::Primitive& primitive, std::string_view driver,
                       std::string_view prefix) {
   auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");
@@ -47,7 +47,7 @@ std::string PlainLine(const logs::Primitive& primitive, std::string_view driver,
                      primitive.text.problem);
 }
 
-// A kind of primitive for which PlainLine works.
+// A primitive kind for which PlainLine works.
 struct PlainForm {
   std::string_view kind, driver, prefix;
 };
@@ -77,7 +77,7 @@ std::string PostOpsArgument(const logs::Primitive& primitive) {
   return list.empty() ? "" : fmt::format("--attr-post-ops={} ", list);
 }
 
-// benchdnn's inference direction has no bias.
+// With bias FWD_B, because benchdnn's inference direction has no bias.
 std::string DirArgument(const logs::Primitive& primitive) {
   const bool bias = primitive.HasBias();
   const auto& prop = primitive.text.prop;

@@ -22,7 +22,7 @@ constexpr std::array<BenchdnnDirection, 6> kDirections = {
      {"BWD_W", ProductDirection::kBackwardWeights, false, false},
      {"BWD_WB", ProductDirection::kBackwardWeights, false, true}}};
 
-// Splits "u8:s8:u8" into the types of source, weights and destination.
+// Splits "u8:s8:u8" into types of source, weights and destination.
 workload::ProductTypes SplitTypes(std::string_view data_types) {
   const auto types = logs::SplitText(data_types, ':');
   return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
@@ -30,7 +30,7 @@ workload::ProductTypes SplitTypes(std::string_view data_types) {
 
 char LowerCase(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Returns the canonical benchdnn scales of dlroof's option `scales`.
+// Returns dlroof's option `scales` in benchdnn's canonical spelling.
 std::string_view OurScales(const workload::ProductTypes& types) {
   if (!workload::IsInt8(types)) return "";
   return workload::IsByte(types.destination) ? "src:common+wei:per_oc+dst:common"
@@ -120,7 +120,7 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 
 namespace {
 
-// Of every driver.
+// Options of every driver.
 constexpr BenchdnnOption kCommonOptions[] = {
     {"attr-scratchpad", "library", ""},
     {"ctx-init", "auto", "auto:auto auto:auto:auto"},
@@ -140,7 +140,7 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, LowerCase, LowerCase);
 }
 
-// Returns the canonical spelling of a value with which dlroof has benchmarks.
+// Returns the canonical spelling of a value for which dlroof has benchmarks; otherwise throws.
 std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
   const auto read = option.read != nullptr ? option.read(value) : std::string(value);
   if (option.values == kBenchdnnAny) return read;

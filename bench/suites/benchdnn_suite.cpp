@@ -14,19 +14,18 @@
 namespace dlroof::suites {
 namespace {
 
-constexpr const char* kDriver = "driver";  // key of the reason of an unknown one
+constexpr const char* kDriver = "driver";  // key in reasons_ for an unknown driver
 constexpr size_t kMaxBenchmarks = 500'000;
 
-// Returns whether a word is the path of benchdnn ("./benchdnn"), with which a command begins.
+// Returns whether the word is a path of benchdnn ("./benchdnn"), which may begin a command.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
 
-// Returns the driver that an option --DRIVER names, or null.
+// Returns the driver named by an option --DRIVER, or null.
 const BenchdnnDriver* NamedDriver(std::string_view text) {
   return text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
 }
 
-// Returns the driver of the first option --DRIVER or problem. Without them returns conv, which is
-// benchdnn's default.
+// Returns the driver of the first option --DRIVER or problem; otherwise conv, benchdnn's default.
 const BenchdnnDriver& FirstDriver(const std::vector<BenchdnnToken>& tokens) {
   for (const auto& token : tokens) {
     if (const auto* named = NamedDriver(token.text)) return *named;
@@ -45,7 +44,7 @@ class Reader {
   std::vector<ForeignProblem> Take() { return std::move(benchmarks_); }
 
  private:
-  // Why an option of the command prevents a benchmark, and the option's line.
+  // Why an option makes the following problems unsupported, and its line.
   struct OptionReason {
     std::string text;
     int line = 0;
@@ -58,7 +57,7 @@ class Reader {
 
   const std::string& file_;
   BenchdnnChoice choice_;
-  std::map<std::string, OptionReason> reasons_;  // by option
+  std::map<std::string, OptionReason> reasons_;  // by option name
   std::vector<ForeignProblem> benchmarks_;
 };
 
@@ -67,7 +66,7 @@ void Reader::ReadToken(const BenchdnnToken& token) {
   const auto equals = text.find('=');
   if (const auto* driver = NamedDriver(text)) {
     choice_ = BenchdnnChoice(*driver);
-    // Options before the driver on the same line belong to the driver's command.
+    // Reasons of options before --DRIVER on the same line are kept: they belong to its command.
     std::erase_if(reasons_, [&](const auto& reason) {
       return reason.first == kDriver || reason.second.line != token.line;
     });
@@ -79,7 +78,7 @@ void Reader::ReadToken(const BenchdnnToken& token) {
   } else if (text.starts_with("--") && equals != std::string_view::npos) {
     ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), token.line);
   } else if (text.starts_with('-') && !text.starts_with("-v")) {
-    // Another driver, for example.
+    // Such as a driver that dlroof lacks.
     reasons_[kDriver] = {fmt::format("unknown option '{}'", ShownText(text)), token.line};
   } else if (!text.starts_with('-') && !IsProgram(text)) {
     ReadProblem(token);
@@ -126,7 +125,7 @@ void Reader::ReadProblem(const BenchdnnToken& token) {
 }  // namespace
 
 bool LooksLikeBenchdnn(std::string_view text) {
-  // Reads only up to the first word, because the file may be long.
+  // Reads only the first word, because the file may be long.
   for (size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
     const auto tokens = BenchdnnTokens(text.substr(at, end - at));

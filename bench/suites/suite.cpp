@@ -22,7 +22,7 @@ constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxNames = 10000;
 constexpr std::string_view kBlanks = " \t\r";
 
-// Returns the line without its comment and without the spaces at both ends.
+// Returns the line without its comment and without blanks at both ends.
 std::string_view Trimmed(std::string_view line) {
   line = line.substr(0, line.find('#'));
   const auto begin = line.find_first_not_of(kBlanks);
@@ -32,7 +32,7 @@ std::string_view Trimmed(std::string_view line) {
 
 constexpr size_t kMaxShownName = 160;
 
-// A line of a suite or, without a number, of an operator's own templates.
+// A line of a suite; line 0 means templates of an Op.
 struct Source {
   const std::string& file;
   int line = 0;  // from 1
@@ -42,8 +42,8 @@ struct Source {
   }
 };
 
-// The choices of one brace list, or the text between two lists as the only choice. They point into
-// the line.
+// The choices of one brace list, or the text between two lists as a single choice. Views into the
+// line.
 using Choices = std::vector<std::string_view>;
 
 // Splits a text into Choices. Throws BadInput for braces that do not match.
@@ -65,7 +65,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
 }
 
 // Returns the choices for each part between slashes. Throws BadInput for a part that is neither a
-// word nor one brace list.
+// word nor a single brace list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
   for (const auto part : logs::SplitText(text, '/')) {
@@ -132,10 +132,10 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
   return rows;
 }
 
-// The templates of one op for the problems that follow them.
+// The templates of an operator for the problems that follow.
 struct Templates {
   std::vector<NameRow> rows;
-  int line = 0;  // of the first
+  int line = 0;  // line of the first template
   bool used = false;
 };
 
@@ -161,7 +161,7 @@ class SuiteReader {
 
  private:
   void ReadLine(std::string_view line) {
-    constexpr auto kMaxHead = 2;  // most slashes in op/direction/type
+    constexpr auto kMaxHead = 2;  // maximum slashes in op/direction/type
     if (line.empty()) return;
     const auto word = TakeWord(line);
     if (word.find('*') != std::string_view::npos) {
@@ -177,7 +177,7 @@ class SuiteReader {
     }
   }
 
-  // Removes and returns the line's first word. Also removes the spaces after it.
+  // Removes and returns the line's first word; also removes the blanks after it.
   static std::string_view TakeWord(std::string_view& line) {
     const auto word = line.substr(0, line.find_first_of(kBlanks));
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks, word.size()), line.size()));
@@ -214,7 +214,7 @@ class SuiteReader {
     return rows;
   }
 
-  // Adds the benchmarks of a line with templates. `head` is op[/direction[/type]].
+  // Adds the benchmarks of a line that uses templates. `head` is op[/direction[/type]].
   void AddProblem(std::string_view head, std::string_view problem, int64_t count) {
     const auto parts = ReadParts(source_, head);
     const workload::Op* const op = parts.empty() ? nullptr : workload::FindOp(parts[0].front());
@@ -237,7 +237,7 @@ class SuiteReader {
       }
   }
 
-  // Throws BadInput for an invalid name, with the column in it.
+  // Throws BadInput for an invalid name, with the column in the name.
   void Check(const std::string& name) const {
     try {
       workload::MakeWorkload(name);
@@ -246,7 +246,7 @@ class SuiteReader {
     }
   }
 
-  // Checks a name. Adds it to the suite if `runs`, that is, if it is for a device of the run.
+  // Checks a name and adds it to the suite if `runs`: it is for a device of the run.
   void Add(std::string name, int64_t count, bool runs = true) {
     Check(name);
     if (!runs) return;
@@ -260,7 +260,7 @@ class SuiteReader {
   Source source_;
   SuiteDevices devices_;
   Suite suite_;
-  std::map<std::string_view, Templates> templates_;  // by op
+  std::map<std::string_view, Templates> templates_;  // by operator
   std::unordered_map<std::string, int> line_of_;
 };
 

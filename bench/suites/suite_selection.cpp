@@ -29,7 +29,7 @@ bool IsChosen(std::string_view value, std::string_view choice) {
          (value.size() == choice.size() || value[choice.size()] == '_');
 }
 
-// Returns the values that a choice selects: all directions that begin with it, or itself.
+// Returns the values selected by a choice: all directions that begin with it, or the choice itself.
 std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
                                        std::string_view choice) {
   std::vector<std::string_view> values;
@@ -40,7 +40,7 @@ std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
   return values;
 }
 
-// Returns a row's name up to its problem, without the part `part`.
+// Returns the row's name up to its problem, without `part`.
 std::string Without(const NameRow& row, NamePart part) {
   std::string key;
   for (size_t i = 0; i <= kProblem; ++i)
@@ -48,7 +48,7 @@ std::string Without(const NameRow& row, NamePart part) {
   return key;
 }
 
-// A flag and its value as the user wrote them.
+// A flag and its value as written by the user.
 struct Flag {
   std::string_view name;
   const std::string& value;
@@ -103,7 +103,7 @@ void CheckDirections(const Flag& flag) {
       flag.Refuse(fmt::format("unknown direction '{}'; expected {}", item, fmt::join(known, ", ")));
 }
 
-// Returns whether any library of the row's op has the type, on any device, in any direction.
+// Returns whether any library, device and direction of the row's operator has the type.
 bool HasType(const NameRow& row, std::string_view type) {
   const std::string op(row.parts.at(kOp));
   for (const auto& backend : workload::AllBackends())
@@ -120,7 +120,7 @@ bool HasType(const NameRow& row, std::string_view type) {
 }
 
 void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
-  std::map<std::string, NameRow> first;  // first row of each op
+  std::map<std::string, NameRow> first;  // first row of each operator
   for (const auto& suite : suites)
     for (auto& row : RowsOf(suite)) first.emplace(row.parts.at(kOp), row);
   if (first.empty()) return;
@@ -133,7 +133,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
   }
 }
 
-// Returns the row's name with that batch size, or skips the row and returns nothing.
+// Returns the row's name with this batch size. If it has none, skips the row and returns nullopt.
 std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Flag& flag,
                                      Suite& suite) {
   auto name = workload::ParseBenchmarkName(NameOf(row));
@@ -159,7 +159,7 @@ void AddLayer(std::string name, int64_t count, Suite& suite,
   const auto [found, is_new] = place.emplace(name, suite.layers.size());
   if (is_new)
     suite.layers.push_back({std::move(name), count});
-  else if (suite.counted)  // layers that only differed in batch size
+  else if (suite.counted)  // layers that differed only in batch size
     suite.layers[found->second].count += count;
 }
 
@@ -183,7 +183,7 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(InputPath(path), error);
 }
 
-// Returns whether a value is a command line of benchdnn.
+// Returns whether the value is a command line of benchdnn.
 bool IsCommand(const std::string& value) {
   const auto end = value.find(' ');
   return value.starts_with("--") && end != std::string::npos &&
@@ -203,7 +203,7 @@ void CheckKnown(const std::string& value, const std::string& flag) {
                   fmt::join(BuiltInSuites() | std::views::transform(&EmbeddedFile::name), ", ")));
 }
 
-// Splits the values at commas, except command lines of benchdnn and paths of existing files.
+// Splits values at commas, except benchdnn command lines and paths of existing files.
 std::vector<std::string> Separated(const std::vector<std::string>& values) {
   std::vector<std::string> single;
   for (const auto& value : values) {
@@ -240,7 +240,7 @@ std::optional<std::string> GpuLibrary(const std::string& op) {
   return std::nullopt;
 }
 
-// Replaces oneDNN's benchmarks by those of the op's GPU library, each once.
+// Replaces oneDNN's benchmarks by those of the operator's GPU library, without duplicates.
 void MoveToGpu(Suite& suite) {
   std::unordered_set<std::string> present;
   for (const auto& layer : suite.layers) present.insert(layer.name);
@@ -380,7 +380,7 @@ std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState 
 
 namespace {
 
-// Returns the options of all operators that choose an algorithm.
+// Returns all options that select an algorithm, of all operators.
 std::set<std::string> AlgorithmOptions() {
   std::set<std::string> options;
   for (const workload::Op* op : workload::AllOps())
@@ -437,7 +437,7 @@ std::string SelectionSentence(const std::vector<Suite>& suites) {
   std::vector<std::string> names;
   std::unordered_set<std::string_view> benchmarks;
   for (const auto& suite : suites) {
-    // For a command line of benchdnn, the name of the suite begins with the flag.
+    // The name of a suite from a benchdnn command line begins with the flag.
     const bool is_command = suite.name.starts_with("--");
     const auto end = std::min(suite.name.find(' '), suite.name.size());
     names.push_back(is_command ? "(benchdnn line)" + suite.name.substr(end) : suite.name);

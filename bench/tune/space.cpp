@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
 constexpr int64_t kMaxBatch = 1 << 16;
-// Variables that a tuning sets unless the user has set them.
+// Variables that are tuned unless set by the user.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
                                       "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
                                       "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};
@@ -43,7 +43,7 @@ bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>&
                              [&](const auto& option) { return workload::HasOption(name, option); });
 }
 
-// Returns the batch size of the name, if its operator has one.
+// Returns the batch size in the name, if its operator has one.
 std::optional<int64_t> BatchOf(const workload::BenchmarkName& name) {
   const auto* op = workload::FindOp(name.op);
   if (op == nullptr || !op->with_batch) return std::nullopt;
@@ -67,8 +67,8 @@ class Space {
                                          IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 
-  // Adds the options that compute the same result in another way. If op->variants has several rows,
-  // also tries combinations of their options.
+  // Adds options that compute the same result differently. If op->variants has several rows, also
+  // tries combinations of their options.
   void AddVariants() {
     const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;
@@ -84,7 +84,7 @@ class Space {
   void AddIsa(bool precision) {
     const auto& features = machine_.cpu.features;
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
-    // Without VNNI, int8 products are summed in 16 bits, which may saturate.
+    // Without VNNI int8 products are summed in 16 bits and may saturate: another precision.
     if (name_.type.find('8') != std::string::npos && !precision) return;
     settings::Coordinate coordinate{"instruction set", {}};
     const auto add = [&](const char* isa, const char* reason) {
@@ -161,7 +161,7 @@ bool IsVariable(const std::string& knob) {
   return std::isupper(static_cast<unsigned char>(knob[0])) != 0;
 }
 
-// Returns the name with the option. Throws std::logic_error if there is no such benchmark.
+// Returns the name with the option added. Throws std::logic_error if there is no such benchmark.
 workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::string& option) {
   auto changed = workload::WithOption(name, option);
   if (!changed) throw std::logic_error(workload::ToText(name) + ": cannot have " + option);
@@ -201,7 +201,7 @@ std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
 
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting) {
   TunedBenchmark tuned{.name = name};
-  // The type is set first, because it decides which options are valid.
+  // First the type: it decides which options are valid.
   if (const auto type = setting.find("type"); type != setting.end()) tuned.name.type = type->second;
   for (const auto& [knob, value] : setting) {
     if (knob == "type") continue;
@@ -278,7 +278,7 @@ TunedMachine ThisMachine() {
 
 namespace {
 
-// An order in which the threads of a team are placed on CPUs.
+// An order of CPUs for placing a team's threads.
 struct Places {
   const char* reason;
   std::vector<int> cpus;
@@ -296,7 +296,7 @@ int CacheOf(const cpu::Topology& topology, int cpu) {
   return found == level->second.end() ? 0 : found->second.id;
 }
 
-// Returns for each CPU its index among the hardware threads of its core, from 0.
+// Returns, for each CPU, its index among the hardware threads of its core, from 0.
 std::map<int, int> IndicesInCores(const cpu::Cpu& cpu) {
   std::map<int, int> indices, seen;
   for (const int number : cpu.allowed) {
@@ -315,7 +315,7 @@ std::vector<int> SortedBy(std::vector<int> cpus, const Key& key) {
 std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
   const auto& topology = cpu.topology;
   const auto in_core = IndicesInCores(cpu);
-  std::map<int, int> in_cache, seen;  // index among the first hardware threads of an L3
+  std::map<int, int> in_cache, seen;  // index among the first hardware threads below an L3
   for (const int number : cpu.allowed)
     if (in_core.at(number) == 0) in_cache[number] = seen[CacheOf(topology, number)]++;
   const auto near = [&](int number) {
@@ -334,7 +334,7 @@ std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
           {"two threads per core, which share its L1 and L2", SortedBy(cpu.allowed, packed)}};
 }
 
-// Returns the thread counts to try: 1, 2, 4, ..., one per core, one per CPU; or only `fixed`.
+// Returns the thread counts to try: powers of two, one per core, one per CPU; or only `fixed`.
 std::set<int> Counts(const cpu::Cpu& cpu, std::optional<int> fixed) {
   if (fixed) return {*fixed};
   const int all = static_cast<int>(cpu.allowed.size());

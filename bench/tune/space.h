@@ -1,5 +1,5 @@
-// The search space of a benchmark: its settings, on a CPU its teams of threads (how many, on which
-// CPUs, how they wait), and the process that measures a setting.
+// The search space of a benchmark: options, environment variables and, on a CPU, teams of threads
+// (number, CPUs, how they wait); and the process that measures a setting.
 #pragma once
 
 #include <optional>
@@ -17,56 +17,56 @@ namespace dlroof::tune {
 
 struct SpaceRequest {
   bool precision = false;  // also try narrower types and other rounding
-  bool batch = false;      // also try other batch sizes, compared by the time per image
-  // Environment variables to tune, each with the values to try beside the default.
+  bool batch = false;      // also try other batch sizes, compared by time per image
+  // Environment variables to tune, with the values to try besides the default.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
 };
 
-// The properties of a machine on which the search space depends.
+// Properties of the machine that affect the search space.
 struct TunedMachine {
   cpu::Cpu cpu;
-  // The mode in /sys/kernel/mm/transparent_hugepage/enabled; absent if it cannot be read.
+  // Mode in /sys/kernel/mm/transparent_hugepage/enabled; absent if unreadable.
   std::optional<std::string> huge_pages;
   bool reserved_pages = false;  // huge pages are reserved (hugetlbfs)
-  bool taskset = false;         // taskset is in PATH
-  std::set<std::string> fixed;  // variables set by the user, not tuned
+  bool taskset = false;         // the program taskset is in PATH
+  std::set<std::string> fixed;  // variables set by the user: not tuned
 };
 TunedMachine ThisMachine();
 
 // Returns the coordinates (parameters to tune) of a benchmark, each with at least one choice.
-// Options in the benchmark's name stay as they are. On a GPU these are the options of the name
-// (algorithm, layout, padding) and the requested ones. Throws BadInput for an invalid name.
+// Options in the benchmark's name are kept. On a GPU: options of the name (algorithm, layout,
+// padding) and the requested coordinates. Throws BadInput for an invalid name.
 std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                           const TunedMachine& machine, const SpaceRequest& request);
 
 inline constexpr const char* kThreadsCoordinate = "threads";
-// A knob whose value is an option that the benchmark's name loses.
+// Knob whose value is an option to remove from the benchmark's name.
 inline constexpr const char* kWithoutKnob = "without";
 
 // How to run a benchmark under a setting.
 struct TunedBenchmark {
   workload::BenchmarkName name;
-  Variables environment;            // in addition to this process's environment
-  std::optional<std::string> cpus;  // CPUs for taskset ("0,2"), if not all
-  double scale = 1;  // [1] factor for its time, if its batch size is not the default's
+  Variables environment;            // added to this process's environment
+  std::optional<std::string> cpus;  // CPU list for taskset ("0,2"); absent: all
+  double scale = 1;  // [1] factor for the time if the batch size differs from the default's
 };
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
 
-// Throws BadInput, which begins with `path`, if the setting of a file sets a variable of the
-// environment that is no knob of the tuner and that the user did not request with this value: of
-// LD_PRELOAD, the process would run what the file says.
+// Throws BadInput, beginning with `path`, if a setting from a file sets an environment variable
+// that is neither a knob of the tuner nor requested by the user with this value. Otherwise a file
+// could set LD_PRELOAD and execute code.
 void CheckVariables(const settings::Setting& setting, const SpaceRequest& request,
                     const std::string& path);
 
-// Returns the environment variables that apply this setting, as far as possible, to any program.
+// Returns environment variables that apply this setting, as far as possible, to any program.
 Variables EnvironmentLines(const TunedBenchmark& benchmark);
-// Returns the shell command that measures the benchmark, quoted.
+// Returns the quoted shell command that measures the benchmark.
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
 
-// Returns the teams of threads to try beside the default team. The default team has a thread on
-// every allowed CPU, or `fixed` threads, which occupy all cores before second hardware threads. The
-// knobs are "threads", "cpus" (for taskset; only with `pin`), and OMP_WAIT_POLICY and
-// GOMP_SPINCOUNT (only with `wait` and for teams of several threads).
+// Returns the teams of threads to try besides the default team. The default has a thread on every
+// allowed CPU, or `fixed` threads that occupy all cores before second hardware threads. Knobs:
+// "threads", "cpus" (for taskset; only with `pin`), and OMP_WAIT_POLICY and GOMP_SPINCOUNT (only
+// with `wait` and several threads).
 std::vector<settings::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
                                           bool wait);
 

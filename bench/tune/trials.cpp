@@ -45,7 +45,7 @@ settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Out
   return result;
 }
 
-// The process that measures one setting in a block.
+// A process that measures one setting of a block.
 class SettingProcess {
  public:
   SettingProcess(const BenchTrialRequest& request, const settings::Setting& setting,
@@ -81,8 +81,8 @@ class SettingProcess {
   std::unique_ptr<supervise::InterleavedProcess> process_;
 };
 
-// Measures settings of a block that need the same variables in one process, as a GPU's processes
-// start slowly and their times are alike. If it fails, each of them is measured in its own process.
+// Measures the settings of a block that need the same variables in one process, because GPU
+// processes start slowly and their times are alike. If it fails, measures each in its own process.
 void MeasureTogether(const BenchTrialRequest& request, const std::vector<TunedBenchmark>& tuned,
                      const std::vector<std::size_t>& group, settings::TrialBlock& block) {
   const TemporaryFolder folder;
@@ -91,7 +91,7 @@ void MeasureTogether(const BenchTrialRequest& request, const std::vector<TunedBe
   for (const auto i : group) names += workload::ToText(tuned[i].name) + "\n";
   WriteFile(folder / "names.txt", names);
   auto command = supervise::WindowFlags();
-  // CUPTI's counters would take longer than the measurement.
+  // Without counters: CUPTI would take longer than the measurement.
   command.insert(command.begin(),
                  {request.program, "--dlroof_suite=" + (folder / "names.txt"),
                   "--dlroof_device=gpu", "--dlroof_counters=off", "--dlroof_machine=none",
@@ -137,7 +137,7 @@ bool MeasureOne(const BenchTrialRequest& request, settings::TrialBlock& block, s
     }
     return !StoppedByInterrupt();
   };
-  // Starts one process after the other; each process is stopped (SIGSTOP) when it is ready.
+  // Starts the processes one after another; each is stopped (SIGSTOP) when ready.
   const auto start = [&](std::size_t i) {
     processes[i] = std::make_unique<SettingProcess>(request, block.settings[i], folder, i);
     processes[i]->Start();

@@ -1,4 +1,4 @@
-// Trials of settings of a benchmark, in interleaved processes of dlroof_bench.
+// Trials of a benchmark's settings, in interleaved processes of dlroof_bench.
 #pragma once
 
 #include <optional>
@@ -13,32 +13,31 @@
 namespace dlroof::tune {
 
 struct BenchTrialRequest {
-  std::string program;           // dlroof_bench
-  workload::BenchmarkName name;  // under the default setting
-  double timeout_seconds = 60;   // [s] for each answer of a process
+  std::string program;           // path of dlroof_bench
+  workload::BenchmarkName name;  // with the default setting
+  double timeout_seconds = 60;   // [s] for each response of a process
 };
 
-// Returns the function that measures a block: each setting in a new process, one process at a time;
-// on a GPU all settings in one process.
-// The result of a failed process has the reason. After a noisy block the function waits up to 2 s.
+// Returns a function that measures a block: each setting in a new process, one process running at a
+// time; on a GPU all settings in one process. The result of a failed process has a reason. After a
+// noisy block it pauses for up to 2 s.
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
 struct Proposal {
   settings::Setting setting;
-  std::string text;  // in messages: "on 1 thread"
+  std::string text;  // for messages: "on 1 thread"
 };
 
-// Returns the setting that may reduce the breakdown's largest component. Returns nothing if no
-// setting can reduce it, even if another batch size or shape might.
+// Returns a setting that may reduce the breakdown's largest component, or nullopt if no setting can
+// (another batch size or shape might).
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
 
-// Returns the other ways to compute the GPU benchmark `name` that its operator lists: the options
-// that its name may have, and its name without one of them.
+// Returns alternatives to the GPU benchmark `name` listed by its operator: with an additional
+// option, or without one of its options.
 std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
 
-// Measures the default and the proposals in one process. Returns a sentence for each proposal: its
-// time on the device beside the default's, or why it has no time. Returns nothing after an
-// interrupt.
+// Measures the default and the proposals in one process. Returns a sentence per proposal: its
+// device time beside the default's, or why it has none. Returns an empty vector after an interrupt.
 std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
                                   const BenchTrialRequest& request);
 
@@ -46,8 +45,8 @@ std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
 std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
                          const settings::TrialResult& after);
 
-// Measures the proposal and the default interleaved, for at most `budget_seconds` [s]. Returns a
-// sentence with the ratio of their times, or with the reason why there is no ratio.
+// Measures proposal and default interleaved for at most `budget_seconds`. Returns a sentence with
+// the ratio of their times, or why there is none.
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds);
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kNotConfirmed = 3;  // exit code
 
-// Returns coordinates of environment variables that no program reads, for an A/A test.
+// Returns coordinates of environment variables that nothing reads, for an A/A test.
 std::vector<settings::Coordinate> EqualCoordinates() {
   constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
   std::vector<settings::Coordinate> all;
@@ -39,7 +39,7 @@ std::vector<settings::Coordinate> EqualCoordinates() {
   return all;
 }
 
-// Adds a line per step, each with a bar whose length is the time divided by the default's time.
+// Adds a line per step, with a bar as long as the time relative to the default's.
 void AddSteps(const settings::Tuning& tuning, document::List& list) {
   constexpr int kBarWidth = 30;
   double left = 1;
@@ -92,7 +92,7 @@ std::string Verdict(const settings::Tuning& tuning) {
                      settings::SettingText(tuning.best));
 }
 
-// [1] A machine is quiet if runs of one setting differ by less.
+// [1] limit of the relative spread between runs of one setting on a quiet machine
 constexpr double kQuiet = 0.03;
 
 void AddSpread(const settings::Tuning& tuning, document::List& list) {
@@ -198,7 +198,7 @@ settings::TuningFile OpenTunings(const std::string& path, const nlohmann::json& 
     if (before.about.value(key, nlohmann::json()) != value)
       throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
                      JsonText(before.about.value(key, nlohmann::json())), JsonText(value));
-  // A resumed run measures what the file plans and what seemed best in its blocks.
+  // Checks all settings that a resumed tuning would measure: those planned and those in blocks.
   for (const auto& tuning : before.tunings) {
     for (const auto& coordinate : tuning.plan.coordinates)
       for (const auto& choice : coordinate.choices) CheckVariables(choice.values, space, path);
@@ -274,7 +274,7 @@ class Tunings {
   const TuneRequest& request_;
   std::ostream& log_;
   std::ostream& out_;
-  PartFile only_;  // no other process may write it meanwhile
+  PartFile only_;  // locks the file against other processes
   settings::TuningFile file_;
 };
 

@@ -72,8 +72,8 @@ std::string PlainPipe(const std::string& key) {
   return unit == std::string::npos ? key : key.substr(0, key.find('.', unit + 1));
 }
 
-// Adds pipes, highest first, each followed by its rows by instruction set ("  avx2"). Such a row
-// has its full name if the plain row is missing. Without `variants` they are left out.
+// Adds pipes, highest first, each followed by its rows by instruction set ("  avx2") if `variants`.
+// If the plain row is missing, these have full names.
 void AddPipes(const std::map<std::string, machine::Ceiling>& flops, bool variants,
               std::vector<Table::Row>& rows) {
   struct Pipe {
@@ -130,7 +130,7 @@ void AddRemarks(const machine::CeilingSet& set, std::vector<std::string>& notes)
 
 Table TableOf(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
               bool all) {
-  // A GPU has one set of ceilings, stored for one host thread.
+  // A GPU has one set of ceilings, stored under one thread.
   const auto team = machine.device == "gpu"
                         ? std::string()
                         : fmt::format(" with {} thread{}", threads, threads == 1 ? "" : "s");
@@ -165,7 +165,7 @@ std::vector<std::string> Head(const roofline::Trajectory& trajectory) {
   return row;
 }
 
-// Returns the cells of the step that ends at the point; they are empty for the first point.
+// Returns the cells about the step from the previous point to this one; empty for the first point.
 Row StepCells(const roofline::Trajectory& trajectory, std::size_t index, std::string_view mark) {
   Row cells(AlongThreads(trajectory) ? 3 : 2);
   if (index == 0 || trajectory.steps.empty()) return cells;

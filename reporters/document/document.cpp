@@ -21,11 +21,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTenths = 1000;      // [1] of 0.1 % in 100 %
-constexpr int kBarColumns = 40;    // of a bar in a terminal
-constexpr int kStripColumns = 60;  // of a strip in a terminal
+constexpr int kTenths = 1000;      // [1] number of 0.1 % in 100 %
+constexpr int kBarColumns = 40;    // length of a bar in a terminal
+constexpr int kStripColumns = 60;  // length of a strip in a terminal
 constexpr int kColumnGap = 2;      // [columns] between two cells
-constexpr int kMinSentence = 24;   // [columns] sentences in the last column are not cut below this
+constexpr int kMinSentence = 24;   // [columns] minimum width of sentences in the last column
 
 bool IsEmpty(const Sentences& block) { return block.texts.empty(); }
 bool IsEmpty(const List& block) { return block.items.empty(); }
@@ -61,7 +61,7 @@ void WriteBlock(const List& block, int, std::ostream& out) {
   }
 }
 
-// Writes sentences, broken between words, with a hanging indent.
+// Writes sentences, wrapped at `width` with a hanging indent.
 void WriteNotes(const std::vector<std::string>& notes, int width, std::ostream& out) {
   for (const auto& note : notes) {
     std::istringstream words(text::Printable(note));
@@ -90,7 +90,7 @@ std::vector<int> WidthsOf(const Texts& rows) {
   return widths;
 }
 
-// Returns at most `width` columns; "…" replaces the end.
+// Cuts the text to at most `width` columns; "…" replaces the cut end.
 std::string ShortenEnd(const std::string& text, int width) {
   std::string start;
   for (const char c : text) {
@@ -102,11 +102,11 @@ std::string ShortenEnd(const std::string& text, int width) {
   return start;
 }
 
-// Leaves out columns and cuts sentences until the rows fit into a terminal.
+// Removes droppable columns and cuts sentences until the rows fit into the terminal.
 void Fit(const Table& table, int width, Texts& rows) {
   auto widths = WidthsOf(rows);
   const std::size_t flexible = table.last_is_sentence ? widths.size() - 1 : 0;
-  // Names of benchmarks that do not fit get lines of their own.
+  // Long benchmark names need no width here: WriteAligned puts them on lines of their own.
   const int least = table.last_is_sentence ? std::min(widths[flexible], kMinSentence) : 0;
   const auto available = [&] {
     int left = width;
@@ -146,7 +146,7 @@ void WriteBlock(const Table& block, int width, std::ostream& out) {
   WriteNotes(block.notes, width, out);
 }
 
-// Returns kBarColumns columns with a bar from `begin` to `end` (shares), at least 1 wide.
+// Returns kBarColumns columns: a bar from `begin` to `end` (shares of the width), at least 1 wide.
 std::string BarText(double begin, double end) {
   const int from = std::min(kBarColumns - 1, static_cast<int>(std::lround(begin * kBarColumns)));
   const int to = std::max(from + 1, static_cast<int>(std::lround(end * kBarColumns)));
@@ -173,7 +173,7 @@ void WriteBlock(const Bar& block, int width, std::ostream& out) {
   WriteNotes(block.notes, width, out);
 }
 
-// [s] in which each column of a strip is busy with intervals for which `counts` is true.
+// Returns, per column of a strip, the busy time [s] of the intervals for which `counts` is true.
 template <class Counts>
 std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Counts& counts) {
   std::vector<double> busy(kStripColumns, 0);
@@ -192,7 +192,7 @@ std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Cou
   return busy;
 }
 
-// Returns one character per column: what is busy in it, and how long.
+// Returns one character per column: how busy it is, and whether mostly with zero-FLOP kernels.
 std::string StripText(const Strip::Row& row, double seconds) {
   const auto zero_flop = BusyColumns(
       row, seconds, [](const auto& interval) { return interval.kind == PartKind::kZeroFlop; });

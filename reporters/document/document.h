@@ -1,6 +1,6 @@
-// A report as a sequence of blocks: sentences, lists, tables, a bar that splits a time, and strips
-// of busy intervals. Each command's report ends in one; a terminal, Markdown and pages show the
-// same blocks with the same texts, so that no number differs between them. Pure.
+// A report as a sequence of blocks: sentences, lists, tables, bars that split a time into parts,
+// and strips of busy intervals. All commands produce reports in this form; terminal, Markdown and
+// pages render the same texts, so that numbers cannot differ between them. Pure.
 #pragma once
 
 #include <concepts>
@@ -13,15 +13,15 @@
 
 namespace dlroof::document {
 
-// Sentences of one kind, each on its own line. Advice is what the reader may do.
+// Sentences, each on its own line: facts, or advice to the reader.
 struct Sentences {
   enum class Kind { kFacts, kAdvice };
   Kind kind = Kind::kFacts;
   std::vector<std::string> texts;
-  std::size_t first = 0;  // sentences of a terminal, which counts the others; 0 means all
+  std::size_t first = 0;  // number that a terminal shows, counting the others; 0: all
 };
 
-// Items below a title, each with details on lines of their own.
+// A title and items, each with optional lines of details.
 struct List {
   struct Item {
     std::string text;
@@ -29,7 +29,7 @@ struct List {
   };
   std::string title;
   std::vector<Item> items;
-  bool numbered = false;  // from 1, so that cells of a table can refer to them
+  bool numbered = false;  // from 1, so that table cells can refer to items
 };
 
 struct Cell {
@@ -39,28 +39,27 @@ struct Cell {
       : text(std::forward<Text>(shown)), whole(std::move(unabbreviated)) {}
 
   std::string text;
-  std::string whole;  // the text that `text` abbreviates; "" if it abbreviates nothing
+  std::string whole;  // the unabbreviated text if `text` is an abbreviation, else ""
 };
 
-// A table whose first column is left-aligned; the others are right-aligned. All rows have as many
-// cells as there are `columns`.
+// A table. The first column is left-aligned, the others right-aligned. Every row has as many cells
+// as `columns`.
 struct Table {
   using Row = std::vector<Cell>;
   std::string title = {};
   std::vector<std::string> columns;  // headings
   std::vector<Row> rows = {};
-  // Rows of a terminal; the page first shows as many, and the others on request. 0 means all.
+  // Rows shown in a terminal, and at first on a page (others on request). 0: all.
   std::size_t first = 0;
-  Row rest = {};                        // summary of the rows behind `first`, while they are hidden
-  std::vector<Row> last = {};           // rows that are always shown, at the end
-  std::vector<std::string> notes = {};  // sentences below it
-  // Columns that a narrow terminal leaves out, the first one first.
+  Row rest = {};                        // summary of the hidden rows, shown in place of them
+  std::vector<Row> last = {};           // rows always shown at the end
+  std::vector<std::string> notes = {};  // sentences below the table
+  // Indices of columns that a narrow terminal omits, in order of omission.
   std::vector<std::size_t> droppable = {};
-  // The last column has sentences: it is left-aligned, and a narrow terminal cuts them at their
-  // end, since the start of a reason says most.
+  // The last column contains sentences: left-aligned, and a narrow terminal cuts their ends.
   bool last_is_sentence = false;
 
-  // Leaves out columns, but for the first one, without any text in `rows`.
+  // Removes columns that are empty in all `rows`, except the first column.
   void DropEmptyColumns();
 };
 
@@ -71,29 +70,29 @@ struct Part {
   PartKind kind = PartKind::kOther;
   std::string label;
   double seconds = 0;      // [s] >= 0
-  std::string range = {};  // "24..31", confidence interval of the share [%]; empty if unknown
+  std::string range = {};  // 95 % interval of the share [%] such as "24..31"; empty if unknown
 };
 
-// A time that is split into parts, which add up to it.
+// A time split into parts that add up to it.
 struct Bar {
   std::string title;
   std::vector<Part> parts;
-  std::vector<std::string> notes = {};  // sentences below it
+  std::vector<std::string> notes = {};  // sentences below the bar
   std::string about = {};               // sentence below the title; may be empty
   double Seconds() const;               // [s] sum of the parts
 };
 
-// Busy intervals of rows (streams, threads) over time.
+// Busy intervals over time, one row per stream or thread.
 struct Strip {
   struct Interval {
-    double begin = 0, end = 0;  // [s] from the start of the strip
+    double begin = 0, end = 0;  // [s] since the start of the strip
     PartKind kind = PartKind::kOther;
     std::string label = {};
-    double busy = 1;  // [1] share of the interval
+    double busy = 1;  // [1] busy share of the interval
   };
   struct Row {
     std::string name;
-    std::vector<Interval> intervals;  // those of one kind are disjoint
+    std::vector<Interval> intervals;  // intervals of one kind do not overlap
   };
   std::string title;
   double seconds = 0;  // [s] length of the strip, > 0
@@ -104,37 +103,36 @@ using Block = std::variant<Sentences, List, Table, Bar, Strip>;
 
 struct Document {
   std::vector<Block> blocks;
-  // Adds a block. Leaves out one without content or with a time that is not positive and finite.
+  // Adds a block unless it is empty or has a time that is not positive and finite.
   void Add(Block block);
   void Add(Document document);
   void Say(std::string fact) { Add(Sentences{.texts = {std::move(fact)}}); }
   void Advise(std::string advice) { Add(Sentences{Sentences::Kind::kAdvice, {std::move(advice)}}); }
 };
 
-// Returns shares [0.1 %] that add up to exactly 1000: the largest remainders are rounded up. Values
-// are >= 0; returns zeros if their sum is 0 or not finite, or if one is negative.
+// Rounds shares to 0.1 % so that they add up to exactly 1000 (largest remainder method). Values
+// must be >= 0; returns zeros if their sum is 0 or not finite, or if one is negative.
 std::vector<int> Tenths(const std::vector<double>& values);
 std::string TenthsText(int tenths);  // 664 -> "66.4 %"
 
-// Writes the blocks as text, with an empty line between two of them that are not both sentences.
-// `width` [columns] of the terminal; 0 means no limit. Control characters of names are replaced
-// (text::Printable).
+// Writes the blocks as text, separated by empty lines except between sentences. `width`: [columns]
+// of the terminal; 0: no limit. Replaces control characters (text::Printable).
 void Write(const Document& document, int width, std::ostream& out);
 
-// Writes Markdown without bars and strips; lines of lists have about 120 columns.
+// Writes Markdown; omits bars and strips. Lines of lists have about 120 columns.
 void WriteMarkdown(const Document& document, std::ostream& out);
 
-// An SVG, or the reason why there is none.
+// An SVG or, if it is missing, the reason.
 struct Figure {
   std::string svg, missing_reason;
 };
 // Writes a self-contained page without scripts, bars and strips: the figure, sentences and lists,
-// then tables, since the beginning of a page is seen first.
+// then tables, because readers see the top of a page first.
 void WriteHtml(const Document& document, const std::string& title, const Figure& figure,
                std::ostream& out);
 
 // Returns the blocks for an interactive page: [{"sentences": [...]}, {"table": ...}, {"bar": ...},
-// ...]. Numbers of tables and bars are the texts that Write() writes.
+// ...]. Numbers in tables and bars are the same texts as in Write().
 nlohmann::json ToJson(const Document& document);
 
 }  // namespace dlroof::document

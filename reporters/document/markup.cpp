@@ -14,7 +14,7 @@
 namespace dlroof::document {
 namespace {
 
-// In the dark a chart of gnuplot, dark on white, is inverted; the rotation gives its colours back.
+// In dark mode gnuplot's charts, dark on white, are inverted; the hue rotation restores colours.
 constexpr const char* kStyle =
     ":root{--page:#f6f7f9;--card:#fff;--ink:#1b2430;--soft:#5b6675;--line:#dde2e9}"
     "body{margin:0 auto;max-width:1500px;padding:14px 20px;background:var(--page);color:var(--ink);"
@@ -32,13 +32,13 @@ constexpr const char* kStyle =
     "@media screen and (prefers-color-scheme:dark){:root{--page:#11151b;--card:#191f27;"
     "--ink:#e4e9f0;--soft:#9aa7b6;--line:#2c3541}svg{filter:invert(.9) hue-rotate(180deg)}}"
     "@media(max-width:760px){body{padding:10px}section{padding:4px 10px 10px}}";
-constexpr std::size_t kItemColumns = 120;  // [bytes] longest line of an item of a list
-constexpr int kLongCell = 24;              // [columns] longer cells of a page's table are wrapped
+constexpr std::size_t kItemColumns = 120;  // [bytes] maximum line length of a list item
+constexpr int kLongCell = 24;              // [columns] longer table cells of a page are wrapped
 
-// Returns the text's width [px] in an 11 px sans-serif font; textLength scales other fonts to it.
+// Returns the text's width [px] in an 11 px sans-serif font. Attribute textLength fits other fonts.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
 
-// Calls `write` for each row of the table, the last ones too.
+// Calls `write` for each row of the table, including `last`.
 template <class Write>
 void ForRows(const Table& table, const Write& write) {
   for (const auto* rows : {&table.rows, &table.last})
@@ -149,7 +149,7 @@ std::string MarkdownText(const std::string& text) {
   std::string escaped;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    // Within a word '_' emphasizes nothing (CommonMark 6.2).
+    // '_' within a word is literal (CommonMark 6.2).
     const bool within_word =
         c == '_' && i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
     const bool plain = is_word(c) || within_word || static_cast<unsigned char>(c) >= 0x80 ||
@@ -166,7 +166,7 @@ std::string MarkdownItem(std::string_view mark, const std::string& text) {
   const std::string indent(mark.size() + 1, ' ');
   std::string lines, line(mark);
   std::istringstream words(MarkdownText(text));
-  std::string part;  // a word with the short ones that follow it
+  std::string part;  // a word and the short words that follow it
   const auto add_part = [&] {
     if (line.size() + part.size() > kItemColumns && line.size() > mark.size()) {
       lines += line + '\n';
@@ -176,7 +176,7 @@ std::string MarkdownItem(std::string_view mark, const std::string& text) {
     }
   };
   for (std::string word; words >> word; part += ' ' + word) {
-    // A short word at the beginning of a line could be a mark of Markdown, such as "-".
+    // A short word must not begin a line, where Markdown could read it as a mark such as "-".
     if (word.size() <= 3) continue;
     if (!part.empty()) add_part();
     part.clear();

@@ -1,4 +1,4 @@
-// Text in XML and Markdown, and badges: small SVG images with a label and a verdict for a README.
+// Text for XML and Markdown, and badges (small SVG images with a label and a verdict).
 #pragma once
 
 #include <string>
@@ -6,18 +6,18 @@
 
 namespace dlroof::document {
 
-// Escapes the text for attributes and elements. Characters that XML 1.0 (2.2) does not allow, even
-// as references, become "\u0001": control characters but tab, newline, return; U+FFFE, U+FFFF.
+// Escapes text for XML content and attributes. Characters that XML 1.0 (2.2) forbids (control
+// characters except tab, newline, return; U+FFFE, U+FFFF) become "\u0001" and so on.
 std::string XmlText(std::string_view text);
 
-// Escapes the text for a table's cell: Markdown and HTML are shown literally, newlines remain.
+// Escapes text for a table cell: Markdown and HTML appear literally; newlines are kept.
 std::string MarkdownText(const std::string& text);
 
-// Returns an item of a Markdown list, "- text" or "12. text" by its mark, in lines of about 120
+// Returns a Markdown list item "- text" or "12. text" (`mark`: "-" or "12."), in lines of about 120
 // columns.
 std::string MarkdownItem(std::string_view mark, const std::string& text);
 
-// Returns a self-contained SVG whose text can be selected and is also its title.
+// Returns a self-contained SVG badge with selectable text. `good`: green, otherwise red.
 std::string BadgeSvg(std::string_view label, std::string_view text, bool good);
 
 }  // namespace dlroof::document

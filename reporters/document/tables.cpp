@@ -24,16 +24,16 @@ std::string Rendered(std::optional<double> value, std::string_view unit) {
   return value ? text::WithPrefix(*value, unit) : "";
 }
 
-// Returns the record's name; that of a kernel has no set, is short (text::ShortKernelName) unless
-// `full_names`, and may be that of another kernel too.
+// Returns the record's name. For kernels: without the program's name, and shortened unless
+// `full_names` (text::ShortKernelName), so several kernels may share it.
 std::string ShownName(const record::Record& record, bool full_names) {
   if (!record::IsKernelSum(record)) return record.name;
   const auto kernel = record::KernelNameOf(record).kernel;
   return full_names ? text::RepairedKernelName(kernel) : text::ShortKernelName(kernel);
 }
 
-// Returns the level of a table's column FLOP/byte: DRAM or, if no benchmark has its bytes, the
-// farthest that one has; nullopt without bytes.
+// Returns the memory level for the column FLOP/byte: DRAM or, if no benchmark has DRAM bytes, the
+// farthest level for which one has bytes; nullopt if none has.
 std::optional<Level> IntensityLevel(const roofline::PlacedRun& run) {
   std::optional<Level> level;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
@@ -46,13 +46,13 @@ std::optional<Level> IntensityLevel(const roofline::PlacedRun& run) {
   return level;
 }
 
-// Returns "FLOP/B DRAM".
+// Returns the heading, such as "FLOP/B DRAM".
 std::string IntensityHeading(const std::optional<Level>& level) {
   return level ? "FLOP/B " + roofline::LevelName(Key(*level)) : "FLOP/B";
 }
 
-// Appends the columns that all tables of times have: % roof, bound, x roof, FLOP/s (B/s without
-// FLOPs), FLOP/byte of `level`.
+// Appends the cells that all tables of times share: % roof, bound, x roof, FLOP/s (B/s if there are
+// no FLOPs), and FLOP/byte of `level`.
 void AddPlace(const record::Record& record, const roofline::Placed& placed,
               const roofline::PlaceView& view, const std::optional<Level>& level, Row& row) {
   const auto& [timing, placement, breakdown] = placed;
@@ -81,13 +81,13 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
   return row;
 }
 
-// Returns whether the record has times of a GPU beside `seconds`.
+// Returns whether the record has GPU times in addition to `seconds`.
 bool HasGpuTimes(const record::Record& record) {
   return record::SampleMedian(record, &record::GpuSample::graph_seconds) ||
          record::SampleMedian(record, &record::GpuSample::call_seconds);
 }
 
-// Appends up to three times: with the launch, of a queued call, and in a graph (older files only).
+// Appends up to three times: a call with its launch, a queued call, in a graph (older files only).
 void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row& row) {
   auto call = record::SampleMedian(record, &record::GpuSample::call_seconds);
   if (record.timed == record::timed::kCall) call = timing.median;
@@ -96,7 +96,7 @@ void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row
     row.emplace_back(Rendered(record::SampleMedian(record, field), "s"));
 }
 
-// Adds what the times of GPU calls are.
+// Adds a note on what the times of GPU calls mean.
 void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>& notes) {
   constexpr std::pair<const char*, const char*> kKinds[] = {
       {record::timed::kGraph, "calls that follow each other in a CUDA graph"},
@@ -111,7 +111,7 @@ void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>
                                 fmt::join(texts, ", or of ")));
 }
 
-// Texts, each with the records that it is about, in order of appearance.
+// Texts in order of appearance, each with the records that it is about.
 using Notes = std::vector<std::pair<std::string, std::vector<const record::Record*>>>;
 
 void AddNote(const std::string& text, const record::Record& record, Notes& notes) {
@@ -134,7 +134,7 @@ List NotesList(std::string title, const Notes& notes, bool full_names) {
   return list;
 }
 
-// Returns "bf16, f16: 36 benchmarks", or the name of a single benchmark.
+// Returns "bf16, f16: 36 benchmarks", or the name if it is a single benchmark.
 std::string CountText(const std::vector<const record::Record*>& records) {
   if (records.size() == 1) return records.front()->name;
   std::set<std::string> types;
@@ -144,7 +144,7 @@ std::string CountText(const std::vector<const record::Record*>& records) {
                      records.size());
 }
 
-// Returns a line for each reason, and with `verbose` one for each benchmark.
+// Returns a line per reason and, if `verbose`, per benchmark.
 List ReasonsList(std::string title, const Notes& notes, bool verbose) {
   List list{.title = std::move(title)};
   for (const auto& [text, records] : notes) {
@@ -156,7 +156,7 @@ List ReasonsList(std::string title, const Notes& notes, bool verbose) {
   return list;
 }
 
-// Returns the reasons why records have no time.
+// Returns the reasons for missing times.
 Notes Missing(const std::vector<record::Record>& records) {
   Notes missing;
   for (const auto& record : records)
@@ -169,7 +169,7 @@ Notes Missing(const std::vector<record::Record>& records) {
   return missing;
 }
 
-// Returns why shares of a roof are limits: a line for each ceiling.
+// Returns a line per ceiling that makes shares of the roof upper limits, with the reason.
 List LimitsList(const roofline::PlacedRun& run) {
   Notes limits;
   for (std::size_t i = 0; i < run.places.size(); ++i)
@@ -181,7 +181,7 @@ List LimitsList(const roofline::PlacedRun& run) {
       limits, false);
 }
 
-// Returns the readings on which estimates rest that are below every repetition.
+// For estimated times below every repetition: lists the measurements that they are based on.
 List EstimatesList(const roofline::PlacedRun& run, bool full_names) {
   List list{.title = "estimates below every repetition"};
   for (std::size_t i = 0; i < run.places.size(); ++i) {
@@ -193,7 +193,7 @@ List EstimatesList(const roofline::PlacedRun& run, bool full_names) {
   return list;
 }
 
-// Returns how many times are estimates, why, and what to do; "" if none is.
+// Returns how many times are estimates, why, and what to do; "" if none are.
 std::string NoiseSentence(const roofline::PlacedRun& run) {
   int estimates = 0, times = 0;
   for (const auto& placed : run.places) {
@@ -238,8 +238,8 @@ List RemarksList(const roofline::PlacedRun& run, const TableOptions& options) {
   return NotesList("remarks", remarks, options.full_names);
 }
 
-// Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and the parts that its layers' names
-// share.
+// Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and the common parts of the names of its
+// layers.
 std::string ModelName(const roofline::ModelSummary& model) {
   std::string name = model.suite;
   char between = ' ';
@@ -252,7 +252,7 @@ std::string ModelName(const roofline::ModelSummary& model) {
   return name;
 }
 
-// Returns "53", or "40 of 53" if some have no time.
+// Returns "53", or "40 of 53" if only some have a time.
 std::string CountOfText(double measured, double total) {
   if (measured == total) return fmt::format("{:.0f}", total);
   return fmt::format("{:.0f} of {:.0f}", measured, total);
@@ -293,7 +293,7 @@ Table ZeroFlopTable(const std::vector<roofline::ZeroFlopSummary>& sets) {
   return table;
 }
 
-// Returns half the width of the interval divided by `joules`, in percent.
+// Returns half the interval's width divided by `joules`, in percent.
 std::string EnergySpreadText(const std::optional<std::pair<double, double>>& ci95, double joules) {
   if (!ci95) return "";
   return text::PercentText((ci95->second - ci95->first) / 2 / joules);
@@ -325,10 +325,10 @@ Row EnergyRow(const record::Record& record, const energy::Energy& energy) {
           DomainsText(energy)};
 }
 
-// A kernel in the table: its record, and the sums over its launches.
+// A GPU kernel of the table: its record, and sums over its launches.
 struct Kernel {
-  std::size_t index = 0;  // of the run's records
-  double seconds = 0;     // [s] of all launches
+  std::size_t index = 0;  // index into the run's records
+  double seconds = 0;     // [s] total of all launches
   std::optional<double> launches;
 };
 
@@ -340,7 +340,7 @@ std::optional<double> LaunchesOf(const record::Record& record) {
   return std::nullopt;
 }
 
-// Returns the kernels of each set, the longest first, by set in order of appearance.
+// Returns the kernels of each program, longest first; programs in order of appearance.
 std::vector<std::pair<std::string, std::vector<Kernel>>> KernelsBySet(
     const roofline::PlacedRun& run) {
   std::vector<std::pair<std::string, std::vector<Kernel>>> sets;
@@ -379,7 +379,7 @@ Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
   return row;
 }
 
-// Returns the title of a table: "GPU kernels of app: 503 µs of device time in 240 launches ...".
+// Returns a table title: "GPU kernels of app: 503 µs of device time in 240 launches ...".
 std::string KernelsTitle(const std::string& set, const std::vector<Kernel>& kernels,
                          double seconds) {
   double launches = 0;

@@ -28,8 +28,7 @@ namespace dlroof::live {
 
 namespace {
 
-// Returns the cells of the share of the roof, bound, x roof, FLOP/s and FLOP/byte of DRAM; unknown
-// ones are "-".
+// Returns the cells: share of the roof, bound, x roof, FLOP/s, FLOP per DRAM byte; "-" if unknown.
 std::array<std::string, 5> RoofCells(const record::Record& record, const record::Timing& timing,
                                      const roofline::Placement& placement) {
   std::array<std::string, 5> cells;
@@ -59,7 +58,7 @@ std::string CpuText(const record::Record& record) {
   return counted == 0 ? "-" : text::WithPrefix(seconds / counted, "s");
 }
 
-// Returns the widths of cells [columns], fixed because rows are written as benchmarks finish.
+// Returns the widths of the cells [columns]. Fixed, as rows are written while benchmarks finish.
 std::vector<int> Widths(std::size_t name_width) {
   return {static_cast<int>(name_width), 9, 7, 10, 9, 8, 12, 11, 9, 10};
 }
@@ -96,7 +95,7 @@ void MarkSkipped(AnyRun& run, const std::string& message) {
 
 std::string NameOf(const Run& run) { return RecordName(run.run_name.str()); }
 
-// The bare names that several benchmarks have.
+// Bare names (record::BareName) that more than one benchmark has.
 std::set<std::string>& SharedNames() {
   static std::set<std::string> names;
   return names;
@@ -104,9 +103,9 @@ std::set<std::string>& SharedNames() {
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
-// Returns the runs without NaN and infinity, which Google Benchmark would write as invalid JSON
-// (for example the coefficient of variation of a counter that is 0). Drops repetitions that did not
-// run and corrects the number of repetitions.
+// Returns the runs without NaN and infinity (such as the coefficient of variation of a counter that
+// is 0), which Google Benchmark would write as invalid JSON. Drops repetitions that did not run and
+// sets `repetitions` to the number of the others.
 std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetitions) {
   std::vector<Run> writable;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(writable), std::not_fn(NotRun));
@@ -185,7 +184,7 @@ namespace {
 
 bool IsRepetition(const Run& run) { return run.run_type == Run::RT_Iteration && !NotRun(run); }
 
-// Returns the repetitions among `runs` as Google Benchmark timed them.
+// Returns entries for the repetitions in `runs`, with Google Benchmark's times.
 std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   std::vector<record::Entry> entries;
   for (const Run& run : runs) {
@@ -203,8 +202,8 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   return entries;
 }
 
-// Returns the median among the aggregates of one benchmark, or nullopt if there is none. Its
-// counters are the medians of the repetitions' counters.
+// Returns an entry with the median aggregate of one benchmark and the medians of its counters, or
+// nullopt if there is none.
 std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find_if(runs, [&](const Run& run) {
@@ -226,8 +225,8 @@ std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   return entry;
 }
 
-// Takes Google Benchmark's times of the repetitions, so that records agree with its entries, but
-// for those that the runner knows better: without noisy calls, or without flushed caches.
+// Replaces times by Google Benchmark's, so that records agree with its entries, except those that
+// the runner measures better: without noisy calls, or without the flushing of caches.
 void TakeTimes(const std::vector<record::Repetition>& times, const Measured& measured,
                std::vector<record::Repetition>& repetitions) {
   for (std::size_t i = 0; i < repetitions.size(); ++i) {
@@ -267,7 +266,7 @@ std::optional<record::Record> RecordFromRuns(const std::vector<Run>& runs, const
   const auto repetitions = RepetitionsOf(runs, session);
   record.repetitions.assign(repetitions.begin(), repetitions.end());
   if (repetitions.empty())
-    record.repetitions = std::move(reported.repetitions);  // an aggregate's
+    record.repetitions = std::move(reported.repetitions);  // of an aggregate
   else
     TakeTimes(reported.repetitions, *measured, record.repetitions);
   record.timed = record::TimedBySamples(record.repetitions);
@@ -292,7 +291,7 @@ bool TerminalReporter::ReportContext(const Context& context) {
 void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
   if (std::ranges::none_of(runs, IsRepetition)) return ReportAggregates(runs);
   const record::Record& record = session_.Add(RecordFromRuns(runs, session_).value());
-  if (record.status == record::Status::kUnsupported) return;  // Finalize writes them by reason
+  if (record.status == record::Status::kUnsupported) return;  // Finalize lists them by reason
   const machine::Machine* machine = record::MachineFor(session_.file(), record);
   GetOutputStream() << ResultRow(record, roofline::Place(record, machine), name_width_)
                     << std::flush;
@@ -318,8 +317,8 @@ void TerminalReporter::Finalize() {
   GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }
 
-// Google Benchmark reports aggregates in a separate call. They are written only if no row has their
-// repetitions (--benchmark_report_aggregates_only).
+// Google Benchmark reports aggregates in a separate call. Writes those of benchmarks whose
+// repetitions were not reported (--benchmark_report_aggregates_only).
 void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (NotRun(run) || session_.Has(NameOf(run))) continue;
@@ -339,7 +338,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
   SetOutputStream(&plain);
   JSONReporter::ReportContext(context);
   SetOutputStream(&out);
-  // Google Benchmark has opened its "benchmarks" array. With the array closed the text is JSON.
+  // Google Benchmark leaves its "benchmarks" array open; closing it makes the text valid JSON.
   const auto text = plain.str() + "]}";
   auto whole = nlohmann::json::parse(record::RepairedJson(text).value_or(text));
   whole["context"]["dlroof"] = session_.dlroof_context();
@@ -423,7 +422,7 @@ void Session::AddCounts(const std::map<std::string, Counting>& counted) {
     if (found == counted.end() || record.status != record::Status::kOk) continue;
     const auto& [work, notes, kernels] = found->second;
     for (const auto& [from, each] : work) {
-      const auto launches = record.work[from].launches;  // of the call's graph
+      const auto launches = record.work[from].launches;  // launches of the call's CUDA graph
       record.work[from] = each;
       if (!each.launches) record.work[from].launches = launches;
     }

@@ -1,5 +1,5 @@
-// Reporters for Google Benchmark. They convert its Runs to records and write the live table (with
-// roofline columns) and the run file. Compiles with Google Benchmark 1.7.1 to 1.9.x.
+// Reporters for Google Benchmark: convert its Runs to records and write the live table (with
+// roofline columns) and the run file. Compatible with Google Benchmark 1.7.1 to 1.9.x.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -17,43 +17,43 @@
 
 namespace dlroof::live {
 
-// Says which benchmarks a program has, as Google Benchmark lists them: those that differ only in
-// settings such as "/iterations:10" keep these in their records' names. Without it, no name does.
+// Sets the names of all benchmarks, as Google Benchmark lists them. Record names omit settings such
+// as "/iterations:10", unless benchmarks differ only in them. If never called, all are omitted.
 void SetListedNames(const std::vector<std::string>& listed);
-// Returns the name of a benchmark's record.
+// Returns the name of the record for a benchmark that Google Benchmark lists as `listed`.
 std::string RecordName(const std::string& listed);
 
 // Returns whether the run failed or was skipped.
 bool HasNoTime(const benchmark::BenchmarkReporter::Run& run);
-// Turns a run into one that failed with this message.
+// Turns a run into a failed one with this error message.
 void MarkFailed(benchmark::BenchmarkReporter::Run& run, const std::string& message);
 
 std::string ResultHeader(size_t name_width);
 std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
                       size_t name_width);
 
-// Returns one line: the number of benchmarks by status, and what to do if many are noisy. `stopped`
-// says what stopped this process that no waiting ends (a quota of CPU time).
+// Returns one line: the number of benchmarks per status, and advice if many are noisy. `stopped`:
+// the reason, such as a CPU quota, why this process was paused so that waiting does not help.
 std::string ResultSummary(const std::vector<record::Record>& records,
                           const std::optional<Reason>& stopped = std::nullopt);
 
-// Returns the measured repetitions of those runs of one benchmark that have a time, in their order;
-// empty if no runner measured them.
+// Returns the repetitions that the runner measured for the runs of one benchmark that have a time,
+// in the same order. Empty if no runner measured the benchmark.
 std::span<const record::Repetition> RepetitionsOf(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
-// Returns the record of one benchmark: what its runner measured, with Google Benchmark's times, or
-// these times alone. Aggregates, which are derived, count only by themselves
-// (--benchmark_report_aggregates_only). Returns nullopt for aggregates of a benchmark that has a
-// record, and if nothing was run.
+// Returns the record of one benchmark: the runner's measurements with Google Benchmark's times, or
+// the times only if no runner measured it. Aggregates are used only without repetitions
+// (--benchmark_report_aggregates_only). Returns nullopt for aggregates of a benchmark that already
+// has a record, and if nothing was run.
 std::optional<record::Record> RecordFromRuns(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
-// Writes the live table: a row per benchmark as it finishes.
+// Writes the live table, one row whenever a benchmark finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
  public:
-  // If `verbose`, lists the names of unsupported benchmarks instead of their number. `stopped` is
-  // called at the end for ResultSummary; it may be empty.
+  // If `verbose`, lists the names of unsupported benchmarks, not only their number. `stopped`
+  // returns the argument of ResultSummary; called once at the end if set.
   explicit TerminalReporter(Session& session, bool verbose = false,
                             std::function<std::optional<Reason>()> stopped = {})
       : session_(session), verbose_(verbose), stopped_(std::move(stopped)) {}
@@ -71,7 +71,7 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
   size_t name_width_ = 0;
 };
 
-// One of Google Benchmark's own reporters, which ignore errors when they write.
+// Wraps one of Google Benchmark's reporters, which ignore write errors, to detect them.
 template <class Reporter>
 class CheckedReporter : public Reporter {
  public:
@@ -84,7 +84,7 @@ class CheckedReporter : public Reporter {
     Reporter::Finalize();
     Check();
   }
-  // Returns false if a write failed (disk full).
+  // Returns false if any write failed (disk full).
   bool Written() const { return written_; }
 
  private:
@@ -93,13 +93,13 @@ class CheckedReporter : public Reporter {
   bool written_ = true;
 };
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // announced since 1.5, and still there
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // deprecated since 1.5 but not removed
 using CsvFileReporter = CheckedReporter<benchmark::CSVReporter>;
 #pragma GCC diagnostic pop
 using ConsoleFileReporter = CheckedReporter<benchmark::ConsoleReporter>;
 
-// Writes the run file as benchmarks finish: context and machines first, then Google Benchmark's
-// entries, records last.
+// Writes the run file as benchmarks finish: first context and machines, then Google Benchmark's
+// entries, last the records.
 class RunFileReporter : public benchmark::JSONReporter {
  public:
   explicit RunFileReporter(Session& session) : session_(session) {}
@@ -108,7 +108,7 @@ class RunFileReporter : public benchmark::JSONReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
-  // Returns false if a write failed (disk full). The file is then truncated.
+  // Returns false if any write failed (disk full); the file is then truncated.
   bool Written() const { return written_; }
 
  private:
@@ -116,7 +116,7 @@ class RunFileReporter : public benchmark::JSONReporter {
 
   Session& session_;
   bool written_ = true;
-  std::int64_t repetitions_ = 1;  // [1] repetitions of the last benchmark that ran
+  std::int64_t repetitions_ = 1;  // [1] number of repetitions of the last benchmark
 };
 
 }  // namespace dlroof::live

@@ -1,4 +1,4 @@
-// The records that one process has measured so far. All reporters of a run share them.
+// The records measured by this process so far; shared by all reporters of a run.
 #pragma once
 
 #include <functional>
@@ -14,39 +14,39 @@
 
 namespace dlroof::live {
 
-// Measurement passes other than the timed one. A pass that was not requested is an empty function.
+// Measurements in addition to the timed one. Empty functions were not requested.
 struct Passes {
-  // Runs before the first benchmark: the power of the idle machine.
+  // Runs before the first benchmark: measures the power of the idle machine.
   std::function<energy::IdlePowers()> idle;
-  // Run after all benchmarks are timed, in this order. They return results by record name.
+  // Run in this order after all benchmarks are timed. Return results by record name.
   std::function<std::map<std::string, ParallelTime>()> parallel;
   std::function<std::map<std::string, energy::EnergyResult>()> energy;
   std::function<std::map<std::string, Counting>()> count;
 };
 
-// What a runner knows of a benchmark that it times, from which the reporters make its record.
+// What a runner knows about a benchmark that it times; reporters make the record from it.
 struct Measured {
-  // All but `status` and `reason`. Of its repetitions Google Benchmark may report only the last.
+  // Lacks `status` and `reason`. Of its repetitions Google Benchmark may report only the last.
   record::Record record;
-  bool own_seconds = false;  // its times are not Google Benchmark's
-  bool keep_noisy = false;   // noisy repetitions count as clean ones
+  bool own_seconds = false;  // `record` has the times to use, not Google Benchmark
+  bool keep_noisy = false;   // treat noisy repetitions as clean
 };
 
 class Session {
  public:
-  // Calls `machines`, which may measure ceilings, once before the first benchmark runs, so that
-  // listing benchmarks measures nothing.
+  // `machines` is called once, before the first benchmark runs, and may measure ceilings. Listing
+  // benchmarks does not call it.
   explicit Session(nlohmann::json dlroof_context,
                    std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
 
-  // Sets `file().machines` and `file().context`. Further calls do nothing.
+  // Sets machines and context of file() and measures idle power. Further calls do nothing.
   void Begin();
-  // Adds a record, or replaces the record of the same name, since several reporters see the same
-  // runs. The returned reference is valid until the next Add.
+  // Adds a record or replaces the one with the same name (several reporters add the same runs). The
+  // returned reference is valid until the next Add.
   const record::Record& Add(record::Record record);
 
-  // Returns what is known of the benchmark whose record has this name, for its runner to complete.
+  // Returns the entry for the record name (created if missing), for the runner to fill in.
   // References stay valid.
   Measured& MeasuredOf(const std::string& name) { return measured_[name]; }
   // Returns null for a benchmark that no runner times.
@@ -55,12 +55,12 @@ class Session {
     return found == measured_.end() ? nullptr : &found->second;
   }
 
-  // Sets the passes. Call before Begin. Begin and the first Finish run each pass once.
+  // Sets the passes; call before Begin. Begin runs `idle`, and the first Finish the others.
   void Add(Passes passes) { passes_ = std::move(passes); }
-  // Runs the passes that follow the last benchmark and completes the records with their results.
-  // Further calls do nothing.
+  // Runs the passes that follow the last benchmark and adds their results to the records. Further
+  // calls do nothing.
   void Finish();
-  // Returns the names of the records whose FLOPs and bytes Finish added, in the order of the file.
+  // Returns the names of the records to which Finish added FLOPs and bytes, in the file's order.
   const std::vector<std::string>& counted_late() const { return counted_late_; }
 
   bool Has(const std::string& name) const { return index_of_.count(name) > 0; }
@@ -81,7 +81,7 @@ class Session {
   bool begun_ = false;
   record::RunFile file_;
   std::map<std::string, size_t> index_of_;
-  std::map<std::string, Measured> measured_;  // by name
+  std::map<std::string, Measured> measured_;  // by record name
 };
 
 }  // namespace dlroof::live

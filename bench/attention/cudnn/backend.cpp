@@ -24,16 +24,16 @@ Sizes KeySizes(const AttentionProblem& p) { return {p.b, p.kv, p.k, p.d}; }
 Sizes StatisticSizes(const AttentionProblem& p) { return {p.b, p.h, p.q, 1}; }
 const Sizes kNumber = {1, 1, 1, 1};
 
-int64_t PagesOf(const CudnnAttentionCase& request) {  // of a sequence
+int64_t PagesOf(const CudnnAttentionCase& request) {  // pages per sequence
   return (request.problem.k + *request.page - 1) / *request.page;
 }
 
-// Keys in pages have their lengths too, because the last page may have room.
+// Paged keys need lengths, too, because the last page may be partly unused.
 bool HasLengths(const CudnnAttentionCase& request) {
   return request.page || !request.problem.lengths.empty();
 }
 
-// Sets scale and mask, which have the same names forward and backward.
+// Sets scale and mask. Forward and backward attributes have the same setters.
 template <class Attributes>
 void SetMask(const CudnnAttentionCase& request, GraphCall& call, Attributes& attributes) {
   const auto& p = request.problem;
@@ -52,8 +52,8 @@ void SetMask(const CudnnAttentionCase& request, GraphCall& call, Attributes& att
         .set_seq_len_kv(call.Input("lengths_k", {p.b, 1, 1, 1}, "s32"));
 }
 
-// Of fp8 cuDNN's node takes these factors: those that undo the scales of q, k, v and the weights,
-// and the scales of weights and result.
+// Scalars of cuDNN's fp8 node, in its order: descale of q, k, v and weights, then scale of weights
+// and result.
 constexpr double kFp8Scales[] = {1, 1, 1, 1 / kFp8Scale, kFp8Scale, kFp8Scale};
 std::string ScaleName(size_t index) { return fmt::format("scale{}", index); }
 
@@ -109,7 +109,7 @@ void DescribeBackward(const CudnnAttentionCase& request, GraphCall& call) {
   call.Output("dv", dv, KeySizes(p), request.type);
 }
 
-// Uploads the inputs of a forward call, and those that a backward call has in common with it.
+// Uploads the inputs common to forward and backward calls.
 void UploadInputs(const CudnnAttentionCase& request, const Tensors& in, uint64_t seed,
                   GraphCall& call) {
   const auto& p = request.problem;
@@ -157,7 +157,7 @@ workload::Verification CheckForward(const CudnnAttentionCase& request, const Ten
   return statistics.ok ? found : statistics;
 }
 
-// Returns a backward call, with result and statistics of a forward call. Throws
+// Returns a backward call, whose inputs include result and statistics of a forward call. Throws
 // std::runtime_error if these are wrong.
 workload::PreparedCall PrepareBackward(const CudnnAttentionCase& request,
                                        const std::shared_ptr<Tensors>& in, uint64_t seed) {
@@ -187,7 +187,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto request = ReadCudnnCase(name);
   const auto& p = request.problem;
-  constexpr double kHostBytes = 12;  // of each element of q, k, v, o as double and f32
+  constexpr double kHostBytes = 12;  // [byte] per element of q, k, v, o, stored as double and f32
   workload::RequireHostMemory(
       kHostBytes * 2 * static_cast<double>(p.d * (p.b * p.h * p.q + p.b * p.kv * p.k)), ToText(p));
   const auto in = std::make_shared<Tensors>(SeededInputs(p, request.type, settings.seed));

@@ -1,4 +1,4 @@
-// The graph of Attention/gpu/cudnn, also for a GPU that is not present. Part of the CUDA module.
+// The cuDNN graph of Attention/gpu/cudnn; can be built without a GPU. Part of the CUDA module.
 #pragma once
 
 #include "bench/attention/attention.h"
@@ -6,7 +6,7 @@
 
 namespace dlroof::attention {
 
-// Describes the call to cuDNN, with the names of its tensors. Throws Unsupported for fp8's bwd.
+// Adds the operation and its named tensors to `call`. Throws Unsupported for fp8's backward pass.
 void Describe(const CudnnAttentionCase& request, cudnn::GraphCall& call);
 
 }  // namespace dlroof::attention

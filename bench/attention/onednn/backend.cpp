@@ -1,6 +1,6 @@
-// Attention/cpu/onednn: by the primitives of oneDNN 3.x, unfused: a product writes the scores in
-// f32, a binary adds the mask, a softmax writes the weights in the call's type, a product sums the
-// values. All pairs are computed, whether or not the mask hides them.
+// Attention/cpu/onednn by unfused primitives of oneDNN 3.x: a matmul writes the scores in f32, a
+// binary adds the mask, a softmax writes the weights in the call's type, a matmul sums the values.
+// Computes all pairs, also those hidden by the mask.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ using onednn::PlainDesc;
 
 constexpr auto kF32 = memory::data_type::f32;
 
-// Primitives that run one after another. The first that uses a tensor owns its memory.
+// Primitives executed in order. A tensor's memory is owned by the first primitive that uses it.
 using Steps = std::vector<onednn::Call>;
 
 void Run(const Steps& steps) {
@@ -32,8 +32,8 @@ std::vector<float> Floats(const std::vector<double>& values) {
 
 bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
 
-// Returns what is added to the scores: minus infinity where a query does not see a key. Without
-// lengths all sequences have the same mask.
+// Returns the mask added to the scores: minus infinity where a query does not see a key. One mask
+// for all sequences if there are no lengths.
 std::vector<float> MaskOf(const AttentionProblem& p) {
   const int64_t masks = p.lengths.empty() ? 1 : p.b;
   std::vector<float> mask(static_cast<size_t>(masks * p.q * p.k),
@@ -45,7 +45,7 @@ std::vector<float> MaskOf(const AttentionProblem& p) {
   return mask;
 }
 
-// Query heads that share keys are the rows of one product, so that keys are read once for them.
+// The query heads that share keys are rows of one product, so that keys are read once.
 Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
   const int64_t products = p.b * p.kv, rows = p.h / p.kv * p.q;
   const auto queries = PlainDesc({products, rows, p.d}, type);
@@ -110,7 +110,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
     for (const auto& [argument, tensor] : call.arguments)
       tensors.emplace(static_cast<int>(tensors.size()), tensor);
   }
-  // Of one query the library may run one product on tiles and the other on vectors.
+  // For a single query the library may use different pipes for the two products.
   const auto pipe = [&](const onednn::Call& product) {
     return onednn::MatrixPipe(name.type, product.implementation);
   };

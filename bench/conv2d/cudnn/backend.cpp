@@ -40,8 +40,8 @@ int64_t ResultId(ProductDirection direction) {
   return direction == ProductDirection::kBackwardData ? kSourceId : kWeightsId;
 }
 
-// Throws Unsupported if the GPU or the host lacks the memory; call it before allocating any. The
-// host stores each tensor as f32 in row-major order, as f32 in the device's order, and encoded.
+// Throws Unsupported if GPU or host memory does not suffice; call before allocating. Host memory
+// per tensor: f32 row-major, f32 in the device's order, and encoded.
 void RequireMemory(const GraphSpec& graph, const std::string& what) {
   double host = 0;
   for (const auto& tensor : graph.tensors)
@@ -52,29 +52,29 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   cudnn::RequireDeviceMemory(TensorBytes(graph), what);
 }
 
-// A plan, the proposal that it was created from, and the pointers for its execution.
+// A plan, its proposal, and its variant pack (pointers for execution).
 struct Candidate {
   Proposal proposal;
   Plan plan;
   cudnn::Descriptor pack;
 };
 
-// One convolution, with its seeded tensors and the chosen engine.
+// One convolution: its seeded tensors and chosen engine.
 class Call {
  public:
-  // Requests cuDNN's proposals, fills the GPU's memory, and chooses an engine: the first allowed
-  // one that runs, or the fastest one with a right result (EngineChoice::kBest). Throws cuDNN's own
-  // message, as Unsupported if cuDNN does not support the call.
+  // Gets cuDNN's proposals, fills GPU memory, and chooses an engine: the first allowed one that
+  // runs, or the fastest with a correct result (EngineChoice::kBest). Throws with cuDNN's message;
+  // Unsupported if cuDNN does not support the call.
   Call(const CudnnConv2dCase& request, unsigned seed);
 
   // Starts one call on a cudaStream_t.
   void Enqueue(void* on) const { Execute(Chosen(), on); }
   // Makes one call and returns when it has finished.
   void Run() const { Run(Chosen()); }
-  // Fills the result with NaN, runs one call, and compares the result with the reference.
+  // Sets the result to NaN, runs one call, and compares the result with the reference.
   workload::Verification Verify();
-  // Chooses the next proposal of the heuristic that runs, after Verify has found a wrong result.
-  // Returns false if there is none.
+  // After Verify found a wrong result: chooses the heuristic's next proposal that runs. Returns
+  // false if there is none.
   bool TakeNext();
   const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
   const PlanChoice& choice() const { return choice_; }
@@ -119,21 +119,21 @@ class Call {
   GraphSpec graph_;
   workload::ProductInputs inputs_;
   std::map<int64_t, cuda::DeviceBuffer> tensors_;  // by id
-  // The source, or its gradient, without padding; only if tensors_ has it with padding.
+  // Source, or its gradient, without padding; set only if tensors_ has it with padding.
   std::optional<cuda::DeviceBuffer> plain_source_;
   std::optional<cuda::DeviceBuffer> workspace_;
-  // Stored because cuDNN does not promise that a plan owns the objects that it was created from.
+  // Owned here, because cuDNN does not promise that a plan owns the objects it was created from.
   std::optional<Graph> described_;
   std::optional<Target> target_;
   std::vector<Proposal> proposals_;
   size_t next_ = 0;                          // index of the proposal to try next
-  std::vector<workload::Failure> failures_;  // of proposals that cannot be used
+  std::vector<workload::Failure> failures_;  // of unusable proposals
   std::vector<workload::Failure> modes_;     // of broken heuristics
   int64_t workspace_limit_ = 0;              // [byte]
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
-  std::vector<record::WrongEngine> wrong_engines_;  // faster than the chosen one, or before it
+  std::vector<record::WrongEngine> wrong_engines_;  // faster than the chosen, or tried before
   cuda::CudaStream stream_;
   cudnn::StreamUse use_;  // must be destroyed before stream_
 };
@@ -160,8 +160,8 @@ void Call::FillTensors() {
   }
 }
 
-// Fills the padded source with zeros and copies the source into it, or copies the gradient out of
-// it. CUDA's copy of a box needs no kernel of ours, and a graph can capture it.
+// `adds`: zeroes the padded source and copies the source into it. Otherwise copies the gradient out
+// of it. Uses CUDA's 3-D copy, which needs no kernel and can be captured by a graph.
 void Call::CopyPadding(void* on, bool adds) const {
   const auto box = PaddingCopyOf(request_);
   const auto stream = static_cast<cudaStream_t>(on);
@@ -195,8 +195,8 @@ void Call::Ask() {
     if (ForbiddenReason(request_.conv, proposal.config)) ++choice_.refused;
 }
 
-// Creates a plan and moves the proposal into the candidate. Sets `failure` and returns nothing if
-// the proposal cannot be used.
+// Creates a plan and moves the proposal into the candidate. If the proposal is unusable, sets
+// `failure` and returns nullopt.
 std::optional<Candidate> Call::Try(Proposal& proposal, workload::Failure& failure) const {
   if (const auto reason = ForbiddenReason(request_.conv, proposal.config)) {
     failure.text = reason->text;
@@ -235,7 +235,7 @@ void Call::Pack() {
   for (auto& candidate : candidates_) Point(candidate.pack);
 }
 
-// Sets the pointers of a pack: the tensors, and the workspace.
+// Sets the pointers of a variant pack: tensors and workspace.
 void Call::Point(cudnn::Descriptor& pack) const {
   const void* const space = workspace_ ? workspace_->get() : nullptr;
   std::vector<int64_t> ids;
@@ -251,7 +251,7 @@ void Call::Point(cudnn::Descriptor& pack) const {
   pack.Finalize("the pointers of a convolution");
 }
 
-// Drops all other candidates and frees their workspace, which may have gigabytes.
+// Removes all other candidates and frees their workspaces, which may take gigabytes.
 void Call::KeepOnly(size_t candidate) {
   Candidate chosen = std::move(candidates_[candidate]);
   chosen.pack = cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
@@ -261,11 +261,11 @@ void Call::KeepOnly(size_t candidate) {
   Pack();
 }
 
-// Returns a function that times queued calls of a candidate on the device. [s] of one call
+// Returns a function that times queued calls of a candidate with device events [s per call].
 std::function<double(size_t candidate, int calls)> Call::DeviceSeconds() const {
   struct Timer {
     std::unique_ptr<gpu::GpuClock> clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
-    cudnn::StreamUse use;  // must be destroyed before the clock, which owns its stream
+    cudnn::StreamUse use;  // must be destroyed before the clock, which owns the stream
   };
   return [this, timer = std::make_shared<Timer>()](size_t candidate, int calls) {
     const auto call = [&](void* on) { Execute(candidates_[candidate], on); };
@@ -307,7 +307,7 @@ bool Call::TakeNext() {
   return true;
 }
 
-// Records which engine the first candidate is.
+// Stores the first candidate's engine in choice_.
 void Call::Chose() {
   choice_.config = Chosen().proposal.config;
   choice_.workspace_bytes = Chosen().plan.workspace_bytes;
@@ -341,7 +341,7 @@ void Call::TakeFastest() {
   Chose();
 }
 
-// Fills the result with NaN, runs the candidate, and compares the result with the reference.
+// Sets the result to NaN, runs the candidate, and compares the result with the reference.
 workload::Verification Call::Compared(const Candidate& candidate) {
   constexpr int kNotANumber = 0xff;
   const int64_t id = ResultId(request_.conv.direction);
@@ -373,7 +373,7 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
 
 workload::Verification Call::Verify() {
   auto found = Compared(Chosen());
-  // Frees gigabytes that timed calls do not need; another engine is compared with the same inputs.
+  // Frees gigabytes that timed calls do not use; a next engine needs the same inputs.
   if (found.ok) inputs_ = {};
   return found;
 }

@@ -1,4 +1,4 @@
-// Conv3D/gpu/cudnn: convolutions of volumes by cuDNN's graph API, channels innermost, sums in f32.
+// Conv3D/gpu/cudnn: 3-D convolutions by cuDNN's graph API, channels innermost, sums in f32.
 #include "bench/conv2d/cudnn/conv3d.h"
 
 #include <fmt/format.h>
@@ -41,8 +41,8 @@ Sizes ChannelsInnermost(const Sizes& sizes) {
   return {plane * sizes[2], 1, plane, row, sizes[1]};
 }
 
-// Copies between row-major order and channels innermost: to[j] = from[i] where `pack`, else
-// to[i] = from[j].
+// Permutes between row-major order and channels innermost: to[j] = from[i] if `pack`, else to[i] =
+// from[j].
 template <class To, class From>
 std::vector<To> Permuted(const std::vector<From>& from, const Sizes& sizes, bool pack) {
   const auto channels = static_cast<size_t>(sizes[1]);
@@ -66,7 +66,7 @@ Attributes AttributesOf(const Conv3dProblem& p) {
   return attributes;
 }
 
-// The tensor that the direction writes.
+// The tensor written by the direction.
 struct Result {
   const char* name;
   Sizes sizes;

@@ -1,4 +1,4 @@
-// The graph of a Conv3D, also for a GPU that is not present. Part of the CUDA module only.
+// The cuDNN graph of a Conv3D; can be built without a GPU. Part of the CUDA module.
 #pragma once
 
 #include "bench/conv2d/conv3d.h"
@@ -6,7 +6,7 @@
 
 namespace dlroof::conv2d {
 
-// Describes the call: tensors "source", "weights" and "destination" with channels innermost.
+// Adds the convolution and its tensors "source", "weights", "destination" (channels innermost).
 void Describe(const Conv3dCase& conv, cudnn::GraphCall& call);
 
 }  // namespace dlroof::conv2d

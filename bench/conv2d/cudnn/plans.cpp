@@ -10,7 +10,7 @@ namespace dlroof::conv2d {
 namespace {
 
 cudnn::Descriptor TensorDescriptor(const TensorSpec& spec) {
-  // cuDNN's vector loads need an alignment of 16 byte; cudaMalloc aligns to 256 byte.
+  // cuDNN's vector loads need an alignment of 16 bytes; cudaMalloc aligns to 256.
   constexpr int64_t kAlignment = 16;
   cudnn::Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.SetType(CUDNN_ATTR_TENSOR_DATA_TYPE, spec.type);
@@ -40,7 +40,7 @@ cudnn::Descriptor ConvolutionDescriptor(const ConvolutionSpec& spec) {
   return convolution;
 }
 
-// cuDNN's type and attributes of one direction's convolution.
+// cuDNN's operation type and attributes for the convolution of one direction.
 struct OperationRow {
   ProductDirection direction;
   cudnnBackendDescriptorType_t type;
@@ -67,7 +67,7 @@ constexpr std::array<OperationRow, 3> kOperations = {
 
 using Tensors = std::map<int64_t, cudnn::Descriptor>;  // by id
 
-// Creates the operation. Appends the other descriptors that it needs, except tensors, to `parts`.
+// Creates the operation. Appends the other descriptors it needs, except tensors, to `parts`.
 cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
                               std::vector<cudnn::Descriptor>& parts) {
   const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
@@ -106,7 +106,7 @@ cudnn::Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
   return fused;
 }
 
-// Reads a configuration that a heuristic proposes into plain numbers.
+// Reads a proposed engine configuration.
 EngineConfig Read(const cudnn::Descriptor& descriptor, std::string_view heuristic) {
   EngineConfig config;
   config.heuristic.assign(heuristic);
@@ -137,7 +137,7 @@ struct Mode {
   std::string_view name;
 };
 
-// Appends the proposals of one heuristic mode. Returns a failure if the mode proposes nothing.
+// Appends the proposals of one heuristic mode. Returns a failure if there are none.
 std::optional<workload::Failure> Append(const Graph& graph, const Target& target, const Mode& mode,
                                         std::vector<Proposal>& proposals) {
   cudnn::Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);

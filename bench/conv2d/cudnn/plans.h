@@ -1,5 +1,5 @@
-// Creates cuDNN's graph, proposals and executable plans from the plain description of a
-// convolution, also for a GPU that is not present. Part of the CUDA module only.
+// Creates cuDNN's graph, proposals and executable plans from a ConvolutionSpec; possible without
+// the GPU that they are for. Part of the CUDA module.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace dlroof::conv2d {
 // The GPU for which cuDNN plans.
 class Target {
  public:
-  static Target Here();  // the GPU of the handle; throws as Handle() does
-  // A GPU described by its properties in cuDNN's JSON (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-  // cuDNN 9.8). Needs neither GPU nor driver. Without libcuda.so.1 cuDNN does not propose engines
-  // that are compiled at run time, which include all engines for fp8.
+  static Target Here();  // the GPU of cuDNN's handle; throws as Handle()
+  // A GPU given by its properties in cuDNN's JSON (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, cuDNN
+  // 9.8). Needs neither GPU nor driver, but without libcuda.so.1 cuDNN does not propose engines
+  // that compile at run time, which include all engines for fp8.
   static Target Described(const std::string& json);
 
-  // SetOn only has an effect for the handle's GPU, SetPropertiesOn only for a described GPU.
+  // SetOn acts only for the handle's GPU, SetPropertiesOn only for a described GPU.
   void SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
   void SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
 
@@ -29,7 +29,7 @@ class Target {
   std::optional<cudnn::Descriptor> properties_;
 };
 
-// A finalized graph, with all descriptors that it refers to.
+// A finalized graph; owns all descriptors that it refers to.
 class Graph {
  public:
   // Throws Unsupported with cuDNN's message for a shape or type that cuDNN does not support.
@@ -48,10 +48,10 @@ struct Proposal {
   cudnn::Descriptor descriptor;
 };
 
-// Returns the heuristics' proposals in their order, each kernel once: those of mode A, then with
-// `all` those of mode B, then those of the fallback. A mode that fails proposes nothing. If all
-// modes fail, throws cuDNN's message: std::runtime_error if a mode is broken, otherwise
-// Unsupported. Appends the failures of broken modes to `broken`.
+// Returns the heuristics' proposals, without repeated kernels: those of mode A, then (if `all`) of
+// mode B, then of the fallback. A failing mode proposes nothing. If all modes fail, throws cuDNN's
+// message: std::runtime_error if a mode is broken, otherwise Unsupported. Appends the failures of
+// broken modes to `broken`.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
                               std::vector<workload::Failure>* broken = nullptr);
 
@@ -60,7 +60,7 @@ struct Plan {
   cudnn::Descriptor descriptor;
   int64_t workspace_bytes = 0;
 };
-// Returns a plan, or sets `failure` and returns nothing if cuDNN cannot create one.
+// Returns a plan, or sets `failure` and returns nullopt if cuDNN cannot create one.
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
                              workload::Failure& failure);
 

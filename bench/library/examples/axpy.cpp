@@ -1,5 +1,5 @@
-// y = a x + y: two operations and three memory accesses per element. By size of the vectors, it is
-// bound by another level of the memory.
+// y = a x + y: two FLOPs and three memory accesses per element. The size of the vectors decides
+// which memory level is the bound.
 #include <dlroof/benchmark.h>
 
 #include <vector>
@@ -11,7 +11,7 @@ static void Axpy(float a, const std::vector<float>& x, std::vector<float>& y) {
 static void BM_Axpy(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   std::vector<float> x(n, 1), y(n, 2);
-  // [byte] Reads x and y, writes y.
+  // [byte] read x and y, write y
   dlroof::Measure(state, {.flops = {{"fp32", 2.0 * n}}, .bytes = {{"dram", 12.0 * n}}},
                   [&] { Axpy(3, x, y); });
 }

@@ -1,4 +1,4 @@
-// y = a x + y on a GPU: the call is started on a stream, and its time is the GPU's.
+// y = a x + y on a GPU: the call is started on a stream and timed on the GPU.
 #include <dlroof/benchmark.h>
 
 __global__ void Axpy(long n, float a, const float* x, float* y) {

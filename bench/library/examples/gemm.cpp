@@ -1,4 +1,4 @@
-// C += A B in three loop orders: the same FLOPs, three places under one roof.
+// C += A B with three loop orders: equal FLOPs, three different distances to the same roof.
 #include <dlroof/benchmark.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One step of a five-point stencil on n x n doubles. Its FLOPs are known, its bytes are not given:
-// --dlroof_counters=perf or simulate counts them.
+// One step of a five-point stencil on n x n doubles. FLOPs are specified; bytes are counted by
+// --dlroof_counters=perf or simulate.
 #include <dlroof/benchmark.h>
 
 #include <vector>

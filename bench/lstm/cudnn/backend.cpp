@@ -36,7 +36,7 @@ using Sequences =
 using Tensor =
     Owned<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
 
-constexpr int kNotANumber = 0xff;  // the value of every byte
+constexpr int kNotANumber = 0xff;  // value of every byte; gives NaN
 
 class DeviceTensor {
  public:
@@ -55,11 +55,11 @@ class DeviceTensor {
   workload::MemoryRegion Region() const { return {buffer_.get(), buffer_.bytes(), false}; }
 
  private:
-  std::string_view type_;  // refers to the table of types, which lives as long as the program
+  std::string_view type_;  // refers to the static table of types
   cuda::DeviceBuffer buffer_;
 };
 
-// The inputs and outputs of a call, or their gradients.
+// Inputs and outputs of a call, or their gradients.
 struct TensorSet {
   TensorSet(std::string_view type, const LstmElements& count)
       : source(type, count.source),
@@ -91,7 +91,7 @@ void SetStates(const Tensor& tensor, std::string_view type, const LstmProblem& p
                "the states of an LSTM");
 }
 
-// Throws unless cuDNN reports the dimensions 1 x rows x columns.
+// Throws unless cuDNN reports the dimensions 1 x rows x columns for the tensor.
 void RequireShape(const Tensor& tensor, const RnnPart& part) {
   cudnnDataType_t type{};
   int dimensions = 0;
@@ -113,7 +113,7 @@ void Allocate(size_t bytes, std::optional<cuda::DeviceBuffer>& buffer) {
   if (bytes > 0) buffer.emplace(bytes);
 }
 
-// Offsets of a matrix and its bias in cuDNN's weight space [byte].
+// Byte offsets of a matrix and its bias in cuDNN's weight space.
 struct Place {
   size_t matrix = 0, bias = 0;
 };
@@ -369,7 +369,7 @@ LstmInput<float> SeededInput(const CudnnLstmCase& lstm, unsigned seed) {
   return SeededLstmInput(lstm.problem, seed, StorageType(lstm.type));
 }
 
-// Returns gradients that are exact in the storage type.
+// Returns gradients exactly representable in the storage type.
 LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
   auto gradient = SeededLstmGradient(lstm.problem, seed);
   const auto type = StorageType(lstm.type);
@@ -395,7 +395,7 @@ workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   CudnnLstmCase small = lstm;
   small.problem = Twin(lstm.problem, kMaxFlopsToVerify);
-  // Halving rounds up, so it may make a projection as wide as the cell, which cuDNN rejects.
+  // Halving rounds up, so a projection may become as wide as the cell, which cuDNN rejects.
   if (small.problem.p >= small.problem.h) small.problem.p = small.problem.h - 1;
   workload::Verification found;
   if (small == lstm) {
@@ -412,7 +412,7 @@ workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto lstm = ReadCudnnLstmCase(name);
-  RnnSpecOf(lstm);  // throws Unsupported before anything is allocated
+  RnnSpecOf(lstm);  // throws Unsupported before memory is allocated
   const auto type = UniformLstmType(StorageType(lstm.type));
   workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, type),
                               ToText(lstm.problem));
@@ -428,7 +428,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   prepared.algorithm = call->Algorithm();
   prepared.modelled =
       ModelledWork(lstm.problem, lstm.direction, type, RnnPipe(lstm.type), "fp32.vector", 1);
-  // One call of cuDNN launches an unknown number of kernels.
+  // A call launches an unknown number of kernels.
   prepared.modelled.launches.reset();
   prepared.threads = 1;
   prepared.memory = call->Memory();

@@ -1,4 +1,4 @@
-// One LSTM call by cuDNN's RNN interface, with its tensors. Part of the CUDA module only.
+// An LSTM call by cuDNN's RNN interface, with its tensors. Part of the CUDA module.
 #pragma once
 
 #include <cudnn.h>
@@ -11,14 +11,13 @@
 
 namespace dlroof::lstm {
 
-// Fills the RNN descriptor. Needs no GPU. Throws Unsupported with cuDNN's message.
+// Sets the RNN descriptor; needs no GPU. Throws Unsupported with cuDNN's message.
 void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn);
 
 class LstmGpuCall {
  public:
-  // Describes the call to cuDNN, fills the GPU's memory, and runs the call once. For `bwd` it first
-  // runs a forward training call; only `bwd` reads `d_output`. Throws Unsupported with cuDNN's
-  // message.
+  // Creates cuDNN's descriptors, fills GPU memory, and runs the call once. For `bwd` first runs a
+  // forward training call; only `bwd` reads `d_output`. Throws Unsupported with cuDNN's message.
   LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
               const LstmOutput<float>& d_output);
   ~LstmGpuCall();
@@ -29,10 +28,10 @@ class LstmGpuCall {
   void Enqueue(void* stream) const;
   // Makes one call and returns when it has finished.
   void Run() const;
-  // Restores the inputs of `bwd` that cuDNN changes: the reserve space of the forward call, which
-  // it overwrites, and the weight gradients, to which it adds. Does nothing for other directions.
+  // Restores what `bwd` changes of its inputs: the reserve space of the forward call, which cuDNN
+  // overwrites, and the weight gradients, to which it adds. No effect for other directions.
   void Restore() const;
-  // Resets everything: sets results to NaN and weight gradients to zero, and for `bwd` runs the
+  // Resets all state: sets results to NaN and weight gradients to zero; for `bwd` also runs the
   // forward training call.
   void Renew() const;
 

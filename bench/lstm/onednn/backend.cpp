@@ -31,12 +31,12 @@ bool IsInteger(memory::data_type type) {
   return type == memory::data_type::u8 || type == memory::data_type::s8;
 }
 
-// Returns the integer that represents 0, which is the middle of the range that the scale fills.
+// Returns the zero point: the middle of the range of stored integers that the scale uses.
 float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
 }
 
-// Returns one weight tensor of all layers of a stage, concatenated.
+// Returns one weight tensor of a stage, concatenated over its layers.
 std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
                           std::vector<float> Weights::*tensor) {
   std::vector<float> values;
@@ -60,21 +60,20 @@ memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
 
-// Creates the primitives of an LSTM stack and their memory from plain tensors. Sources, states and
-// outputs have plain layouts (tnc, ldnc); the library chooses the layout of the weights, unless the
+// Creates the primitives and memory of an LSTM stack from plain tensors. Sources, states and
+// outputs have plain layouts (tnc, ldnc); the library chooses the layout of the weights unless the
 // name has the option for plain weights. Layouts and attributes are those of benchdnn (with
-// --trivial-strides=true), so that times are comparable. Only the values of the int8 scale and
-// shift differ, so that the data use the whole range: 127 and 128 (for s8 127 and 0; see
-// Int8ActivationScale for "bisum") instead of 63.5 and 28. Weights have one common scale, as in
-// benchdnn by default.
+// --trivial-strides=true), so that times are comparable. Only the int8 scale and shift differ, to
+// use the whole range: 127 and 128 (for s8 127 and 0; for "bisum" see Int8ActivationScale) instead
+// of 63.5 and 28. Weights have one common scale, benchdnn's default.
 class LstmBuilder {
  public:
   using Forward = dnnl::lstm_forward::primitive_desc;
 
-  // Stores references to its arguments. Throws Unsupported for a type that the library lacks.
+  // Stores references to the arguments. Throws Unsupported for a type that oneDNN lacks.
   LstmBuilder(const LstmCase& lstm, const LstmInput<float>& input)
       : lstm_(lstm), problem_(lstm.problem), type_(LstmTypeOf(lstm.type)), input_(input) {
-    // Set even if strict, because the environment can change the default.
+    // Set even if strict: the environment may change the default.
     attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
                                                         : onednn::FpmathMode(lstm.fpmath));
     if (!IsQuantized(type_)) return;
@@ -110,7 +109,7 @@ class LstmBuilder {
             attributes_};
   }
 
-  // `below` is the previous stage's step, whose output this step reads; null for the first stage.
+  // `below`: the previous stage's call, whose output this one reads; null for the first stage.
   onednn::Call MakeForward(const LstmStage& stage, const Forward& descriptor,
                            const onednn::Call* below) const {
     auto step = onednn::CallOf<dnnl::lstm_forward>(descriptor);
@@ -132,8 +131,8 @@ class LstmBuilder {
     return step;
   }
 
-  // `forward` is the forward step of the same stage. `above` is the backward step of the next
-  // stage, which reads this stage's output; null for the last stage.
+  // `forward`: the forward call of the same stage. `above`: the backward call of the next stage,
+  // which reads this stage's output; null for the last stage.
   onednn::Call MakeBackward(const LstmStage& stage, const Forward& forward_descriptor,
                             const onednn::Call& forward, const LstmOutput<float>& d_output,
                             const onednn::Call* above) const {
@@ -196,7 +195,7 @@ class LstmBuilder {
   }
 
   Shapes GradientShapesOf(const LstmStage& stage) const {
-    Shapes shapes = ShapesOf(stage);  // the peepholes keep the plain layout
+    Shapes shapes = ShapesOf(stage);  // peepholes keep the plain layout
     for (auto* desc : {&shapes.source, &shapes.hidden, &shapes.cell, &shapes.input, &shapes.state,
                        &shapes.bias, &shapes.output})
       *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
@@ -218,7 +217,7 @@ class LstmBuilder {
         d.hidden, d.cell, forward, attributes_);
   }
 
-  // Converts the weights again, because each primitive prefers its own layout.
+  // Reorders the weights again for this primitive, which may prefer another layout.
   template <class AnyDescriptor>
   void AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor,
                   onednn::Call& step) const {
@@ -247,8 +246,7 @@ class LstmBuilder {
     return tensors.Filled(target, values);
   }
 
-  // Quantized weights include sums that the library needs. Only a reorder with the scales computes
-  // these sums.
+  // Quantized weights include sums that oneDNN needs, computed only by a reorder with the scales.
   memory Weight(const memory::desc& target, std::vector<float> values,
                 onednn::Tensors& tensors) const {
     if (!IsQuantized(type_)) return tensors.Filled(target, values);
@@ -268,8 +266,8 @@ class LstmBuilder {
   dnnl::primitive_attr attributes_, quantization_;
 };
 
-// Returns an output or state as real numbers, whatever type stores it. `summed` is the number of
-// stored values that the library added for each element.
+// Returns an output or state as real numbers. `summed`: number of stored values that the library
+// added per element.
 std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
                                   int summed = 1) {
   auto values = onednn::Plain(activation);
@@ -292,7 +290,7 @@ void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<fl
   to.insert(to.end(), values.begin(), values.end());
 }
 
-// Throws Unsupported for calls that oneDNN 3.2 accepts but computes wrongly or crashes on.
+// Throws Unsupported for calls that oneDNN 3.2 accepts but computes wrongly or crashes in.
 void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm) {
   const LstmType& type = LstmTypeOf(lstm.type);
   if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
@@ -300,23 +298,22 @@ void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm) {
         "oneDNN adds the stored u8 numbers of two passes, each with its shift, but the next layer "
         "would subtract only one shift ({}, bisum)",
         type.name);
-  // benchdnn also crashes, because oneDNN overwrites the heap.
+  // benchdnn crashes as well: oneDNN overwrites the heap.
   if (IsQuantized(type) && lstm.fpmath != "strict")
     throw Unsupported("fpmath modes are for f32: oneDNN accepts fpmath-{} with {} and crashes",
                       lstm.fpmath, type.name);
 }
 
-// Returns the allowed error, divided by the largest value of the tensor.
-//   f32   2^-24 per operation, with some tens of operations in a row through a gate; states reduce
-//         earlier errors. Observed: 2e-6.
-//   bf16, f16  each stored hidden state, which the next step and layer read, is rounded by 2^-9 of
-//              its size, and so are gates in the backward pass. Observed with bf16: 6e-3. An fpmath
-//              mode may round the factors of each product to these types (tf32 has as many bits as
-//              f16), which is a smaller error.
-//   int8  a hidden state is off by 1/254 of full scale, and by twice as much after a projection,
-//         whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
+// Returns the allowed error, divided by the tensor's largest value.
+// - f32: 2^-24 per operation, for some tens of consecutive operations through a gate; states damp
+//   earlier errors. Observed: 2e-6.
+// - bf16, f16: each stored hidden state, which the next step and layer read, is rounded by 2^-9 of
+//   its size, and so are gates in the backward pass. Observed with bf16: 6e-3. An fpmath mode may
+//   round the factors of products to these types (tf32 has the precision of f16), a smaller error.
+// - int8: a hidden state is off by 1/254 of full scale, and by twice as much after a projection,
+//   whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
 // A wrong gate, weight or step causes an error of some tenths. Weight gradients are sums of t*n
-// terms, so their rounding errors grow like the square root of t*n.
+// terms, so their rounding errors grow like sqrt(t*n).
 double Tolerance(const LstmCase& lstm) {
   const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
   const double growth = std::sqrt(std::max(1.0, terms / 2048));
@@ -343,8 +340,8 @@ workload::Verification Verify(LstmCall& call, unsigned seed) {
   return verification;
 }
 
-// Assumes of oneDNN 3.2: its reference LSTM calls its gemm and merges the GEMMs of all steps; its
-// brgemm LSTM does neither. Other versions may do otherwise, so the products are left out for them.
+// Applies to oneDNN 3.2: its reference LSTM calls its gemm and merges the GEMMs of all steps; its
+// brgemm LSTM does neither. Other versions may differ, so their products are omitted.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
                   std::string_view algorithm) {
   const auto functions = Functions(problem, direction);
@@ -469,7 +466,7 @@ LstmInput<float> LstmCall::Gradients() const {
   return gradients;
 }
 
-// Clears the gradients without moving them, because callers of Memory() store their addresses.
+// Clears the gradients in place, because callers of Memory() have stored their addresses.
 void LstmCall::ClearWeightGradients() {
   for (auto& step : backward_)
     for (const int argument : kWeightGradients)

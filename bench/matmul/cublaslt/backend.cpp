@@ -57,7 +57,7 @@ void Set(const Product& product, cublasLtMatmulDescAttributes_t name, const Valu
   Check(cublasLtMatmulDescSetAttribute(product.get(), name, &value, sizeof value), "a product");
 }
 
-// Describes the matrix product to cuBLASLt. `bias` is null for a call without bias.
+// Describes the product to cuBLASLt. `bias` is null for a call without bias.
 Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const void* bias) {
   cublasLtMatmulDesc_t made = nullptr;
   const auto scale = spec.compute == "s32" ? CUDA_R_32I : CUDA_R_32F;
@@ -94,7 +94,7 @@ Layout NewLayout(const MatrixSpec& spec, int64_t batch) {
   return layout;
 }
 
-// The memory of one matrix or bias on the GPU.
+// One matrix or bias in GPU memory.
 struct DeviceTensor {
   std::string type;
   cuda::DeviceBuffer buffer;
@@ -123,7 +123,7 @@ std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
   return tensors;
 }
 
-// A product as cuBLASLt computes it: its description and the algorithm that was chosen.
+// A product as cuBLASLt computes it: its descriptors and the chosen algorithm.
 class Plan {
  public:
   // `bias` is null for a call without bias.
@@ -139,7 +139,7 @@ class Plan {
 
   struct Memory {
     const void *first, *second;
-    void *result, *workspace;  // of kWorkspaceBytes
+    void *result, *workspace;  // of kWorkspaceBytes bytes
   };
   cublasStatus_t Multiply(const Library& library, const Memory& at, cudaStream_t stream) const {
     const std::array<float, 2> reals = {1, 0};
@@ -153,7 +153,7 @@ class Plan {
                           result_.get(), &chosen_.algo, at.workspace, kWorkspaceBytes, stream);
   }
 
-  // Chooses the first of the heuristic's algorithms that runs. Throws Unsupported if none runs.
+  // Chooses the first algorithm of the heuristic's list that runs. Throws Unsupported if none does.
   void Choose(const Library& library, const Memory& at, const cuda::CudaStream& stream) {
     cublasLtMatmulPreference_t made = nullptr;
     Check(cublasLtMatmulPreferenceCreate(&made), "a preference");
@@ -223,7 +223,7 @@ class Call {
     Run();
     auto found = workload::CheckOutput(matmul_, inputs_,
                                        workload::ProductOutput<float>{result.Download()}, seed_);
-    inputs_ = {};  // frees gigabytes that timed calls do not need
+    inputs_ = {};  // frees gigabytes that timed calls do not use
     return found;
   }
   std::string Algorithm() const { return plan_.Algorithm(); }
@@ -254,8 +254,8 @@ class Call {
   cuda::CudaStream stream_;
 };
 
-// The baseline of a grouped product: one product after another. Experts with as many rows share a
-// plan.
+// Baseline of a grouped product: one product per expert in sequence. Experts with equal numbers of
+// rows share a plan.
 class GroupedCall {
  public:
   GroupedCall(const GroupedCase& grouped, unsigned seed)
@@ -290,7 +290,7 @@ class GroupedCall {
     Run();
     auto found = workload::CheckOutput(grouped_, inputs_,
                                        workload::ProductOutput<float>{c_.Download()}, seed_);
-    inputs_ = {};  // frees gigabytes that timed calls do not need
+    inputs_ = {};  // frees gigabytes that timed calls do not use
     return found;
   }
   std::string Algorithm() const {
@@ -309,7 +309,7 @@ class GroupedCall {
       return static_cast<std::byte*>(tensor.buffer.get()) +
              element * workload::ElementBytes(tensor.type);
     };
-    // cuBLASLt's first matrix is our right factor (ProductSpec).
+    // cuBLASLt's first matrix is the right factor (ProductSpec).
     const Plan::Memory memory = {at(b_, expert * p.n * p.k), at(a_, row * p.k), at(c_, row * p.n),
                                  workspace_.get()};
     auto found = plans_.find(rows);
@@ -326,14 +326,14 @@ class GroupedCall {
   DeviceTensor a_, b_, c_;
   cuda::DeviceBuffer workspace_;
   Library library_;
-  std::map<int64_t, Plan> plans_;  // by rows
+  std::map<int64_t, Plan> plans_;  // by number of rows
   std::vector<std::pair<const Plan*, Plan::Memory>> parts_;
   cuda::CudaStream stream_;
 };
 
-// Throws Unsupported if the host or the GPU lacks the memory. Call it before allocating any.
+// Throws Unsupported if host or GPU memory does not suffice. Call before allocating.
 void RequireMemory(const workload::ProductSizes& sizes, double bytes) {
-  constexpr double kHostBytes = 12;  // per element: twice as f32, and encoded
+  constexpr double kHostBytes = 12;  // per element: two f32 copies and the encoded value
   const auto elements = static_cast<double>(sizes.source + sizes.weights + sizes.destination);
   workload::RequireHostMemory(kHostBytes * elements, sizes.problem);
   size_t free = 0, total = 0;
@@ -352,7 +352,7 @@ workload::PreparedCall Prepared(const std::shared_ptr<AnyCall>& call, Work model
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = call->Algorithm();
   prepared.modelled = std::move(modelled);
-  prepared.modelled.launches.reset();  // unknown: split sums take several kernels
+  prepared.modelled.launches.reset();  // unknown: a split sum needs several kernels
   prepared.threads = 1;
   prepared.memory = call->Memory();
   return prepared;

@@ -1,6 +1,6 @@
-// Matmul/cpu/onednn: matrix products by oneDNN 3.x, with its matmul primitive or, for the option
-// ip, its inner product. The name determines the memory orders of matrices, but the library does
-// for an inner product and for the option `any`. Reorders happen once, before the timing.
+// Matmul/cpu/onednn: matrix products by oneDNN 3.x, by its matmul or (option ip) inner-product
+// primitive. Layouts follow from the name, except for inner products and the option `any`, where
+// the library chooses. Reorders are done once, before timing.
 #include <fmt/format.h>
 
 #include "bench/matmul/loops.h"
@@ -13,12 +13,12 @@ using dnnl::memory;
 using onednn::CpuEngine;
 
 dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
-  // The mask selects the dimension of the columns: a matmul's last, an inner product's first.
+  // Masks select the dimension of the columns: the last for matmul, the first for inner products.
   const int per_column = matmul.ip ? 1 : matmul.problem.b > 1 ? 4 : 2;
   return onednn::AttributesOf(matmul, workload::ScalesOf(matmul), per_column);
 }
 
-// Returns the dimensions of a matrix, or those of a batch of matrices if batch > 1.
+// Returns the dimensions of one matrix, or of a batch if batch > 1.
 memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
   if (batch == 1) return {rows, columns};
   return {batch, rows, columns};
@@ -30,13 +30,13 @@ memory::desc BiasDesc(const MatmulCase& matmul) {
   return onednn::PlainDesc(dims, onednn::DataType(workload::BiasType(matmul.types)));
 }
 
-// Returns the descriptor of a factor whose transpose is stored in row-major order.
+// Returns the descriptor of a matrix whose transpose is stored row-major.
 memory::desc TransposedDesc(int64_t batch, int64_t rows, int64_t columns, memory::data_type type) {
   if (batch == 1) return {{rows, columns}, type, memory::dims{1, rows}};
   return {{batch, rows, columns}, type, memory::dims{rows * columns, 1, rows}};
 }
 
-// Returns a factor's memory, filled in its memory order, with the factor's dimensions.
+// Returns memory with the factor's dimensions, filled with `values` in the factor's layout.
 memory FilledFactor(onednn::Tensors& tensors, const memory::desc& desc, bool transposed,
                     const std::vector<float>& values) {
   if (!transposed) return tensors.Filled(desc, values);
@@ -75,7 +75,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const workload::Product
   return call;
 }
 
-// Creates an inner product, for which the library chooses all memory orders.
+// Creates an inner product; the library chooses all layouts.
 onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
                                      const workload::ProductInputs& inputs) {
   const auto& p = matmul.problem;

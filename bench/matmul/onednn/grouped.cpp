@@ -1,5 +1,5 @@
-// GroupedMatmul/cpu/onednn: the baseline of a grouped product, one matmul of oneDNN 3.x after
-// another. Each expert's weights are stored as n x k.
+// GroupedMatmul/cpu/onednn: the baseline of a grouped product, one oneDNN 3.x matmul per expert in
+// sequence. Each expert's weights are stored n x k.
 #include "bench/matmul/grouped.h"
 
 #include <fmt/format.h>
@@ -17,11 +17,11 @@ namespace {
 using dnnl::memory;
 using onednn::CpuEngine;
 
-// One product for each expert with rows, each on its part of the three tensors.
+// One product per expert with rows, each on its part of the three tensors.
 struct GroupedCall {
   onednn::Tensors tensors{};
   memory source{}, weights{}, destination{};
-  std::map<int64_t, dnnl::matmul> products{};  // by rows: experts with as many share the primitive
+  std::map<int64_t, dnnl::matmul> products{};  // by number of rows
   std::string implementation{};
   struct Part {
     dnnl::primitive primitive;
@@ -35,7 +35,7 @@ struct GroupedCall {
   }
 };
 
-// Returns memory of `desc` at an element of a tensor.
+// Returns a memory of layout `desc` that begins at this element of `tensor`.
 memory PartOf(const memory& tensor, const memory::desc& desc, int64_t element) {
   const auto type = tensor.get_desc().get_data_type();
   auto* const begin = static_cast<std::byte*>(tensor.get_data_handle());

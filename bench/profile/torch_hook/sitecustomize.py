@@ -25,13 +25,13 @@ TRACES = os.environ.get("DLROOF_TORCH_TRACES")
 RANGES = os.environ.get("DLROOF_TORCH_RANGES")  # a folder for notes
 SPAN = "dlroof: "
 HOOK_SPAN = "dlroof hook"
-FIRST_SECONDS = 2.0  # of the first window, from which the number of events per second is known
-MOST_SECONDS = 6.0  # of a window
-LONGEST_SECONDS = 30.0  # of a window that waits for calls of the model
-MODEL_CALLS = 3  # so many calls have a whole step between them
-MOST_WITHOUT = 10  # windows without so many calls that are followed by the next at the next call
-MOST_EVENTS = 300_000  # of a window
-FIRST_MARKED, MARKED_CALLS = 2, 3  # calls of the model before the first marked one; marked calls in a row
+FIRST_SECONDS = 2.0  # length of the first window, which shows the number of events per second
+MOST_SECONDS = 6.0  # maximum length of a window
+LONGEST_SECONDS = 30.0  # maximum length of a window that waits for calls of the model
+MODEL_CALLS = 3  # calls of the model in a window, so that it contains a whole step
+MOST_WITHOUT = 10  # windows with fewer calls after which the next one begins at the model's next call
+MOST_EVENTS = 300_000  # maximum per window
+FIRST_MARKED, MARKED_CALLS = 2, 3  # calls of the model before the first marked one; successive marked calls
 
 
 def run_hidden_sitecustomize():
@@ -48,12 +48,12 @@ def run_hidden_sitecustomize():
 def register_hooks(torch, watcher):
     """Calls watcher.enter(module) before and watcher.leave(module) after each call of a module, unless watcher.idle.
 
-    TorchDynamo compiles hooks with the module. It knows that is_compiling() is true, and compiles
-    nothing else of them: anything more would break its graph into pieces.
+    TorchDynamo compiles hooks with the module. It evaluates is_compiling() to True and so compiles
+    nothing else of them: any other code would split its graph.
     """
     import warnings
 
-    # It says that hooks are called once more for a compiled module, which changes no time here.
+    # The warning says that hooks are called twice for a compiled module, which does not affect the times here.
     warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
     if is_compiling is None:  # PyTorch before 2.1
@@ -78,7 +78,7 @@ def register_hooks(torch, watcher):
 
 
 def hand_over_to_own_profilers(torch, watcher):
-    """A profiler of the program ends what the watcher does with PyTorch's, for good."""
+    """Makes the watcher stop for good when the program starts PyTorch's profiler itself."""
     watcher.own = False
     for name in ("_prepare_profiler", "_enable_profiler"):
         original = getattr(torch.autograd.profiler, name, None)
@@ -98,7 +98,7 @@ def hand_over_to_own_profilers(torch, watcher):
 
 
 class Paths:
-    """The paths of modules in their outermost module."""
+    """Paths of modules, relative to their outermost module."""
 
     def __init__(self):
         self.known = {}  # identity of a module -> (module, path)
@@ -107,7 +107,7 @@ class Paths:
         known = self.known.get(id(module))
         if known is not None and known[0] is module:
             return known[1]
-        # A module that is called outside of a known one is the root of the modules in it.
+        # A module called outside of known ones is the root of the modules that it contains.
         root = type(module).__name__
         for name, inner in module.named_modules():
             self.known.setdefault(id(inner), (inner, f"{root}.{name}" if name else root))
@@ -115,7 +115,7 @@ class Paths:
 
 
 class Recorder:
-    """Profiles windows. All methods run in the thread that imported torch, unless said otherwise."""
+    """Profiles windows of time. Methods run in the thread that imported torch, unless stated otherwise."""
 
     def __init__(self, torch):
         import threading
@@ -126,32 +126,32 @@ class Recorder:
         self.process = os.getpid()
         self.began = self.clock()
         self.profiler = None
-        self.open = {}  # thread -> stack of calls of modules: (module, path, begin of the hook, begin)
-        self.spans = []  # (path, thread, begin of the hook, of the call, end of the call, of the hook) [ns] since 1970
+        self.open = {}  # thread -> stack of open module calls: (module, path, begin of the hook, begin of the call)
+        self.spans = []  # (path, thread, begin of hook, begin of call, end of call, end of hook), times in ns since 1970
         self.paths = Paths()
-        self.roots = {}  # path -> [s] each call that has ended in this window, of modules outside of others
+        self.roots = {}  # path -> durations [s] of the outermost module calls that ended in this window
         self.window = self.without = 0
         self.seconds = FIRST_SECONDS
         self.window_begin = self.window_end = self.next_begin = 0.0
         self.at_once = False  # the next window begins with the next call of a module
         self.called = False  # a module has been called in this thread
         self.over = False
-        self.idle = False  # no window is open or due: the hooks return at once
-        self.stamped = self.around = 0.0  # [ns] of a hook between its readings of the clock, and of its call around them
+        self.idle = False  # no window is open or due: hooks return at once
+        self.stamped = self.around = 0.0  # [ns] time of a call's hooks between their clock readings, and outside them
         self.thread_of = threading.get_native_id
         self.thread = threading.get_native_id()
         self.now = time.time_ns
         self.wait = threading.Event()
-        # Whether TorchScript reads the program: hooks must leave no trace there.
+        # Whether TorchScript traces or compiles the program: hooks must not appear there.
         self.is_tracing, self.is_scripting = torch.jit.is_tracing, torch.jit.is_scripting
         self.watcher = threading.Thread(target=self.watch, daemon=True, name="dlroof")
 
     def start(self):
-        """Begins the first window, and watches for the begin and the end of others."""
+        """Begins the first window and starts the thread that begins and ends the others."""
         import atexit
         import ctypes
 
-        # A pending call runs in the main thread between two instructions of Python, without a signal.
+        # Python runs a pending call in the main thread between two bytecode instructions, without a signal.
         self.call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.pending)
         self.add = ctypes.pythonapi.Py_AddPendingCall
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.call))  # lives as long as pending calls
@@ -165,7 +165,7 @@ class Recorder:
         self.watcher.start()
 
     def seconds_of_a_call(self):
-        """Returns the time [s] of a call of a module that does nothing."""
+        """Returns the time [s] of calling a module that does nothing."""
         calls = 21
         model = self.torch.nn.Sequential(*[self.torch.nn.Identity() for _ in range(calls - 1)])
         turns = []
@@ -176,7 +176,7 @@ class Recorder:
         return median(turns)
 
     def calibrate(self, plain):
-        """Measures what the hooks of a call take in a window: between their readings of the clock, and around them."""
+        """Measures the time of a call's hooks in a window: between their clock readings, and outside them."""
         self.profiler, self.window_end, self.window_begin = object(), float("inf"), float("inf")
         whole = 1e9 * (self.seconds_of_a_call() - plain)
         self.stamped = median([entered - begin + left - end for _, _, begin, entered, end, left in self.spans])
@@ -185,7 +185,7 @@ class Recorder:
         self.spans, self.open, self.paths, self.roots = [], {}, Paths(), {}
 
     def watch(self):
-        """Runs in a thread of its own: asks the main thread to begin or end a window."""
+        """Runs in its own thread; makes the main thread begin or end windows."""
         while not self.over:
             now = self.clock()
             due = self.window_end if self.profiler is not None else self.next_begin
@@ -213,23 +213,23 @@ class Recorder:
         return 0
 
     def before_call(self):
-        """Before a call of a module outside of others: begins a window that is due."""
+        """Called before an outermost module call: begins a window if due."""
         self.called = True
         if self.profiler is None and (self.at_once or self.clock() >= self.next_begin):
             self.begin()
 
     def after_call(self):
-        """After such a call: ends a window that has enough of them."""
+        """Called after an outermost module call: ends a window with enough calls."""
         if self.profiler is not None and self.clock() >= self.window_begin + self.seconds and self.steady():
             self.end()
 
     def steady(self):
-        """Whether the window has enough calls of the model. The first ones, which compile it, do not count."""
+        """Returns whether the window has enough calls of the model, not counting the first ones, which compile it."""
         longest = max(self.roots.values(), key=sum, default=[])  # the model's, not those of its loss
         return sum(seconds <= 2 * min(longest) for seconds in longest) >= MODEL_CALLS
 
     def begin(self):
-        """Begins a window, unless another profiler runs."""
+        """Begins a window unless another profiler is running."""
         autograd = self.torch.autograd
         if getattr(autograd, "_profiler_enabled", lambda: False)():
             self.give_up("the program has its own profiler")
@@ -270,7 +270,7 @@ class Recorder:
         self.idle = self.called and not at_once
 
     def finish(self):
-        """At the program's exit: ends a window that is open, if no later one is needed."""
+        """At exit: ends the open window, if any."""
         if self.over or os.getpid() != self.process:
             return
         self.over = True
@@ -285,7 +285,7 @@ class Recorder:
             self.give_up(repr(error))
 
     def forget(self):
-        """In a forked process, such as a worker of a DataLoader: nothing is profiled."""
+        """Stops profiling in a forked process, such as a DataLoader worker."""
         self.over = self.idle = True
         self.profiler = None
         self.open, self.spans = {}, []
@@ -297,7 +297,7 @@ class Recorder:
 
     # --- Spans of modules
 
-    # A span of the profiler would take some 40 us for each call: four readings of the clock do not.
+    # Clock readings, because a span of the profiler would cost some 40 us per call.
 
     def enter(self, module):
         begin = self.now()
@@ -329,7 +329,7 @@ class Recorder:
             self.give_up(repr(error))
 
     def take_spans(self):
-        """Returns the window's spans. Calls that its end interrupts end with it."""
+        """Returns the window's spans. Calls still open at its end end there."""
         end = self.now()
         spans, self.spans = self.spans, []
         for thread, stack in self.open.items():
@@ -338,9 +338,9 @@ class Recorder:
         return spans
 
     def margin(self, spans):
-        """Returns the time [ns] that a call's hooks take before their first and after their last reading of the clock.
+        """Returns the time [ns] that a call's hooks take before their first and after their last clock reading.
 
-        In a program they take longer than one after the other, between their readings and around them alike.
+        Hooks take longer in a program than in calibrate(), by the same factor between and outside their clock readings.
         """
         if not spans or self.stamped <= 0:
             return 0.0
@@ -431,7 +431,7 @@ class Ranges:
             self.torch.cuda.nvtx.range_pop()
 
     def before_call(self, module, thread):
-        """Before a call of a module outside of others: begins or ends marking at calls of the model."""
+        """Called before an outermost module call: begins or ends marking at calls of the model."""
         if self.model is None and next(iter(module.parameters()), None) is not None:
             self.model, self.thread = module, thread
         if module is not self.model or thread != self.thread:
@@ -468,7 +468,7 @@ class Ranges:
             self.give_up(repr(error))
 
     def forget(self):
-        """In a forked process nothing is marked."""
+        """Stops marking in a forked process."""
         self.over = self.idle = True
         self.emit = None
 
@@ -489,7 +489,7 @@ def note(folder, process, reason):
 
 
 class AfterTorch:
-    """Loads torch with its own loader, and then starts the recorder."""
+    """Loads torch with its original loader, then starts the recorder."""
 
     def __init__(self, loader):
         self.loader = loader
@@ -511,7 +511,7 @@ class AfterTorch:
 
 
 class TorchFinder:
-    """Finds torch once, as Python would without this finder."""
+    """Finds torch once, as Python would without this class."""
 
     def find_spec(self, name, path=None, target=None):
         if name != "torch":

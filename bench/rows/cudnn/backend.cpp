@@ -1,5 +1,5 @@
-// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu /gpu/cudnn: from one tensor into another, row by
-// row, by cuDNN's graph API; Softmax by the function that cuDNN has beside it.
+// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu /gpu/cudnn, row by row and out of place, by
+// cuDNN's graph API; Softmax by cudnnSoftmaxForward.
 #include "bench/rows/cudnn/backend.h"
 
 #include <map>
@@ -24,7 +24,7 @@ frontend::PointwiseMode_t ModeOf(workload::Eltwise function) {
   return modes.at(function);
 }
 
-// cudnnSoftmaxForward over the columns, with its tensors.
+// A cudnnSoftmaxForward call over the columns, and its tensors.
 struct SoftmaxCall {
   SoftmaxCall(const RowsCase& request, size_t bytes) : x(bytes), y(bytes) {
     cudnn::Check(cudnnCreateTensorDescriptor(&shape), "a tensor of a softmax");
@@ -118,7 +118,7 @@ bool RegisterCudnn(const std::string& name_of_op) {
 
 void Describe(const RowsCase& request, GraphCall& call) {
   const auto& [m, n] = request.rows;
-  // Columns are channels, for which cuDNN wants the layout NHWC.
+  // Columns are the channels, for which cuDNN requires the layout NHWC.
   const std::vector<int64_t> matrix = {m, n, 1, 1}, column = {m, 1, 1, 1}, nhwc = {n, 1, n, n};
   const auto x = call.Input("x", matrix, request.type, nhwc);
   if (request.op == &kEltwise) {

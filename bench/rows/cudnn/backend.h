@@ -1,4 +1,4 @@
-// The graph of a call on rows, also for a GPU that is not present. Part of the CUDA module only.
+// The cuDNN graph of a call on rows; can be built without a GPU. Part of the CUDA module.
 #pragma once
 
 #include "bench/cudnn/graph.h"
@@ -6,8 +6,8 @@
 
 namespace dlroof::rows {
 
-// Describes a call of any operator but Softmax, which is no graph. Throws Unsupported if cuDNN has
-// no such node.
+// Adds the operation and its tensors to `call`; not for Softmax, which uses no graph. Throws
+// Unsupported if cuDNN lacks the operation.
 void Describe(const RowsCase& request, cudnn::GraphCall& call);
 
 }  // namespace dlroof::rows

@@ -1,6 +1,5 @@
-// Softmax, LayerNorm, Eltwise and SwiGlu /cpu/onednn: by oneDNN 3.x, over the last axis, from one
-// tensor into another, both row by row. In training a layer normalization also writes mean and
-// variance.
+// Softmax, LayerNorm, Eltwise and SwiGlu /cpu/onednn by oneDNN 3.x: over the last axis, out of
+// place, row-major. In training LayerNorm also writes mean and variance.
 #include <fmt/format.h>
 
 #include "bench/onednn/call.h"
@@ -36,7 +35,7 @@ onednn::Call EltwiseCall(const RowsCase& eltwise, const Tensors<float>& in) {
       in);
 }
 
-// The product with the second tensor is fused into the function.
+// Swish with the multiplication by the second tensor fused as a post-op.
 onednn::Call SwiGluCall(const RowsCase& gated, const Tensors<float>& in) {
   dnnl::post_ops product;
   product.append_binary(dnnl::algorithm::binary_mul, Desc(gated));
@@ -70,7 +69,7 @@ onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
   return call;
 }
 
-// Throws Unsupported if the library refuses the call, or if the machine lacks the memory.
+// Prepare throws Unsupported if the library rejects the call or memory does not suffice.
 template <auto kMakeCall>
 bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
   const auto prepare = [&op](const workload::BenchmarkName& name,
@@ -90,7 +89,7 @@ bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
       {.op = name_of_op, .device = "cpu", .library = "onednn", .prepare = prepare});
 }
 
-// The names are stated, because a static object of another file may not be initialized yet.
+// Names are literals, because `op`, a static object of another file, may not be initialized yet.
 [[maybe_unused]] const bool backends_registered =
     RegisterOnednn<SoftmaxCall>("Softmax", kSoftmax) &&
     RegisterOnednn<EltwiseCall>("Eltwise", kEltwise) &&

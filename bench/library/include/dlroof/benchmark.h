@@ -1,4 +1,4 @@
-// dlroof for benchmarks of your own: FLOP/s, bytes, roofs, bounds and advice beside the times of a
+// dlroof for your own benchmarks: adds FLOP/s, bytes, roofs, bounds and advice to the times of a
 // Google Benchmark program (1.7.1 to 1.9.x).
 //
 //   #include <dlroof/benchmark.h>
@@ -12,8 +12,8 @@
 //   BENCHMARK(BM_Axpy)->Range(1 << 12, 1 << 26)->UseRealTime();
 //   DLROOF_BENCHMARK_MAIN();
 //
-// The program has the flags of dlroof_bench (--help), but those that choose operators. Link with
-// dlroof::benchmark, or with dlroof::benchmark_main, which contains the main function.
+// The program has the flags of dlroof_bench (--help), except those that select operators. Link with
+// dlroof::benchmark, or with dlroof::benchmark_main, which contains a main function.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -37,35 +37,34 @@ namespace dlroof {
 struct MemoryBlock {
   const void* begin = nullptr;
   std::size_t bytes = 0;
-  bool weights =
-      false;  // read only, the same in every call of a model (--dlroof_cache=cold-weights)
+  bool weights = false;  // only read, by every call of a model (--dlroof_cache=cold-weights)
 };
 
-// What is known of ONE call (not of one iteration of anything inside it). All of it is optional:
-// what is not given and not counted (--dlroof_counters) stays unknown, and 0 means none.
+// What you know about ONE call of the function (not of one iteration inside it). All members are
+// optional: what is missing and not counted (--dlroof_counters) is unknown; 0 means none.
 struct Call {
-  // [flop] by pipe, "<type>.<unit>": types fp64 fp32 tf32 fp16 bf16 fp8 int8, units vector and
-  // matrix (tensor cores, AMX); "fp32" is "fp32.vector". A fused multiply-add is 2.
+  // [flop] by pipe "<type>.<unit>", with types fp64 fp32 tf32 fp16 bf16 fp8 int8 and units vector
+  // and matrix (tensor cores, AMX). "fp32" means "fp32.vector". A fused multiply-add counts 2.
   std::map<std::string, double> flops = {};
-  // [byte] read and written, by the level that they come from: l1 l2 l3 dram host.
+  // [byte] read plus written, by memory level: l1 l2 l3 dram host.
   std::map<std::string, double> bytes = {};
-  // What `--dlroof_cache=cold` removes from the caches before each call.
+  // Memory that `--dlroof_cache=cold` evicts from the caches before each call.
   std::vector<MemoryBlock> memory = {};
-  // [1] Threads that the call starts or uses by itself (OpenMP), which decide the roofs. Default:
+  // Threads that the call itself starts or uses (OpenMP); they determine the roofs. Default:
   // --dlroof_threads, or 1. The threads of ->Threads(n) are known without it.
   std::optional<int> threads = {};
-  // Called once before the timing, after the first call: whether its result is right. A benchmark
-  // with a wrong result fails.
+  // Called once after the first call, before timing. Returns whether the result is correct; if not,
+  // the benchmark fails.
   std::function<bool()> check = {};
 };
 
 namespace detail {
 
-// A callable without its type.
+// A type-erased callable.
 struct Callable {
-  std::function<void()> once;               // a call on the CPU
-  std::function<void(std::int64_t)> times;  // so many calls
-  std::function<void(CUstream_st*)> start;  // starts a call on a stream of the GPU
+  std::function<void()> once;               // makes one call on the CPU
+  std::function<void(std::int64_t)> times;  // makes this number of calls
+  std::function<void(CUstream_st*)> start;  // starts a call on a CUDA stream
 };
 
 void Measure(benchmark::State& state, const Call& call, const Callable& callable);
@@ -80,16 +79,15 @@ void KeepResult(F& function, Arguments... arguments) {
 
 }  // namespace detail
 
-// Times `function` in the loop of Google Benchmark, in place of `for (auto _ : state)`, and
-// attaches its work, roofs and noise to the result. Use it once in a benchmark, at its end.
+// Times `function` in Google Benchmark's loop, instead of `for (auto _ : state)`, and attaches
+// work, roofs and noise to the result. Use it once per benchmark, at the end.
 //
-// `function` makes one complete call and can be called any number of times, also before and after
-// the timing (counters, cold caches, energy, CUDA graphs). It is either
-//   [&] { ... }                       a call on the CPU, or
-//   [&](cudaStream_t stream) { ... }  that starts a call on the stream without waiting for it; the
-//                                     benchmark then needs ->UseManualTime(). The time is the
-//                                     GPU's.
-// It must not use `state`: a pause of the timer inside a call is refused.
+// `function` makes one complete call. It may be called any number of times, also before and after
+// timing (counters, cold caches, energy, CUDA graphs). It is one of:
+// - [&] { ... }: a call on the CPU
+// - [&](cudaStream_t stream) { ... }: starts a call on the stream without waiting for it. The
+//   benchmark then needs ->UseManualTime(), and the time is that on the GPU.
+// It must not use `state`: pausing the timer inside a call is an error.
 template <class F>
 void Measure(benchmark::State& state, const Call& call, F&& function) {
   constexpr bool on_gpu = std::is_invocable_v<F&, CUstream_st*>;
@@ -117,14 +115,14 @@ void Measure(benchmark::State& state, F&& function) {
 
 // ---- programs ----
 
-// The main function: initializes Google Benchmark and dlroof, runs the benchmarks and reports them.
+// A main function: initializes Google Benchmark and dlroof, runs the benchmarks and reports.
 // Returns the exit code: 1 if a benchmark failed, 2 for bad input.
 int Main(int argc, char** argv);
 
 #define DLROOF_BENCHMARK_MAIN() \
   int main(int argc, char** argv) { return dlroof::Main(argc, argv); }
 
-// For a program with a main function and reporters of its own:
+// For a program with its own main function and reporters:
 //
 //   dlroof::Initialize(&argc, argv);              // takes the --dlroof_ flags
 //   benchmark::Initialize(&argc, argv);
@@ -132,11 +130,11 @@ int Main(int argc, char** argv);
 //   benchmark::RunSpecifiedBenchmarks(&reporter, dlroof::FileReporter());
 //   return dlroof::Report();
 
-// Takes the --dlroof_ flags out of argv. Call it before benchmark::Initialize. Ends the program
-// with one sentence and exit code 2 for bad input.
+// Removes the --dlroof_ flags from argv. Call before benchmark::Initialize. For bad input prints
+// one sentence and exits with code 2.
 void Initialize(int* argc, char** argv);
 
-// Passes everything to `inner` (may be null) and collects it for Report.
+// Collects results for Report, and passes everything to `inner` (may be null).
 class Reporter : public benchmark::BenchmarkReporter {
  public:
   explicit Reporter(benchmark::BenchmarkReporter* inner = nullptr) : inner_(inner) {}
@@ -148,12 +146,11 @@ class Reporter : public benchmark::BenchmarkReporter {
   benchmark::BenchmarkReporter* inner_;
 };
 
-// Returns the reporter that writes the run file of --benchmark_out (Google Benchmark's JSON with
-// dlroof's records), or null without that flag.
+// Returns the reporter that writes the run file for --benchmark_out (Google Benchmark's JSON with
+// dlroof's records), or null if the flag is absent.
 benchmark::BenchmarkReporter* FileReporter();
 
-// Writes the table of roofs to standard output, and the page of --dlroof_html. Returns the exit
-// code, as Main does.
+// Prints the table of roofs and writes the page for --dlroof_html. Returns the exit code, as Main.
 int Report();
 
 }  // namespace dlroof
