@@ -64,8 +64,7 @@ std::vector<fs::path> FilesOf(const fs::path& program) {
   // ldd fails for a script, which has no libraries.
   if (const auto ldd = RunChild({"ldd", fs::absolute(program).string()}); ldd.exit_code == 0)
     for (const auto& library : OwnLibraries(ldd.out)) files.emplace_back(library);
-  const auto module = program.parent_path() / "libdlroof_cuda.so";  // loaded at run time (dlopen),
-                                                                    // so ldd omits it
+  const auto module = program.parent_path() / "libdlroof_cuda.so";  // loaded by dlopen
   if (fs::exists(module)) files.push_back(module);
   return files;
 }
@@ -240,8 +239,7 @@ std::optional<StoredProgram> Builds::Find(const std::string& commit) const {
     const bool same = stored == commit || (shorter >= kMinAbbreviation &&
                                            stored.compare(0, shorter, commit, 0, shorter) == 0);
     if (!same) continue;
-    std::error_code not_ours;  // ignored: programs of another user can be run, but their time of
-                               // use cannot be set
+    std::error_code not_ours;  // ignored: other users' programs can be run, but not marked
     fs::last_write_time(folder_ / stored / kDescription, fs::file_time_type::clock::now(),
                         not_ours);
     return ReadProgram(folder_ / stored);

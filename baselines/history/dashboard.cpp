@@ -190,8 +190,7 @@ SeriesView ViewOf(const history::Series& series, const std::vector<history::Poin
 }
 
 constexpr std::size_t kSeriesPerFile = 32;
-constexpr std::string_view kLoader = "load";  // name of the script that loads the roofline of one
-                                              // date
+constexpr std::string_view kLoader = "load";  // script that loads one date's roofline
 
 std::string_view SiteStyle() { return SiteStyleFiles().at(0).text; }
 
@@ -457,8 +456,7 @@ class Site {
   json machines_ = json::array();
   std::map<std::string, std::size_t> machine_index_;  // by machine fingerprint
   std::set<std::string> written_machines_;
-  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run index: number of series whose
-                                                             // last change is slower, faster
+  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: count of slower, faster
   std::string last_change_date_;
   DashboardCounts counts_;
 };

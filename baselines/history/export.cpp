@@ -25,8 +25,7 @@ struct ExportedTime {
   double median = 0;                              // [s]
   std::optional<std::pair<double, double>> ci95;  // [s]
   std::optional<double> fraction;          // [1] of the binding roof, if that roof is validated
-  std::optional<double> fraction_at_most;  // [1] upper limit of `fraction`, if the roof is not
-                                           // validated
+  std::optional<double> fraction_at_most;  // [1] upper limit if it is not validated
   bool specified = false;                  // the binding roof comes from a data sheet
   bool estimate = false;                   // too few repetitions were clean (record::TimeOf)
 };

@@ -39,7 +39,7 @@ struct SeriesProfile {
   // [1] standard deviation of log(value / level), estimated as 1.4826 times the median absolute
   // deviation, which outliers do not affect. Not set for fewer than three values.
   std::optional<double> deviation;
-  std::vector<std::size_t> outliers;  // indices of outliers
+  std::vector<std::size_t> outliers;  // indices into the values
 };
 
 // Returns the profile of `values` [s]: positive, oldest first, at least one.

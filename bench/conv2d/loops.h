@@ -103,8 +103,8 @@ void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arra
 // Returns the correct results for workload::CheckOutput; elements skip the padding. Samples contain
 // all corners; half of the other elements are at a border.
 workload::ProductResult ResultOf(const Conv2dCase& conv, const workload::ProductInputs& inputs);
+
 // Computes one element; `index` into the direction's row-major result without padding.
-// Computes one element. `index` is its index in the direction's row-major result without padding.
 workload::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
                                          const workload::ProductInputs& inputs, int64_t index);
 

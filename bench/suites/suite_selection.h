@@ -51,7 +51,6 @@ std::vector<std::string> DefaultSuites(const SuiteDevices& devices = {});
 // "--rnn " or another driver is a command line of benchdnn. Problems use the templates for
 // `devices`. Throws BadInput as ReadSuite and ReadBenchdnn, and for an unknown name; the message
 // begins with `flag` and lists the known names.
-// begins with `flag` and lists the known names).
 std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
                                 const SuiteDevices& devices = {},
                                 const std::string& flag = "--dlroof_suite");

@@ -18,7 +18,7 @@ struct Sentences {
   enum class Kind { kFacts, kAdvice };
   Kind kind = Kind::kFacts;
   std::vector<std::string> texts;
-  std::size_t first = 0;  // number that a terminal shows, counting the others; 0: all
+  std::size_t first = 0;  // a terminal shows this many and the number of others; 0: all
 };
 
 // A title and items, each with optional lines of details.
