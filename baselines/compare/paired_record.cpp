@@ -182,9 +182,11 @@ void AddChange(const std::string& what, const json& a, const json& b,
 // Adds differences in the context of plain Google Benchmark files (debug build, clock).
 void AddChangesOfGoogleBenchmark(const json& base, const json& contender,
                                  std::vector<std::string>& changes) {
-  for (const char* key : {"library_build_type", "host_name", "cpu_scaling_enabled", "aslr_enabled"})
-    if (base.contains(key) && contender.contains(key))
-      AddChange(key, base.at(key), contender.at(key), changes);
+  // Its author's context, such as a compiler, is a text, too.
+  for (const auto& [key, value] : base.items())
+    if ((value.is_string() || value.is_boolean()) && contender.contains(key) && key != "date" &&
+        key != "executable" && key != "library_version")
+      AddChange(key, value, contender.at(key), changes);
   AddChange("library_version", record::Member(base, "library_version"),
             record::Member(contender, "library_version"), changes);
   constexpr double kSameClock = 0.02;  // [1] the clock is measured, so it is never exactly equal

@@ -64,8 +64,10 @@ imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text
     if (flags.format ? format.name == *flags.format : format.recognise(text)) return format;
   if (const auto other = imports::ExportOfOtherTool(flags.file, text); other && !flags.format)
     throw BadInput("{}: {}", flags.file, other->text);
-  throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
-                 fmt::join(FormatNames(), ", "));
+  throw BadInput(
+      "{}:1: unknown format; expected one of {} (--format chooses one; csv has columns 'name' and "
+      "'seconds')",
+      flags.file, fmt::join(FormatNames(), ", "));
 }
 
 nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
@@ -123,7 +125,8 @@ void Import(const ImportFlags& flags) {
   const auto text = ReadText(flags.file);
   if (const auto other = imports::ExportOfOtherTool(flags.file, ""); other && !flags.format)
     throw BadInput("{}: {}", flags.file, other->text);
-  if (flags.format ? *flags.format == kProgram : profile::LooksLikeOneDnnLog(text))
+  if (flags.format ? *flags.format == kProgram
+                   : profile::LooksLikeOneDnnLog(text) && !profile::LooksLikeBenchdnnOutput(text))
     return ImportProgram(flags, text);
   if (!flags.output) throw BadInput("import: expected -o FILE");
   if (flags.steps) throw BadInput("import: --steps applies only to a program's log");

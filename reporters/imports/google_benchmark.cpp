@@ -21,13 +21,10 @@ bool HasNoteOfRates(const record::Record& record) {
       record.counting, [](const CountingNote& note) { return note.source == record::kRateSource; });
 }
 
-// Returns how many records have work with this member.
-template <class Member>
-std::size_t CountWith(const std::vector<record::Record>& records, Member Work::*member) {
-  return static_cast<std::size_t>(std::ranges::count_if(records, [&](const auto& record) {
-    return std::ranges::any_of(record.work,
-                               [&](const auto& work) { return !(work.second.*member).empty(); });
-  }));
+bool HasFlopsOrBytes(const record::Record& record) {
+  return std::ranges::any_of(record.work, [](const auto& work) {
+    return !work.second.flops.empty() || !work.second.bytes.empty();
+  });
 }
 
 // Returns the notes of the records, each once with the number of records.
@@ -100,8 +97,7 @@ Imported ImportGoogleBenchmark(const std::string& text, const std::string& where
   for (auto& record : imported.records) record::PutOnDevice(record, "");
   for (const auto& [note, records] : Notes(imported.records))
     imported.remarks.push_back(fmt::format("{}: {} benchmarks: {}", where, records, note));
-  const auto& records = imported.records;
-  if (CountWith(records, &Work::flops) == 0 && CountWith(records, &Work::bytes) == 0)
+  if (std::ranges::none_of(imported.records, HasFlopsOrBytes))
     imported.remarks.push_back(
         where +
         ": no benchmark has work: expected counters such as FLOPS, bytes_per_second or "

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <ranges>
 #include <regex>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/number_range.h"
+#include "reporters/record/large_json.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -39,10 +41,11 @@ constexpr ImportFormat kFormats[] = {
 constexpr std::size_t kNamedColumns = 5;
 
 // Returns the model in a GPU's name, such as "H100", "L40S" or "MI300X", or "" if there is none
-// that is recognised: letters and a number of two to four digits that is no size of its memory.
+// that is recognised: a number of two to four digits, or letters and a digit, that is no size of
+// its memory.
 std::string ModelOf(const std::string& gpu) {
   static const std::regex model(
-      R"((^|[^A-Za-z0-9])([A-Z]{0,3}[0-9]{2,4}[A-Z]{0,2})([^A-Za-z0-9]|$))");
+      R"((^|[^A-Za-z0-9])(([A-Z]{1,3}[0-9]|[A-Z]{0,3}[0-9]{2,4})[A-Z]{0,2})([^A-Za-z0-9]|$))");
   for (auto at = std::sregex_iterator(gpu.begin(), gpu.end(), model); at != std::sregex_iterator();
        ++at)
     if (const auto word = (*at)[2].str(); !word.ends_with("GB")) return word;
@@ -86,6 +89,21 @@ void MergeWork(Provenance provenance, record::Record& record) {
   record.work = std::move(merged);
 }
 
+// Returns the JSON in a text that is none: between lines that a program printed before and after
+// it, and with null for NaN. Returns nullopt if there is none.
+std::optional<std::string> JsonWithin(std::string_view text) {
+  constexpr int kTried = 20;
+  const auto end = text.find_last_of("}]");
+  for (std::size_t at = 0, tried = 0; at < end && end != text.npos && tried < kTried; ++tried) {
+    const auto part = text.substr(at, end + 1 - at);
+    auto repaired = record::RepairedJson(part).value_or(std::string(part));
+    if (nlohmann::json::accept(repaired)) return repaired;
+    at = std::min(text.find("\n{", at), text.find("\n[", at));
+    at += at == text.npos ? 0 : 1;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const ImportFormat> ImportFormats() { return kFormats; }
@@ -107,8 +125,9 @@ nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& wher
       });
     return !twice;
   };
+  const auto within = json::accept(text) ? std::nullopt : JsonWithin(text);
   try {
-    return json::parse(text, check);
+    return json::parse(within.value_or(text), check);
   } catch (const json::exception& error) {
     throw BadInput("{}: not JSON: {}", where, JsonFault(error));
   }
@@ -151,15 +170,13 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
                        Imported& imported) {
   if (columns.empty()) return;
   std::vector<std::string> named;
-  for (std::size_t i = 0; i < std::min(columns.size(), kNamedColumns); ++i)
-    named.push_back(fmt::format("'{}'", text::Printable(columns[i])));
+  for (const auto& column : columns | std::views::take(kNamedColumns))
+    named.push_back(fmt::format("'{}'", text::Printable(column)));
   const auto more = columns.size() - named.size();
-  imported.remarks.push_back(fmt::format("{}: {} {}{} not known and left out", where,
-                                         columns.size() == 1 ? "column" : "columns",
-                                         fmt::join(named, ", "),
-                                         more > 0 ? fmt::format(" and {} more are", more)
-                                         : columns.size() == 1 ? " is"
-                                                               : " are"));
+  if (more > 0) named.back() += fmt::format(" and {} more", more);
+  imported.remarks.push_back(fmt::format(
+      "{}: {} {} {} not known and left out", where, columns.size() == 1 ? "column" : "columns",
+      fmt::join(named, ", "), columns.size() == 1 ? "is" : "are"));
 }
 
 void LeftOut::AddTo(Imported& imported, const char* items) const {

@@ -2,7 +2,9 @@
 // ("FILE:LINE: column N: ...") for a file that it cannot use.
 #pragma once
 
+#include <algorithm>
 #include <iosfwd>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -144,6 +146,18 @@ struct LeftOut {
 // in files edited by hand, the first member is read; the second one is left out.
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out);
+
+// Adds the counts of a launch to the sums over those of its kernel before it, if there are any
+// (not `first`). A sum is unknown if a launch lacks it: returns whether this one or those do.
+template <class Key>
+bool AddCommon(const std::map<Key, double>& launch, bool first, std::map<Key, double>& sums) {
+  if (first) sums = launch;
+  if (first) return false;
+  const auto before = sums.size();
+  std::erase_if(sums, [&](const auto& sum) { return !launch.contains(sum.first); });
+  for (auto& [key, sum] : sums) sum += launch.at(key);
+  return sums.size() < std::max(before, launch.size());
+}
 
 // Begins the device of a record of which the file has the GPU's compute capability only.
 inline constexpr const char* kCapability = "GPU of compute capability ";

@@ -1,4 +1,6 @@
 // Nsight Compute's table as records: a record per kernel's name (import.h).
+#include "reporters/imports/ncu.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "reporters/imports/ncu_table.h"
 #include "reporters/record/kernels.h"
 #include "reporters/text/text.h"
 
@@ -24,19 +25,6 @@ struct Kernel {
   LaunchWork work;
 };
 
-template <class Key>
-void AddCommon(const std::map<Key, double>& more, Kernel& kernel, std::map<Key, double>& sums) {
-  const bool first = kernel.launches == 0;
-  if (first) sums = more;
-  for (const auto& [key, value] : more) kernel.uneven = kernel.uneven || !sums.contains(key);
-  for (auto sum = sums.begin(); !first && sum != sums.end();) {
-    const auto value = more.find(sum->first);
-    if (value != more.end()) sum->second += value->second;
-    if (value == more.end()) kernel.uneven = true;
-    sum = value == more.end() ? sums.erase(sum) : std::next(sum);
-  }
-}
-
 CountedLaunch Counted(const Launch& launch) {
   const bool volta = !launch.capability || launch.capability == "7.0";
   return {launch.kernel, launch.grid, launch.block, WorkOfLaunch(launch.values, volta),
@@ -44,8 +32,9 @@ CountedLaunch Counted(const Launch& launch) {
 }
 
 void AddLaunch(const CountedLaunch& launch, Kernel& kernel) {
-  AddCommon(launch.work.flops, kernel, kernel.work.flops);
-  AddCommon(launch.work.bytes, kernel, kernel.work.bytes);
+  const bool first = kernel.launches == 0;
+  kernel.uneven |= AddCommon(launch.work.flops, first, kernel.work.flops);
+  kernel.uneven |= AddCommon(launch.work.bytes, first, kernel.work.bytes);
   if (launch.work.unknown != LaunchWork::Unknown::kNone) kernel.work.unknown = launch.work.unknown;
   kernel.timed = kernel.timed && launch.seconds && IsRunTime(*launch.seconds);
   kernel.seconds += launch.seconds.value_or(0);

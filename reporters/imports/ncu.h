@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "counters/base/work.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 
 namespace dlroof::imports {
@@ -57,5 +58,24 @@ struct CountedLaunch {
 };
 // Returns all launches of a table, in its order. Throws BadInput like ImportNsightCompute.
 std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where);
+
+// The rest is private to the module: the table before its counters become work.
+
+struct Launch {
+  std::string kernel;
+  std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has the columns
+  std::optional<std::string> capability;                    // "7.0", if the table has the column
+  std::string device;                                       // its number; may be empty
+  MetricValues values;
+};
+
+struct NsightTable {
+  std::vector<Launch> launches;      // in the order of the table
+  int missing_values = 0;            // [1] of known metrics that are no numbers, such as "n/a"
+  LeftOut left_out;                  // rows and values that cannot be read
+  std::vector<std::string> unknown;  // metrics
+  int header_line = 0;
+};
+NsightTable ReadNsightTable(const std::string& text, const std::string& where);
 
 }  // namespace dlroof::imports

@@ -208,10 +208,13 @@ MetricValues WithCounters(MetricValues values) {
   return values;
 }
 
+// "tc", "utc", "tcgen" and "tmem" are Blackwell's.
+constexpr std::string_view kTensorWords[] = {"tensor", "mma", "pipe_tc", "utc", "tcgen", "tmem"};
+
 bool IsTensor(std::string_view name) {
   return (name.starts_with("sm__") || name.starts_with("smsp__")) &&
-         (Has(name, "tensor") || Has(name, "mma")) && !name.ends_with(".peak_sustained") &&
-         !name.ends_with(".peak_burst");
+         std::ranges::any_of(kTensorWords, [&](auto word) { return Has(name, word); }) &&
+         !name.ends_with(".peak_sustained") && !name.ends_with(".peak_burst");
 }
 
 void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {

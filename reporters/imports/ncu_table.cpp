@@ -1,5 +1,3 @@
-#include "reporters/imports/ncu_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "counters/base/error.h"
+#include "reporters/imports/ncu.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
@@ -31,8 +30,10 @@ std::string TableOnly(std::string_view text) {
   std::string table;
   for (bool begun = false; !text.empty(); table += '\n') {
     const auto line = text::TakeLine(text);
-    begun = begun || IsHeader(line);
-    if (begun && !line.starts_with("==")) table += line;
+    const bool header = IsHeader(line);
+    // A file of two runs has a header of each.
+    if (begun ? !header && !line.starts_with("==") : header) table += line;
+    begun = begun || header;
   }
   return table;
 }
@@ -52,7 +53,6 @@ constexpr PageName kPageNames[] = {
      "dram__bytes.sum.per_second"}};
 
 // Returns the metric of a name of the details page, such as "Duration", or the name itself.
-std::string_view MetricOfPage(std::string_view name, const text::Unit& unit);
 std::string_view MetricOfPage(std::string_view name, const text::Unit& unit) {
   for (const auto& row : kPageNames)
     if (row.name == name && row.of == unit.of && row.per == unit.per) return row.metric;
@@ -94,12 +94,11 @@ class NsightReader {
     Column("ID");
     Column("Kernel Name");
     per_row_ = columns_.count("Metric Name") > 0;
-    const int units_line = rows_.size() > 1 && !per_row_ ? rows_[1][0].line : 0;
     std::erase_if(rows_, [&](const text::CsvRow& row) {
       const int before = table_.left_out.count;
       table_.left_out.Try([&] {
         text::RequireFields(row, rows_[0], where_);
-        if (row[0].line > units_line && row[Column("ID")].text.empty())
+        if (row[Column("ID")].text.empty() && (per_row_ || !Field(row, "Kernel Name").text.empty()))
           throw BadInput("{}: expected an ID", text::PlaceOf(row[0], where_));
       });
       return table_.left_out.count > before;

@@ -3,16 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <numeric>
 #include <set>
 
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/json_reader.h"
-#include "reporters/imports/import.h"
+#include "reporters/imports/tool_tables.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -23,7 +18,6 @@ using nlohmann::json;
 
 constexpr double kMaxBytesPerSecond = 1e18;  // larger rates are invalid
 constexpr double kMaxSamples = 1e8;
-constexpr std::uintmax_t kMaxSampleBytes = std::uintmax_t{4} * 100'000'000;
 
 // One way in which nvbench measures a benchmark: its tags.
 struct TimeKeys {
@@ -125,37 +119,22 @@ std::optional<double> NumberOf(const Summaries& state, const std::string& tag) {
   return value ? value->number : std::nullopt;
 }
 
-// Returns the path of a file that the JSON file names, by nvbench's rules: beside the JSON file, or
-// beside its folder, or in the current one.
-std::optional<std::string> SampleFile(const std::string& name, const std::string& where) {
-  namespace fs = std::filesystem;
-  const auto folder = fs::path(where).parent_path();
-  for (const auto& path :
-       {folder / name, folder.parent_path() / name, fs::path(name),
-        folder / fs::path(name).parent_path().filename() / fs::path(name).filename()}) {
-    std::error_code none;
-    if (fs::is_regular_file(path, none)) return path.string();
-  }
-  return std::nullopt;
-}
-
-// Returns the float32 numbers of a file of samples.
-std::vector<float> Floats(std::string_view bytes) {
-  std::vector<float> numbers(bytes.size() / sizeof(float));
-  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
-  return numbers;
-}
-
 class NvbenchReader {
  public:
   NvbenchReader(const std::string& where, LeftOut left_out)
       : where_(where), left_out_(std::move(left_out)) {}
 
   Imported Read(const JsonReader& file) {
-    ReadDevices(file);
-    EachState(file, left_out_, [&](const JsonReader& benchmark, const JsonReader& state) {
-      imported_.records.push_back(RecordOf(benchmark.Text("name"), state));
+    left_out_.Try([&] {
+      EachItem(file, "devices", [&](const JsonReader& device) {
+        const auto number = static_cast<int>(devices_.size());
+        const double id = device.OptionalNumber("id").value_or(number);
+        devices_[static_cast<int>(id)] = device.TextOr("name", "");
+      });
     });
+    for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i)
+      left_out_.Try([&] { ReadBenchmark(file.Item("benchmarks", i)); });
+    records_.MoveTo(imported_, where_);
     left_out_.AddTo(imported_, "states are");
     if (imported_.records.empty())
       throw BadInput(where_ + ": 'benchmarks': expected a benchmark with a state");
@@ -164,83 +143,46 @@ class NvbenchReader {
   }
 
  private:
-  // Calls visit(benchmark, state) for each state; counts those that throw BadInput.
-  template <class Visit>
-  static void EachState(const JsonReader& file, LeftOut& left_out, const Visit& visit) {
-    for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i)
-      left_out.Try([&] {
-        const JsonReader benchmark = file.Item("benchmarks", i);
-        for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
-          left_out.Try([&] { visit(benchmark, benchmark.Item("states", j)); });
-      });
+  void ReadBenchmark(const JsonReader& benchmark) {
+    // The file may have lost the states of one of the benchmark's devices.
+    if (benchmark.Has("devices") && benchmark.json().at("devices").is_array())
+      for (const json& device : benchmark.Array("devices"))
+        if (device.is_number_integer()) records_.AddGpu(GpuOf(device.get<int>()));
+    for (std::size_t i = 0; i < benchmark.Array("states").size(); ++i)
+      left_out_.Try(
+          [&] { ReadState(benchmark.NonEmptyText("name"), benchmark.Item("states", i)); });
   }
 
-  void ReadDevices(const JsonReader& file) {
-    const auto& devices = file.json().value("devices", json::array());
-    for (std::size_t i = 0; devices.is_array() && i < devices.size(); ++i)
-      left_out_.Try([&] {
-        const JsonReader device = file.Item("devices", i);
-        devices_[static_cast<int>(device.OptionalNumber("id").value_or(static_cast<double>(i)))] =
-            device.TextOr("name", "");
-      });
-    std::set<int> used;
-    LeftOut again;  // of the states, which are read twice
-    EachState(file, again, [&](const JsonReader& benchmark, const JsonReader& state) {
-      // The benchmark's devices: the file may have lost the states of one.
-      if (benchmark.Has("devices") && benchmark.json().at("devices").is_array())
-        for (const json& device : benchmark.Array("devices"))
-          if (device.is_number_integer()) used.insert(device.get<int>());
-      if (const auto device = DeviceOf(state)) used.insert(*device);
-    });
-    several_ = used.size() > 1;
+  Gpu GpuOf(int number) {
+    const auto& model = devices_[number];
+    return {fmt::format("{}{}{}", number, model.empty() ? "" : " ", model), model};
   }
 
-  // Returns the number of the state's GPU, or nullopt for a benchmark without one.
-  static std::optional<int> DeviceOf(const JsonReader& state) {
-    if (!state.Has("device") || state.json().at("device").is_null()) return std::nullopt;
-    const double number = state.Number("device");
-    return number >= 0 && number < 1e6 ? std::optional(static_cast<int>(number)) : std::nullopt;
-  }
-
-  // Returns "bench/Device=1 NVIDIA H200/Elements=1024/T=I32": the benchmark, its GPU if the file
-  // has several, and its axes.
-  std::string NameOf(const std::string& benchmark, const JsonReader& state) {
-    std::string name = benchmark;
-    if (const auto device = DeviceOf(state); device && several_) {
-      name += fmt::format("/Device={}", *device);
-      if (const auto& model = devices_[*device]; !model.empty()) name += ' ' + model;
-    }
+  // Reads "bench/Device=1 NVIDIA H200/Elements=1024/T=I32": the benchmark, its GPU if the file has
+  // several, and its axes.
+  void ReadState(const std::string& benchmark, const JsonReader& state) {
+    auto name = benchmark + kGpuPlace;
     EachItem(state, "axis_values", [&](const JsonReader& axis) {
       if (!axis.Has("value")) axis.Refuse("value", "a text");
       const json& value = axis.json().at("value");
       name += fmt::format("/{}={}", axis.Text("name"),
                           value.is_string() ? value.get<std::string>() : value.dump());
     });
-    return name;
-  }
-
-  record::Record RecordOf(const std::string& benchmark, const JsonReader& state) {
-    record::Record record{.name = NameOf(benchmark, state)};
-    if (record.name.empty()) throw BadInput(state.where() + ": expected the benchmark's name");
-    if (const int number = ++names_[record.name]; number > 1) {
-      if (number == 2)
-        imported_.remarks.push_back(
-            fmt::format("{}: '{}' is there more than once; the others are '{} (2)' and so on",
-                        where_, text::Printable(record.name), text::Printable(record.name)));
-      record.name += fmt::format(" ({})", number);
-    }
-    record.device = "cpu";
-    if (const auto device = DeviceOf(state)) {
-      const auto& model = devices_[*device];
-      record.device = model.empty() ? "gpu" : model;
-    }
+    record::Record record;
+    Gpu gpu{"", "cpu"};
+    if (state.Has("device") && !state.json().at("device").is_null())
+      if (const double number = state.Number("device"); number >= 0 && number < 1e6)
+        gpu = GpuOf(static_cast<int>(number));
+    record.device = gpu.model.empty() ? "gpu" : gpu.model;
     if (state.Has("is_skipped") && state.Flag("is_skipped")) {
       record.status = record::Status::kUnsupported;
       record.reason = state.TextOr("skip_reason", "skipped without a reason");
-      return record;
+    } else {
+      ReadTime(SummariesOf(state, unknown_), record);
     }
-    ReadTime(SummariesOf(state, unknown_), record);
-    return record;
+    auto& stored = records_.Of(name, gpu, true);
+    record.name = stored.name;
+    stored = std::move(record);
   }
 
   void ReadTime(const Summaries& state, record::Record& record) {
@@ -290,26 +232,13 @@ class NvbenchReader {
 
   bool AddSamples(const Summaries& state, double mean, record::Record& record) {
     for (const auto& tag : kSampleTags) {
-      const auto file = Find(state, tag, "filename");
+      const auto file = Find(state, tag, "filename"), size = Find(state, tag, "size");
       if (!file) continue;
-      const auto path = SampleFile(file->text, where_);
-      if (!path) {
-        missing_.push_back(file->text);
-        return false;
-      }
-      const auto samples = Floats(ReadFile(*path, "nvbench's samples", kMaxSampleBytes));
-      const double count = static_cast<double>(samples.size());
-      const double own = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
-      const auto size = Find(state, tag, "size");
-      constexpr double kMaxDifference = 1e-3;  // of means: samples are float32
-      if (!size || size->number != count || !std::ranges::all_of(samples, IsRunTime) ||
-          std::abs(own / mean - 1) > kMaxDifference) {
-        missing_.push_back(file->text);
-        return false;
-      }
+      const auto samples = SamplesIn(file->text, where_, size ? size->number : std::nullopt, mean);
+      if (samples.empty()) missing_.push_back(file->text);
       for (const double seconds : samples)
         record.repetitions.push_back({.seconds = seconds, .iterations = 1});
-      return true;
+      return !samples.empty();
     }
     return false;
   }
@@ -330,9 +259,8 @@ class NvbenchReader {
   const std::string& where_;
   Imported imported_;
   LeftOut left_out_;
+  Records records_;
   std::map<int, std::string> devices_;  // names by number
-  bool several_ = false;                // states ran on more than one GPU
-  std::map<std::string, int> names_;    // number of records by name
   std::set<std::string_view> meanings_;
   std::vector<std::string> unknown_, missing_;
 };

@@ -1,9 +1,7 @@
 // Tools without a reader here: what a file of theirs is, and what leads here.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "reporters/imports/import.h"
+#include "reporters/imports/tool_tables.h"
 
 namespace dlroof::imports {
 namespace {
@@ -21,6 +19,11 @@ constexpr std::string_view kNsys =
 constexpr std::string_view kOwnCsv =
     "write its names and times as columns name and seconds, FLOPs and bytes as flops_<pipe> and "
     "bytes_<level>, and import that CSV";
+constexpr std::string_view kTriton = "a table of Triton's perf_report, which names no unit";
+constexpr std::string_view kRocprof =
+    "import that of 'rocprofv3 --kernel-trace --output-format csv'";
+constexpr std::string_view kKernels =
+    "import that of 'nsys stats --report cuda_gpu_kern_sum --format csv'";
 
 const std::vector<OtherTool>& OtherTools() {
   static const std::vector<OtherTool> tools = {
@@ -30,11 +33,18 @@ const std::vector<OtherTool>& OtherTools() {
        "later) and import raw.csv",
        ".ncu-rep"},
       {{}, "a report of Nsight Systems", kNsys, ".nsys-rep"},
+      {{}, "a report of Nsight Systems", kNsys, ".qdrep"},
+      {{"Total Time (", "Min ("}, "a table of Nsight Systems", kKernels},
+      {{"QCount", "Kernel Name"}, "a table of Nsight Systems", kKernels},
       {{"Intel(R) Advisor"}, "a report of Intel Advisor", kOwnCsv},
       {{"Function Call Sites and Loops"}, "a report of Intel Advisor", kOwnCsv},
-      {{"rocprofiler-sdk-tool"},
-       "rocprofv3's JSON",
-       "run rocprofv3 with --output-format csv and import that file"},
+      {{"rocprofiler-sdk-tool"}, "rocprofv3's JSON", kRocprof},
+      {{"\"Domain\"", "\"Function\""}, "a trace of rocprofv3's calls", kRocprof},
+      {{"# Benchmark Results", "Samples"}, "nvbench's Markdown", "run it with --json x.json"},
+      {{"| Command |", "Relative |"}, "hyperfine's Markdown", "use --export-json"},
+      {{"Name (time in ", "Rounds"}, "pytest-benchmark's table", "use --benchmark-json=x.json"},
+      {{"| model ", "t/s |"}, "llama-bench's table", "run it with -o json"},
+      {{"\"counter-value\"", "\"event\""}, "perf stat's JSON", "use -x, instead of -j"},
       {{"Region calls,CTR", "Runtime (RDTSC) [s],TSC"},
        "a table of likwid-mpirun",
        "import that of 'likwid-perfctr -O' in one process"},
@@ -43,7 +53,8 @@ const std::vector<OtherTool>& OtherTools() {
       {{"benchmark name", "est run time"}, "Catch2's table", kOwnCsv},
       {{"\"jmhVersion\""}, "JMH's JSON", kOwnCsv},
       {{"goos:", "ns/op"}, "Go's benchmarks", kOwnCsv},
-      {{",Triton"}, "a table of Triton's perf_report, which names no unit", kOwnCsv},
+      {{"-performance:", "Triton"}, kTriton, kOwnCsv},
+      {{",Triton"}, kTriton, kOwnCsv},
       {{"Self CPU %", "# of Calls"},
        "a table of PyTorch's profiler",
        "import its export_chrome_trace('trace.json')"},
@@ -60,13 +71,9 @@ const std::vector<OtherTool>& OtherTools() {
 }  // namespace
 
 std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text) {
-  constexpr std::size_t kSearched = 1 << 16;  // [byte]
-  const auto first = text.substr(0, kSearched);
   for (const OtherTool& tool : OtherTools()) {
     const bool named = !tool.ending.empty() && path.ends_with(tool.ending);
-    const bool written = !tool.words.empty() && std::ranges::all_of(tool.words, [&](auto word) {
-      return first.find(word) != first.npos;
-    });
+    const bool written = !tool.words.empty() && HasAll(FirstOf(text), tool.words);
     if (!named && !written) continue;
     return Reason{fmt::format("{}: {}", tool.what, fmt::format(fmt::runtime(tool.cure), path))};
   }

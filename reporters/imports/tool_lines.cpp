@@ -6,10 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
 
 #include "counters/base/error.h"
-#include "reporters/imports/import.h"
+#include "reporters/imports/tool_tables.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/numbers.h"
@@ -19,20 +18,26 @@ namespace dlroof::imports {
 namespace {
 
 using nlohmann::json;
+using text::DecimalMark;
 
 constexpr std::size_t kLongest = 10000;  // [byte] of a line; std::regex recurses
 constexpr std::string_view kCsvHeader = "name,iterations,real_time,cpu_time,time_unit";
 
 const std::regex& ConsoleLine() {
   static const std::regex line(
-      R"(^(\S+) +([0-9.e+-]+) (ns|us|ms|s) +([0-9.e+-]+) (ns|us|ms|s) +([0-9]+)(.*)$)");
+      R"(^(\S.*?) +([0-9][0-9.,e+-]*) (ns|us|ms|s) +([0-9][0-9.,e+-]*) (ns|us|ms|s) +([0-9]+)( .*)?$)");
   return line;
 }
 
-// Returns whether a name is that of an aggregate, which follows from the repetitions.
-bool IsAggregate(std::string_view name) {
-  constexpr std::string_view kEnds[] = {"_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"};
-  return std::ranges::any_of(kEnds, [&](auto end) { return name.ends_with(end); });
+// Returns whether a row is that of complexity or of a variation, which has no time.
+bool HasNoTime(std::string_view name) {
+  return name.ends_with("_cv") || name.ends_with("_BigO") || name.ends_with("_RMS");
+}
+
+// Returns a number as printf writes it, which may have a decimal comma but has no groups.
+std::optional<double> PrintedNumber(std::string text) {
+  std::ranges::replace(text, ',', '.');
+  return text::PlainNumber(text);
 }
 
 // Returns the number of a counter: "9.19318G/s". Bytes, and all with an "i", are in powers of 1024.
@@ -43,45 +48,71 @@ std::optional<double> CounterOf(std::string_view key, std::string_view text) {
   constexpr std::string_view kPrefixes = "munkMGTPE";
   constexpr double kDecimal[] = {1e-3, 1e-6, 1e-9, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18};
   const auto prefix = text.empty() ? text.npos : kPrefixes.find(text.back());
-  if (prefix == text.npos) return text::PlainNumber(text);
-  const auto number = text::PlainNumber(text.substr(0, text.size() - 1));
-  if (!number) return std::nullopt;
+  const auto number =
+      PrintedNumber(std::string(text.substr(0, text.size() - (prefix < 9 ? 1 : 0))));
+  if (!number || prefix == text.npos) return number;
   return *number * (binary && prefix > 2 ? std::exp2(10. * static_cast<double>(prefix - 2))
                                          : kDecimal[prefix]);
 }
 
+// Without a "run_type", means, medians and deviations are known by their names.
 json EntryOf(const std::string& name, double iterations, double real, double cpu,
              const std::string& unit) {
   return {{"name", name},
-          {"run_name", name},
-          {"run_type", "iteration"},
           {"iterations", iterations},
           {"real_time", real},
           {"cpu_time", cpu},
           {"time_unit", unit}};
 }
 
+json ErrorOf(const std::string& name, bool skipped, const std::string& message) {
+  return {{"name", name},
+          {skipped ? "skipped" : "error_occurred", true},
+          {skipped ? "skip_message" : "error_message", message}};
+}
+
+// Adds the counters of a console's line: "key=value", or values that end where a name of the header
+// does (--benchmark_counters_tabular). Both texts begin behind the iterations.
+void AddCounters(std::string_view line, std::string_view header, json& entry) {
+  for (auto at = line.find_first_not_of(' '); at < line.size();) {
+    const auto word = line.substr(at, line.find(' ', at) - at);
+    const auto equal = word.find('=');
+    at += word.size();
+    const bool ends = at <= header.size() && (at == header.size() || header[at] == ' ');
+    auto key = equal != word.npos ? word.substr(0, equal) : header.substr(0, ends ? at : 0);
+    key.remove_prefix(key.rfind(' ') + 1);
+    const auto number = CounterOf(key, word.substr(equal + 1));
+    if (number && !key.empty()) entry[std::string(key)] = *number;
+    at = line.find_first_not_of(' ', at);
+  }
+}
+
 // Reads the console's lines; others are the program's own.
-json ConsoleEntries(const std::string& text) {
+json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& left_out) {
+  static const std::regex error(R"(^(\S.*?) +(SKIPPED|ERROR OCCURRED): '(.*)'$)");
   json entries = json::array();
+  std::string header;
+  int number = 0;
   for (std::string_view left = text; !left.empty();) {
     const std::string line(text::TakeLine(left));
+    ++number;
     std::smatch found;
-    if (line.size() > kLongest || !std::regex_match(line, found, ConsoleLine())) continue;
-    if (IsAggregate(found.str(1))) continue;
-    const auto real = text::PlainNumber(found.str(2)), cpu = text::PlainNumber(found.str(4));
-    const auto iterations = text::PlainNumber(found.str(6));
-    if (!real || !cpu || !iterations) continue;
-    auto entry = EntryOf(found[1], *iterations, *real, *cpu, found[3]);
-    const auto counters = found.str(7);
-    for (const auto word : logs::SplitText(counters, ' ')) {
-      const auto equal = word.find('=');
-      if (equal == word.npos) continue;
-      const auto key = word.substr(0, equal);
-      if (const auto number = CounterOf(key, word.substr(equal + 1)))
-        entry[std::string(key)] = *number;
-    }
-    entries.push_back(std::move(entry));
+    if (line.size() > kLongest) continue;
+    constexpr std::string_view kLast = "Iterations";
+    if (const auto at = line.find(kLast); line.find(" CPU ") < at && at != line.npos)
+      header = line.substr(at + kLast.size());
+    if (std::regex_match(line, found, error))
+      entries.push_back(ErrorOf(found[1], found[2] == "SKIPPED", found[3]));
+    if (!std::regex_match(line, found, ConsoleLine()) || HasNoTime(found.str(1))) continue;
+    left_out.Try([&] {
+      const auto real = PrintedNumber(found[2]), cpu = PrintedNumber(found[4]);
+      const auto iterations = PrintedNumber(found[6]);
+      if (!real || !cpu || !iterations)
+        throw BadInput("{}:{}: expected iterations and times", where, number);
+      auto entry = EntryOf(found[1], *iterations, *real, *cpu, found[3]);
+      AddCounters(found.str(7), header, entry);
+      entries.push_back(std::move(entry));
+    });
   }
   return entries;
 }
@@ -90,23 +121,27 @@ json CsvEntries(const std::string& text, const std::string& where, LeftOut& left
   const auto begin = text.find(kCsvHeader);  // below what the program printed
   const auto rows = text::ReadCsv(std::string_view(text).substr(begin), where);
   json entries = json::array();
-  for (std::size_t i = 1; i < rows.size(); ++i)
-    left_out.Try([&] {
-      const auto& row = rows[i];
-      text::RequireFields(row, rows[0], where);
-      if (IsAggregate(row[0].text)) return;
-      const auto number = [&](std::size_t at) {
-        return text::CsvNumberFromZero(row[at], where, text::DecimalMark::kPoint);
-      };
-      const auto iterations = number(1), real = number(2), cpu = number(3);
-      if (!iterations || !real || !cpu)
-        throw BadInput("{}: expected iterations and times", text::PlaceOf(row[0], where));
-      auto entry = EntryOf(row[0].text, *iterations, *real, *cpu, row[4].text);
-      for (std::size_t at = 5; at < row.size(); ++at)
-        if (const auto counter = text::PlainNumber(row[at].text))
-          entry[rows[0][at].text] = *counter;
-      entries.push_back(std::move(entry));
-    });
+  const auto read = [&](const text::CsvRow& row) {
+    text::RequireFields(row, rows[0], where);
+    std::map<std::string, std::string> fields;
+    for (std::size_t i = 0; i < row.size(); ++i) fields.emplace(rows[0][i].text, row[i].text);
+    const auto number = [&](std::size_t at) {
+      return text::CsvNumberFromZero(row[at], where, DecimalMark::kPoint);
+    };
+    if (HasNoTime(row[0].text)) return;
+    if (fields["error_occurred"] == "true")
+      return entries.push_back(ErrorOf(row[0].text, false, fields["error_message"]));
+    const auto iterations = number(1), real = number(2), cpu = number(3);
+    if (!iterations || !real || !cpu)
+      throw BadInput("{}: expected iterations and times", text::PlaceOf(row[0], where));
+    auto entry = EntryOf(row[0].text, *iterations, *real, *cpu, row[4].text);
+    for (const auto& [name, field] : fields)
+      if (const auto counter = text::PlainNumber(field); counter && !entry.contains(name))
+        entry[name] = *counter;
+    entry["label"] = fields["label"];
+    entries.push_back(std::move(entry));
+  };
+  for (std::size_t i = 1; i < rows.size(); ++i) left_out.Try([&] { read(rows[i]); });
   return entries;
 }
 
@@ -119,35 +154,107 @@ struct FlopEvent {
 constexpr FlopEvent kFlopEvents[] = {
     {"scalar", 1, 1}, {"128b_packed", 4, 2}, {"256b_packed", 8, 4}, {"512b_packed", 16, 8}};
 
-// Adds the FLOPs of an event. Returns whether it has some that are not known.
-bool AddEvent(std::string_view event, double count, record::Record& record) {
-  if (event.find("fp_arith") == event.npos && event.find("flop") == event.npos) return false;
-  if (event.ends_with(":u")) event.remove_suffix(2);
-  auto& work = record.work[Provenance::kMeasured];
+// A run of a program under perf stat.
+struct PerfRun {
+  std::string name = "perf stat";
+  std::optional<double> seconds = {};
+  std::vector<std::pair<std::string, std::optional<double>>> counts = {};  // [1] by event
+};
+
+// Adds the FLOPs of an event. Throws BadInput if they are not known.
+void AddEvent(std::string event, std::optional<double> count, Work& work) {
+  if (event.find("fp_") == event.npos && event.find("flop") == event.npos) return;
+  if (!count) throw BadInput("the event '{}' was not counted", text::Printable(event));
+  const auto whole = event;
+  event.resize(event.find_last_not_of("/:uk") + 1);  // "cpu_core/x/u", "x:u"
+  event.erase(0, event.rfind('/') + 1);
   for (const auto& [width, single_flops, double_flops] : kFlopEvents)
     for (const auto& [type, pipe, flops] : {std::tuple("single", "fp32.vector", single_flops),
                                             std::tuple("double", "fp64.vector", double_flops)})
       if (event == fmt::format("fp_arith_inst_retired.{}_{}", width, type)) {
-        work.flops[pipe] += flops * count;
-        return false;
+        work.flops[pipe] += flops * *count;
+        return;
       }
-  return count > 0;
+  if (*count > 0) throw BadInput("the event '{}' is not known", text::Printable(whole));
 }
+
+// Adds the run's record.
+void AddRun(const PerfRun& run, const std::string& where, Imported& imported) {
+  if (!run.seconds || !IsRunTime(*run.seconds))
+    throw BadInput(
+        "{}: '{}' has no elapsed time: run perf stat with -e duration_time and your events, "
+        "without -I, -A or --per-...",
+        where, text::Printable(run.name));
+  record::Record record{.name = run.name};
+  record.repetitions = {{.seconds = *run.seconds, .iterations = 1}};
+  auto& work = record.work[Provenance::kMeasured];
+  LeftOut unknown;
+  for (const auto& [event, count] : run.counts) unknown.Try([&] { AddEvent(event, count, work); });
+  if (unknown.count > 0)
+    imported.remarks.push_back(fmt::format("{}: FLOPs left out: {}", where, unknown.first));
+  if (unknown.count > 0 || work.flops.empty()) record.work.clear();
+  imported.records.push_back(std::move(record));
+}
+
+// Returns the run of -x, whose lines are value, unit, event, running time, share.
+PerfRun SeparatedRun(std::string_view text) {
+  PerfRun run;
+  while (!text.empty()) {
+    const auto line = text::TakeLine(text);
+    const auto fields = logs::SplitText(line, text::SeparatorAfter(line));
+    if (fields.size() < 5) continue;
+    const auto value = PrintedNumber(std::string(fields[0]));
+    if (fields[2] == "duration_time" && value) run.seconds = 1e-9 * *value;
+    run.counts.emplace_back(fields[2], value);
+  }
+  return run;
+}
+
+// Returns the runs of the table; `time` is the last line of each. Digits have a locale's groups.
+std::vector<PerfRun> TableRuns(std::string_view text) {
+  static const std::regex count(
+      R"(^ *(<not [a-z]+>|[0-9](?:[0-9.,']|\xC2\xA0|\xE2\x80\xAF|\xE2\x80\x99)*) +(?:msec +|ns +)?([A-Za-z][A-Za-z0-9_.:/=-]+).*$)");
+  static const std::regex title(R"(^ *Performance counter stats for '(.*)'.*:$)");
+  static const std::regex time(
+      R"(^ *([0-9]+([.,])[0-9]+) (?:\+- [0-9.,]+ )?seconds time elapsed.*$)");
+  std::vector<PerfRun> runs;
+  std::vector<std::pair<std::string, std::string>> counts;  // of the last run, by event
+  while (!text.empty()) {
+    const std::string line(text::TakeLine(text).substr(0, kLongest));
+    std::smatch found;
+    if (std::regex_match(line, found, title)) {
+      runs.push_back({.name = found[1]});
+      counts.clear();
+    } else if (std::regex_match(line, found, time) && !runs.empty()) {
+      const auto mark = found[2] == "," ? DecimalMark::kComma : DecimalMark::kPoint;
+      runs.back().seconds = PrintedNumber(found[1]);
+      for (const auto& [event, number] : counts)
+        runs.back().counts.emplace_back(event, text::NumberIn(number, mark));
+    } else if (std::regex_match(line, found, count)) {
+      counts.emplace_back(found[2], found[1]);
+    }
+  }
+  return runs;
+}
+
+constexpr std::string_view kPerfTitle = "Performance counter stats for";
 
 }  // namespace
 
 bool LooksLikeBenchmarkTable(std::string_view text) {
-  constexpr std::size_t kSearched = 1 << 16;  // [byte]
-  const auto first = text.substr(0, kSearched);
-  return first.find(kCsvHeader) != first.npos ||
-         (first.find("\n-----") != first.npos && first.find("Iterations") != first.npos &&
-          first.find(" CPU ") != first.npos);
+  auto first = FirstOf(text);
+  if (first.find(kCsvHeader) != first.npos) return true;
+  while (!first.empty())
+    if (const std::string line(text::TakeLine(first));
+        line.size() <= kLongest && std::regex_match(line, ConsoleLine()))
+      return true;
+  return false;
 }
 
 Imported ImportBenchmarkTable(const std::string& text, const std::string& where) {
   LeftOut left_out;
   const bool csv = text.find(kCsvHeader) != text.npos;
-  auto entries = csv ? CsvEntries(text, where, left_out) : ConsoleEntries(text);
+  auto entries = csv ? CsvEntries(text, where, left_out) : ConsoleEntries(text, where, left_out);
   if (entries.empty() && left_out.count == 0)
     throw BadInput("{}: expected a line of a benchmark with its times", where);
   // Neither form names the version, which divides the times of threads in its own way.
@@ -159,47 +266,25 @@ Imported ImportBenchmarkTable(const std::string& text, const std::string& where)
 }
 
 bool LooksLikePerfStat(std::string_view text) {
-  return text.starts_with("# started on ") ||
-         text.substr(0, 4096).find("Performance counter stats for") != text.npos;
+  const auto first = FirstOf(text);
+  if (text.starts_with("# started on ") || first.find(kPerfTitle) != first.npos) return true;
+  const auto is_count = [](std::string_view line) {
+    const auto fields = logs::SplitText(line, text::SeparatorAfter(line));
+    const auto is = [&](std::size_t at) {
+      return fields[at] == "duration_time" || fields[at] == "task-clock" || fields[at] == "cycles";
+    };
+    return fields.size() >= 5 && !text::IsNoValue(fields[0]) && (is(2) || is(3));
+  };
+  return std::ranges::any_of(logs::SplitText(first, '\n'), is_count);
 }
 
 Imported ImportPerfStat(const std::string& text, const std::string& where) {
-  static const std::regex count(R"(^ *([0-9][0-9.,]*) +(?:msec +|ns +)?([A-Za-z0-9_.:/=-]+).*$)");
-  static const std::regex title(R"(^ *Performance counter stats for '(.*)'.*:$)");
-  static const std::regex elapsed(R"(^ *([0-9.]+) (?:\+- [0-9.]+ )?seconds time elapsed.*$)");
-  record::Record record{.name = "perf stat"};
-  std::optional<double> seconds;
-  std::set<std::string> unknown;
-  const auto add = [&](const std::string& event, double value) {
-    if (AddEvent(event, value, record)) unknown.insert(event);
-  };
-  for (std::string_view left = text; !left.empty();) {
-    const std::string line(text::TakeLine(left).substr(0, kLongest));
-    const auto fields = logs::SplitText(line, ',');
-    std::smatch found;
-    if (fields.size() >= 5) {  // -x,: value,unit,event,running time,share
-      const auto value = text::PlainNumber(fields[0]);
-      if (!value) continue;
-      if (fields[2] == "duration_time") seconds = 1e-9 * *value;
-      add(std::string(fields[2]), *value);
-    } else if (std::regex_match(line, found, title)) {
-      record.name = found[1];
-    } else if (std::regex_match(line, found, elapsed)) {
-      seconds = text::PlainNumber(found.str(1));
-    } else if (std::regex_match(line, found, count)) {
-      const auto value = text::NumberIn(found.str(1), text::DecimalMark::kPoint);
-      if (value) add(found[2], *value);
-    }
-  }
-  if (!seconds || !IsRunTime(*seconds))
-    throw BadInput("{}: has no elapsed time: run perf stat with -e duration_time and your events",
-                   where);
-  if (!unknown.empty() || record.work[Provenance::kMeasured].flops.empty()) record.work.clear();
-  record.repetitions = {{.seconds = *seconds, .iterations = 1}};
-  Imported imported{.records = {std::move(record)}, .machine = {}, .remarks = {}};
-  for (const auto& event : unknown)
-    imported.remarks.push_back(
-        fmt::format("{}: FLOPs left out: the event '{}' is not known", where, event));
+  Imported imported;
+  LeftOut left_out;
+  const bool table = text.find(kPerfTitle) != text.npos;
+  for (const auto& run : table ? TableRuns(text) : std::vector{SeparatedRun(text)})
+    left_out.Try([&] { AddRun(run, where, imported); });
+  left_out.AddTo(imported, "runs are");
   return imported;
 }
 

@@ -81,8 +81,9 @@ void ThreadNames::Read(const record::JsonObject& event) {
     if (!name || !name->value.is_string()) return;
     const auto what = event.TextOr("name", "");
     const auto thread = ThreadOf(event);
-    if (what == "process_name" && name->Text().find("/device:GPU:") != std::string_view::npos)
-      processes_.insert(thread.first);
+    for (const char* device : {"/device:GPU:", "/device:TPU:"})
+      if (what == "process_name" && name->Text().find(device) != std::string_view::npos)
+        processes_.insert(thread.first);
     if (what == "thread_name") threads_[thread] = name->Text();
   });
 }

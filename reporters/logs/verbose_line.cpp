@@ -1,11 +1,14 @@
-// The syntax of a line of oneDNN's verbose mode (verbose_log.h).
+// The syntax of a line of oneDNN's verbose mode, and what a log says of the library: version,
+// instruction set, threads, processes (verbose_log.h).
 #include "reporters/logs/verbose_line.h"
 
 #include <algorithm>
 #include <array>
 
+#include "counters/base/number_range.h"
 #include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::logs {
 namespace {
@@ -74,6 +77,21 @@ bool IsMarked(std::string_view line) { return FindMarker(line) != line.npos; }
 bool IsComplete(std::string_view line) {
   const auto last = Trimmed(line.substr(line.rfind(',') + 1));
   return last == "exec_time" || NumberFromZero(last).has_value();
+}
+
+void ReadRuntime(std::string_view fields, VerboseLog& log) {
+  for (const auto field : SplitText(fields, ',')) {
+    if (field.starts_with("runtime:")) log.runtime = text::Printable(field.substr(8));
+    const auto threads =
+        field.starts_with("nthr:") ? NumberFromZero(field.substr(5)) : std::nullopt;
+    if (threads && RangeOf("threads").Contains(*threads)) log.threads = static_cast<int>(*threads);
+  }
+}
+
+bool HasAncestor(const VerboseLog& log, const LogProcess& process) {
+  return std::ranges::any_of(process.ancestors, [&](std::int64_t ancestor) {
+    return std::ranges::count(log.processes, ancestor, &LogProcess::id) > 0;
+  });
 }
 
 }  // namespace
@@ -203,6 +221,74 @@ std::vector<std::string_view> SplitText(std::string_view text, char separator) {
 
 bool HasVerboseLine(std::string_view text) {
   return FindMarker(text.substr(0, kSearched)) != std::string_view::npos;
+}
+
+void ReadFacts(std::string_view fields, VerboseLog& log) {
+  const auto isa = fields.find("isa:"), version = fields.find(" v");
+  if (fields.starts_with("cpu,isa:")) {
+    log.isa_words = text::Printable(fields.substr(isa + 4));
+  } else if (fields.starts_with("cpu,runtime:")) {
+    ReadRuntime(fields, log);
+  } else if (log.version.empty() && version != std::string_view::npos &&
+             !fields.starts_with("cpu")) {
+    log.version =
+        text::Printable(fields.substr(version + 1, fields.find(' ', version + 1) - version - 1));
+  }
+}
+
+std::optional<std::string> IsaOf(std::string_view words) {
+  const auto has = [&](std::string_view word) {
+    return words.find(word) != std::string_view::npos;
+  };
+  const auto amx = words.find("AMX");
+  if (amx != std::string_view::npos)
+    return words.find(" float16", amx) != std::string_view::npos ? "avx512_core_amx_fp16"
+                                                                 : "avx512_core_amx";
+  // Since oneDNN 3.5 "Intel AVX 10.1" and "Intel AVX10.2", which contain AVX512-FP16.
+  if (has("AVX 10") || has("AVX10")) return "avx512_core_fp16";
+  if (has("AVX-512")) {
+    if (has("with float16")) return "avx512_core_fp16";
+    if (has("bfloat16")) return "avx512_core_bf16";
+    return has("DL Boost") ? "avx512_core_vnni" : "avx512_core";
+  }
+  if (has("AVX2")) {
+    if (has("float16")) return "avx2_vnni_2";
+    return has("DL Boost") ? "avx2_vnni" : "avx2";
+  }
+  if (has("AVX")) return "avx";
+  if (has("SSE4.1")) return "sse41";
+  return std::nullopt;
+}
+
+void SetApart(VerboseLog& log) {
+  const auto count = log.processes.size();
+  if (count < 2) return;
+  std::vector<double> seconds(count);
+  for (const auto& execution : log.executions) seconds[execution.process] += execution.seconds;
+  std::optional<std::uint32_t> main;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (seconds[i] > 0 && !HasAncestor(log, log.processes[i]) &&
+        (!main || seconds[i] > seconds[*main]))
+      main = i;
+  log.main_process = main.value_or(0);
+  std::vector<std::uint32_t> used(log.primitives.size());  // 1: by the main process, 2: others
+  for (const auto& execution : log.executions)
+    used[execution.primitive] |= execution.process == log.main_process ? 1 : 2;
+  std::vector<std::uint32_t> apart(log.primitives.size());
+  for (std::uint32_t i = 0; i < used.size(); ++i) {
+    apart[i] = i;
+    if ((used[i] & 2) == 0) continue;
+    auto text = log.primitives[i];
+    text.others.emplace_back(kProcessField, "other");
+    if (used[i] == 2) {
+      log.primitives[i] = std::move(text);
+    } else {
+      apart[i] = static_cast<std::uint32_t>(log.primitives.size());
+      log.primitives.push_back(std::move(text));
+    }
+  }
+  for (auto& execution : log.executions)
+    if (execution.process != log.main_process) execution.primitive = apart[execution.primitive];
 }
 
 }  // namespace dlroof::logs

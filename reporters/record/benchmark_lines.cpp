@@ -159,7 +159,7 @@ class Repair {
   }
 
   void Take(std::string_view line) {
-    if (line.empty()) return;
+    if (line.empty() || (skipping_ && !line.starts_with("\"benchmarks\":"))) return;
     auto body = line;
     if (body.ends_with(',')) body.remove_suffix(1);
     if (body == "}" || body == "]") return End(body[0]);
@@ -184,6 +184,18 @@ class Repair {
   void TakeMember(const MemberLine& member) {
     if (member.key == "context" || member.key == "benchmarks")
       while (open_.size() > 1) Close();
+    if (skipping_) {  // its context ends here
+      skipping_ = false;
+      repaired_.json.pop_back();
+      open_ += '[';
+      return;
+    }
+    if (member.key == "context" && repaired_.json.ends_with(']')) {
+      skipping_ = true;
+      ended_ = false;
+      repaired_.remarks.emplace_back("it has several runs; the context of the first one counts");
+      return;
+    }
     if (In('[')) Open('{');  // its begin is missing
     const auto value = ValueOf(member);
     if (!value) return LeaveOut(invalid_, at_);
@@ -230,6 +242,7 @@ class Repair {
   std::vector<std::string_view> lines_;
   std::size_t at_ = 0;                     // the line
   std::string open_;                       // brackets, outermost first
+  bool skipping_ = false;                  // the context of another run
   bool ended_ = false;                     // a bracket ends the file
   bool grouped_ = false;                   // an integer is not one in the "C" locale
   std::optional<text::DecimalMark> mark_;  // set if the numbers are those of a locale

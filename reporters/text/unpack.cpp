@@ -8,9 +8,12 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <regex>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/text/csv.h"
+#include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
 
 namespace dlroof::text {
@@ -130,6 +133,33 @@ const Packing* PackingOf(std::string_view bytes) {
   return found == std::end(kPackings) ? nullptr : found;
 }
 
+// Returns the text of a line without what docker, Kubernetes, journald, GitHub or MPI put before
+// it, or nullopt if nothing is.
+std::optional<std::string> WithoutPrefix(std::string_view line) {
+  static const std::regex prefix(
+      R"(^(?:(?:[^\t]*\t[^\t]*\t)?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |\[pod/[^\]]*\] |[\w.-]+ +\| |\[\d+,\d+\]<std(?:out|err)>:|\d+: ))");
+  constexpr std::size_t kLongest = 1000;  // [byte] std::regex recurses
+  std::cmatch found;
+  const auto begin = line.substr(0, kLongest);
+  if (!std::regex_search(begin.begin(), begin.end(), found, prefix)) return std::nullopt;
+  const bool part = found.str().ends_with(" P ");
+  return std::string(line.substr(static_cast<std::size_t>(found.length()))) + (part ? "" : "\n");
+}
+
+// Removes what a log put before each line, if it is before all of the first lines.
+std::string WithoutLogPrefixes(std::string text) {
+  constexpr int kTried = 20;
+  std::string plain;
+  std::string_view left = text;
+  for (int number = 0; !left.empty(); ++number) {
+    const auto line = TakeLine(left);
+    auto own = WithoutPrefix(line);
+    if (!own && number < kTried && !line.empty()) return text;
+    plain += own.value_or(std::string(line) + '\n');
+  }
+  return plain;
+}
+
 }  // namespace
 
 bool IsPacked(std::string_view bytes) { return PackingOf(bytes) != nullptr; }
@@ -167,7 +197,10 @@ std::string Unpack(std::string_view packed, const std::string& where, std::size_
 }
 
 std::string PlainText(std::string bytes, const std::string& where) {
-  return WithoutByteOrder(IsPacked(bytes) ? Unpack(bytes, where) : std::move(bytes));
+  auto text = WithoutByteOrder(IsPacked(bytes) ? Unpack(bytes, where) : std::move(bytes));
+  if (text.find('\0') != text.npos) return text;
+  if (text.find('\x1b') != text.npos) text = WithoutEscapes(text);
+  return WithoutLogPrefixes(std::move(text));
 }
 
 std::string ReadUnpacked(const std::string& path, std::string_view expected) {

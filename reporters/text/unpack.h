@@ -20,7 +20,8 @@ bool IsPacked(std::string_view bytes);
 std::string Unpack(std::string_view packed, const std::string& where,
                    std::size_t most_bytes = kMaxUnpacked);
 
-// Returns the text in UTF-8 without a byte order mark (WithoutByteOrder), unpacked if it is packed.
+// Returns the text in UTF-8 without a byte order mark (WithoutByteOrder), unpacked if it is packed,
+// without colours, and without what a container's log has before each line.
 std::string PlainText(std::string bytes, const std::string& where);
 
 // Returns the plain text of a file, whatever its name. Throws BadInput like ReadFile and Unpack.

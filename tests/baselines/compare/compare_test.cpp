@@ -317,13 +317,17 @@ TEST(ContextChanges, NamesWhatElseDiffers) {
 
 TEST(ContextChanges, NamesWhatAFileOfGoogleBenchmarkSays) {
   record::RunFile base, contender;
-  base.context = {{"library_build_type", "release"}, {"mhz_per_cpu", 2600}, {"host_name", "a"}};
-  contender.context = {{"library_build_type", "debug"},
-                       {"mhz_per_cpu", 2601},
-                       {"host_name", "a"},
-                       {"library_version", "v1.9.5"}};
-  EXPECT_THAT(ContextChanges(base, contender), ElementsAre("library_build_type: release -> debug",
-                                                           "library_version: none -> v1.9.5"));
+  base.context = {{"library_build_type", "release"},
+                  {"mhz_per_cpu", 2600},
+                  {"host_name", "a"},
+                  {"CXX", "gcc 12"},
+                  {"date", "1"}};
+  contender.context = {
+      {"library_build_type", "debug"}, {"CXX", "clang 17"}, {"date", "2"},
+      {"mhz_per_cpu", 2601},           {"host_name", "a"},  {"library_version", "v1.9.5"}};
+  EXPECT_THAT(ContextChanges(base, contender),
+              ElementsAre("CXX: gcc 12 -> clang 17", "library_build_type: release -> debug",
+                          "library_version: none -> v1.9.5"));
 }
 
 // Blocks of five windows in a machine whose speed drifts by 30 %; NEW takes `ratio` as long, give

@@ -5,12 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/profile/benchdnn_results.h"
-#include "counters/base/files.h"
 #include "reporters/logs/primitive_work.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
 #include "tests/reporters/imports/variants.h"
-#include "tests/test_data.h"
 
 namespace dlroof::imports {
 namespace {
@@ -163,11 +161,6 @@ std::string EditedJson(const json& original, const std::string& list, const std:
   return file.dump(1);
 }
 
-template <Imported (*kRead)(const std::string&, const std::string&)>
-Imported With(const std::string& text) {
-  return kRead(text, "file");
-}
-
 // Reads a text by the first format that recognises it.
 Imported Recognised(const std::string& text) {
   for (const auto& format : ImportFormats())
@@ -200,8 +193,6 @@ std::string Twice(std::string text, std::size_t first, const std::string& word,
     more.replace(at, word.size(), other);
   return text + more;
 }
-
-std::string FileText(const char* name) { return ReadFile(fakes::TestData(name), "a sample"); }
 
 // A log's executed primitives by their text, with their work.
 Imported ReadLog(const std::string& text) {

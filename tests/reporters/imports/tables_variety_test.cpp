@@ -88,7 +88,8 @@ TEST(NsightCounters, TensorInstructionsThatAreNotKnownMakeFlopsUnknown) {
   for (const auto* metric :
        {"sm__inst_executed_pipe_tensor_op_hmma.sum", "smsp__inst_executed_pipe_tensor_op_imma.sum",
         "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
-        "sm__ops_path_tensor_src_int99.sum"}) {
+        "sm__inst_executed_pipe_tc.sum", "sm__pipe_tmem_cycles_active.sum",
+        "smsp__inst_executed_pipe_tcgen05.sum", "sm__ops_path_tensor_src_int99.sum"}) {
     auto rows = Singles("", "inst", {"0", "16,777,216", "0"});
     rows.push_back({metric, "inst", "33,554,432"});
     const auto imported = Read(Details(rows));
@@ -138,6 +139,9 @@ TEST(NsightCounters, TheDetailsPageHasTheTime) {
 TEST(NsightTables, DoubledLaunchesAndOtherValuesAreRefused) {
   const std::string raw =
       "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ns\"\n\"0\",\"k\",\"5\"\n";
+  const auto two = Read(raw + "\n" + raw.substr(0, raw.find("\"0\"")) + "\"1\",\"k\",\"6\"\n");
+  EXPECT_DOUBLE_EQ(Seconds(two), 11e-9) << "two runs in one file";
+  EXPECT_THAT(two.remarks, IsEmpty());
   EXPECT_THAT(Refusal(raw + "\"0\",\"k\",\"5\"\n"),
               HasSubstr("x.csv:4: column 1: the launch with this ID is there twice"));
   EXPECT_THAT(Refusal(Details(
@@ -163,6 +167,9 @@ TEST(OtherTools, AreAnsweredWithTheirExport) {
   EXPECT_THAT(answer("a.ncu-rep", "NVR"), HasSubstr("'ncu --import a.ncu-rep --csv --page raw"));
   EXPECT_THAT(answer("r.csv", "Intel(R) Advisor Command Line Tool\n"), HasSubstr("Advisor"));
   EXPECT_THAT(answer("m.log", "MKL_VERBOSE SGEMM(N,N,8,8,8) 2.50ms\n"), HasSubstr("oneMKL"));
+  EXPECT_THAT(answer("r.csv", "Time (%),Total Time (ns),Num Calls,Min (ns),Name\n"),
+              HasSubstr("nsys stats --report cuda_gpu_kern_sum"));
+  EXPECT_THAT(answer("r.md", "# Benchmark Results\n| Samples |\n"), HasSubstr("--json"));
   EXPECT_EQ(answer("r.csv", "name,seconds\n"), "");
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "reporters/imports/import.h"
@@ -38,7 +39,16 @@ TEST(ToolTables, KernelsAreSummedOverTheirLaunches) {
        1.5e-6, 2},
       {"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\"\n\"void k<f, 1>(int)\",4,8000,2000\n",
        8e-6, 4},
-      {"Kernel_Name,Start_Timestamp,End_Timestamp\n\"void k<f, 1>(int)\",1000,3500\n", 2.5e-6, 1},
+      // A row for each counter of a launch, in nanoseconds since 1970.
+      {"Kernel_Name,Counter_Name,Start_Timestamp,End_Timestamp\n\"void k<f, "
+       "1>(int)\",A,1718000000000001000,1718000000000003500\n\"void k<f, "
+       "1>(int)\",B,1718000000000001000,1718000000000003500\n",
+       2.5e-6, 1},
+      // What nsys stats says first, another table, another unit, an empty line at the end.
+      {"Processing [r.sqlite] with [cuda_gpu_kern_sum.py]...\n\nTime (%),Total Time (us),Num "
+       "Calls,Avg (us),Name\n1,9,1,9,cudaLaunchKernel\n\nTime (%),Total Time (us),Instances,Avg "
+       "(us),Name\n62,1250.5,10,125,\"void k<f, 1>(int)\"\n\n",
+       1.2505e-3, 10},
       {R"json([{"frame":{"name":"ROOT"},"metrics":{"count":0,"time (ns)":0},"children":[{"frame":
            {"name":"void k<f, 1>(int)"},"metrics":{"count":3,"time (ns)":6000,"flops16":1e9,
            "bytes":1e6},"children":[]}]}])json",
@@ -51,10 +61,59 @@ TEST(ToolTables, KernelsAreSummedOverTheirLaunches) {
     EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(testing::DoubleEq(seconds))) << text;
     EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, launches) << text;
   }
-  const auto proton = Read(cases[4].text).records;
+  const auto proton = Read(cases[5].text).records;
   const auto& declared = proton[0].work.at(Provenance::kModelled);
   EXPECT_EQ(declared.flops.at("fp16.matrix"), 1e9);
   EXPECT_EQ(declared.bytes.at(Level::kDram), 1e6);
+}
+
+TEST(ToolTables, GpusAndOtherParametersStayApart) {
+  const std::pair<const char*, std::vector<std::string>> cases[] = {
+      {"Start (ns),Duration (ns),CorrId,Device,Name\n1,9,1,NVIDIA H100 (0),k\n2,7,2,Tesla T4 "
+       "(1),k\n",
+       {"k/Device=NVIDIA H100 (0)", "k/Device=Tesla T4 (1)"}},
+      {"Agent_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n1,k,10,19\n2,k,10,17\n",
+       {"k/Device=1", "k/Device=2"}},
+      {"Benchmark,Device,Device Name,T,Skipped,GPU Time (sec)\nb,0,H100,F32,No,9e-9\n"
+       "b,1,T4,F32,No,7e-9\n",
+       {"b/T=F32/Device=0 H100", "b/T=F32/Device=1 T4"}},
+      {R"json([{"frame":{"name":"ROOT"},"metrics":{},"children":[{"frame":{"name":"k"},"metrics":
+           {"time (ns)":9,"device_id":"0"}},{"frame":{"name":"k"},"metrics":{"time (ns)":7,
+           "device_id":"1"}}]}])json",
+       {"k/Device=0", "k/Device=1"}},
+      {R"json([{"model_filename":"m","n_threads":4,"avg_ns":9},{"model_filename":"m","n_threads":8,
+           "avg_ns":7}])json",
+       {"m", "m (2)"}}};
+  for (const auto& [text, names] : cases) {
+    const auto records = Read(text).records;
+    ASSERT_EQ(records.size(), 2U) << text;
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(records[i].name, names[i]);
+      EXPECT_DOUBLE_EQ(records[i].repetitions.at(0).seconds, i == 0 ? 9e-9 : 7e-9);
+    }
+  }
+  // A T4 has no roofs in the file of an H100.
+  const machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 SXM", .by_threads = {{1, {}}}};
+  std::ostringstream warnings;
+  for (const auto* text : {cases[0].first, cases[2].first}) {
+    const auto run = ImportedRun(Read(text).records, h100, {}, warnings);
+    EXPECT_EQ(run.records[0].device, "gpu") << text;
+    EXPECT_THAT(run.records[1].device, HasSubstr("T4"));
+  }
+}
+
+TEST(ToolTables, FlopsOfAnUnknownKindAreUnknown) {
+  const auto imported = Read(
+      R"json([{"frame":{"name":"ROOT"},"metrics":{},"children":[{"frame":{"name":"a"},"metrics":
+           {"time (ns)":9,"flops6":1,"bytes":5}},{"frame":{"name":"b"},"metrics":{"time (ns)":7,
+           "flops16":1}},{"frame":{"name":"b"},"metrics":{"time (ns)":NaN}},{"frame":{"name":"b"},
+           "metrics":{"time (ns)":2}}]}])json");
+  ASSERT_EQ(imported.records.size(), 2U);
+  for (const auto& record : imported.records) {
+    EXPECT_TRUE(record.work.at(Provenance::kModelled).flops.empty()) << record.name;
+    EXPECT_DOUBLE_EQ(record.repetitions.at(0).seconds, 9e-9);
+  }
+  EXPECT_THAT(imported.remarks.at(0), HasSubstr("FLOPs of 'a': 'flops6' is not known"));
 }
 
 TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
@@ -68,8 +127,10 @@ TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
            "data":[1,3]}}]})",
        "t.py::f[1]",
        {1, 3}},
-      {R"([{"model_filename":"m.gguf","n_prompt":512,"n_gen":0,"avg_ns":2e9,
-           "samples_ns":[1e9,3e9]}])",
+      {"command,mean,stddev,median,user,system\n./a,1.3,0.1,1.25,0,0\n", "./a", {1.25}},
+      {R"(loading
+[{"model_filename":"m.gguf","n_prompt":512,"n_gen":0,"avg_ns":2e9,"samples_ns":[1e9,NaN,3e9]}]
+done)",
        "m.gguf/512/0",
        {1, 3}},
       {R"({"Title":"BenchmarkDotNet","Benchmarks":[{"FullName":"B.M","Statistics":{"Median":5}}]})",
@@ -88,7 +149,7 @@ TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
     EXPECT_EQ(records[0].name, name);
     EXPECT_EQ(SecondsOf(records[0]), seconds) << text;
   }
-  EXPECT_EQ(Read(cases[4].text).records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram),
+  EXPECT_EQ(Read(cases[5].text).records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram),
             8e6);
 }
 
@@ -98,7 +159,7 @@ TEST(ToolTables, ABadRowIsLeftOutAlone) {
   ASSERT_EQ(imported.records.size(), 1U);
   EXPECT_EQ(imported.records[0].name, "c");
   EXPECT_THAT(imported.remarks.at(0),
-              HasSubstr("3 rows or benchmarks are left out; the first: file:2"));
+              HasSubstr("3 rows, benchmarks or FLOPs are left out; the first: file:2"));
   const auto json =
       Read(R"({"results":[{"command":"a","mean":"x"},{"mean":1},7,{"command":"b","mean":1}]})");
   EXPECT_EQ(json.records.size(), 1U);
@@ -109,11 +170,11 @@ TEST(ToolTables, ABadRowIsLeftOutAlone) {
 TEST(BenchmarkTable, CsvAndConsoleHaveTheTimesAndRatesOfTheJson) {
   const char* const texts[] = {
       "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,label,error_occurred,\"FLOPS\""
-      "\n\"BM_A/real_time\",50,2,1,ms,1048576000,,,5e9\n\"BM_A/real_time_mean\",1,2,1,ms,,,,\n",
+      "\n\"BM_A/real_time\",50,2,1,ms,1048576000,,,5e9\n",
       "Run on (2 X 2596 MHz CPU s)\n-----\nBenchmark   Time   CPU Iterations "
       "UserCounters...\n-----\n"
       "BM_A/real_time    2.00 ms    1.00 ms   50 FLOPS=5G/s bytes_per_second=1000Mi/s\n"
-      "the program's own line\nBM_A/real_time_mean    2.00 ms  1.00 ms   1\n"};
+      "the program's own line\n"};
   for (const auto* text : texts) {
     const auto records = Read(text).records;
     ASSERT_EQ(records.size(), 1U) << text;
@@ -125,13 +186,44 @@ TEST(BenchmarkTable, CsvAndConsoleHaveTheTimesAndRatesOfTheJson) {
   }
 }
 
+TEST(BenchmarkTable, HasMeansErrorsAndCountersInColumns) {
+  const auto csv = Read(
+      "name,iterations,real_time,cpu_time,time_unit,label,error_occurred,error_message\n"
+      "\"A_mean\",3,9,9,us,7,,\n\"A_median\",3,8,9,us,7,,\n\"A_stddev\",3,1,1,us,7,,\n"
+      "\"A_cv\",3,0.1,0.1,,,,\n\"B\",,,,,,true,\"no GPU\"\n");
+  const auto console = Read(
+      "A_mean      9,0 us    9 us    3\nA_median  8 us  9 us  3\nA_stddev  1 us  1 us  3\n"
+      "A_cv        10 %      9 %     3\nB ERROR OCCURRED: 'no GPU'\n");
+  for (const auto* imported : {&csv, &console}) {
+    ASSERT_EQ(imported->records.size(), 2U);
+    EXPECT_EQ(imported->records[0].reason, "no GPU");
+    EXPECT_EQ(imported->records[1].name, "A");
+    EXPECT_THAT(SecondsOf(imported->records[1]), testing::ElementsAre(testing::DoubleEq(8e-6)));
+  }
+  const auto tabular = Read(
+      "-----\nBenchmark             Time       CPU Iterations      FLOPS bytes_per_second\n-----\n"
+      "BM<int, float>     2.00 us   2.00 us         50                    1000Mi/s\n"
+      "B                  2.00 us   2.00 us         50       5G/s         1000Mi/s a label\n");
+  ASSERT_EQ(tabular.records.size(), 2U);
+  EXPECT_EQ(tabular.records[0].name, "BM<int, float>");
+  const auto& work = tabular.records[1].work.at(Provenance::kModelled);
+  EXPECT_NEAR(work.flops.at("fp32.vector"), 1e4, 1);
+  EXPECT_NEAR(work.bytes.at(Level::kDram), 2097.152, 1e-3);
+  EXPECT_TRUE(tabular.records[0].work.at(Provenance::kModelled).flops.empty());
+}
+
 TEST(PerfStat, HasTheElapsedTimeAndCountedFlops) {
   for (const char* text :
        {"# started on Mon\n\n1250.12,msec,task-clock,1250120000,100.00,0.998,CPUs\n1000000000,ns,"
         "duration_time,1,100.00,,\n64000000,,fp_arith_inst_retired.256b_packed_single,1,100.00,,\n",
+        "1000000000;ns;duration_time;1;100,00;;\n64000000;;"
+        "fp_arith_inst_retired.256b_packed_single;1;100,00;;\n",
         "\n Performance counter stats for './a':\n\n     64,000,000      "
         "fp_arith_inst_retired.256b_packed_single:u\n\n       1.000000000 seconds time "
-        "elapsed\n"}) {
+        "elapsed\n",
+        "\n Performance counter stats for './a':\n\n     64.000.000      "
+        "cpu_core/fp_arith_inst_retired.256b_packed_single/u   (80,00%)\n\n  1,000000000 +- "
+        "0,001 seconds time elapsed  ( +-  0,10% )\n"}) {
     const auto records = Read(text).records;
     ASSERT_EQ(records.size(), 1U);
     EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(1.0));
@@ -139,6 +231,16 @@ TEST(PerfStat, HasTheElapsedTimeAndCountedFlops) {
   }
   EXPECT_THAT(fakes::RefusalOf([] { Read("# started on Mon\n\n3,,cycles,1,100.00,,\n"); }),
               HasSubstr("-e duration_time"));
+  const auto two = Read(
+      " Performance counter stats for './a':\n  <not counted>  "
+      "fp_arith_inst_retired.scalar_single\n  8 "
+      "fp_arith_inst_retired.scalar_double\n 1.5 seconds time elapsed\n"
+      " Performance counter stats for './b':\n  8 "
+      "fp_arith_inst_retired.scalar_double\n 2.5 seconds time elapsed\n");
+  ASSERT_EQ(two.records.size(), 2U);
+  EXPECT_TRUE(two.records[0].work.empty());
+  EXPECT_THAT(two.remarks.at(0), HasSubstr("scalar_single' was not counted"));
+  EXPECT_EQ(two.records[1].work.at(Provenance::kMeasured).flops.at("fp64.vector"), 8);
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST(ImportTrace, OfAGpuHasItsKernels) {
                Event(R"("name": "sgemm", "cat": "kernel", "ts": 5, "dur": 40, "tid": 7)"),
                Event(R"("name": "Memcpy", "cat": "gpu_memcpy", "ts": 50, "dur": 4, "tid": 7)"),
                R"({"ph": "M", "name": "process_name", "pid": 3,
-                   "args": {"name": "/device:GPU:0"}})",
+                   "args": {"name": "/device:TPU:0"}})",
                Event(R"("name": "relu_kernel", "pid": 3, "ts": 60, "dur": 2)")}),
       "t.json");
   ASSERT_EQ(imported.records.size(), 3U);

@@ -4,13 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/profile/benchdnn_results.h"
-#include "counters/base/files.h"
 #include "reporters/logs/primitive_work.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
 #include "tests/fakes/primitives/logs.h"
 #include "tests/reporters/imports/variants.h"
-#include "tests/test_data.h"
 
 namespace dlroof::imports {
 namespace {
@@ -139,13 +137,6 @@ void TryWords(const std::string& name, const std::string& text,
     } catch (const BadInput&) {
     }
   }
-}
-
-std::string FileText(const char* name) { return ReadFile(fakes::TestData(name), "a sample"); }
-
-template <Imported (*kRead)(const std::string&, const std::string&)>
-Imported With(const std::string& text) {
-  return kRead(text, "file");
 }
 
 // Edits a place of the text that begins with one of the words, up to a mark.

@@ -19,8 +19,10 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
+#include "tests/test_data.h"
 
 namespace dlroof::imports {
 
@@ -45,6 +47,15 @@ struct Sample {
   std::function<Outcome(const std::string& text)> read;
   std::function<Variant(Random&)> variant;
 };
+
+inline std::string FileText(const char* name) {
+  return ReadFile(fakes::TestData(name), "a sample");
+}
+
+template <Imported (*kRead)(const std::string&, const std::string&)>
+Imported With(const std::string& text) {
+  return kRead(text, "file");
+}
 
 inline std::size_t Below(Random& random, std::size_t n) { return random() % n; }
 

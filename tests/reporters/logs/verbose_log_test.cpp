@@ -148,27 +148,6 @@ TEST(VerboseLog, WrappedColouredAndStoredLinesAreRead) {
 }
 
 // A word that no version of oneDNN prints, added to any field of the lines of real logs.
-TEST(WorkOf, AnUnknownWordMakesTheWorkOfARealLineUnknown) {
-  int tried = 0;
-  for (const char* file : {"pt_r50_inf.onednn.log", "pt_bert_inf.onednn.log",
-                           "pt_lstm_trn.onednn.log", "tf_r50_inf_dnn.onednn.log"})
-    for (const auto& primitive : fakes::FromLog(file).primitives) {
-      const auto work = WorkOf(ReadPrimitive(primitive));
-      if (!work.matrix || !work.bytes) continue;
-      for (auto member : {&PrimitiveText::kind, &PrimitiveText::prop, &PrimitiveText::tensors,
-                          &PrimitiveText::attributes, &PrimitiveText::auxiliary})
-        for (const char* word : {"zz", " zz:1", " attr-zz:1", " zz:f32::blocked:ab::f0"}) {
-          auto text = primitive;
-          if (member == &PrimitiveText::attributes && word[0] == 'z') continue;  // a value
-          text.*member += word;
-          const auto changed = WorkOf(ReadPrimitive(text));
-          EXPECT_TRUE(changed.reason) << file << ": " << text.kind << ' ' << text.*member;
-          ++tried;
-        }
-    }
-  EXPECT_GT(tried, 500);
-}
-
 TEST(VerboseLog, ATimeOfZeroIsNone) {
   const auto log =
       ReadVerboseLog(dlroof::ReadFile(fakes::TestData("faults/some.log"), "a log of a GPU"));

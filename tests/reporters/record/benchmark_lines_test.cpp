@@ -53,6 +53,17 @@ TEST(BenchmarkLines, InvalidJsonOfGoogleBenchmarkLosesNoOtherEntry) {
   EXPECT_EQ(Text(FromFile("ctxcomma.json").run.context, "foo"), "bar");
 }
 
+TEST(BenchmarkLines, RunsThatFollowEachOtherAreRead) {
+  const auto text = ReadFile(fakes::TestData("faults/pre.json"), "a file of Google Benchmark");
+  auto second = text;
+  for (std::size_t at = 0; (at = second.find("BM_", at)) != second.npos; at += 3)
+    second.replace(at, 3, "CM_");
+  const auto reading = ReadText(text + second);
+  EXPECT_EQ(reading.nanoseconds, (std::map<std::string, double>{
+                                     {"BM_A", 100}, {"BM_B", 200}, {"CM_A", 100}, {"CM_B", 200}}));
+  EXPECT_THAT(reading.warnings, HasSubstr("the context of the first one counts"));
+}
+
 TEST(BenchmarkLines, TextOfTheProgramIsLeftOutAndNamed) {
   for (const auto& [name, remark] : std::map<std::string, std::string>{
            {"pre.json", "2 lines that are not Google Benchmark's are left out, line 1 first"},

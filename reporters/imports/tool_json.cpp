@@ -1,0 +1,153 @@
+// JSON of other tools (import.h): a row here says which members are names and times.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+#include "reporters/imports/tool_tables.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::imports {
+namespace {
+
+using nlohmann::json;
+
+struct JsonTool {
+  std::vector<std::string_view> words;  // which only this tool writes, all in its first lines
+  const char* list;                     // JSON pointer of the array of benchmarks
+  std::vector<const char*> names;       // members whose texts are the name
+  std::vector<const char*> samples;     // pointers to the times: the first that is there
+  double unit;                          // [s]
+};
+
+const std::vector<JsonTool>& JsonTools() {
+  static const std::vector<JsonTool> tools = {
+      {{"\"machine_info\"", "\"benchmarks\"", "\"stats\""},  // pytest-benchmark
+       "/benchmarks",
+       {"fullname"},
+       {"/stats/data", "/stats/median"},
+       1},
+      {{"\"results\"", "\"command\"", "\"mean\""},  // hyperfine
+       "/results",
+       {"command"},
+       {"/times", "/mean"},
+       1},
+      {{"\"model_filename\"", "\"avg_ns\""},  // llama-bench
+       "",
+       {"model_filename", "n_prompt", "n_gen"},
+       {"/samples_ns", "/avg_ns"},
+       1e-9},
+      {{"BenchmarkDotNet", "\"FullName\""},
+       "/Benchmarks",
+       {"FullName"},
+       {"/Statistics/OriginalValues", "/Statistics/Median"},
+       1e-9}};
+  return tools;
+}
+
+const std::map<std::string, std::string> kProtonFlops = {{"flops8", "fp8.matrix"},
+                                                         {"flops16", "fp16.matrix"},
+                                                         {"flops32", "fp32.vector"},
+                                                         {"flops64", "fp64.vector"}};
+
+const JsonTool* JsonToolOf(std::string_view text) {
+  const auto found = std::ranges::find_if(
+      JsonTools(), [&](const JsonTool& tool) { return HasAll(FirstOf(text), tool.words); });
+  return found == JsonTools().end() ? nullptr : &*found;
+}
+
+std::string TextOf(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void AddBenchmark(const JsonTool& tool, const json& item, const std::string& where,
+                  Records& records) {
+  std::vector<std::string> names;
+  for (const char* key : tool.names)
+    if (item.is_object() && item.contains(key)) names.push_back(TextOf(item.at(key)));
+  if (names.empty()) throw BadInput("{}: expected an object with '{}'", where, tool.names[0]);
+  for (const char* pointer : tool.samples) {
+    const json::json_pointer at(pointer);
+    if (!item.contains(at)) continue;
+    const json samples = item.at(at).is_array() ? item.at(at) : json::array({item.at(at)});
+    std::vector<record::Repetition> repetitions;
+    for (const auto& sample : samples) {
+      if (sample.is_null()) continue;  // NaN
+      if (!sample.is_number()) throw BadInput("{}: '{}': expected numbers", where, pointer);
+      repetitions.push_back(
+          {.seconds = RunTime(where, tool.unit * sample.get<double>()), .iterations = 1});
+    }
+    if (repetitions.empty()) continue;
+    records.Of(fmt::format("{}", fmt::join(names, "/")), {}, true).repetitions =
+        std::move(repetitions);
+    return;
+  }
+  throw BadInput("{}: expected times in '{}'", where, tool.samples[0]);
+}
+
+// Adds the kernel of a frame. Its work is what the program's author says.
+void AddKernel(const JsonReader& frame, Records& records) {
+  const auto metrics = frame.Object("metrics");
+  if (!metrics.Has("time (ns)") || metrics.json().at("time (ns)") == 0) return;
+  const auto name = frame.Object("frame").NonEmptyText("name");
+  const double seconds = RunTime(metrics.where(), 1e-9 * metrics.Number("time (ns)"));
+  const auto gpu = metrics.Has("device_id") ? TextOf(metrics.json().at("device_id")) : "";
+  Work own;
+  std::string unknown;
+  for (const auto& key : metrics.Keys()) {
+    const auto pipe = kProtonFlops.find(key);
+    if (pipe != kProtonFlops.end())
+      own.flops[pipe->second] = metrics.Number(key);
+    else if (key.starts_with("flops"))
+      unknown = fmt::format("'{}' is not known", text::Printable(key));
+  }
+  if (!unknown.empty()) own.flops.clear();
+  if (const auto bytes = metrics.OptionalNumber("bytes")) own.bytes[Level::kDram] = *bytes;
+  const auto known = records.size();
+  auto& record =
+      records.AddKernels(name, {gpu, ""}, seconds, metrics.OptionalNumber("count").value_or(1));
+  auto& work = record.work[Provenance::kModelled];
+  const bool first = records.size() > known;
+  if (AddCommon(own.flops, first, work.flops) | AddCommon(own.bytes, first, work.bytes))
+    unknown = "a launch lacks FLOPs or bytes that another one has";
+  if (!unknown.empty())
+    throw BadInput("{}: FLOPs of '{}': {}", metrics.where(), text::Printable(name), unknown);
+}
+
+void AddFrames(const json& frame, const std::string& where, Records& records, LeftOut& left_out) {
+  if (!frame.is_object() || !frame.contains("metrics")) return;
+  left_out.Try([&] { AddKernel(JsonReader(frame, where), records); });
+  if (frame.contains("children") && frame.at("children").is_array())
+    for (const auto& child : frame.at("children")) AddFrames(child, where, records, left_out);
+}
+
+}  // namespace
+
+bool LooksLikeToolJson(std::string_view text) {
+  return JsonToolOf(text) != nullptr ||
+         HasAll(FirstOf(text), {R"("frame")", R"("metrics")", R"("children")"});
+}
+
+void ReadToolJson(const std::string& text, const std::string& where, Records& records,
+                  LeftOut& left_out) {
+  const json file = ParsedUniqueJson(text, where, left_out);
+  const auto* tool = JsonToolOf(text);
+  if (tool == nullptr) {
+    for (const auto& root : file) AddFrames(root, where, records, left_out);
+    return;
+  }
+  const json::json_pointer list(tool->list);
+  if (!file.contains(list) || !file.at(list).is_array())
+    throw BadInput("{}: expected an array of benchmarks", where);
+  for (std::size_t i = 0; i < file.at(list).size(); ++i)
+    left_out.Try([&] {
+      AddBenchmark(*tool, file.at(list)[i], fmt::format("{}: {}[{}]", where, tool->list, i),
+                   records);
+    });
+}
+
+}  // namespace dlroof::imports

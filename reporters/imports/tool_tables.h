@@ -1,0 +1,61 @@
+// The records of tables of other tools (import.h): tool_tables.cpp reads CSV, tool_json.cpp JSON.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporters/imports/import.h"
+
+namespace dlroof::imports {
+
+struct Gpu {
+  std::string id, model;  // empty: not known
+};
+
+// In a name, where its GPU goes if there are several; otherwise behind it.
+inline constexpr char kGpuPlace = '\2';
+
+// Records by name and GPU, in the order of the file.
+class Records {
+ public:
+  void AddGpu(const Gpu& gpu) {
+    if (!gpu.id.empty()) gpus_.insert(gpu.id);
+  }
+  std::size_t size() const { return records_.size(); }
+
+  // Returns a record, a new one with a number behind its name if `alone` and the name is known.
+  record::Record& Of(std::string name, const Gpu& gpu, bool alone);
+  // Adds `launches` kernels that took `seconds` in all.
+  record::Record& AddKernels(const std::string& name, const Gpu& gpu, double seconds,
+                             double launches);
+  void MoveTo(Imported& imported, const std::string& where);
+
+ private:
+  std::map<std::string, int> seen_;  // [1] records of a name
+  std::map<std::string, std::size_t> found_;
+  std::vector<record::Record> records_;
+  std::vector<std::string> ids_;  // of the records' GPUs
+  std::set<std::string> gpus_;
+  std::string repeated_;  // the first name that is there again
+};
+
+// Returns the time of a call or of several. Throws BadInput with its place if it is none.
+double RunTime(const std::string& where, double seconds);
+
+// Returns the part of a text in which the words are that tell its tool.
+std::string_view FirstOf(std::string_view text);
+bool HasAll(std::string_view text, const std::vector<std::string_view>& words);
+
+bool LooksLikeToolJson(std::string_view text);
+void ReadToolJson(const std::string& text, const std::string& where, Records& records,
+                  LeftOut& left_out);
+
+// Returns the samples [s] of a file that nvbench's JSON names, or none if it is not there or has
+// another number or mean. Searches by nvbench's rules: beside the JSON, its folder, and here.
+std::vector<float> SamplesIn(const std::string& name, const std::string& where,
+                             std::optional<double> size, double mean);
+
+}  // namespace dlroof::imports
