@@ -13,24 +13,17 @@ namespace {
 // Limit of SQLite's virtual machine steps: enough for 10^8 launches; stops a malicious file.
 constexpr int kMaxSteps = 2'000'000'000;
 
-bool HasTable(SQLite::Database& database, const char* name) {
-  SQLite::Statement query(database,
-                          "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?");
-  query.bind(1, name);
-  return query.executeStep() && query.getColumn(0).getInt() == 1;
-}
+constexpr const char* kColumns = "pragma_table_info('CUPTI_ACTIVITY_KIND_KERNEL') WHERE";
 
-bool HasColumn(SQLite::Database& database, const char* name) {
-  SQLite::Statement query(
-      database,
-      "SELECT COUNT(*) FROM pragma_table_info('CUPTI_ACTIVITY_KIND_KERNEL') WHERE name = ?");
+bool Has(SQLite::Database& database, const char* rows, const char* name) {
+  SQLite::Statement query(database, fmt::format("SELECT COUNT(*) FROM {} name = ?", rows));
   query.bind(1, name);
   return query.executeStep() && query.getColumn(0).getInt() == 1;
 }
 
 std::vector<record::Record> KernelsOf(SQLite::Database& database, const std::string& where) {
   for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds"})
-    if (!HasTable(database, table))
+    if (!Has(database, "sqlite_master WHERE type = 'table' AND", table))
       throw BadInput(
           "{}: a database without Nsight Systems' table {}: export the report by 'nsys "
           "export --type sqlite'",
@@ -40,7 +33,7 @@ std::vector<record::Record> KernelsOf(SQLite::Database& database, const std::str
       fmt::format("SELECT names.value, COUNT(*), SUM(kernels.\"end\" - kernels.start) FROM "
                   "CUPTI_ACTIVITY_KIND_KERNEL AS kernels JOIN StringIds AS names ON names.id = "
                   "kernels.{} GROUP BY names.value ORDER BY 3 DESC",
-                  HasColumn(database, "demangledName") ? "demangledName" : "shortName"));
+                  Has(database, kColumns, "demangledName") ? "demangledName" : "shortName"));
   std::vector<record::Record> records;
   while (query.executeStep()) {
     const double seconds = 1e-9 * query.getColumn(2).getDouble();

@@ -8,6 +8,7 @@
 #include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
 #include "counters/base/error.h"
+#include "reporters/roofline/above_roof.h"
 
 namespace dlroof::attention {
 namespace {
@@ -98,9 +99,24 @@ KeyRange KeysOf(const AttentionProblem& p, int64_t sequence, int64_t query) {
   return {p.window ? std::max(int64_t{0}, diagonal - *p.window) : 0, std::min(length, diagonal)};
 }
 
+// In closed form: a file may name a problem of any size.
 int64_t Pairs(const AttentionProblem& p) {
+  // Returns the sum of the positive numbers from `low` to `high`.
+  const auto sum = [](int64_t low, int64_t high) {
+    low = std::max<int64_t>(low, 1);
+    return high < low ? 0 : (high - low + 1) * (high + low) / 2;
+  };
+  const auto of_sequence = [&](int64_t sequence) {
+    const int64_t length = LengthOf(p, sequence);
+    if (p.causal == Causal::kNone) return p.q * length;
+    const int64_t first = p.causal == Causal::kTopLeft ? 1 : length - p.q + 1;
+    const int64_t last = first + p.q - 1, window = p.window.value_or(last);
+    return sum(first, last) - sum(first - length, last - length) -
+           sum(first - window, last - window);
+  };
+  if (p.lengths.empty()) return p.h * p.b * of_sequence(0);
   int64_t pairs = 0;
-  for (int64_t row = 0; row < p.b * p.q; ++row) pairs += KeysOf(p, row / p.q, row % p.q).size();
+  for (int64_t sequence = 0; sequence < p.b; ++sequence) pairs += of_sequence(sequence);
   return p.h * pairs;
 }
 
@@ -194,6 +210,13 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .directions = {"fwd", "bwd"},
      .templates = "Attention/cpu/onednn/fwd/{f32,bf16}/*\n",
      .with_batch = WithBatch});
+
+[[maybe_unused]] const bool flops_registered =
+    roofline::RegisterNamedFlops("Attention", [](const record::Record& record) {
+      const auto p = ParseAttention(record.problem);
+      const double products = record.direction == "bwd" ? 5 : 2;
+      return products * 2 * static_cast<double>(p.d) * static_cast<double>(Pairs(p));
+    });
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
     {"Attention", "cpu", "onednn", workload::CheckedWorkload<Read>, "oneDNN 3.2 or newer"});

@@ -16,6 +16,7 @@
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
 #include "reporters/logs/primitive_work.h"
+#include "reporters/roofline/above_roof.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -469,6 +470,13 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
                   {"algorithm",
                    {"persist-static", "persist-small-h", "persist-dynamic"},
                    "recurrent weights stay in registers; fewer launches"}}});
+
+[[maybe_unused]] const bool flops_registered =
+    roofline::RegisterNamedFlops("LSTM", [](const record::Record& record) {
+      const auto direction = ValueIn(kDirections, record.direction);
+      if (!direction) throw BadInput("no direction of an LSTM");
+      return static_cast<double>(Flops(ParseLstmProblem(record.problem), *direction).matrix);
+    });
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name))};

@@ -9,6 +9,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "reporters/roofline/above_roof.h"
 
 namespace dlroof::matmul {
 namespace {
@@ -164,6 +165,11 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
                   "Matmul/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
      .variants = {{"layout", {"any"}, "the library packs its matrices outside of the call"}}});
+
+[[maybe_unused]] const bool flops_registered =
+    roofline::RegisterNamedFlops("Matmul", [](const record::Record& record) {
+      return static_cast<double>(Flops(ParseMatmul(record.problem)));
+    });
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = MatmulBenchdnn(ReadOnednnMatmulCase(name))};

@@ -9,6 +9,7 @@
 #include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "reporters/roofline/above_roof.h"
 
 namespace dlroof::matmul {
 namespace {
@@ -179,6 +180,12 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .directions = {"fwd"},
      .templates = "GroupedMatmul/cpu/onednn/fwd/{f32,bf16}/*\n",
      .with_batch = WithBatch});
+
+[[maybe_unused]] const bool flops_registered =
+    roofline::RegisterNamedFlops("GroupedMatmul", [](const record::Record& record) {
+      const auto p = ParseGrouped(record.problem);
+      return static_cast<double>(2 * p.m * p.n * p.k);
+    });
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
     {"GroupedMatmul", "cpu", "onednn", workload::CheckedWorkload<ReadOnednnGroupedCase>,

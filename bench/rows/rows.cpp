@@ -8,25 +8,31 @@
 
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
+#include "reporters/roofline/above_roof.h"
 
 namespace dlroof::rows {
 namespace {
 
-// Throws BadInput with the column for another direction than fwd, other types and options.
-RowsCase ReadCase(const RowsOperator& op, const workload::BenchmarkName& name,
-                  const std::vector<std::string_view>& types, const workload::OptionRows& options) {
-  workload::RequireDirection(name, {"fwd"});
-  workload::RequireType(name, types);
-  const auto rows = ParseRows(name.problem, workload::ColumnOfPart(name, 5) - 1);
-  workload::CheckOptions(name, options);
+// Throws BadInput with the column if the problem is none. Checks no other part of the name.
+RowsCase CaseOf(const RowsOperator& op, const workload::BenchmarkName& name) {
   RowsCase read{&op,
-                rows,
+                ParseRows(name.problem, workload::ColumnOfPart(name, 5) - 1),
                 name.type,
                 workload::HasOption(name, "training"),
                 workload::HasOption(name, "scale"),
                 workload::HasOption(name, "shift")};
   for (const auto function : workload::kEltwises)
     if (workload::HasOption(name, Key(function))) read.function = function;
+  return read;
+}
+
+// Throws BadInput with the column for another direction than fwd, other types and options.
+RowsCase ReadCase(const RowsOperator& op, const workload::BenchmarkName& name,
+                  const std::vector<std::string_view>& types, const workload::OptionRows& options) {
+  workload::RequireDirection(name, {"fwd"});
+  workload::RequireType(name, types);
+  auto read = CaseOf(op, name);
+  workload::CheckOptions(name, options);
   return read;
 }
 
@@ -198,6 +204,11 @@ bool Register(const RowsOperator& op, workload::Op row, bool by_onednn) {
   row.name = op.name;
   row.words.sweep = {{"rows", "m"}, {"columns", "n"}};
   row.directions = {"fwd"};
+  roofline::RegisterNamedFlops(row.name, [&op](const record::Record& record) {
+    auto request = CaseOf(op, {.problem = record.problem, .options = record.options});
+    request.type = "f32";  // all types have the same count
+    return TotalFlops(WorkOf(request)).value();
+  });
   workload::RegisterOp(std::move(row));
   if (by_onednn)
     workload::RegisterBackend({std::string(op.name), "cpu", "onednn",

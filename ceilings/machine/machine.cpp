@@ -14,6 +14,7 @@
 #include "ceilings/machine/ceiling.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
+#include "counters/base/number_range.h"
 
 namespace dlroof::machine {
 namespace {
@@ -54,10 +55,12 @@ constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::
     {"costs_how", &CeilingSet::costs_how},
     {"sustained", &CeilingSet::sustained}};
 
+// Leaves out what readers would refuse: beside other programs a thread may have had no CPU.
 json ValidationToJson(const Validation& validation) {
   json result = json::object();
   for (const auto& [key, member] : kValidationNumbers)
-    if (validation.*member) result[key] = *(validation.*member);
+    if (const auto& value = validation.*member; value && RangeOf(key).Contains(*value))
+      result[key] = *value;
   if (validation.result) result["result"] = *validation.result;
   return result;
 }

@@ -298,24 +298,23 @@ class Reader {
     return static_cast<int>(threads);
   }
 
-  machine::Ceiling Rate(Path path, int threads, const Range& range) const {
+  machine::Ceiling Rate(const Path& path, int threads, const Range& range) const {
     machine::Ceiling ceiling{
         .threads = threads, .how = source_, .status = machine::CeilingStatus::kSpecified};
     if (!Find(path)->is_object()) {
       ceiling.per_second = Number(path, range);
       return ceiling;
     }
-    path.emplace_back("per_second");
-    ceiling.per_second = Number(path, range);
-    path.back() = "source";
-    if (Has(path)) ceiling.how = Text(path);
-    path.pop_back();
-    for (const auto& item : Find(path)->items()) {
-      path.push_back(item.key());
+    const auto member = [&](const std::string& key) {
+      auto of_rate = path;
+      of_rate.push_back(key);
+      return of_rate;
+    };
+    ceiling.per_second = Number(member("per_second"), range);
+    if (Has(member("source"))) ceiling.how = Text(member("source"));
+    for (const auto& item : Find(path)->items())
       if (item.key() != "per_second" && item.key() != "source")
-        RefuseName(path, "per_second or source");
-      path.pop_back();
-    }
+        RefuseName(member(item.key()), "per_second or source");
     return ceiling;
   }
 

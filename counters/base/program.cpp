@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -51,6 +52,19 @@ int EditDistance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
+// The JSON library needs memory in destructors, whose exceptions end a program.
+void EndWithoutMemory() {
+  constexpr std::string_view kText = "there is not enough memory for this\n";
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    static_cast<void>(!write(STDERR_FILENO, kText.data(), kText.size()));
+    _exit(2);
+  } catch (...) {
+  }
+  std::abort();
+}
+
 bool AllWritten() {
   return std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
@@ -59,6 +73,7 @@ bool AllWritten() {
 
 int RunProgram(const char* name, const std::function<int()>& run) {
   OpenClosedStreams();
+  std::set_terminate(EndWithoutMemory);
   const auto fail = [&](const std::string& sentence, int exit_code) {
     std::cerr << name << ": " << Printable(sentence) << '\n';
     return StoppedByInterrupt() ? InterruptCode() : exit_code;

@@ -83,6 +83,16 @@ void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
     figure.classic.insert(figure.classic.end(), classic.begin(), classic.end());
     figure.time.insert(figure.time.end(), time.begin(), time.end());
   }
+  // gnuplot's time grows with the square of the number of series.
+  constexpr std::size_t kMaxDrawn = 100;
+  std::set<std::string> drawn;
+  for (const auto& mark : figure.classic) drawn.insert(mark.series);
+  while (drawn.size() > kMaxDrawn) drawn.erase(std::prev(drawn.end()));
+  const auto join = [&](auto& mark) {
+    if (!drawn.contains(mark.series)) mark.series = "~ others";
+  };
+  std::ranges::for_each(figure.classic, join);
+  std::ranges::for_each(figure.time, join);
 }
 
 // Removes the marks of records that are on no line of the sweep.

@@ -485,7 +485,8 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   for (const auto& group : groups_) ++bare[BareName(group.name)];
   std::vector<Record> records;
   records.reserve(groups_.size());
-  for (auto& group : groups_) {
+  for (auto& each : groups_) {
+    Group group = std::move(each);  // frees its entries
     auto name = group.name;
     if (own && bare.at(BareName(name)) == 1) name = BareName(name);
     if (const int number = ++seen[name]; number > 1) name += fmt::format(" ({})", number);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,14 @@ void ReadLabelFacts(const JsonObject& at, Record& record);
 Record RecordFromJson(const JsonObject& at);
 // Reads a record from text; `where` begins every message.
 Record RecordFromJson(std::string_view json, const std::string& where);
+
+// A check of each record of a run file by what this module does not know, such as an op's FLOPs: it
+// removes what cannot be and returns what was wrong. RegisterRecordCheck returns true.
+using RecordCheck = std::optional<std::string> (*)(Record& record);
+bool RegisterRecordCheck(RecordCheck check);
+
+// Limits of a run file [byte, 1]: a report of as many records takes about 1 GB and 10 seconds.
+inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20, kMaxFileEntries = 200'000;
 
 // Schema 1: parses a sentence of "counting" and adds it to `record`. The sentence is "PROVENANCE:
 // HOW; 2 kernel launches: NAME, 3 x NAME; ..." or any text.

@@ -63,6 +63,11 @@ void ReadCounters(const std::map<std::string, double>& counters, Record& record)
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
 
+std::vector<RecordCheck>& RecordChecks() {
+  static std::vector<RecordCheck> checks;
+  return checks;
+}
+
 // Thrown for text that is not JSON.
 struct NoJson {
   std::string fault;
@@ -89,6 +94,10 @@ class RunFileReader {
     const auto whole = json::parse(RepairedJson(skeleton.text).value_or(skeleton.text));
     const JsonReader file(whole, where_);
     Finish(file, skeleton.cut);
+    for (auto& record : run_.records)
+      for (const auto check : RecordChecks())
+        if (const auto wrong = check(record); wrong && dropped_.count++ == 0)
+          dropped_.first = fmt::format("{}: {}: {}", where_, record.name, *wrong);
     if (dropped_.count > 0)
       warnings << fmt::format(
           "{}: left out{}\n", text::Printable(dropped_.first),
@@ -109,6 +118,9 @@ class RunFileReader {
 
  private:
   void Take(std::string_view key, const JsonPlace& place, std::string_view text) {
+    if (place.index >= kMaxFileEntries)
+      throw BadInput("{}: more than {} entries, which would need too much memory: split the file",
+                     place.Text(), kMaxFileEntries);
     auto element = elements_.parse(text.data(), text.size(), false);
     std::optional<std::string> repaired;
     if (element.error() && key == "benchmarks" && (repaired = RepairedJson(text))) {
@@ -179,9 +191,9 @@ class RunFileReader {
   void DropFrom(json& object, const std::string& where) {
     for (auto member = object.begin(); member != object.end();) {
       const auto key = object.is_object() ? member.key() : std::string();
-      if (member->is_structured() && key != "supervised")  // its seed has 64 bits
-        DropFrom(*member, fmt::format("{}: {}", where, key));
-      const auto& range = RangeOf(key);
+      if (member->is_structured()) DropFrom(*member, fmt::format("{}: {}", where, key));
+      static constexpr NumberRange kSeed = {"seed", 0, 1.8446744073709552e19, "a seed"};
+      const auto& range = key == kSeed.key ? kSeed : RangeOf(key);
       if (!member->is_number() || range.Contains(member->get<double>())) {
         ++member;
         continue;
@@ -246,6 +258,11 @@ RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::s
 }
 
 RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
+  const auto bytes = in.seekg(0, std::ios::end).tellg();
+  if (bytes > std::streamoff{kMaxFileBytes})
+    throw BadInput("{}: {} MiB of JSON, of which at most {} fit into memory: split the file", where,
+                   bytes >> 20, kMaxFileBytes >> 20);
+  in.seekg(0);
   std::string fault;
   try {
     auto run = RunFileReader(where).Read(in, warnings);
@@ -355,6 +372,11 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
   if (counters.contains(kThreadsCounter) && !counters.contains(kNoiseIgnoredCounter))
     MarkNoisy(record.repetitions);
   return record;
+}
+
+bool RegisterRecordCheck(RecordCheck check) {
+  RecordChecks().push_back(check);
+  return true;
 }
 
 void UpdateSchema(json& context, const std::string& where) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "counters/base/keys.h"
+#include "reporters/record/record_json.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {
@@ -53,6 +55,24 @@ std::string Blame(const LevelUse& use, WrongPart wrong) {
                    : fmt::format("{}, so the ceiling is too low {}", evidence, kRemeasure);
 }
 
+std::map<std::string, NamedFlops>& NamedFlopsOfOps() {
+  static std::map<std::string, NamedFlops> flops;
+  return flops;
+}
+
+// Returns the counts of the record's name, or nullopt if it says no problem of an op.
+std::optional<ProductFlops> FlopsOfName(const record::Record& record, const OpWords* words) {
+  if (words != nullptr && words->product_flops) return words->product_flops(record.problem);
+  const auto named = NamedFlopsOfOps().find(record.op);
+  if (named == NamedFlopsOfOps().end()) return std::nullopt;
+  try {
+    const double flops = named->second(record);
+    return ProductFlops{flops, flops};
+  } catch (const BadInput&) {
+    return std::nullopt;
+  }
+}
+
 struct CountedProducts {
   double flops = 0;  // [flop] as the record has them
   ProductFlops of_problem;
@@ -62,16 +82,16 @@ struct CountedProducts {
   double UsefulShare() const { return of_problem.useful / flops; }
 };
 
-// Returns nullopt for ops without padding, and for records without modelled FLOPs.
+// Returns nullopt for names that say no problem, and for records without modelled FLOPs.
 std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
                                                  const OpWords* words) {
   const auto work = record.work.find(Provenance::kModelled);
-  if (words == nullptr || !words->product_flops || work == record.work.end()) return std::nullopt;
-  const auto of_problem = words->product_flops(record.problem);
-  const auto products = work->second.parts.find("matrix");
-  const auto counted = products == work->second.parts.end() ? TotalFlops(work->second)
-                                                            : std::optional(products->second);
-  if (!of_problem || !counted || *counted <= 0) return std::nullopt;
+  if (work == record.work.end()) return std::nullopt;
+  const auto of_problem = FlopsOfName(record, words);
+  auto counted = TotalFlops(work->second);
+  if (!of_problem || !counted) return std::nullopt;
+  if (const auto& parts = work->second.parts; parts.contains("matrix"))
+    for (const auto& [part, flops] : parts) *counted -= part == "matrix" ? 0 : flops;
   return CountedProducts{*counted, *of_problem};
 }
 
@@ -84,7 +104,9 @@ std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const 
     return "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
            "convolution's definition";
   const auto counted = CountedProductsOf(record, words);
-  const double share = counted ? counted->UsefulShare() : 1;
+  const double share = counted && counted->of_problem.dense > counted->of_problem.useful
+                           ? counted->UsefulShare()
+                           : 1;
   if (share >= 1 || over * share > most) return std::nullopt;
   return fmt::format(
       "the FLOPs of its definition include products with padding, which kernels skip: {:.3f} of "
@@ -147,18 +169,29 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong) {
                      100 * (over - 1), Key(use.level), Blame(use, wrong));
 }
 
-void DropWrongFlops(const OpWords* words, record::Record& record) {
+bool RegisterNamedFlops(const std::string& op, NamedFlops flops) {
+  return NamedFlopsOfOps().emplace(op, std::move(flops)).second;
+}
+
+std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record) {
+  constexpr double kRounding = 1.01;     // [1]
   constexpr double kMaxProducts = 3.03;  // [1] products of a training step, with rounding
   const auto counted = CountedProductsOf(record, words);
-  if (!counted || counted->flops <= kMaxProducts * counted->of_problem.dense) return;
-  record.counting.push_back(
-      {"", std::nullopt,
-       fmt::format("its FLOPs in the file are {:.3g} times those of its name and are left out",
-                   counted->flops / counted->of_problem.dense)});
-  auto& work = record.work.at(Provenance::kModelled);
-  work.flops.clear();
-  work.parts.clear();
+  if (!counted) return std::nullopt;
+  auto& [flops, bytes, launches, parts] = record.work.at(Provenance::kModelled);
+  const auto& [useful, dense] = counted->of_problem;
+  const double most = (parts.empty() ? kMaxProducts : kRounding) * dense;
+  if (counted->flops <= most && kRounding * counted->flops >= useful) return std::nullopt;
+  flops.clear();
+  parts.clear();
+  const auto text = fmt::format("its FLOPs in the file are {:.3g} times those of its name",
+                                counted->flops / dense);
+  record.counting.push_back({"", std::nullopt, text + " and are left out"});
+  return text;
 }
+
+[[maybe_unused]] static const bool check_registered = record::RegisterRecordCheck(
+    [](record::Record& record) { return DropWrongFlops(FindWords(record.op, {}), record); });
 
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words) {
   constexpr double kSame = 0.01;  // [1] relative difference of two counts that needs no words

@@ -2,6 +2,7 @@
 // wrong, and the remark that says so. Pure.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -46,9 +47,16 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 // its problem differ by more than 1 % (ProductFlops).
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
 
-// Removes modelled FLOPs that are more than those of the problem in the record's name
-// (ProductFlops), and adds a counting note that says so.
-void DropWrongFlops(const OpWords* words, record::Record& record);
+// Registers the count of an op without padding: the FLOPs of the products of a record's name, or of
+// all its steps if it has no products. `flops` throws BadInput if the problem is none of the op's.
+// Returns true.
+using NamedFlops = std::function<double(const record::Record& record)>;
+bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
+
+// Removes modelled FLOPs that are not those of the record's name or not the sum of
+// their parts, and adds a counting note that says so. Returns what is wrong with them. Readers of
+// run files call it for each record.
+std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record);
 
 // Adds a remark if the call computes faster than its arithmetic roof: whether the FLOP count (an
 // algorithm with fewer FLOPs, an older file's taps in the padding) or the roof is wrong. Needs

@@ -93,15 +93,17 @@ std::vector<SweepLine> LinesOf(const PlacedRun& run, std::size_t least,
   for (std::size_t i = 0; i < run.places.size(); ++i)
     if (const auto& record = run.file.records[i]; !record.problem.empty())
       if (auto candidate = candidate_of(i, record)) candidates.push_back(std::move(*candidate));
-  std::map<std::string, std::multiset<double>> values;
-  for (const auto& candidate : candidates) values[candidate.loose].insert(candidate.value);
+  std::map<std::string, std::set<double>> values;
+  std::set<std::string> twice;  // groups with a value twice
+  for (const auto& candidate : candidates)
+    if (!values[candidate.loose].insert(candidate.value).second) twice.insert(candidate.loose);
   std::vector<std::vector<const Candidate*>> groups;
   std::map<std::string, std::size_t> found;
   for (const auto& candidate : candidates) {
-    const auto& of_group = values.at(candidate.loose);
-    const bool twice = std::adjacent_find(of_group.begin(), of_group.end()) != of_group.end();
-    const auto [known, added] = found.try_emplace(
-        twice ? candidate.loose + "\n" + candidate.strict : candidate.loose, groups.size());
+    const auto [known, added] = found.try_emplace(twice.contains(candidate.loose)
+                                                      ? candidate.loose + "\n" + candidate.strict
+                                                      : candidate.loose,
+                                                  groups.size());
     if (added) groups.emplace_back();
     groups[known->second].push_back(&candidate);
   }

@@ -304,7 +304,6 @@ PlacedRun PlaceRun(record::RunFile file, const PlaceView& view) {
   run.places.reserve(run.file.records.size());
   for (auto& record : run.file.records) {
     record = Written(std::move(record));
-    DropWrongFlops(FindWords(record.op, run.view.words), record);
     run.places.push_back(PlaceWritten(record, record::MachineFor(run.file, record), run.view));
   }
   return run;

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
+
 #include "bench/workload/benchmark_name.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::workload {
@@ -125,6 +130,48 @@ TEST(WithThreads, RefusesASecondNumberAndAnotherDevice) {
   EXPECT_THAT(
       fakes::RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
       HasSubstr("only benchmarks on the CPU have a number of threads to sweep"));
+}
+
+// Reads a run file with one record of this name and work. Returns the warnings.
+std::string WarningsOf(const std::string& name, const Work& work) {
+  const record::RunFile run{.records = {{.name = name, .work = {{Provenance::kModelled, work}}}}};
+  std::ostringstream warnings;
+  record::ParseRunFile(roofline::ToJson(run).dump(), "run.json", warnings);
+  return warnings.str();
+}
+
+TEST(FlopsOfName, OfEveryOperatorAreThoseThatFilesMayState) {
+  const char* const names[] = {"Attention/cpu/reference/fwd/f64/b2h4q5k7d3_kv2w3tl",
+                               "Conv2D/cpu/reference/bwd_data/f64/n1c2h6w5k4r3s3_p1",
+                               "Conv3D/cpu/onednn/fwd/f32/n1c2d3h4w5k4t3r3s3/bias",
+                               "Eltwise/cpu/reference/fwd/f64/m3n4/gelu_tanh",
+                               "GroupedMatmul/cpu/reference/fwd/f64/g2m4n3k5",
+                               "LSTM/cpu/reference/fwd_training/f64/t2n3i4h5l2p3bi",
+                               "LayerNorm/cpu/reference/fwd/f64/m3n4/scale/shift",
+                               "Matmul/cpu/reference/bwd_weights/f64/b2m3n4k5",
+                               "RmsNorm/cpu/reference/fwd/f64/m3n4/scale",
+                               "Softmax/cpu/reference/fwd/f64/m3n4",
+                               "SwiGlu/cpu/reference/fwd/f64/m3n4"};
+  std::set<std::string> ops;
+  for (const std::string name : names) {
+    ops.insert(name.substr(0, name.find('/')));
+    const Work work = MakeWorkload(name).prepare({}).modelled;
+    EXPECT_EQ(WarningsOf(name, work), "");
+    for (const double factor : {100.0, 1.5, 0.01, 0.0}) {
+      Work wrong = work, without_parts = work;
+      for (auto& [pipe, flops] : wrong.flops) flops *= factor;
+      EXPECT_THAT(WarningsOf(name, wrong), HasSubstr("times those of its name: left out"))
+          << name << " x " << factor;
+      for (auto& [part, flops] : wrong.parts) flops *= factor;
+      EXPECT_THAT(WarningsOf(name, wrong), HasSubstr("times those of its name: left out"))
+          << name << " x " << factor;
+      if (factor == 1.5) continue;
+      without_parts.flops = wrong.flops;
+      without_parts.parts.clear();
+      EXPECT_THAT(WarningsOf(name, without_parts), HasSubstr("times those of its name: left out"));
+    }
+  }
+  for (const auto* op : AllOps()) EXPECT_TRUE(ops.contains(op->name)) << op->name;
 }
 
 }  // namespace

@@ -103,6 +103,13 @@ TEST(RunProgram, TellsBadInputFromABug) {
   EXPECT_EQ(code([]() -> int { return std::vector<int>().at(0); }).substr(0, 3), "70 ");
 }
 
+TEST(RunProgram, EndsWithoutMemoryInADestructor) {
+  const auto run = [&] {
+    RunProgram("p", [&]() noexcept { return std::vector<char>(~0UL >> 2).front(); });
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(2), "there is not enough memory for this");
+}
+
 TEST(WatchedProcess, PausesBetweenStopAndContinueAndTakesTurns) {
   WatchedProcess process({"sh", "-c", "read x <&3; echo got $x >&4; exit 3"},
                          {"/dev/null", "/dev/null", true});

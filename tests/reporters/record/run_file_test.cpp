@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
@@ -251,7 +253,7 @@ constexpr const char* kWhole = R"({"context": {"date": "x", "dlroof": {"schema":
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
   "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
-  "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}},
+  "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 896}, "bytes": {"dram": 56}, "parts": {"matrix": 896}, "launches": 1, "more": {}}, "measured": {}},
   "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
   {"name": "b"}], "models": [{"a": 1}], "note": "n"})";
 
@@ -336,6 +338,19 @@ TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFile) {
   const auto run = ParseRunFile(whole.substr(0, whole.find("{\"name\": \"b\"")), "x", warnings);
   ASSERT_EQ(run.records.size(), 1U);
   EXPECT_EQ(run.records[0].name, "x");
+}
+
+TEST(ReadRunFile, RefusesMoreThanFitsIntoMemory) {
+  std::string many = R"({"records": [{"name": "a"})";
+  for (std::size_t i = 0; i < kMaxFileEntries; ++i) many += ",{}";
+  EXPECT_THAT(Refusal(many + "]}"), HasSubstr("records[200000]: more than 200000 entries"));
+  const auto path = testing::TempDir() + "large_run.json";
+  std::ofstream(path) << "{ ";
+  std::filesystem::resize_file(path, kMaxFileBytes + (1 << 20));
+  std::ostringstream warnings;
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, warnings); }),
+              HasSubstr("257 MiB of JSON, of which at most 256 fit into memory"));
+  std::filesystem::remove(path);
 }
 
 TEST(ReadRunFile, AcceptsOnlyWhatAnotherParserAccepts) {

@@ -229,21 +229,6 @@ TEST(AboveArithmeticRoof, CountedFlopsContainNoPadding) {
               ElementsAre(HasSubstr("the ceiling is too low")));
 }
 
-TEST(DropWrongFlops, LeavesOutWhatNoCountOfTheProblemExplains) {
-  // The problem has 1000 FLOPs, a training step three times as many, not 100 times.
-  for (const auto& [flops, stays] : {std::pair(1000, true), {3000, true}, {100000, false}}) {
-    record::Record record = FasterThanArithmetic();
-    record.work[Provenance::kModelled].flops["fp32.vector"] = flops;
-    const OpWords words = PaddedOp(900);
-    DropWrongFlops(&words, record);
-    EXPECT_EQ(!record.work[Provenance::kModelled].flops.empty(), stays);
-    EXPECT_EQ(record.counting.empty(), stays);
-    if (stays) continue;
-    EXPECT_EQ(record.counting[0].text,
-              "its FLOPs in the file are 100 times those of its name and are left out");
-  }
-}
-
 // Which of the two counts of a problem the FLOPs of a record are.
 TEST(FlopCount, IsNamedWhereTheTwoCountsDiffer) {
   const machine::Machine machine = fakes::SmallMachine();
