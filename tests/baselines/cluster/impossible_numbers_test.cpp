@@ -116,7 +116,7 @@ json FileOf(const std::string& path) {
 
 // Returns the value with the first elements of each array.
 json Shortened(json value) {
-  constexpr std::size_t kElements = 2;
+  constexpr std::size_t kElements = 3;
   while (value.is_array() && value.size() > kElements) value.erase(value.size() - 1);
   for (auto& element : value)
     if (element.is_structured()) element = Shortened(std::move(element));
