@@ -200,7 +200,7 @@ class TestStoredPrograms:
                 program.write(bytes([number]))
             ran = run(f"dlroof history keep-build --db few.sqlite --commit {commit} --limit {int(2.5 * size)} own")
             verify(ran, [exits(0)])
-        verify(ran, [plain("removed the program of aaaaaaa")])
+        verify(ran, [plain("removed the least recently used program, of aaaaaaa")])
         assert sorted(path.name for path in Path("few.sqlite.builds").iterdir() if not path.name.startswith(".")) == ["bbbbbbb", "ccccccc", "objects"]
         assert len(list(Path("few.sqlite.builds/objects").iterdir())) == 2
 
