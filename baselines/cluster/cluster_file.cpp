@@ -20,8 +20,9 @@ namespace {
 
 using nlohmann::json;
 
-// A JSON object's members, to write or to read: List(members, object) names those of a type once
-// for both. Numbers and enumerations are required; empty texts, lists and optionals are absent.
+// Writes and reads JSON objects with one list of members per type: List(members, object) visits
+// each member; with a JsonReader it reads, otherwise it writes. Numbers and enumerations are
+// required; empty texts, lists and optionals are absent.
 class Members {
  public:
   Members() = default;  // writes

@@ -19,12 +19,13 @@ namespace dlroof::cluster {
 
 inline constexpr int kClusterSchema = 1;
 
-// Returns "context", "machines" and "records" as in a run file; each repetition has its exact time,
-// a "node" (an index into cluster.nodes) and, if the node's time is an estimate, "estimate". A
-// record's "seconds" are the exact median over nodes and its interval. "benchmarks" has an entry in
-// Google Benchmark's form for each benchmark, with the same median. context.dlroof.node_times has
-// the numbers of nodes' times and of estimates. "cluster" has "schema", "asked", "kinds",
-// "nodes", "remarks" and "findings". `command` is written as context.dlroof.command.
+// Returns "context", "machines" and "records" as in a run file; each repetition is the time of one
+// node, not rounded, with "node" (an index into cluster.nodes) and, if that time is an estimate,
+// "estimate". A record's "seconds" are the median over nodes and its 95 % interval. "benchmarks"
+// has an entry in Google Benchmark's form for each benchmark, with the same median.
+// context.dlroof.node_times says how many times there are, and how many are estimates. "cluster"
+// has "schema", "asked", "kinds", "nodes", "remarks" and "findings". `command` is written as
+// context.dlroof.command.
 nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 
 // Reads a file that ToJson wrote; in older ones a noisy repetition is a node's estimate. Throws
@@ -34,8 +35,8 @@ Cluster ReadClusterFile(const std::string& path);
 
 // Replaces the rates and launch costs of `machine` by the medians over `nodes`, with the interval
 // of the median from 6 nodes on. If at least half of the nodes validated a row, it is validated,
-// and its median is over these nodes. Removes ceilings of a single node: sustained rates, access
-// mixes, sweeps, measured knees, validations.
+// and its median is over these nodes. Drops what cannot be merged over nodes: sustained rates,
+// access mixes, sweeps of working sets, measured ridge points, numbers of validations.
 void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine);
 
 // Returns the medians over nodes; from 6 nodes on with the interval of the joules' median. Returns

@@ -43,7 +43,8 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
   }
 }
 
-// Sets the kinds of nodes, the one with the most nodes first.
+// Groups the complete and partial nodes that have times by hardware and algorithms (KindsOf), the
+// largest group first, and sets each node's group.
 void SetKinds(const std::vector<NodeSummary>& summaries, bool mix_unlike, Cluster& cluster) {
   std::vector<bool> counts;
   for (const auto& summary : summaries)
@@ -54,8 +55,9 @@ void SetKinds(const std::vector<NodeSummary>& summaries, bool mix_unlike, Cluste
     for (const auto i : cluster.kinds[k].nodes) cluster.nodes[i].kind = k;
 }
 
-// Adds the records of a kind's nodes, in the order of the nodes' files. Facts other than numbers
-// are from the first node with a time of the benchmark; each file is read once.
+// Merges the records of a group's nodes: one record per benchmark, with one repetition per node, in
+// the order of the nodes' files. Members that are no numbers are copied from the first node that
+// timed the benchmark, whose file is read again, once.
 void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& kind,
                 const std::function<record::RunFile(const std::string&)>& reread,
                 Cluster& cluster) {

@@ -87,13 +87,12 @@ struct RangeWork {
   int steps = 0;  // [1] that have ranges
 };
 
-// Adds up the kernels of the steps by the range in which their call of CUDA began, on its thread:
-// the launches [first, second) of `work` for each step. Returns a row for each range by its path,
-// after the row of the range around it, the longest first, and last one for the launches in no
-// range. Sums are per step that has ranges: a program may mark a few of its steps. Of more than
-// kMaxRangeRows ranges those with most time. Returns nothing if no launch was in a range, or the
-// trace has no calls. `kernels` are the rows of `work`. Time: n log n in the trace's ranges and
-// calls.
+// Sums kernel time per NVTX range. A launch belongs to the innermost range that is open on its CPU
+// thread at its CUDA API call. `steps` are half-open ranges of indices into the launches of `work`,
+// `kernels` the kernels of `work`. Rows are a tree in pre-order, siblings by descending time; the
+// last row has the launches outside any range. Sums are per step that has ranges: a program may
+// mark a few of its steps. At most kMaxRangeRows rows, those with most time. Returns no rows if no
+// launch was in a range, or the trace has no API calls. Takes n log n for n ranges and calls.
 //
 // Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators in a module, and within other
 // operators, are no rows of their own, and neither are libraries' ranges in operators. A backward

@@ -38,10 +38,11 @@ std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>&
 //   cold           a call on a second set of tensors runs
 //   cold-weights   as cold, then every tensor except the weights is read
 // Without valgrind the call runs uncounted. Returns the exit code. Throws what Workload::prepare
-// throws, and BadInput for other arguments.
+// throws, and BadInput for a name that is no benchmark's.
 int RunSimulatedCall(const SimulationRequest& request);
-// The same of a call that is prepared. `twin` is the same call on a second set of tensors; for a
-// warm call it is not used.
+// As RunSimulatedCall, for an already prepared call: brings the caches into the cache state, counts
+// one call, prints the JSON object. `twin` is the same call on a second set of tensors; it is not
+// used if the cache state is warm.
 void CountSimulatedCall(const workload::Workload& workload, const workload::PreparedCall& call,
                         const workload::PreparedCall& twin);
 

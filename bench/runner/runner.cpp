@@ -25,8 +25,8 @@ namespace {
 constexpr double kWarmUpSeconds = 0.002;
 
 void WriteTo(int pipe, const std::string& text) {
-  // A write of a short text to a pipe does not block. A failure can be ignored: without a reader,
-  // WaitForTurn returns false.
+  // A write of a short text to a pipe does not block. A failure can be ignored: if the supervisor
+  // has ended, WaitForTurn returns false.
   [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
@@ -63,8 +63,8 @@ class WallTime {
   double begin_;
 };
 
-// Returns the kernels that the call launches, known without counters, and their number. Tells the
-// call their names.
+// Returns the kernels of the call's CUDA graph and the number of launches; stores the names in
+// call.gpu->kernels.
 Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
   Counting counting;

@@ -114,7 +114,8 @@ constexpr int kWarp = 32;
 constexpr std::uint64_t kB = 1ULL << 32, kC = 2ULL << 32;  // first OperandValue index of B, C
 
 // Layout of a thread's registers (PTX ISA 9.0, "Matrix Fragments for mma"): a register contains
-// `elements` consecutive elements along k; lane = 4 * group + thread in group.
+// `elements` consecutive elements along k. group = lane / 4 (PTX's groupID) selects the row of A
+// and C and the column of B, lane % 4 the position in it.
 struct Fragments {
   explicit Fragments(const GpuRow& row)
       : m(row.instruction.m),

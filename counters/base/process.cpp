@@ -80,7 +80,8 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   std::signal(SIGPIPE, SIG_DFL);
-  // A child in this process's group keeps ignored signals (nohup). execvpe resets handlers.
+  // A child in its own group reacts to SIGINT and SIGTERM even if this process ignores them; in our
+  // group it ignores what we ignore (nohup). execvpe resets handlers.
   if (setup.own_group)
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
   // MoveUp has moved all sources above these numbers, so dup2 overwrites none that is still needed.

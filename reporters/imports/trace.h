@@ -59,8 +59,8 @@ struct OpCount {
   bool moves_data = false;            // it has no FLOPs: a copy, a fill, a choice of rows
 };
 // Returns the counts of one call in any type: products, convolutions (of filter taps inside the
-// image: counters/filter_axis.h), attention, and operators that work element by element. Returns
-// nothing for other operators, for inconsistent sizes, and for one that only calls another.
+// image: counters/base/filter_axis.h), attention, and operators that work element by element.
+// Returns nothing for other operators, for inconsistent sizes, and for one that only calls another.
 // Attention counts only the pairs of positions that a causal mask leaves.
 std::optional<OpCount> CountOfOp(const TraceOp& op);
 // Returns oneDNN's name of PyTorch's type: "bf16" for "c10::BFloat16"; "" for an unknown one.

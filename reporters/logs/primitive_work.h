@@ -2,7 +2,7 @@
 //
 // FLOPs, counted as the operators of dlroof count their own:
 //   matrix: 2 per multiply-add; of a convolution or deconvolution those of filter taps inside the
-//     image (counters/filter_axis.h). All directions of a convolution, deconvolution, matrix
+//     image (counters/base/filter_axis.h). All directions of a convolution, deconvolution, matrix
 //     product or inner product have the same number; the backward call of a recurrent layer has
 //     twice the number of the forward call (data and weight gradient).
 //   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each

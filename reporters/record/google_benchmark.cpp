@@ -27,8 +27,8 @@ double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
   entry.Refuse("time_unit", "ns, us, ms or s");
 }
 
-// Returns the first member: the counters of the benchmark's author, which may be named as one of
-// Google Benchmark's own members, follow these.
+// Returns the first member with this key. A counter of the benchmark's author may have the key of a
+// member of Google Benchmark, which writes its own members first.
 std::optional<JsonMember> FindFirst(const JsonObject& at, std::string_view key) {
   for (const auto member : at.members())
     if (member.key == key) return JsonMember{at, member.key, member.value};
@@ -269,7 +269,7 @@ std::string OneThread(std::string name) {
   return at == name.npos ? name : name.substr(0, at + kThreads.size()) + '1';
 }
 
-// Sets the members that `summed` has to those of one of the threads.
+// For each value in `summed`, which is a total over the threads, sets that of one thread in `work`.
 void Divide(const Work& summed, int threads, Work& work) {
   const auto divide = [&](const auto& sums, auto& members) {
     for (const auto& [key, sum] : sums) members[key] = WholeIfNear(sum / threads);
