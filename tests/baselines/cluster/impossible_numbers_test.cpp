@@ -195,11 +195,11 @@ TEST(ImpossibleNumbers, ARateFollowsFromFlopsPerCycleClockAndThreads) {
               HasSubstr("its rate is below the interval"));
 }
 
-// Beside other programs a thread took 200 ms for 200 ns.
+// Beside other programs a thread took 200 s for 200 ns.
 TEST(ImpossibleNumbers, AreNotWrittenOfAStarvedThread) {
   auto machine = machine::MachineFromJson(MachineOf(6.4e10), "m.json");
   auto& validation = machine.by_threads.at(2).flops.at("fp32.vector").validation;
-  validation.scaling = 8e-7;
+  validation.scaling = 8e-10;
   const auto again = machine::MachineFromJson(machine::ToJson(machine), "again");
   EXPECT_FALSE(machine::AllThreads(again).flops.at("fp32.vector").validation.scaling);
 }
