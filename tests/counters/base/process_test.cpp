@@ -104,9 +104,8 @@ TEST(RunProgram, TellsBadInputFromABug) {
 }
 
 TEST(RunProgram, EndsWithoutMemoryInADestructor) {
-  const auto run = [&] {
-    RunProgram("p", [&]() noexcept { return std::vector<char>(~0UL >> 2).front(); });
-  };
+  const auto fail = []() -> int { throw std::bad_alloc(); };
+  const auto run = [&] { RunProgram("p", [&]() noexcept { return fail(); }); };
   EXPECT_EXIT(run(), testing::ExitedWithCode(2), "there is not enough memory for this");
 }
 
