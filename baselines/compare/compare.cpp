@@ -272,7 +272,7 @@ class Comparer {
     }
     candidate.interleaved = blocks.paired;
     if (blocks.base) return LevelPair{*blocks.base, *blocks.contender, blocks.share};
-    constexpr double kExact = 1e9;  // BASE's level has no error; NEW's has that of the shift
+    constexpr double kExact = 1e9;  // [1] repetitions: BASE adds no error to the shift's
     const auto& shift = blocks.paired->shift;
     return LevelPair{.base = {.count = kExact},
                      .contender = {shift.log_ratio, 1, shift.standard_error * shift.standard_error,

@@ -24,7 +24,7 @@ const std::vector<Exporter>& Exporters();
 
 // Sorts the runs by date and writes them. Throws BadInput for an unknown format, no runs, several
 // runs in a format that can contain only one, a benchmark name that occurs twice in a run, and
-// several runs of which any has no date.
+// a run without a date among several.
 void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
             std::ostream& warnings);
 

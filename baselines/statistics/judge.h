@@ -1,5 +1,5 @@
-// Judges all benchmarks of a comparison together: which are slower, faster or the same after
-// removing a common shift of the whole run. Rules and formulas: statistics.md. Pure.
+// Judges all benchmarks of a comparison together: which are slower, faster or the same relative to
+// a shift that all of them share. Rules and formulas: statistics.md. Pure.
 #pragma once
 
 #include <map>

@@ -71,7 +71,7 @@ bool MayBeZero(json::json_pointer at) {
   return range.Contains(0) && &range != &kAnyNumber;
 }
 
-// Returns a path with '*' for indices and for keys that are names: "/records/*/work/*".
+// Returns a path with '*' for indices and for keys that are names: "/records/*/seconds".
 std::string PatternOf(std::string_view path) {
   std::string pattern;
   for (const auto key : logs::SplitText(path, '/'))
