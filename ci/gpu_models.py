@@ -14,8 +14,12 @@ NAMES = [f"Attention/gpu/cudnn/fwd/{kind}/{problem}" for problem in ATTENTION fo
 NAMES += ["Attention/gpu/cudnn/fwd/fp8/b1h8q16384k16384d128", "Attention/gpu/cudnn/bwd/bf16/b1h8q8192k8192d128_tl"]
 NAMES += [
     f"{op}/gpu/cudnn/fwd/bf16/m16384n4096{rest}"
-    for op, rest in (("LayerNorm", "/scale/shift"), ("RmsNorm", "/scale"), ("Softmax", ""), ("Eltwise", "/gelu_tanh"))
+    for op, rest in (("LayerNorm", "/scale/shift"), ("RmsNorm", "/scale"), ("RmsNorm", "/residual/scale"), ("Softmax", ""), ("Eltwise", "/gelu_tanh"))
 ]
+NAMES += [f"{op}/gpu/cudnn/bwd/bf16/m16384n4096{rest}" for op, rest in (("LayerNorm", "/scale/shift"), ("RmsNorm", "/scale"))]
+NAMES += [f"Matmul/gpu/cublaslt/fwd/e4m3e4m3bf16/m4096n7168k16384_tB/scales-{scales}" for scales in ("tensor", "rows", "blocks", "mx")]
+NAMES += ["Matmul/gpu/cublaslt/fwd/e2m1e2m1bf16/m4096n7168k16384_tB/scales-nv"]
+NAMES += [f"GroupedMatmul/gpu/{library}/fwd/bf16/g128m16384n768k2048{routing}" for library in ("cublaslt", "cudnn") for routing in ("", "_zipf1")]
 
 
 def torch_call(name):
@@ -24,9 +28,15 @@ def torch_call(name):
     from torch.nn import functional
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    op, _, _, direction, kind, problem = name.split("/")[:6]
+    op, _, _, direction, kind, problem, *options = name.split("/")
+    if options in (["scales-tensor"], ["scales-rows"]):
+        m, n, k = (int(size) for size in problem[:-3].translate(str.maketrans("mnk", "   ")).split())
+        a, b = (torch.randn(rows, k, device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
+        shapes = (((), ()), ((m, 1), (1, n)))[options == ["scales-rows"]]
+        of_a, of_b = (torch.ones(shape, device="cuda") for shape in shapes)
+        return lambda: torch._scaled_mm(a, b.t(), of_a, of_b, out_dtype=torch.bfloat16)
     made = {"device": "cuda", "dtype": {"f16": torch.float16, "bf16": torch.bfloat16}.get(kind)}
-    if made["dtype"] is None or direction == "bwd":
+    if made["dtype"] is None or direction == "bwd" or op == "GroupedMatmul" or "residual" in options:
         return None
     if op != "Attention":
         x, one = torch.randn(16384, 4096, **made), torch.ones(4096, **made)

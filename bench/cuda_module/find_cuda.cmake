@@ -1,7 +1,7 @@
 # Finds CUDA and cuDNN. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/modules.txt and creates the target
 # dlroof_cuda_libraries.
 #
-# Accepts a toolkit of 12.6 or newer, or CUDA 13 from PyPI's wheels (ci/requirements-gpu.txt). Searches DLROOF_CUDA_ROOT if set,
+# Accepts a toolkit of 12.9 or newer, or CUDA 13 from PyPI's wheels (ci/requirements-gpu.txt). Searches DLROOF_CUDA_ROOT if set,
 # otherwise nvcc on PATH, CUDA_PATH, CUDA_HOME and /usr/local/cuda. Without cuDNN 9.8 and its frontend the module lacks only cuDNN's
 # benchmarks; ceilings and counters do not need cuDNN.
 set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (default: search for it)")
@@ -100,8 +100,8 @@ endif()
 execute_process(COMMAND "${dlroof_cuda_root}/bin/nvcc" --version OUTPUT_VARIABLE dlroof_nvcc_version ERROR_QUIET)
 string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" dlroof_nvcc_version "${dlroof_nvcc_version}")
 set(dlroof_cuda_version "${CMAKE_MATCH_1}")
-if(NOT dlroof_cuda_version OR dlroof_cuda_version VERSION_LESS 12.6)
-  dlroof_no_cuda("${dlroof_cuda_root} is CUDA '${dlroof_cuda_version}', and 12.6 or newer is needed")
+if(NOT dlroof_cuda_version OR dlroof_cuda_version VERSION_LESS 12.9)
+  dlroof_no_cuda("${dlroof_cuda_root} is CUDA '${dlroof_cuda_version}', and 12.9 or newer is needed")
   return()
 endif()
 

@@ -91,16 +91,6 @@ int CurrentDevice() {
   return device;
 }
 
-int ComputeCapability() {
-  const int device = CurrentDevice();
-  int major = 0, minor = 0;
-  for (const auto& [attribute, value] : {std::pair(cudaDevAttrComputeCapabilityMajor, &major),
-                                         {cudaDevAttrComputeCapabilityMinor, &minor}})
-    cuda::CheckCuda(cudaDeviceGetAttribute(value, attribute, device),
-                    "the GPU's compute capability");
-  return 10 * major + minor;
-}
-
 int64_t FreeDeviceBytes() {
   size_t free = 0, total = 0;
   cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");

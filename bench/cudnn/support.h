@@ -37,8 +37,7 @@ struct StreamUse {
   StreamUse& operator=(const StreamUse&) = delete;
 };
 
-int CurrentDevice();      // CUDA's number of the current GPU
-int ComputeCapability();  // of the current GPU: 90 for 9.0
+int CurrentDevice();  // CUDA's number of the current GPU
 
 // Returns the free GPU memory [byte]. Throws std::runtime_error with CUDA's message.
 int64_t FreeDeviceBytes();

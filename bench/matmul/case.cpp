@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "bench/matmul/scaling.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -185,11 +186,13 @@ namespace {
 struct TypeRow {
   std::string_view type, compute, pipe;
 };
-constexpr std::array<TypeRow, 5> kTypes = {{{"f32", "f32", "fp32.vector"},
+constexpr std::array<TypeRow, 7> kTypes = {{{"f32", "f32", "fp32.vector"},
                                             {"tf32", "tf32", "tf32.matrix"},
                                             {"f16", "f32", "fp16.matrix"},
                                             {"bf16", "f32", "bf16.matrix"},
-                                            {"s8s8s32", "s32", "int8.matrix"}}};
+                                            {"s8s8s32", "s32", "int8.matrix"},
+                                            {"e4m3e4m3bf16", "f32", "fp8.matrix"},
+                                            {"e2m1e2m1bf16", "f32", "fp4.matrix"}}};
 
 const TypeRow& RowOf(std::string_view type) {
   return *std::ranges::find_if(kTypes, [&](auto& row) { return row.type == type; });
@@ -205,10 +208,37 @@ MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, 
 
 }  // namespace
 
+namespace {
+
+// Throws BadInput for scales that do not exist for the type or problem.
+void CheckScaling(const workload::BenchmarkName& name, const MatmulCase& matmul) {
+  const auto& p = matmul.problem;
+  const bool is_fp4 = matmul.types.source == "e2m1", is_fp8 = matmul.types.source == "e4m3";
+  const auto scaled = matmul.scaling;
+  const auto refuse = [&](bool wrong, std::string_view reason) {
+    if (!wrong) return;
+    for (const auto& option : ScalingOptions()) workload::RefuseOption(name, option, reason);
+  };
+  refuse(!is_fp4 && !is_fp8, "needs the type e4m3e4m3bf16 or e2m1e2m1bf16");
+  refuse(is_fp4 != (scaled == Scaling::kNv),
+         is_fp4 ? "does not exist for fp4: scales-nv does" : "needs the type e2m1e2m1bf16");
+  refuse(p.b > 1 || p.transposed_a || !p.transposed_b,
+         "applies to one product with _tB: both matrices are stored along k");
+  if (is_fp4 && scaled == Scaling::kNone)
+    throw BadInput({.column = workload::ColumnOfPart(name, 4)},
+                   "the type e2m1e2m1bf16 needs the option scales-nv");
+}
+
+}  // namespace
+
 MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name) {
-  workload::ProductCapabilities capabilities{{}, false, {{"bias"}, {"relu"}}};
+  const auto scalings = ScalingOptions();
+  workload::ProductCapabilities capabilities{{}, false, {{"bias"}, {"relu"}, scalings}};
   for (const auto& row : kTypes) capabilities.types.emplace_back(row.type);
   auto matmul = ReadMatmulCase(name, capabilities);
+  for (size_t i = 0; i < scalings.size(); ++i)
+    if (workload::HasOption(name, scalings[i])) matmul.scaling = static_cast<Scaling>(i + 1);
+  CheckScaling(name, matmul);
   if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
   return matmul;
 }

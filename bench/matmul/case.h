@@ -71,11 +71,22 @@ struct MatmulProduct {
 // the memory order of its matrix; if that is transposed, so is the whole equation.
 MatmulProduct ProductOf(const MatmulProblem& problem, ProductDirection direction);
 
+// Which elements of a factor share a scale.
+enum class Scaling {
+  kNone,
+  kTensor,  // all
+  kRows,    // a row of A, a column of B
+  kBlocks,  // 1 x 128 of A, 128 x 128 of B
+  kMx,      // 1 x 32 of both (MXFP8)
+  kNv,      // 1 x 16 of both (NVFP4)
+};
+
 // A parsed name. A is the source, B are the weights, C is the destination.
 struct MatmulCase : workload::ProductCase {
   MatmulProblem problem;
   bool ip = false;   // inner-product primitive; weights are stored n x k
   bool any = false;  // the library chooses the memory layouts (fwd only)
+  Scaling scaling = Scaling::kNone;
 
   bool operator==(const MatmulCase&) const = default;
 };
@@ -106,10 +117,10 @@ extern const suites::BenchdnnDriver kMatmulDriver, kIpDriver;
 // call: ip with bias in inference (FWD_I has none), scales in a backward pass.
 std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul);
 
-// Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16, s8s8s32. Options: bias, relu
-// (fused into fwd). The type "tf32" means f32 matrices with `fpmath` "tf32-truncated": tensor cores
-// ignore the low bits. Throws BadInput with the column, counted from the start of the full
-// benchmark name.
+// Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16, s8s8s32, e4m3e4m3bf16,
+// e2m1e2m1bf16. Options: bias, relu (fused into fwd), the scales of fp8 and fp4. The type "tf32"
+// means f32 matrices with `fpmath` "tf32-truncated": tensor cores ignore the low bits. Throws
+// BadInput with the column, counted from the start of the full benchmark name.
 MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name);
 
 // A column-major matrix in memory.
@@ -131,7 +142,7 @@ struct ProductSpec {
 };
 ProductSpec ProductSpecOf(const MatmulCase& matmul);
 
-// Returns the pipe that computes this type: "fp32.vector" for f32, else tensor cores.
+// Returns the pipe that computes this type of cuBLASLt's: "fp32.vector" for f32, else tensor cores.
 std::string PipeOf(std::string_view type);
 
 }  // namespace dlroof::matmul

@@ -193,6 +193,9 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
 [[maybe_unused]] const bool on_cublaslt = workload::RegisterBackend(
     {"GroupedMatmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltGroupedCase>,
      "the CUDA module"});
+[[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
+    {"GroupedMatmul", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnGroupedCase>,
+     "cuDNN 9.15 or newer"});
 
 }  // namespace
 
@@ -211,6 +214,10 @@ GroupedCase ReadCublasltGroupedCase(const workload::BenchmarkName& name) {
   auto grouped = ReadCase(name, {{"f32", "tf32", "f16", "bf16"}, false, {}});
   if (grouped.type == "tf32") grouped.fpmath = "tf32-truncated";
   return grouped;
+}
+
+GroupedCase ReadCudnnGroupedCase(const workload::BenchmarkName& name) {
+  return ReadCase(name, {{"f16", "bf16"}, false, {}});
 }
 
 }  // namespace dlroof::matmul

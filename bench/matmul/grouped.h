@@ -49,10 +49,11 @@ Work WorkOf(const GroupedCase& grouped, const std::string& pipe);
 // Returns the matrix product of an expert that has `rows` rows.
 MatmulCase ProductOfExpert(const GroupedCase& grouped, int64_t rows);
 
-// Parse a name of the backend onednn (f32, bf16, f16; option fpmath) or cublaslt (f32, tf32, f16,
-// bf16). Throw BadInput with the column.
+// Parse a name of the backend onednn (f32, bf16, f16; option fpmath), cublaslt (f32, tf32, f16,
+// bf16) or cudnn (f16, bf16). Throw BadInput with the column.
 GroupedCase ReadOnednnGroupedCase(const workload::BenchmarkName& name);
 GroupedCase ReadCublasltGroupedCase(const workload::BenchmarkName& name);
+GroupedCase ReadCudnnGroupedCase(const workload::BenchmarkName& name);
 
 // Returns the case's correct results for workload::CheckOutput: elements of C in double.
 workload::ProductResult ResultOf(const GroupedCase& grouped, const workload::ProductInputs& inputs);

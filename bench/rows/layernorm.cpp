@@ -12,11 +12,16 @@ namespace dlroof::rows {
 namespace {
 
 void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<double>& destination) {
+  if (norm.backward) return RunNormBackward(norm, in, destination);
   const auto& scale = in.parameters[kScale];
   const auto& shift = in.parameters[kShift];
   const auto n = static_cast<size_t>(norm.rows.n);
+  if (norm.residual)
+    for (size_t i = 0; i < in.source.size(); ++i)
+      destination[in.source.size() + i] = in.source[i] + in.parameters[kResidual][i];
   for (int64_t row = 0; row < norm.rows.m; ++row) {
-    const double* const x = in.source.data() + row * norm.rows.n;
+    const double* const x =
+        (norm.residual ? &destination[in.source.size()] : in.source.data()) + row * norm.rows.n;
     double* const y = destination.data() + row * norm.rows.n;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; ++i) sum += x[i];
@@ -34,9 +39,14 @@ void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<doubl
 
 // The allowed error is 2^-24 (f64: 2^-53) x (64 + sqrt(n)) x ((|x| + |mean|) x scale /
 // sqrt(variance + epsilon) + |shift|), because a sum's rounding errors grow like the square root of
-// its length and the mean is subtracted; bf16 adds 2^-8 of the result.
-double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const float> x,
+// its length and the mean is subtracted; bf16 adds 2^-8 of the result, with a residual twice: the
+// sum may be rounded before it is normalized.
+double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const float> source,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
+  if (norm.backward) return NormRowError(norm, in, source, y, rounding);
+  std::vector<double> x(source.begin(), source.end());
+  for (size_t i = 0; norm.residual && i < x.size(); ++i)
+    x[i] += in.parameters[kResidual][static_cast<size_t>(&source[i] - in.source.data())];
   const auto& scales = in.parameters[kScale];
   const auto& shifts = in.parameters[kShift];
   const auto n = static_cast<double>(y.size());
@@ -51,20 +61,25 @@ double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const 
     const double right = (x[i] - mean) / root * scale + shift;
     const double size = (std::fabs(x[i]) + std::fabs(mean)) * scale / root + std::fabs(shift);
     const double allowed = rounding.sum * (64 + std::sqrt(n)) * size +
-                           rounding.result * std::fabs(right) + rounding.least;
+                           rounding.result * (norm.residual ? 2 : 1) * std::fabs(right) +
+                           rounding.least;
     error = std::max(error, workload::ErrorInUnits(y[i], right, allowed));
   }
   return error;
 }
 
-// Source between -1 and 3, so that the mean matters; f32 scale between 0.5 and 1.5, f32 shift
-// between -1 and 1.
+// Source and residual between -1 and 3, so that the mean matters; scale between 0.5 and 1.5, in f32
+// or with a residual in the type of the rows; f32 shift between -1 and 1.
 Tensors<float> Inputs(const RowsCase& norm, uint64_t seed) {
+  const std::string type = norm.residual && norm.type != "f64" ? norm.type : "f32";
   const auto column = [&](bool used, uint64_t which, float low, float high) {
-    return workload::SeededValues(used ? norm.rows.n : 0, 3 * seed + which, "f32", low, high);
+    return workload::SeededValues(used ? norm.rows.n : 0, 3 * seed + which, type, low, high);
   };
-  return {SeededRows(norm, 3 * seed, -1, 3),
-          {column(norm.scale, 1, 0.5, 1.5), column(norm.shift, 2, -1, 1)}};
+  Tensors<float> in = {SeededRows(norm, 3 * seed, -1, 3),
+                       {column(norm.scale, 1, 0.5, 1.5), column(norm.shift, 2, -1, 1)}};
+  if (norm.backward) AddGradientInputs(norm, 3 * seed + 3, in);
+  if (norm.residual) in.parameters.push_back(SeededRows(norm, 3 * seed + 4, -1, 3));
+  return in;
 }
 
 std::string Auxiliary(const RowsCase& norm) {
@@ -72,7 +87,7 @@ std::string Auxiliary(const RowsCase& norm) {
 }
 
 constexpr suites::BenchdnnOption kOptions[] = {
-    {"dir", "FWD_D", "FWD_I"},
+    {"dir", "FWD_D", "FWD_I BWD_DW"},
     {"dt", "f32", "f32:f32 bf16 bf16:bf16"},  // for both tensors, or "source:destination"
     {"tag", "tnc", suites::kBenchdnnAny},     // for both tensors, or "abx:any"
     {"stat-tag", "tn", suites::kBenchdnnAny},
@@ -126,8 +141,8 @@ const RowsOperator kLayerNorm = {"LayerNorm", kNameOptions, kNameOptions, "layer
                  .templates = "LayerNorm/cpu/onednn/fwd/{f32,bf16}/*/scale/shift\n"});
 
 const RowsOperator kRmsNorm = {"RmsNorm",
-                               {{"training"}, {"scale"}},
-                               {{"training"}, {"scale"}},
+                               {{"training", "residual"}, {"scale"}},
+                               {{"training", "residual"}, {"scale"}},
                                "layer_normalization",
                                Auxiliary,
                                Inputs,
@@ -138,7 +153,7 @@ const RowsOperator kRmsNorm = {"RmsNorm",
     Register(kRmsNorm,
              {.words = {"RMS normalization", {}},
               .flop_convention = "M*(3*N+3): mean square 2*N, inverse root 3, "
-                                 "normalization N; scale 1 per element"},
+                                 "normalization N; scale and residual 1 per element each"},
              false);
 
 }  // namespace dlroof::rows

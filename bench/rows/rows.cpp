@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -23,16 +25,26 @@ RowsCase CaseOf(const RowsOperator& op, const workload::BenchmarkName& name) {
                 workload::HasOption(name, "shift")};
   for (const auto function : workload::kEltwises)
     if (workload::HasOption(name, Key(function))) read.function = function;
+  read.backward = name.direction == "bwd";
+  read.residual = workload::HasOption(name, "residual");
   return read;
 }
 
-// Throws BadInput with the column for another direction than fwd, other types and options.
+// Only normalizations have parameters, and so a backward call that is more than one function.
+std::vector<std::string_view> DirectionsOf(const RowsOperator& op) {
+  if (&op == &kLayerNorm || &op == &kRmsNorm) return {"fwd", "bwd"};
+  return {"fwd"};
+}
+
+// Throws BadInput with the column for other directions, types and options.
 RowsCase ReadCase(const RowsOperator& op, const workload::BenchmarkName& name,
                   const std::vector<std::string_view>& types, const workload::OptionRows& options) {
-  workload::RequireDirection(name, {"fwd"});
+  workload::RequireDirection(name, DirectionsOf(op));
   workload::RequireType(name, types);
   auto read = CaseOf(op, name);
   workload::CheckOptions(name, options);
+  for (const std::string_view option : {"training", "residual"})
+    if (read.backward) workload::RefuseOption(name, option, "applies to fwd");
   return read;
 }
 
@@ -50,7 +62,7 @@ workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
   const auto made = std::make_shared<Call>();
   made->in = request.op->inputs(request, seed);
   made->wide.source.assign(made->in.source.begin(), made->in.source.end());
-  made->destination.resize(made->in.source.size());
+  made->destination.resize(ResultSize(request));
   for (const auto& values : made->in.parameters)
     made->wide.parameters.emplace_back(values.begin(), values.end());
   std::vector<const std::vector<double>*> regions = {&made->wide.source, &made->destination};
@@ -90,7 +102,8 @@ suites::BenchdnnName NameOf(const RowsOperator& op, const RowsBenchdnn& benchdnn
   auto options = benchdnn.name_options(choice);
   if (choice["dir"] == "FWD_D") options.insert(options.begin(), "training");
   const auto type = choice[benchdnn.type_option];
-  return workload::ToText({std::string(op.name), "cpu", "onednn", "fwd",
+  return workload::ToText({std::string(op.name), "cpu", "onednn",
+                           choice["dir"] == "BWD_DW" ? "bwd" : "fwd",
                            std::string(type.substr(0, type.find(':'))), problem, options});
 }
 
@@ -121,15 +134,25 @@ RowsCase ReadCudnnCase(const RowsOperator& op, const workload::BenchmarkName& na
 
 void RequireMemory(const RowsCase& request) {
   const double elements = static_cast<double>(request.rows.m) * static_cast<double>(request.rows.n);
-  workload::RequireHostMemory((request.op == &kSwiGlu ? 3 : 2) * elements *
+  workload::RequireHostMemory((request.residual                             ? 4
+                               : request.op == &kSwiGlu || request.backward ? 3
+                                                                            : 2) *
+                                  elements *
                                   static_cast<double>(4 + workload::ElementBytes(request.type)),
                               ToText(request.rows));
 }
 
 logs::PrimitiveText Logged(const RowsCase& request) {
   return {.kind = std::string(request.op->kind),
-          .prop = request.training ? "forward_training" : "forward_inference",
-          .tensors = fmt::format("src:{0}::blocked:ab::f0 dst:{0}::blocked:ab::f0", request.type),
+          .prop = request.backward   ? "backward"
+                  : request.training ? "forward_training"
+                                     : "forward_inference",
+          .tensors = request.backward ? fmt::format("src:{0}::blocked:ab::f0 diff_dst:{0}::"
+                                                    "blocked:ab::f0 diff_src:{0}::blocked:ab::f0",
+                                                    request.type)
+                                      : fmt::format("src:{0}::blocked:ab::f0 "
+                                                    "dst:{0}::blocked:ab::f0",
+                                                    request.type),
           .attributes = request.op == &kSwiGlu
                             ? fmt::format("attr-post-ops:binary_mul:{}:3:ab", request.type)
                             : "",
@@ -141,10 +164,20 @@ Work WorkOf(const RowsCase& request) {
   auto work = workload::WorkOfLogged(Logged(request));
   if (request.op != &kRmsNorm) return work;
   const auto rows = static_cast<double>(request.rows.m);
-  // No mean (training would write it), and no subtraction from each element (done twice).
+  // No mean (training would write it, a gradient reads it), and no subtraction from each element
+  // (done twice); a gradient has no second sum and no subtraction of it.
   for (auto& [pipe, flops] : work.flops) flops -= 3 * rows * static_cast<double>(request.rows.n);
   for (auto& [part, flops] : work.parts) flops -= 3 * rows * static_cast<double>(request.rows.n);
-  if (request.training) work.bytes[Level::kDram] -= 4 * rows;
+  if (request.training || request.backward) work.bytes[Level::kDram] -= 4 * rows;
+  if (!request.residual) return work;
+  // An addition; the residual is read and the sum written; the scale has the type of the rows.
+  const double elements = rows * static_cast<double>(request.rows.n);
+  const auto element = static_cast<double>(workload::ElementBytes(request.type));
+  for (auto& [pipe, flops] : work.flops) flops += elements;
+  for (auto& [part, flops] : work.parts) flops += elements;
+  work.bytes[Level::kDram] += 2 * element * elements;
+  if (request.scale)
+    work.bytes[Level::kDram] += (element - 4) * static_cast<double>(request.rows.n);
   return work;
 }
 
@@ -153,22 +186,60 @@ std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low,
                                 request.type == "f64" ? "f32" : request.type, low, high);
 }
 
+namespace {
+
+template <class Number>
+std::vector<Number> Part(const std::vector<Number>& output, int64_t first, int64_t count) {
+  return {output.begin() + first, output.begin() + first + count};
+}
+
+// The error of a row of the sums of source and residual.
+double SumError(const Tensors<float>& in, int64_t first, std::span<const double> sums,
+                const workload::TypeRounding& rounding) {
+  double error = 0;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const size_t at = static_cast<size_t>(first) + i;
+    const double x = in.source[at], residual = in.parameters[kResidual][at];
+    const double allowed = rounding.sum * (std::fabs(x) + std::fabs(residual)) +
+                           rounding.result * std::fabs(x + residual) + rounding.least;
+    error = std::max(error, workload::ErrorInUnits(sums[i], x + residual, allowed));
+  }
+  return error;
+}
+
+}  // namespace
+
 template <class Number>
 workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
                              const std::vector<Number>& output, uint64_t seed) {
   const auto& [m, n] = request.rows;
   const auto rounding = workload::RoundingOf(request.type).value();
+  const auto of_sums = workload::RoundingOf(request.type == "f64" ? "f64" : "f32").value();
   constexpr double kFlops = 8;  // [1] approximate FLOPs per element of the reference
-  const auto error = [&, width = static_cast<size_t>(n)](int64_t row, std::span<const double> y) {
+  using Error = std::function<double(int64_t unit, std::span<const double> found)>;
+  std::optional<workload::Verification> worst;
+  // Compares `units` units of `size` elements from `first` on.
+  const auto compare = [&, flops = kFlops * static_cast<double>(m) * static_cast<double>(n)](
+                           int64_t first, int64_t units, int64_t size, const Error& error) {
+    auto found = workload::CheckOutput<Number>(
+        {.units = units, .size = size, .flops = flops, .error = error},
+        Part(output, first, units * size), seed);
+    if (!worst || !found.ok || found.max_error > worst->max_error) worst = std::move(found);
+  };
+  compare(0, m, n, [&, width = static_cast<size_t>(n)](int64_t row, std::span<const double> y) {
     return request.op->error(
         request, in, {in.source.data() + row * static_cast<int64_t>(width), width}, y, rounding);
-  };
-  return workload::CheckOutput<Number>(
-      {.units = m,
-       .size = n,
-       .flops = kFlops * static_cast<double>(m) * static_cast<double>(n),
-       .error = error},
-      output, seed);
+  });
+  if (request.residual)
+    compare(m * n, m, n, [&, n = n](int64_t row, std::span<const double> sums) {
+      return SumError(in, row * n, sums, rounding);
+    });
+  for (const auto& [used, first] : {std::pair(request.scale, int64_t{0}), {request.shift, n}})
+    if (request.backward && used)
+      compare(m * n + first, n, 1, [&, at = first](int64_t column, std::span<const double> sum) {
+        return NormColumnError(request, in, at + column, sum[0], of_sums);
+      });
+  return *worst;
 }
 
 template workload::Verification Check(const RowsCase&, const Tensors<float>&,
@@ -203,9 +274,10 @@ std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
 bool Register(const RowsOperator& op, workload::Op row, bool by_onednn) {
   row.name = op.name;
   row.words.sweep = {{"rows", "m"}, {"columns", "n"}};
-  row.directions = {"fwd"};
+  for (const auto direction : DirectionsOf(op)) row.directions.emplace_back(direction);
   roofline::RegisterNamedFlops(row.name, [&op](const record::Record& record) {
-    auto request = CaseOf(op, {.problem = record.problem, .options = record.options});
+    auto request = CaseOf(
+        op, {.direction = record.direction, .problem = record.problem, .options = record.options});
     request.type = "f32";  // all types have the same count
     return TotalFlops(WorkOf(request)).value();
   });

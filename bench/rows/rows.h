@@ -40,6 +40,8 @@ struct RowsCase {
   bool training = false;              // forward pass of training, not of inference
   bool scale = false, shift = false;  // LayerNorm only
   workload::Eltwise function = workload::Eltwise::kRelu;  // Eltwise only
+  bool backward = false;  // gradients of source, scale and shift; normalizations only
+  bool residual = false;  // RmsNorm only: normalizes x + residual, and writes this sum too
 
   bool operator==(const RowsCase&) const = default;
 };
@@ -72,9 +74,11 @@ extern const RowsOperator kSoftmax, kLayerNorm, kRmsNorm, kEltwise, kSwiGlu;
 
 inline constexpr float kLayerNormEpsilon = 1e-5F;  // PyTorch's default
 
-// Indices of the parameters of LayerNorm, and of RmsNorm, which has no shift. A parameter has one
-// number per column, or is empty if unused.
-enum LayerNormParameter : size_t { kScale, kShift };
+// Indices of the parameters of LayerNorm, and of RmsNorm, which has no shift. Scale and shift have
+// one number per column, or are empty if unused. The others are of backward calls: the gradient of
+// the result, m x n, and for each row mean (0 for RmsNorm) and variance, as the forward call left.
+enum LayerNormParameter : size_t { kScale, kShift, kGradient, kMean, kVariance };
+inline constexpr size_t kResidual = 2;  // index of RmsNorm's residual, m x n, of a forward call
 inline constexpr size_t kUp = 0;  // index of SwiGlu's second factor: m x n, in the case's type
 
 // Parse a name of the backend onednn (f32, bf16) or cudnn (f32, f16, bf16). Throw BadInput with the
@@ -85,16 +89,32 @@ RowsCase ReadCudnnCase(const RowsOperator& op, const workload::BenchmarkName& na
 // Throws Unsupported if memory does not suffice for the tensors, each in its type and as f32.
 void RequireMemory(const RowsCase& request);
 
-// Returns the forward call as in oneDNN's verbose log. Work and benchdnn's line derive from it.
+// Returns the call as in oneDNN's verbose log. Work and benchdnn's line derive from it.
 logs::PrimitiveText Logged(const RowsCase& request);
 // Returns the work of one call. For RmsNorm (missing in oneDNN 3.2) that of LayerNorm without the
 // mean.
 Work WorkOf(const RowsCase& request);
 
+// Gradients of the normalizations (norm_backward.cpp). A result has dx, m x n, then dscale and
+// dshift, n each. ResultSize also counts the elements of a forward result: m x n, and with a
+// residual m x n sums after them. `in` has source, scale
+// and shift, to which AddGradientInputs adds the other parameters. The errors are divided by the
+// allowed error: of a row of dx, of one number of dscale, or from n on of dshift.
+size_t ResultSize(const RowsCase& request);
+void AddGradientInputs(const RowsCase& norm, uint64_t seed, Tensors<float>& in);
+void RunNormBackward(const RowsCase& norm, const Tensors<double>& in,
+                     std::vector<double>& destination);
+double NormRowError(const RowsCase& norm, const Tensors<float>& in, std::span<const float> x,
+                    std::span<const double> dx, const workload::TypeRounding& rounding);
+double NormColumnError(const RowsCase& norm, const Tensors<float>& in, int64_t column, double found,
+                       const workload::TypeRounding& rounding);
+
 // Returns seeded source values between low and high, exactly representable in the case's type.
 std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low, float high);
 
-// Compares an output (float or double elements) row by row with the operator's definition.
+// Compares an output (float or double elements) row by row with the operator's definition; of a
+// gradient also the used ones of dscale and dshift, column by column; with a residual also the
+// sums.
 template <class Number>
 workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
                              const std::vector<Number>& output, uint64_t seed);

@@ -170,6 +170,11 @@ float RoundToE4m3(float value) {
   return static_cast<float>(RoundTo(std::clamp(value, -kMax, kMax), kE4m3Format));
 }
 
+float RoundToE2m1(float value) {
+  constexpr float kMax = 6;
+  return static_cast<float>(RoundTo(std::clamp(value, -kMax, kMax), kE2m1Format));
+}
+
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high) {
   if (count < 0 || !(low <= high))
@@ -178,6 +183,7 @@ std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view t
   if (type == "bf16") return Reals(count, seed, low, high, RoundToBf16);
   if (type == "f16") return Reals(count, seed, low, high, RoundToF16);
   if (type == "e4m3") return Reals(count, seed, low, high, RoundToE4m3);
+  if (type == "e2m1") return Reals(count, seed, low, high, RoundToE2m1);
   if (type == "u8" || type == "s8") return Integers(count, seed, low, high);
   throw std::logic_error(fmt::format("SeededValues of type {}", type));
 }
@@ -237,7 +243,26 @@ constexpr ElementRow Stored(std::string_view type) {
           [](const std::vector<std::byte>& bytes) { return Values<Element>(bytes, kWiden); }};
 }
 
-constexpr std::array<ElementRow, 8> kElements = {
+std::vector<std::byte> PairsOfE2m1(const std::vector<float>& values) {
+  std::vector<std::byte> bytes((values.size() + 1) / 2);
+  for (size_t i = 0; i < values.size(); ++i)
+    bytes[i / 2] |=
+        static_cast<std::byte>(EncodeFloat(RoundToE2m1(values[i]), kE2m1Format) << (i % 2 * 4));
+  return bytes;
+}
+
+std::vector<float> FromPairsOfE2m1(const std::vector<std::byte>& bytes) {
+  std::vector<float> values;
+  for (const std::byte pair : bytes)
+    for (const int shift : {0, 4})
+      values.push_back(static_cast<float>(
+          DecodeFloat(std::to_integer<uint32_t>(pair >> shift & std::byte{0xf}), kE2m1Format)));
+  return values;
+}
+
+constexpr std::string_view kHalfByte = "e2m1";
+
+constexpr std::array<ElementRow, 9> kElements = {
     {{"f64", 8},
      Stored<float, Same, Same>("f32"),
      Stored<uint16_t, F16Bits, FromF16Bits>("f16"),
@@ -245,7 +270,8 @@ constexpr std::array<ElementRow, 8> kElements = {
      Stored<uint8_t, E4m3Bits, FromE4m3Bits>("e4m3"),
      Stored<int32_t, Nearest<int32_t>, Widened<int32_t>>("s32"),
      Stored<int8_t, Nearest<int8_t>, Widened<int8_t>>("s8"),
-     Stored<uint8_t, Nearest<uint8_t>, Widened<uint8_t>>("u8")}};
+     Stored<uint8_t, Nearest<uint8_t>, Widened<uint8_t>>("u8"),
+     {kHalfByte, 0, PairsOfE2m1, FromPairsOfE2m1}}};
 
 const ElementRow& RowOf(std::string_view type) {
   for (const ElementRow& row : kElements)
@@ -309,7 +335,14 @@ float FromE4m3Bits(uint8_t bits) {
   return static_cast<float>(DecodeFloat(bits, kE4m3Format));
 }
 
-int64_t ElementBytes(std::string_view type) { return RowOf(type).bytes; }
+int64_t ElementBytes(std::string_view type) {
+  if (type == kHalfByte) throw std::logic_error("an element of e2m1 has half a byte");
+  return RowOf(type).bytes;
+}
+
+int64_t StoredBytes(int64_t count, std::string_view type) {
+  return type == kHalfByte ? (count + 1) / 2 : count * ElementBytes(type);
+}
 
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type) {
   const auto encode = RowOf(type).encode;

@@ -48,9 +48,9 @@ class FoldedMemory {
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most);
 
 // Returns `count` values, which are the same for the same seed on every machine. For "f32", "bf16",
-// "f16" and "e4m3" they are uniform in [low, high] and rounded to the nearest value of `type`; for
-// "u8" and "s8" they are integers in [low, high]. Throws std::logic_error for another type, a
-// negative count or low > high.
+// "f16", "e4m3" and "e2m1" they are uniform in [low, high] and rounded to the nearest value of
+// `type`; for "u8" and "s8" they are integers in [low, high]. Throws std::logic_error for another
+// type, a negative count or low > high.
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 
@@ -58,10 +58,11 @@ std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view t
 std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below);
 
 // Round to the nearest value of the type, ties to even. f16 has subnormals and infinities as in
-// IEEE 754; e4m3 saturates at its largest value, 448.
+// IEEE 754; e4m3 and e2m1 saturate at their largest values, 448 and 6.
 float RoundToBf16(float value);
 float RoundToF16(float value);
 float RoundToE4m3(float value);
+float RoundToE2m1(float value);
 
 // Convert to and from the bits of a type, rounding as above. e4m3 is OCP's fp8 with 4 bits of
 // exponent and 3 of fraction; it has no infinity and one NaN.
@@ -75,9 +76,12 @@ float FromE4m3Bits(uint8_t bits);
 // Returns the size of one element of a type ("f64 f32 f16 bf16 e4m3 s32 s8 u8") [byte]. Throws
 // std::logic_error for another type.
 int64_t ElementBytes(std::string_view type);
+// Returns the size of `count` elements of these types or of e2m1, of which a byte has two, [byte].
+int64_t StoredBytes(int64_t count, std::string_view type);
 
-// Returns `values` as consecutive elements of `type` ("f32 f16 bf16 e4m3 s32 s8 u8"). Values of an
-// integer type are rounded to the nearest integer. Throws std::logic_error for another type.
+// Returns `values` as consecutive elements of `type` ("f32 f16 bf16 e4m3 e2m1 s32 s8 u8"); of two
+// e2m1 in a byte the first has the low bits. Values of an integer type are rounded to the nearest
+// integer. Throws std::logic_error for another type.
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type);
 // The inverse of Encoded. Throws std::logic_error for another type or if the number of bytes is not
 // a multiple of the element's size.

@@ -74,12 +74,13 @@ constexpr int64_t kMaxSamples = 512;
 
 // Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
 // (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum.
-constexpr std::array<std::pair<std::string_view, TypeRounding>, 5> kRoundings = {
+constexpr std::array<std::pair<std::string_view, TypeRounding>, 6> kRoundings = {
     {{"f64", {0x1p-53, 0, 0}},
      {"f32", {0x1p-24, 0, 0}},
      {"bf16", {0x1p-24, 0x1p-8, 0}},
      {"f16", {0x1p-24, 0x1p-11, 0x1p-25}},
-     {"e4m3", {0x1p-19, 0x1p-4, 0x1p-10}}}};
+     {"e4m3", {0x1p-19, 0x1p-4, 0x1p-10}},
+     {"e2m1", {0x1p-19, 0x1p-2, 0x1p-2}}}};
 
 std::vector<int64_t> Sample(int64_t units, int64_t count, uint64_t seed) {
   auto sample = SeededIndices(std::max<int64_t>(count - 2, 0), seed, units);

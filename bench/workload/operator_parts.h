@@ -68,8 +68,8 @@ struct TypeRounding {
   double result = 0;  // [1] relative error of rounding a result to the type
   double least = 0;   // [1] absolute rounding error of the type's smallest numbers
 };
-// Returns the rounding of "f64 f32 bf16 f16 e4m3", or nothing for another type. Narrow types are
-// summed as f32.
+// Returns the rounding of "f64 f32 bf16 f16 e4m3 e2m1", or nothing for another type. Narrow types
+// are summed as f32.
 std::optional<TypeRounding> RoundingOf(std::string_view type);
 
 enum class Eltwise { kRelu, kGeluErf, kGeluTanh, kLogistic, kTanh };

@@ -29,16 +29,18 @@ constexpr std::array<TypeRow, 6> kTypes = {{{"f32", true, true, true},
                                             {"u8", true, false, true},
                                             {"s8", true, true, true}}};
 
-// Combinations of element types that have a short name.
-const std::array<std::pair<std::string_view, ProductTypes>, 7>& NamedTypes() {
-  static const std::array<std::pair<std::string_view, ProductTypes>, 7> rows = {
+// Combinations of element types that have a short name, or that only a backend that lists them has.
+const std::array<std::pair<std::string_view, ProductTypes>, 9>& NamedTypes() {
+  static const std::array<std::pair<std::string_view, ProductTypes>, 9> rows = {
       {{"f64", {"f64", "f64", "f64"}},
        {"f32", {"f32", "f32", "f32"}},
        {"tf32", {"f32", "f32", "f32"}},  // stored as f32, multiplied as tf32
        {"bf16", {"bf16", "bf16", "bf16"}},
        {"f16", {"f16", "f16", "f16"}},
        {"int8", {"u8", "s8", "u8"}},
-       {"fp8", {"e4m3", "e4m3", "e4m3"}}}};
+       {"fp8", {"e4m3", "e4m3", "e4m3"}},
+       {"e4m3e4m3bf16", {"e4m3", "e4m3", "bf16"}},
+       {"e2m1e2m1bf16", {"e2m1", "e2m1", "bf16"}}}};
   return rows;
 }
 
@@ -120,6 +122,7 @@ std::string_view BiasType(const ProductTypes& types) {
 std::string_view ComputeType(const ProductTypes& types) {
   if (IsInt8(types)) return "int8";
   if (types.weights == "e4m3") return "fp8";
+  if (types.weights == "e2m1") return "fp4";
   for (const std::string_view narrow : {"f16", "bf16", "f32"})
     for (const auto* element : {&types.source, &types.weights, &types.destination})
       if (*element == narrow) return narrow;
@@ -158,7 +161,9 @@ std::string_view ResultType(const ProductCase& product) {
 namespace {
 
 logs::CallWork CallWorkOf(const ProductCase& product, const ProductSizes& sizes) {
-  const auto bytes = [](std::string_view type) { return static_cast<double>(ElementBytes(type)); };
+  const auto bytes = [](std::string_view type) {
+    return static_cast<double>(StoredBytes(2, type)) / 2;
+  };
   auto work =
       logs::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops / 2),
                            .source = static_cast<double>(sizes.source),
@@ -346,6 +351,8 @@ class Expected {
     const auto type = ResultType(product);
     const auto rounding = RoundingOf(type);
     if (rounding) rounding_ = *rounding;
+    if (const auto of_sums = RoundingOf(product.types.source))
+      rounding_.sum = std::max(rounding_.sum, of_sums->sum);
     for (const auto& row : kIntegers)
       if (row.type == type) integer_ = row;
     if (!rounding && integer_.type.empty())

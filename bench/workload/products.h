@@ -39,8 +39,8 @@ bool IsInt8(const ProductTypes& types);  // true for integer source and weights
 
 // Returns the element type of the bias, which is f32 if the weights are integers.
 std::string_view BiasType(const ProductTypes& types);
-// Returns the type that determines the pipe: "int8", "fp8", or the narrowest floating-point type of
-// the three tensors ("bf16").
+// Returns the type that determines the pipe: "int8", "fp8", "fp4", or the narrowest floating-point
+// type of the three tensors ("bf16").
 std::string_view ComputeType(const ProductTypes& types);
 
 // A parsed benchmark name without its problem. An operator's case derives from this struct, adds
@@ -201,6 +201,7 @@ struct ProductResult {
 //   f32        2^-24 x 64 x the sum of absolute products
 //   bf16, f16  as f32, plus the rounding of the result: 2^-8, 2^-11 of the result
 //   e4m3       2^-19 x 64 x the sum of absolute products, plus 2^-4 of the result and 2^-10
+//   bf16 of a source in e4m3 or e2m1: 2^-19 x 64 x that sum, plus 2^-8 of the result
 //   s32        1, plus 2^-23 of the result (which is read as f32)
 //   u8, s8     1
 // The sum of absolute products includes |bias| and |addend|. A function's own error is within these

@@ -37,13 +37,15 @@ inline std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t s
   return order;
 }
 
-// IEEE-like: sign, exponent with bias 2^(exponent bits - 1) - 1, fraction. e4m3 has no infinity.
+// IEEE-like: sign, exponent with bias 2^(exponent bits - 1) - 1, fraction. e4m3 and e2m1 have no
+// infinity.
 struct FloatFormat {
   int exponent_bits, fraction_bits;
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
-inline constexpr FloatFormat kFp16Format = {5, 10}, kBf16Format = {8, 7}, kE4m3Format = {4, 3};
+inline constexpr FloatFormat kFp16Format = {5, 10}, kBf16Format = {8, 7}, kE4m3Format = {4, 3},
+                             kE2m1Format = {2, 1};
 
 // Returns the bits of `value` in the format, rounded to nearest, ties to even; the result may be
 // subnormal. `value` must be finite and, once rounded, within the format's range.

@@ -40,8 +40,8 @@ const std::vector<Provenance>& AllProvenances() {
 }
 
 const std::vector<std::string>& AllPipeTypes() {
-  static const std::vector<std::string> types = {"fp64", "fp32", "tf32", "fp16",
-                                                 "bf16", "int8", "fp8",  "int32"};
+  static const std::vector<std::string> types = {"fp64", "fp32", "tf32", "fp16", "bf16",
+                                                 "int8", "fp8",  "fp4",  "int32"};
   return types;
 }
 

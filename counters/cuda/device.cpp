@@ -49,6 +49,15 @@ std::optional<double> DefaultClockHz(int device) {
   return 1e3 * kilohertz;
 }
 
+int ComputeCapability() {
+  int device = 0, major = 0, minor = 0;
+  CheckCuda(cudaGetDevice(&device), "the current GPU");
+  for (const auto& [attribute, value] : {std::pair(cudaDevAttrComputeCapabilityMajor, &major),
+                                         {cudaDevAttrComputeCapabilityMinor, &minor}})
+    CheckCuda(cudaDeviceGetAttribute(value, attribute, device), "the GPU's compute capability");
+  return 10 * major + minor;
+}
+
 std::string PciBusId(int device) {
   std::array<char, 32> text{};
   CheckCuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device),

@@ -19,6 +19,7 @@ gpu::CudaState ReadCudaState();
 gpu::GpuIdentity ReadGpuIdentity(int device);
 // [1/s] Returns the default clock of the SMs, or nullopt if CUDA does not report it.
 std::optional<double> DefaultClockHz(int device);
+int ComputeCapability();  // of the current GPU: 90 for 9.0
 // Returns the device's PCI address "0000:3B:00.0", by which NVML finds the device too.
 std::string PciBusId(int device);
 

@@ -102,11 +102,13 @@ double GroupPassBytes(const Primitive& primitive) {
 void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& shape,
               FormWork& work, double pass_bytes) {
   const bool has_statistics = flags.global || primitive.text.prop != "forward_inference";
-  const double scales = shape.scales * (flags.scale + flags.shift);
+  // A gradient does not read the shift.
+  const double scales = shape.scales * (flags.scale + (primitive.IsBackward() ? 0 : flags.shift));
   work.bytes = shape.groups * shape.size * pass_bytes +
                kStatisticBytes * (has_statistics ? 2 * shape.groups : 0) + kStatisticBytes * scales;
   if (flags.add) work.bytes += shape.groups * shape.size * pass_bytes / 2;
-  if (primitive.text.prop == "backward") work.bytes += kStatisticBytes * scales;
+  if (primitive.text.prop == "backward")
+    work.bytes += kStatisticBytes * shape.scales * (flags.scale + flags.shift);
   work.destination = shape.groups * shape.size;
 }
 

@@ -270,7 +270,7 @@ LstmGpuCall::LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& inpu
     : state_(std::make_unique<State>(lstm)) {
   workload::RequireTf32(lstm.type, std::getenv(workload::kTf32Override));
   RequireRnnType(lstm.type, cudnnGetVersion());
-  RequireRnnUnit(lstm.type, cudnn::ComputeCapability());
+  RequireRnnUnit(lstm.type, cuda::ComputeCapability());
   state_->Describe();
   state_->RequireMemory();
   state_->Fill(input, d_output);

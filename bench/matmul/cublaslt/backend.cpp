@@ -10,6 +10,7 @@
 #include "bench/matmul/case.h"
 #include "bench/matmul/grouped.h"
 #include "bench/matmul/loops.h"
+#include "bench/matmul/scaling.h"
 #include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "counters/cuda/device.h"
@@ -27,11 +28,9 @@ void Check(cublasStatus_t status, const char* what) {
 }
 
 cudaDataType_t DataType(const std::string& type) {
-  static const std::map<std::string, cudaDataType_t> types = {{"f32", CUDA_R_32F},
-                                                              {"f16", CUDA_R_16F},
-                                                              {"bf16", CUDA_R_16BF},
-                                                              {"s8", CUDA_R_8I},
-                                                              {"s32", CUDA_R_32I}};
+  static const std::map<std::string, cudaDataType_t> types = {
+      {"f32", CUDA_R_32F},      {"f16", CUDA_R_16F},      {"bf16", CUDA_R_16BF}, {"s8", CUDA_R_8I},
+      {"e4m3", CUDA_R_8F_E4M3}, {"e2m1", CUDA_R_4F_E2M1}, {"s32", CUDA_R_32I}};
   return types.at(type);
 }
 
@@ -57,8 +56,38 @@ void Set(const Product& product, cublasLtMatmulDescAttributes_t name, const Valu
   Check(cublasLtMatmulDescSetAttribute(product.get(), name, &value, sizeof value), "a product");
 }
 
-// Describes the product to cuBLASLt. `bias` is null for a call without bias.
-Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const void* bias) {
+cublasLtMatmulMatrixScale_t ModeOf(Scaling scaling, bool is_weights) {
+  switch (scaling) {
+    case Scaling::kRows:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    case Scaling::kBlocks:
+      return is_weights ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F
+                        : CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    case Scaling::kMx:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+    case Scaling::kNv:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+    default:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  }
+}
+
+// What a product reads beside its factors, in GPU memory; null if it has none.
+struct Extras {
+  const void *bias = nullptr, *scales_a = nullptr, *scales_b = nullptr;
+};
+
+// cuBLASLt's first matrix is our B (ProductSpec).
+void SetScales(const Product& product, Scaling scaling, const Extras& extras) {
+  if (scaling == Scaling::kNone) return;
+  Set(product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, ModeOf(scaling, true));
+  Set(product, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, ModeOf(scaling, false));
+  Set(product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, extras.scales_b);
+  Set(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, extras.scales_a);
+}
+
+// Describes the product to cuBLASLt.
+Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const Extras& extras) {
   cublasLtMatmulDesc_t made = nullptr;
   const auto scale = spec.compute == "s32" ? CUDA_R_32I : CUDA_R_32F;
   Check(cublasLtMatmulDescCreate(&made, ComputeTypeOf(spec.compute), scale), "a product");
@@ -73,7 +102,8 @@ Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const void
                         : matmul.eltwise ? CUBLASLT_EPILOGUE_RELU
                                          : CUBLASLT_EPILOGUE_DEFAULT;
   Set(product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
-  if (matmul.bias) Set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  if (matmul.bias) Set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, extras.bias);
+  SetScales(product, matmul.scaling, extras);
   return product;
 }
 
@@ -100,7 +130,7 @@ struct DeviceTensor {
   cuda::DeviceBuffer buffer;
 
   DeviceTensor(std::string_view type_, int64_t count)
-      : type(type_), buffer(static_cast<size_t>(count * workload::ElementBytes(type_))) {}
+      : type(type_), buffer(static_cast<size_t>(workload::StoredBytes(count, type_))) {}
   void Upload(const std::vector<float>& values) {
     buffer.CopyFrom(workload::Encoded(values, type).data());
   }
@@ -123,14 +153,27 @@ std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
   return tensors;
 }
 
+// The scales of a factor in GPU memory. Multiplies `elements`, the check's inputs, by them.
+struct DeviceScales {
+  FactorScales scales;
+  cuda::DeviceBuffer buffer;
+
+  DeviceScales(const MatmulCase& matmul, Matrix matrix, uint64_t seed, std::vector<float>& elements)
+      : scales(matmul, matrix, 4 * seed + (matrix == Matrix::kA ? 0 : 1)),
+        buffer(std::max<size_t>(scales.Stored().size(), 1)) {
+    if (scales.count() == 0) return;
+    buffer.CopyFrom(scales.Stored().data());
+    scales.Apply(elements);
+  }
+};
+
 // A product as cuBLASLt computes it: its descriptors and the chosen algorithm.
 class Plan {
  public:
-  // `bias` is null for a call without bias.
-  Plan(const MatmulCase& matmul, const void* bias)
+  Plan(const MatmulCase& matmul, const Extras& extras)
       : what_(fmt::format("{} {}", Key(matmul.direction), matmul.type)),
         spec_(ProductSpecOf(matmul)),
-        product_(NewProduct(matmul, spec_, bias)),
+        product_(NewProduct(matmul, spec_, extras)),
         first_(NewLayout(spec_.first, spec_.batch)),
         second_(NewLayout(spec_.second, spec_.batch)),
         result_(NewLayout(spec_.result, spec_.batch)) {}
@@ -202,9 +245,11 @@ class Call {
         inputs_(workload::SeededInputs(matmul, seed)),
         tensors_(FilledTensors(matmul, inputs_)),
         bias_(workload::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
+        scales_a_(matmul, Matrix::kA, seed, inputs_.source),
+        scales_b_(matmul, Matrix::kB, seed, inputs_.weights),
         workspace_(kWorkspaceBytes),
         library_(NewLibrary()),
-        plan_(matmul, bias_.buffer.get()) {
+        plan_(matmul, {bias_.buffer.get(), scales_a_.buffer.get(), scales_b_.buffer.get()}) {
     if (matmul.bias) bias_.Upload(inputs_.bias);
     plan_.Choose(library_, At(), stream_);
   }
@@ -232,6 +277,9 @@ class Call {
     for (const auto& [matrix, tensor] : tensors_)
       regions.push_back({tensor.buffer.get(), tensor.buffer.bytes(), matrix == Matrix::kB});
     if (matmul_.bias) regions.push_back({bias_.buffer.get(), bias_.buffer.bytes(), true});
+    for (const auto* scales : {&scales_a_, &scales_b_})
+      if (scales->scales.count() > 0)
+        regions.push_back({scales->buffer.get(), scales->buffer.bytes(), scales == &scales_b_});
     return regions;
   }
 
@@ -248,6 +296,7 @@ class Call {
   workload::ProductInputs inputs_;
   std::map<Matrix, DeviceTensor> tensors_;
   DeviceTensor bias_;
+  DeviceScales scales_a_, scales_b_;
   cuda::DeviceBuffer workspace_;
   Library library_;
   Plan plan_;
@@ -314,7 +363,7 @@ class GroupedCall {
                                  workspace_.get()};
     auto found = plans_.find(rows);
     if (found == plans_.end()) {
-      found = plans_.try_emplace(rows, ProductOfExpert(grouped_, rows), nullptr).first;
+      found = plans_.try_emplace(rows, ProductOfExpert(grouped_, rows), Extras()).first;
       found->second.Choose(library_, memory, stream_);
     }
     parts_.emplace_back(&found->second, memory);
@@ -361,10 +410,15 @@ workload::PreparedCall Prepared(const std::shared_ptr<AnyCall>& call, Work model
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto matmul = ReadCublasltMatmulCase(name);
-  if (workload::IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
-    throw Unsupported("int8 products have no backward pass, only fwd");
+  const bool is_narrow =
+      workload::IsInt8(matmul.types) || matmul.types.source != matmul.types.destination;
+  if (is_narrow && matmul.direction != ProductDirection::kForward)
+    throw Unsupported("{} products have no backward pass, only fwd", matmul.type);
+  if (const auto refusal = ScalingRefusal(matmul, cuda::ComputeCapability()))
+    throw Unsupported(refusal->text);
   workload::RequireTf32(matmul.type, std::getenv(workload::kTf32Override));
   auto work = workload::ProductWork(matmul, PipeOf(matmul.type));
+  work.bytes.at(Level::kDram) += ScaleBytes(matmul);
   RequireMemory(SizesOf(matmul), work.bytes.at(Level::kDram));
   return Prepared(std::make_shared<Call>(matmul, settings.seed), std::move(work));
 }

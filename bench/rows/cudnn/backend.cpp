@@ -2,6 +2,7 @@
 // cuDNN's graph API; Softmax by cudnnSoftmaxForward.
 #include "bench/rows/cudnn/backend.h"
 
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -90,9 +91,31 @@ workload::PreparedCall PrepareGraph(const RowsCase& request, uint64_t seed) {
   upload("x", in.source);
   if (request.op == &kSwiGlu) upload("up", in.parameters[kUp]);
   if (request.scale) upload("scale", in.parameters[kScale]);
-  if (request.shift) upload("shift", in.parameters[kShift]);
+  if (request.backward) {
+    upload("dy", in.parameters[kGradient]);
+    if (request.op == &kLayerNorm) upload("mean", in.parameters[kMean]);
+    auto factors = in.parameters[kVariance];
+    for (float& value : factors) value = 1 / std::sqrt(value + kLayerNormEpsilon);
+    upload("factor", factors);
+  } else if (request.shift) {
+    upload("shift", in.parameters[kShift]);
+  } else if (request.residual) {
+    upload("residual", in.parameters[kResidual]);
+  }
   return GraphCall::Prepared(call, WorkOf(request), [request, in, seed, call = call.get()] {
-    return Check(request, in, call->Download("y"), seed);
+    auto result = call->Download("y");
+    if (request.residual) {
+      const auto sums = call->Download("sum");
+      result.insert(result.end(), sums.begin(), sums.end());
+    }
+    if (request.backward)
+      for (const bool is_shift : {false, true}) {
+        const auto values = !is_shift || request.op == &kLayerNorm
+                                ? call->Download(is_shift ? "dshift" : "dscale")
+                                : std::vector<double>(static_cast<size_t>(request.rows.n));
+        result.insert(result.end(), values.begin(), values.end());
+      }
+    return Check(request, in, result, seed);
   });
 }
 
@@ -120,7 +143,7 @@ void Describe(const RowsCase& request, GraphCall& call) {
   const auto& [m, n] = request.rows;
   // Columns are the channels, for which cuDNN requires the layout NHWC.
   const std::vector<int64_t> matrix = {m, n, 1, 1}, column = {m, 1, 1, 1}, nhwc = {n, 1, n, n};
-  const auto x = call.Input("x", matrix, request.type, nhwc);
+  auto x = call.Input("x", matrix, request.type, nhwc);
   if (request.op == &kEltwise) {
     const auto function =
         frontend::graph::Pointwise_attributes().set_mode(ModeOf(request.function));
@@ -139,7 +162,32 @@ void Describe(const RowsCase& request, GraphCall& call) {
   const bool centred = request.op == &kLayerNorm;
   if (!request.scale || (centred && !request.shift))
     throw Unsupported("cuDNN's normalizations have a scale, and LayerNorm a shift");
-  const auto scale = call.Input("scale", {1, n, 1, 1}, "f32", nhwc);
+  const std::vector<int64_t> row = {1, n, 1, 1};
+  // cuDNN fuses the addition if the scale has the type of the rows.
+  const auto scale = call.Input("scale", row, request.residual ? request.type : "f32", nhwc);
+  if (request.residual) {
+    x = call.graph.pointwise(
+        x, call.Input("residual", matrix, request.type, nhwc),
+        frontend::graph::Pointwise_attributes().set_mode(frontend::PointwiseMode_t::ADD));
+    call.Output("sum", x, matrix, request.type, nhwc);
+  }
+  if (request.backward) {
+    const auto dy = call.Input("dy", matrix, request.type, nhwc);
+    const auto factor = call.Input("factor", column, "f32");
+    const auto [dx, dscale, dshift] =
+        centred
+            ? call.graph.layernorm_backward(
+                  dy, x, scale,
+                  frontend::graph::Layernorm_backward_attributes().set_saved_mean_and_inv_variance(
+                      call.Input("mean", column, "f32"), factor))
+            : call.graph.rmsnorm_backward(
+                  dy, x, scale, factor,
+                  frontend::graph::Rmsnorm_backward_attributes().has_dbias(false));
+    call.Output("y", dx, matrix, request.type, nhwc);
+    call.Output("dscale", dscale, row, "f32", nhwc);
+    if (centred) call.Output("dshift", dshift, row, "f32", nhwc);
+    return;
+  }
   const auto set = [&](auto attributes) {
     attributes.set_forward_phase(request.training ? frontend::NormFwdPhase_t::TRAINING
                                                   : frontend::NormFwdPhase_t::INFERENCE);
@@ -148,7 +196,7 @@ void Describe(const RowsCase& request, GraphCall& call) {
   };
   if (centred) {
     const auto [y, mean, factor] =
-        call.graph.layernorm(x, scale, call.Input("shift", {1, n, 1, 1}, "f32", nhwc),
+        call.graph.layernorm(x, scale, call.Input("shift", row, "f32", nhwc),
                              set(frontend::graph::Layernorm_attributes()));
     call.Output("y", y, matrix, request.type, nhwc);
     if (request.training) call.Output("mean", mean, column, "f32");

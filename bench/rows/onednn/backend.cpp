@@ -50,17 +50,58 @@ onednn::Call SwiGluCall(const RowsCase& gated, const Tensors<float>& in) {
   return call;
 }
 
+dnnl::memory::desc ColumnDesc(const RowsCase& norm) {
+  return onednn::PlainDesc({norm.rows.n}, dnnl::memory::data_type::f32);
+}
+
+onednn::Call LayerNormBackwardCall(const RowsCase& norm, dnnl::normalization_flags flags,
+                                   const dnnl::layer_normalization_forward::primitive_desc& hint,
+                                   const Tensors<float>& in) {
+  const dnnl::layer_normalization_backward::primitive_desc chosen(
+      onednn::CpuEngine(), dnnl::prop_kind::backward, Desc(norm), Desc(norm), Desc(norm),
+      kLayerNormEpsilon, flags, hint);
+  auto call = onednn::CallOf<dnnl::layer_normalization_backward>(chosen);
+  call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), in.source);
+  call.AddInput(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), in.parameters[kGradient]);
+  call.AddInput(DNNL_ARG_MEAN, chosen.mean_desc(), in.parameters[kMean]);
+  call.AddInput(DNNL_ARG_VARIANCE, chosen.variance_desc(), in.parameters[kVariance]);
+  call.AddOutput(DNNL_ARG_DIFF_SRC, chosen.diff_src_desc());
+  if (norm.scale) {
+    call.AddInput(DNNL_ARG_SCALE, ColumnDesc(norm), in.parameters[kScale]);
+    call.AddOutput(DNNL_ARG_DIFF_SCALE, ColumnDesc(norm));
+  }
+  if (norm.shift) {
+    call.AddInput(DNNL_ARG_SHIFT, ColumnDesc(norm), in.parameters[kShift]);  // required, not read
+    call.AddOutput(DNNL_ARG_DIFF_SHIFT, ColumnDesc(norm));
+  }
+  call.weights = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT};
+  return call;
+}
+
+// Returns the result in the order of ResultSize.
+std::vector<float> ResultOf(const RowsCase& request, const onednn::Call& call) {
+  if (!request.backward) return call.Values(DNNL_ARG_DST);
+  auto result = call.Values(DNNL_ARG_DIFF_SRC);
+  for (const auto& [used, argument] :
+       {std::pair(request.scale, DNNL_ARG_DIFF_SCALE), {request.shift, DNNL_ARG_DIFF_SHIFT}}) {
+    const auto values =
+        used ? call.Values(argument) : std::vector<float>(static_cast<size_t>(request.rows.n));
+    result.insert(result.end(), values.begin(), values.end());
+  }
+  return result;
+}
+
 onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
   auto flags = dnnl::normalization_flags::none;
   if (norm.scale) flags |= dnnl::normalization_flags::use_scale;
   if (norm.shift) flags |= dnnl::normalization_flags::use_shift;
   const dnnl::layer_normalization_forward::primitive_desc chosen(
-      onednn::CpuEngine(), onednn::ForwardKind(norm.training), Desc(norm), Desc(norm),
-      kLayerNormEpsilon, flags);
+      onednn::CpuEngine(), onednn::ForwardKind(norm.training || norm.backward), Desc(norm),
+      Desc(norm), kLayerNormEpsilon, flags);
+  if (norm.backward) return LayerNormBackwardCall(norm, flags, chosen, in);
   auto call = RowsCall<dnnl::layer_normalization_forward>(chosen, in);
-  const auto column = onednn::PlainDesc({norm.rows.n}, dnnl::memory::data_type::f32);
-  if (norm.scale) call.AddInput(DNNL_ARG_SCALE, column, in.parameters[kScale]);
-  if (norm.shift) call.AddInput(DNNL_ARG_SHIFT, column, in.parameters[kShift]);
+  if (norm.scale) call.AddInput(DNNL_ARG_SCALE, ColumnDesc(norm), in.parameters[kScale]);
+  if (norm.shift) call.AddInput(DNNL_ARG_SHIFT, ColumnDesc(norm), in.parameters[kShift]);
   if (norm.training) {
     call.AddOutput(DNNL_ARG_MEAN, chosen.mean_desc());
     call.AddOutput(DNNL_ARG_VARIANCE, chosen.variance_desc());
@@ -82,7 +123,7 @@ bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
         [&](const onednn::Call&) { return workload::WorkOfLogged(Logged(request)); },
         [&](const Tensors<float>& in) { return kMakeCall(request, in); },
         [request, seed = settings.seed](const Tensors<float>& in, const onednn::Call& call) {
-          return Check(request, in, call.Values(DNNL_ARG_DST), seed);
+          return Check(request, in, ResultOf(request, call), seed);
         });
   };
   return workload::RegisterBackend(

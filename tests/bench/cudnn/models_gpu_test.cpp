@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bench/cudnn/support.h"
+#include "counters/cuda/device.h"
 #include "tests/fakes/no_gpu.h"
 #include "tests/fakes/outcome.h"
 
@@ -21,7 +23,7 @@ class ModelsOnGpu : public testing::Test {
     const auto status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0)
       GTEST_SKIP() << fakes::NeedsGpu(std::string("no GPU here: ") + cudaGetErrorString(status));
-    if (cudnn::ComputeCapability() < 80)
+    if (cuda::ComputeCapability() < 80)
       GTEST_SKIP() << fakes::NeedsGpu("cuDNN's attention needs a GPU of 8.0");
   }
 
@@ -34,7 +36,7 @@ TEST_F(ModelsOnGpu, AttentionAgreesWithTheLoops) {
   std::vector<std::string> names = {"fwd/f16/b2h8q1k1000d128_kv2/page16",
                                     "fwd/bf16/b2h8q64k1000d128_kv2br/page128",
                                     "fwd/f16/b2h8q1k1000d128_l3:1000/training/page64"};
-  if (cudnn::ComputeCapability() >= 90)
+  if (cuda::ComputeCapability() >= 90)
     names.insert(names.end(), {"fwd/fp8/b2h8q512k512d128_kv2", "fwd/fp8/b2h8q512k512d128_tl",
                                "fwd/fp8/b2h8q512k512d128_l100:512"});
   for (const std::string mask :
@@ -59,6 +61,26 @@ TEST_F(ModelsOnGpu, GroupedProductsAgreeWithTheLoops) {
        {"g8m64n128k256", "g8m20n64k32_zipf7", "g128m16n768k2048", "g16m256n48k64_zipf1"})
     for (const std::string type : {"f32", "tf32", "f16", "bf16"})
       ExpectRight("GroupedMatmul/gpu/cublaslt/fwd/" + type + "/" + problem);
+  for (const std::string problem : {"g8m64n128k256", "g128m16n768k2048", "g16m256n48k64_zipf1"})
+    for (const std::string type : {"f16", "bf16"})
+      ExpectRight("GroupedMatmul/gpu/cudnn/fwd/" + type + "/" + problem);
+}
+
+TEST_F(ModelsOnGpu, ScaledProductsAgreeWithTheLoops) {
+  const int capability = cuda::ComputeCapability();
+  if (capability < 89) GTEST_SKIP() << fakes::NeedsGpu("fp8 products need a GPU of 8.9");
+  for (const std::string problem : {"m64n256k512_tB", "m1000n1024k1040_tB", "m4096n2112k7168_tB"})
+    for (const auto& [type, scales, first, last] : {std::tuple("e4m3e4m3bf16", "", 89, 999),
+                                                    {"e4m3e4m3bf16", "/scales-tensor", 89, 999},
+                                                    {"e4m3e4m3bf16", "/scales-rows", 90, 90},
+                                                    {"e4m3e4m3bf16", "/scales-blocks", 90, 90},
+                                                    {"e4m3e4m3bf16", "/scales-mx", 100, 999},
+                                                    {"e2m1e2m1bf16", "/scales-nv", 100, 999}}) {
+      const auto name = fmt::format("Matmul/gpu/cublaslt/fwd/{}/{}{}", type, problem, scales);
+      const bool exists = capability >= first && capability <= last;
+      EXPECT_THAT(fakes::Outcome(name), testing::StartsWith(exists ? "ok " : "unsupported: "))
+          << name;
+    }
 }
 
 TEST_F(ModelsOnGpu, RowsAgreeWithTheLoops) {
@@ -71,6 +93,11 @@ TEST_F(ModelsOnGpu, RowsAgreeWithTheLoops) {
                                         {"Eltwise", "/gelu_tanh"},
                                         {"Eltwise", "/gelu_erf"}})
         ExpectRight(fmt::format("{}/gpu/cudnn/fwd/{}/{}{}", op, type, rows, options));
+  for (const std::string type : {"f32", "bf16"})
+    for (const auto* call : {"LayerNorm/gpu/cudnn/bwd/{}/m1000n1024/scale/shift",
+                             "RmsNorm/gpu/cudnn/bwd/{}/m1000n1024/scale"})
+      ExpectRight(fmt::format(fmt::runtime(call), type));
+  ExpectRight("RmsNorm/gpu/cudnn/fwd/bf16/m2048n4096/residual/scale");
 }
 
 }  // namespace

@@ -209,6 +209,15 @@ TEST(BertSuites, HaveThePublishedFlopsAndParameters) {
   }
 }
 
+// The weights of the suite and of what it leaves out: 58 layers of 256 routed experts and their
+// router, embedding and last product of 129,280 words. The paper counts 671 billion.
+TEST(DeepSeekSuite, HasThePublishedWeights) {
+  int64_t weights = int64_t{58} * 256 * (3 * 7168 * 2048 + 7168) + int64_t{2} * 129280 * 7168;
+  for (const auto& layer : Layers("deepseek_v3", "fwd", "e4m3e4m3bf16"))
+    weights += layer.count * CountB(layer.problem);
+  EXPECT_NEAR(static_cast<double>(weights) / 1e9, 671.0, 0.1);
+}
+
 // gemm_problems.h has 160, 75 and 13 rows, all different within a list. One row is in both of
 // the first two lists, and three of the last are in the second.
 TEST(DeepBenchGemm, HasEveryRowOnce) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "bench/workload/memory.h"
@@ -72,7 +73,11 @@ TEST(RowsCase, RefusalsCountColumnsInTheWholeName) {
         {"LayerNorm/cpu/onednn/fwd/f32/m2n3/shift/scale", "'scale' cannot come after 'shift'"},
         {"LayerNorm/cpu/onednn/fwd/f16/m2n3", "column 26: expected a type (f32, bf16)"},
         {"Eltwise/cpu/onednn/fwd/f32/m2n3/relu", "column 33"},
+        {"LayerNorm/cpu/onednn/bwd/f32/m2n3/training", "column 35: 'training' applies to fwd"},
+        {"LayerNorm/cpu/onednn/bwd_data/f32/m2n3", "column 22: expected a direction (fwd, bwd)"},
         {"RmsNorm/cpu/onednn/fwd/f32/m2n3", "RmsNorm"},
+        {"RmsNorm/gpu/cudnn/bwd/f16/m2n3/residual/scale", "'residual' applies to fwd"},
+        {"LayerNorm/gpu/cudnn/fwd/f16/m2n3/residual", "no option 'residual'"},
         {"RmsNorm/gpu/cudnn/fwd/f16/m2n3/shift", "column 32"},
         {"Softmax/gpu/cudnn/fwd/int8/m2n3", "expected a type (f32, f16, bf16)"},
         {"Eltwise/cpu/onednn/fwd/f32/m2n3/tanh/logistic", "tanh"}})
@@ -96,6 +101,16 @@ TEST(RowsWork, IsWorkedByHand) {
          2 * (12 + 12) + 4 * (3 + 3) + 4 * (4 + 4)},
         {{&kRmsNorm, {3, 4}, "f16"}, 3 * 15, 2 * (12 + 12)},
         {{&kRmsNorm, {3, 4}, "bf16", true, true}, 3 * 19, 2 * (12 + 12) + 4 * 3 + 4 * 4},
+        // Per row 1/sqrt 3, normalization 2 n, g n, means 3 n, gradient 4 n; per column of dscale 3
+        // products and 2 sums, of dshift 2 sums.
+        {CaseOf(kLayerNorm, "bwd/f32/m3n4/scale/shift"), 3 * 43 + 4 * (5 + 2),
+         4 * (3 * 12 + 2 * 3 + 3 * 4)},
+        {{&kRmsNorm, {3, 4}, "bf16", false, true, false, Eltwise::kRelu, true},
+         3 * 31 + 4 * 5,
+         2 * 3 * 12 + 4 * (3 + 2 * 4)},
+        {{&kRmsNorm, {3, 4}, "bf16", false, true, false, Eltwise::kRelu, false, true},
+         3 * 19 + 12,
+         2 * (4 * 12 + 4)},
         {CaseOf(kEltwise, "fwd/bf16/m3n4/gelu_erf"), 12 * 5, 2 * (12 + 12)},
         {CaseOf(kSwiGlu, "fwd/bf16/m3n4"), 12 * 4, 2 * (12 + 12 + 12)},
         {{&kSwiGlu, {3, 4}, "f64"}, 12 * 4, 8 * (12 + 12 + 12)},
@@ -109,7 +124,7 @@ TEST(RowsWork, IsWorkedByHand) {
 }
 
 std::vector<double> Loops(const RowsCase& request, const Tensors<double>& in) {
-  std::vector<double> y(in.source.size());
+  std::vector<double> y(ResultSize(request));
   request.op->run(request, in, y);
   return y;
 }
@@ -143,11 +158,47 @@ TEST(RowsLoops, AreTheDefinition) {
   EXPECT_NEAR(at(Eltwise::kTanh, std::log(3)), 0.8, 1e-15);
 }
 
+// Central differences of the forward loops; the loss is the sum of dy y.
+TEST(RowsLoops, GradientsAreTheSlopesOfTheForwardLoops) {
+  for (const auto* const op : {&kLayerNorm, &kRmsNorm}) {
+    const bool centred = op == &kLayerNorm;
+    RowsCase norm{op, {3, 5}, "f64", false, true, centred, Eltwise::kRelu, true};
+    const auto narrow = op->inputs(norm, 7);
+    Tensors<double> in{{narrow.source.begin(), narrow.source.end()}};
+    for (const auto& from : narrow.parameters) in.parameters.emplace_back(from.begin(), from.end());
+    const auto gradients = Loops(norm, in);
+    norm.backward = false;
+    const auto loss = [&](const Tensors<double>& at) {
+      const auto y = Loops(norm, at);
+      return std::inner_product(y.begin(), y.end(), in.parameters[kGradient].begin(), 0.0);
+    };
+    constexpr double kStep = 1e-5;
+    const auto slope = [&](auto number) {
+      auto above = in, below = in;
+      number(above) += kStep;
+      number(below) -= kStep;
+      return (loss(above) - loss(below)) / (2 * kStep);
+    };
+    const auto expect = [&](size_t at, double right) {
+      EXPECT_NEAR(gradients.at(at), right, 1e-6) << op->name << at;
+    };
+    for (size_t i = 0; i < 15; ++i)
+      expect(i, slope([i](auto& t) -> double& { return t.source[i]; }));
+    for (size_t i = 0; i < 5; ++i) {
+      expect(15 + i, slope([i](auto& t) -> double& { return t.parameters[kScale][i]; }));
+      if (centred)
+        expect(20 + i, slope([i](auto& t) -> double& { return t.parameters[kShift][i]; }));
+    }
+  }
+}
+
 TEST(RowsLoops, AreABenchmark) {
   for (const auto* name :
        {"Softmax/cpu/reference/fwd/f64/m9n33", "LayerNorm/cpu/reference/fwd/f64/m9n33/scale/shift",
-        "LayerNorm/cpu/reference/fwd/f64/m9n1", "Eltwise/cpu/reference/fwd/f64/m9n33",
-        "Eltwise/cpu/reference/fwd/f64/m9n33/gelu_erf",
+        "LayerNorm/cpu/reference/fwd/f64/m9n1", "LayerNorm/cpu/reference/bwd/f64/m9n33/scale/shift",
+        "RmsNorm/cpu/reference/fwd/f64/m9n33/residual/scale",
+        "RmsNorm/cpu/reference/bwd/f64/m9n33/scale", "RmsNorm/cpu/reference/fwd/f64/m9n33",
+        "Eltwise/cpu/reference/fwd/f64/m9n33", "Eltwise/cpu/reference/fwd/f64/m9n33/gelu_erf",
         "Eltwise/cpu/reference/fwd/f64/m9n33/gelu_tanh",
         "Eltwise/cpu/reference/fwd/f64/m9n33/logistic",
         "Eltwise/cpu/reference/fwd/f64/m9n33/training/tanh"})
@@ -160,10 +211,11 @@ std::vector<float> RightResult(const RowsCase& request, const Tensors<float>& in
   for (const auto& from : in.parameters) wide.parameters.emplace_back(from.begin(), from.end());
   const auto exact = Loops(request, wide);
   std::vector<float> output(exact.begin(), exact.end());
-  if (request.type == "bf16")
-    for (float& value : output) value = workload::RoundToBf16(value);
-  if (request.type == "f16")
-    for (float& value : output) value = workload::RoundToF16(value);
+  const size_t narrow = request.backward ? in.source.size() : output.size();
+  for (size_t i = 0; i < narrow; ++i) {  // dscale and dshift are f32
+    if (request.type == "bf16") output[i] = workload::RoundToBf16(output[i]);
+    if (request.type == "f16") output[i] = workload::RoundToF16(output[i]);
+  }
   return output;
 }
 
@@ -193,9 +245,30 @@ TEST(RowsCheck, TakesTheRightResultAndFindsOneWrongElement) {
     }
     ExpectCheckFindsOneElement({&kSoftmax, {300, 1}, type});
     ExpectCheckFindsOneElement({&kRmsNorm, {17, 33}, type, false, true});
+    ExpectCheckFindsOneElement(
+        {&kRmsNorm, {17, 33}, type, false, true, false, Eltwise::kRelu, false, true});
   }
   for (const auto* const op : {&kSoftmax, &kLayerNorm, &kRmsNorm})
     ExpectCheckFindsOneElement({op, {17, 33}, "f16", false, op != &kSoftmax, op == &kLayerNorm});
+}
+
+TEST(RowsCheck, FindsOneWrongElementOfAGradient) {
+  for (const auto* const op : {&kLayerNorm, &kRmsNorm})
+    for (const std::string type : {"f32", "bf16"})
+      for (const Rows rows : {Rows{17, 33}, {12000, 1024}}) {
+        const RowsCase norm{op, rows, type, false, true, op == &kLayerNorm, Eltwise::kRelu, true};
+        const auto in = op->inputs(norm, 5);
+        const auto right = RightResult(norm, in);
+        EXPECT_TRUE(Check(norm, in, right, 5).ok) << op->name << type << ToText(rows);
+        const auto elements = in.source.size(), n = static_cast<size_t>(rows.n);
+        for (const size_t at :
+             {size_t{0}, elements - 1, elements, elements + n - 1, elements + n}) {
+          if (!norm.shift && at == elements + n) continue;
+          auto wrong = right;
+          wrong[at] = wrong[at] * 1.02F + (at < elements ? 0.02F : 0.2F);  // less than one row's
+          EXPECT_FALSE(Check(norm, in, wrong, 5).ok) << op->name << type << ToText(rows) << at;
+        }
+      }
 }
 
 // A row whose sum lacks the largest of 1024 terms.
@@ -255,7 +328,8 @@ constexpr fakes::ForeignLine kLayerNormLines[] = {
     {"--lnorm --dir=FWD_I --dt=bf16 --flags=C 2x3", "fwd/bf16/m2n3/scale"},
     {"--lnorm --dir=FWD_I --tag=abc:any 2x3x4", "fwd/f32/m6n4"},
     {"--lnorm --dt=bf16:f32 2x3", "!--dt=bf16:f32: not supported"},
-    {"--lnorm --dir=BWD_DW 2x3", "!--dir=BWD_DW: not supported"},
+    {"--lnorm --dir=BWD_DW --flags=CH 2x3", "bwd/f32/m2n3/scale/shift"},
+    {"--lnorm --dir=BWD_D 2x3", "!--dir=BWD_D: not supported"},
     {"--lnorm --flags=G 2x3", "!--flags=G: not supported"},
     {"--lnorm --tag=ba 2x3", "!layout ba"},
     {"--lnorm --inplace=true 2x3", "!--inplace=true: not supported"},
@@ -288,6 +362,8 @@ TEST(RowsBenchdnn, WritesTheLineOfABenchmark) {
   EXPECT_FALSE(repro("Softmax/cpu/onednn/fwd/f32/m3n4/cold"));
   EXPECT_EQ(repro("LayerNorm/cpu/onednn/fwd/bf16/m3n4/scale/shift"),
             "--lnorm --mode=P --dir=FWD_I --dt=bf16:bf16 --tag=ab --flags=CH 3x4");
+  EXPECT_EQ(repro("LayerNorm/cpu/onednn/bwd/f32/m3n4/scale"),
+            "--lnorm --mode=P --dir=BWD_DW --dt=f32:f32 --tag=ab --flags=C 3x4");
   EXPECT_EQ(repro("Eltwise/cpu/onednn/fwd/bf16/m3n4/gelu_erf"),
             "--eltwise --mode=P --dir=FWD_I --dt=bf16 --tag=ab --alg=gelu_erf 3x4");
 }

@@ -269,10 +269,25 @@ TEST(ToStrides, PutsChannelsLast) {
   EXPECT_THROW(ToStrides({1}, dimensions, nhwc), std::logic_error);
 }
 
+// OCP Microscaling Formats 1.0, 5.3.3: all values of e2m1; the first of two has the low bits.
+TEST(E2m1, HasSixteenValuesInPairs) {
+  const std::vector<float> values = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6};
+  EXPECT_EQ(Decoded(Encoded(values, "e2m1"), "e2m1").size(), 16U);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(Decoded(Encoded(values, "e2m1"), "e2m1")[i], values[i]);
+  EXPECT_EQ(Encoded({1, -6}, "e2m1"), std::vector<std::byte>{std::byte{0xf2}});
+  EXPECT_EQ(RoundToE2m1(2.5F), 2);  // ties to even
+  EXPECT_EQ(RoundToE2m1(5), 4);
+  EXPECT_EQ(RoundToE2m1(-100), -6);
+}
+
 TEST(ElementBytes, IsTheSizeOfWhatIsStored) {
   for (const char* type : {"f32", "f16", "bf16", "e4m3", "s32", "s8", "u8"})
     EXPECT_EQ(Encoded({1, 2, 3}, type).size(), 3U * static_cast<size_t>(ElementBytes(type)))
         << type;
+  EXPECT_EQ(StoredBytes(5, "e2m1"), 3);
+  EXPECT_EQ(StoredBytes(5, "f16"), 10);
+  EXPECT_THROW(ElementBytes("e2m1"), std::logic_error);
   EXPECT_EQ(ElementBytes("f64"), 8);
   EXPECT_THROW(Encoded({1}, "f64"), std::logic_error);
   EXPECT_THROW(ElementBytes("f8"), std::logic_error);

@@ -104,10 +104,10 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
   const Row rows[] = {
       {"{\n  \"name\": \"a\",\n  \"flops\": {\"fp32\": 1e12}}",
        "m.json:3:13: 'fp32': expected a pipe, TYPE.UNIT of the types fp64, fp32, tf32, fp16, bf16, "
-       "int8, fp8, int32 and the units vector and matrix"},
+       "int8, fp8, fp4, int32 and the units vector and matrix"},
       {R"({"name": "a", "flops": {"fp32.vector.avx2": 1e12}})",
        "m.json:1:25: 'fp32.vector.avx2': expected a pipe, TYPE.UNIT of the types fp64, fp32, tf32, "
-       "fp16, bf16, int8, fp8, int32 and the units vector and matrix"},
+       "fp16, bf16, int8, fp8, fp4, int32 and the units vector and matrix"},
       {R"({"name": "a", "bytes": {"hbm": 1e12}})",
        "m.json:1:25: 'hbm': expected a memory level: l1, l2, l3, dram or host"},
       {R"({"name": "a", "bytes": {"dram": 4.8}})",

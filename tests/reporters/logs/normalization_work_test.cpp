@@ -153,11 +153,12 @@ TEST(PrimitiveWork, GroupNormalization) {
     const auto made = Made("group_normalization", prop, backward ? kInOutGradient : kInOut,
                            flags.Text(), fmt::format("g{}mb{}ic{}ih{}iw2", g, mb, ic, ih));
     ExpectWork(made, 0, operations);
-    // 4 byte of each tensor's elements, of two statistics of a group, of scale and shift once or
-    // with their gradients
+    // 4 byte of each tensor's elements, of two statistics of a group, of scale and shift (which no
+    // gradient reads), and of their gradients
     const int64_t elements = mb * ic * ih * 2 * (backward ? 3 : 2);
     const int64_t statistics = flags.global || prop != "forward_inference" ? 2 * mb * g : 0;
-    const int64_t scales = ic * (flags.scale + flags.shift) * (prop == "backward" ? 2 : 1);
+    const int64_t scales = ic * (flags.scale + (backward ? 0 : flags.shift) +
+                                 (prop == "backward" ? flags.scale + flags.shift : 0));
     EXPECT_EQ(*WorkOf(made).bytes, static_cast<double>(4 * (elements + statistics + scales)));
   }
 }

@@ -37,7 +37,7 @@ class GpuCudnnOnGpu : public testing::Test {
 
   // f32 and f16 everywhere; the others from 8.0 on, or refused with a reason.
   static bool MustRun(const std::string& type) {
-    return type == "f32" || type == "f16" || cudnn::ComputeCapability() >= 80;
+    return type == "f32" || type == "f16" || cuda::ComputeCapability() >= 80;
   }
 
   static void ExpectRight(const std::string& name, const std::string& type) {
@@ -135,7 +135,7 @@ TEST_F(GpuCudnnOnGpu, Fp8AgreesWithTheReference) {
     const auto outcome = fakes::Outcome(fmt::format("Conv2D/gpu/cudnn/fwd/fp8/{}", problem));
     constexpr int kFirstWithFp8 = 89;
     EXPECT_THAT(outcome,
-                StartsWith(cudnn::ComputeCapability() >= kFirstWithFp8 ? "ok " : "unsupported: "))
+                StartsWith(cuda::ComputeCapability() >= kFirstWithFp8 ? "ok " : "unsupported: "))
         << problem;
   }
 }

@@ -32,6 +32,15 @@ TEST(RowsOnednn, AgreeWithTheReference) {
                               type);
 }
 
+TEST(RowsOnednn, GradientsAgreeWithTheReference) {
+  for (const std::string type : {"f32", "bf16"})
+    for (const auto* problem :
+         {"m1n1", "m7n2", "m1n100", "m16n16", "m33n17", "m96n768", "m5n1000", "m2048n64"})
+      for (const auto* option : {"", "/scale", "/shift", "/scale/shift"})
+        fakes::ExpectAgrees(fmt::format("LayerNorm/cpu/onednn/bwd/{}/{}{}", type, problem, option),
+                            type);
+}
+
 TEST(RowsOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
   const auto softmax =
       workload::MakeWorkload("Softmax/cpu/onednn/fwd/f32/m32n48").prepare({.threads = 1});
