@@ -59,14 +59,14 @@ std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 struct HeuristicSummary {
   std::string library;  // "cudnn"
   int benchmarks = 0;   // [1] with Record::heuristic_over_best
-  int slower = 0;       // [1] of them by more than kHeuristicLoss
+  int slower = 0;       // [1] benchmarks with more than kHeuristicLoss
   double median = 1;    // [1] of heuristic_over_best
-  double most = 1;      // [1]
+  double most = 1;      // [1] maximum of heuristic_over_best
   std::string worst;    // name of the benchmark with `most`
 };
-inline constexpr double kHeuristicLoss = 1.1;  // [1] heuristic_over_best
+inline constexpr double kHeuristicLoss = 1.1;  // [1] threshold of heuristic_over_best
 
-// Returns a summary of each library with such benchmarks, in order of appearance.
+// Returns a summary for each library with Record::heuristic_over_best, in order of appearance.
 std::vector<HeuristicSummary> SummarizeHeuristics(const std::vector<record::Record>& records);
 // Returns "the heuristic of cudnn loses 2.46x on one of 68 (NAME), 1.02x in the median".
 std::string HeuristicText(const HeuristicSummary& summary);
