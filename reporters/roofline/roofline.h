@@ -26,9 +26,9 @@ struct SweepWord {
 
 // What to do about calls far above their roof, if the problem's text shows the cause.
 struct ProblemRemedy {
-  std::string device;    // applies to calls on this device: "gpu"
-  std::string key;       // applies if the value of this key of the problem: "_p"
-  std::string contains;  // contains this text: ":"
+  std::string device;    // "gpu": device of the calls to which it applies
+  std::string key;       // "_p": it applies if the value of this key of the problem (ProblemParts)
+  std::string contains;  // ":": contains this text
   std::string option;    // no remedy for names that already have this option
   std::string evidence;  // a clause: "its padding differs at the two ends"
   std::string next;      // a clause: what to try
