@@ -37,8 +37,9 @@ std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape);
 std::optional<Reason> GpuDifference(const GpuRow& row, const GpuShape& shape,
                                     std::int64_t iterations, const GpuBytes& results);
 
-// Returns these expected results; of a chain, mma or wgmma row those of one block, which all blocks
-// repeat. Of a GEMM only the compared elements are set, of sums the first is the sum over threads.
+// Returns the results that GpuDifference expects. For a chain, mma or wgmma row: those of one
+// block, because all blocks have the same results. For a GEMM only the compared elements are set;
+// for load and shared rows only the first element, the sum over all threads.
 GpuBytes ExpectedResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
 }  // namespace dlroof::gpu_ceilings
