@@ -173,8 +173,8 @@ double MeasureCoreClock() {
 
 double MeasureIssueRate() {
   constexpr int kPairs = 5, kAddRounds = 600, kChainRounds = 200;
-  std::array<double, kPairs> seconds{};  // of the additions
-  double shortest = 1;                   // [s] of the chains
+  std::array<double, kPairs> seconds{};  // [s] times of the addition loops
+  double shortest = 1;                   // [s] shortest time of a multiplication chain
   unsigned value = 3;
   for (double& additions : seconds) {
     const double begin = WallSeconds();
@@ -184,7 +184,7 @@ double MeasureIssueRate() {
     additions = middle - begin;
     shortest = std::min(shortest, WallSeconds() - middle);
   }
-  // A disturbed chain would make the clock too low and the rate higher than the core's.
+  // Not the median chain: interference would make the clock too low and the issue rate too high.
   const double cycles_per_second =
       kCyclesPerMultiply * kChainRounds * kMultipliesPerRound / shortest;
   std::nth_element(seconds.begin(), seconds.begin() + kPairs / 2, seconds.end());

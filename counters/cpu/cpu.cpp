@@ -25,8 +25,7 @@
 namespace dlroof::cpu {
 namespace {
 
-// Bits of XCR0, the register states that the operating system saves: for AVX, for AVX-512 (three
-// more states), for AMX (tile configuration and data).
+// Bits of XCR0 (register states that the operating system saves) that AVX, AVX-512 and AMX need.
 constexpr std::uint64_t kNone = 0, kAvx = 0x6, kAvx512 = 0xe6, kTiles = 0x60000;
 
 struct FeatureRow {
@@ -386,7 +385,7 @@ Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
   cpu.topology = ReadTopology();
   cpu.allowed = AllowedCpus();
-  // Unlike hwloc's, with memory that was hot-added.
+  // Not from hwloc, whose value lacks hot-added memory.
   cpu.memory_bytes = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
   return cpu;
 }

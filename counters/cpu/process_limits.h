@@ -1,5 +1,5 @@
-// What limits this process: its quota of CPU time, its CPUs, its priority, variables of OpenMP,
-// huge pages. A limit is no fault, but some make a measurement slow or wrong.
+// Limits of this process that may make a measurement slow or wrong: quota of CPU time, allowed
+// CPUs, priority, OpenMP's environment variables, huge pages.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +36,7 @@ struct Limit {
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 Environment ProcessEnvironment();
 
-// The facts that limits are found in.
+// Facts from which FindLimits finds the limits.
 struct LimitFacts {
   Cpu cpu;  // `allowed`, `topology`
   Environment environment;
@@ -58,8 +58,8 @@ std::vector<Limit> FindLimits(const LimitFacts& facts);
 // appear to be forbidden; nullopt if none is set.
 std::optional<std::string> PinningVariable(const Environment& environment);
 
-// Returns the largest number of threads that OMP_THREAD_LIMIT allows, or nullopt if it is unset or
-// no positive number.
+// Returns the number of threads that OMP_THREAD_LIMIT allows, or nullopt if it is unset or not a
+// positive number.
 std::optional<int> OpenMpThreadLimit(const Environment& environment);
 
 // Returns "the CPU quota of 0.5 CPUs (FILE)".
