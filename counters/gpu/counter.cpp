@@ -93,7 +93,7 @@ std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& o
                      options.every_type, options.link, options.patched);
 }
 
-// Reserves CUPTI's counters. Throws if another thread uses them: CUPTI might wait for ever.
+// Reserves CUPTI's counters. Throws if another thread uses them: CUPTI might wait forever.
 class ExclusiveUse {
  public:
   explicit ExclusiveUse(std::atomic<bool>& busy) : busy_(busy) {
@@ -108,8 +108,8 @@ class ExclusiveUse {
   std::atomic<bool>& busy_;
 };
 
-// Says that CUPTI exists and why it cannot count. The CUDA module, when it is loaded, registers the
-// source that counts in its place.
+// Placeholder that says why CUPTI cannot count. The CUDA module, when it is loaded, replaces it by
+// the source that counts.
 [[maybe_unused]] const bool counter_registered =
     RegisterCounterSource({"cupti",
                            "gpu",
