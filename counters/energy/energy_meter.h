@@ -1,6 +1,6 @@
-// Measures the energy of calls with the counters of one source: the CPU's (powercap), or those that
-// another module opens. The CPU time of other programs, because a package's counter includes their
-// energy.
+// Measures the energy of calls with the counters of one source: the CPU's (powercap), or counters
+// that another module opens. Also measures the CPU time of other programs, because a package's
+// counter includes their energy.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace dlroof::energy {
 struct EnergyDomain {
   std::string name;     // "package-0", "dram-0", "psys", "gpu"
   bool counted = true;  // false if it overlaps other domains and is not in the sum
-  // Returns the energy [J] since some fixed moment. Throws BadInput if it cannot be read any more.
+  // Returns the energy [J] since some fixed moment. Throws BadInput if it cannot be read.
   std::function<double()> joules;
   std::optional<double> range_joules;  // [J] at which the counter wraps around
 };
@@ -34,7 +34,7 @@ struct EnergyCounters {
   std::string covers = {};  // "packages and DRAM; no fans, NIC, power supply"
 };
 
-// Opens the counters of powercap. Throws BadInput if no domain can be counted: why, and the cure.
+// Opens powercap's counters. Throws BadInput, with reason and cure, if no domain can be counted.
 EnergyCounters OpenPowercap(const EnergyPlace& place);
 
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
