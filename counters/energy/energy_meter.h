@@ -40,10 +40,10 @@ EnergyCounters OpenPowercap(const EnergyPlace& place);
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
 
-// [s] Returns the busy time of all CPUs since boot from /proc/stat, or nullopt for another format.
+// Returns the busy time [s] of all CPUs since boot in the text of /proc/stat, or nullopt.
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second);
 
-// [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
+// Returns the CPU time [s] of other programs since boot, or nullopt if it is unknown.
 std::optional<double> CpuSecondsOfOthers();
 
 // The opened counters of one source: powercap for CPUs, NVML for GPUs.
