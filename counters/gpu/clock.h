@@ -70,7 +70,7 @@ struct GpuBatch {
 };
 
 // Times calls on one GPU. Each function waits until its work is done, and throws std::exception
-// with the driver's message if a kernel failed. Destroying the object unlocks the clock.
+// with the driver's message if a kernel failed.
 class GpuClock {
  public:
   virtual ~GpuClock() = default;
@@ -78,8 +78,7 @@ class GpuClock {
   // event after the call: the time of the call and of its launch.
   virtual double Once(const Enqueue& call) = 0;
   // Blocks the stream until all calls are launched, so that their time excludes launches, unless
-  // launching takes long or waits for the GPU. Calls `while_running`, which may be empty, after the
-  // launches.
+  // launching takes long or waits for the GPU. Then calls `while_running`, which may be empty.
   virtual GpuBatch Batch(const Enqueue& call, int calls,
                          const std::function<void()>& while_running) = 0;
   // Captures `calls` calls in a CUDA graph, or throws. The returned function launches the graph

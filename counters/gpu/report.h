@@ -24,8 +24,7 @@ struct CuptiCounts {
   std::vector<std::string> caveats;            // one sentence each
 };
 
-// Converts the `values` (by metric name) of the `metrics` that were read. `pipes`: pipes that the
-// call uses.
+// Converts the `values` (by metric name) of the read `metrics`. `pipes`: pipes of the call.
 // - One counter counts fp16 and bf16 instructions of the vector units; `pipes` distinguishes them.
 // - If half-precision instructions are less than 0.1 % of all FLOPs, they only load constants and
 //   are not counted as work, unless `pipes` has a half-precision vector pipe.
