@@ -1,5 +1,4 @@
-// The state of tracing in one process: file and clock. Callbacks of CUPTI and NVTX use it from any
-// thread.
+// The state of tracing in one process: file and clock. CUPTI and NVTX call back from any thread.
 #pragma once
 
 #include <cstdint>
