@@ -37,8 +37,7 @@ std::optional<KernelTiling> ReadKernelName(std::string_view name);
 std::optional<KernelTiling> FindKernelTiling(std::string_view text);
 
 // Knobs of the engine that cuDNN chose, from the text "engine 65 (tile_size 5, tilek 1, idx_mode 1,
-// tile_cga_m 1, tile_cga_n 5), tensor_core, workspace 1802879 B: first of heuristic A, 44
-// proposed".
+// tile_cga_m 1, tile_cga_n 5), tensor_core, workspace 1802879 B: first of heuristic A".
 struct EngineKnobs {
   std::optional<int64_t> tile_size, tilek, idx_mode;  // cuDNN's numbers of its choices
   std::optional<int64_t> split_k;                     // [1] slices of K

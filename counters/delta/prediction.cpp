@@ -258,8 +258,7 @@ void RequireKnownTaps(const ConvLayer& layer, const KernelTiling& tiling) {
     throw BadInput("which filter taps its kernel loads is not known (backward data with a stride)");
 }
 
-// Adds the cluster if the kernel's name lacks it, and valid_taps_only if the name was cut before
-// "strided".
+// Adds the cluster if the kernel's name lacks it, and valid_taps_only if "strided" was cut off.
 void AddKnobs(const EngineKnobs& engine, KernelTiling& tiling) {
   if (!tiling.cluster_m) tiling.cluster_m = engine.cluster_m;
   if (!tiling.cluster_n) tiling.cluster_n = engine.cluster_n;
