@@ -65,8 +65,7 @@ constexpr int kAdditionsPerRound = 72;
   return a + b + c + d + e + f + g + h;
 }
 
-// As AddInChains, but a third of the instructions are loads: cores can start more instructions than
-// they can add.
+// As AddInChains, but a third of the instructions are loads: some cores start more than they add.
 [[gnu::noinline]] unsigned AddAndLoad(unsigned x, int rounds) {
   const unsigned from = 1;
   unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;

@@ -1,5 +1,4 @@
-// The control groups (versions 1 and 2) of this process: where their files are, and their quota of
-// CPU time.
+// The control groups (versions 1 and 2) of this process: their folders and quota of CPU time.
 #pragma once
 
 #include <filesystem>
