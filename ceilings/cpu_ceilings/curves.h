@@ -29,8 +29,7 @@ struct CapacityEdge {
 // Consecutive steps that lose 3 % or more form a fall; falls less than four points (an octave)
 // apart are one. An edge is a fall of 12 % or more with at least four points after it; a fall that
 // reaches the end of the curve is cut off there (a victim cache leaves no long plateau). Its
-// `bytes` are at a quarter of the fall on logarithmic scales. A cache without a plateau is not
-// found.
+// `bytes` are at a quarter of the fall on logarithmic scales. Finds no cache without a plateau.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoint>& curve);
 
 // The reported and the measured cache sizes of one team of threads.

@@ -12,8 +12,7 @@ namespace dlroof::cpu_ceilings {
 
 class ThreadTeam {
  public:
-  // Pins one new thread to each of `cpus`. Throws std::runtime_error if a thread cannot be started
-  // or pinned.
+  // Pins one new thread to each of `cpus`. Throws std::runtime_error if that fails.
   explicit ThreadTeam(const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;

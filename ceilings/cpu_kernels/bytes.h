@@ -109,8 +109,7 @@ struct Streams {
   int moved;   // streams that the level moves (modelled): with write-allocate unless non-temporal
 };
 
-// A mix of loads and stores: load; store; copy a = b; triad a = b + 3 c; update a = a ^
-// kFlippedBits.
+// A mix of loads and stores: load; store; copy a = b; triad a = b + 3 c; update a ^= kFlippedBits.
 struct Mix {
   const char* name;  // "copy-nt" for non-temporal stores
   BytesOperation operation;

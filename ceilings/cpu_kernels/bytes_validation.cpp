@@ -91,8 +91,7 @@ KernelValidation ValidatePages(const Mix& mix, const BytesIsa& isa) {
 }
 
 // Returns a float with pseudorandom bits (constants of MurmurHash3), so that the exclusive or of
-// several floats never cancels. Its mantissa has 11 bits, so that triads are exact with and without
-// FMA.
+// several floats never cancels. Its mantissa has 11 bits, so that triads are exact without FMA too.
 float MixedFloat(std::size_t i) {
   auto bits = static_cast<std::uint32_t>(i + 1) * 0x85ebca6bU;
   bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;

@@ -61,9 +61,8 @@ struct TripleAvx2 {
   }
 };
 
-// Products in flight begin as 0; the last ones are added after the loop. Instructions work on a
-// copy of an array element, because the compiler would store the element itself to memory each
-// time.
+// Products in flight begin as 0; the last ones are added after the loop. Instructions work on
+// copies of array elements, because the compiler would store the elements to memory each time.
 template <class Op, int kChain>
 [[gnu::always_inline]] inline void Triple(Workspace& workspace, std::int64_t iterations) {
   unsigned chain = 3;

@@ -1,5 +1,4 @@
-// Operands of the GPU kernels, and their expected results, computed by reference loops on the host.
-// Pure.
+// Operands of the GPU kernels, and their expected results, by reference loops on the host. Pure.
 //
 // Operand and result arrays of each family of kernels (GpuUnit). A slot has one value per thread of
 // a block: operand[slot * threads + thread], shared by all blocks;

@@ -83,8 +83,7 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine);
 // (specified_machine.h). Throws as WriteFile does (counters/base/files.h).
 void WriteMachineFile(const machine::Machine& machine, const std::filesystem::path& path);
 
-// Returns the path of the machine's cache file in `directory`, which depends on device and
-// fingerprint.
+// Returns the path of the machine's cache file: `directory`, device and fingerprint determine it.
 std::filesystem::path CachePath(const std::filesystem::path& directory,
                                 const machine::Machine& machine);
 
