@@ -39,8 +39,7 @@ struct LevelUse {
 // - Other modelled or simulated bytes: kBytes if the roof is validated, else kUnknown.
 std::optional<WrongPart> WrongPartOf(const LevelUse& use);
 
-// Returns "above the l2 roof by 50 %, so l2 does not count as its bound: its bytes were counted,
-// ...".
+// Returns "above the l2 roof by 50 %, so l2 does not count as its bound: ...".
 std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 
 // Returns a sentence that says whether the record's modelled FLOPs include products with padding.

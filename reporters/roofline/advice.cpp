@@ -141,8 +141,7 @@ Evidence MuchOverhead(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// Finds calls that take at least `factor` times as long launched on an idle GPU as in a CUDA graph
-// (`graph` [s]).
+// Finds calls whose time launched on an idle GPU is at least `factor` x that in a graph, `graph`.
 Evidence LessInGraph(const AdviceCase& at, std::optional<double> graph, double factor) {
   const auto call = record::SampleMedian(at.record, &record::GpuSample::call_seconds);
   const double launched = std::max(call.value_or(0), at.time.seconds);
@@ -164,8 +163,7 @@ Evidence LaunchedAlone(const AdviceCase& at) {
   return LessInGraph(at, at.time.seconds, kMuchFasterInGraph);
 }
 
-// Finds a roof that the call exceeds. It does not count as the bound: another roof does, which may
-// be far away.
+// Finds a roof that the call exceeds. The bound is then another roof, which may be far away.
 Evidence AboveTooLowRoof(const AdviceCase& at) {
   for (const auto& [level, wrong] : at.time.above_roof)
     if (wrong == WrongPart::kRoof)

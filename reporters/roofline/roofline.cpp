@@ -299,8 +299,8 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
       Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
 }
 
-// Adds the level to RoofTimes::above, with a remark, if the call exceeds its roof. Returns whether
-// it does.
+// Returns whether the call exceeds the level's roof. If so, adds it to RoofTimes::above and
+// remarks.
 bool AddAboveRoof(const LevelUse& use, const UsedCeiling& roof, RoofTimes& times,
                   std::vector<std::string>& remarks) {
   const auto wrong = WrongPartOf(use);

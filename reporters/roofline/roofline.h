@@ -45,8 +45,7 @@ struct OpWords {
   std::vector<SweepWord> sweep;  // in the order in which reports list them
   // The members below are not in run files: they are known only for this program's ops.
   std::vector<ProblemRemedy> remedies = {};
-  // Returns the FLOPs of a problem, or nullopt if the text is invalid. Empty for ops without
-  // padding.
+  // Returns the FLOPs of a problem, nullopt for an invalid text. Empty for ops without padding.
   std::function<std::optional<ProductFlops>(const std::string& problem)> product_flops = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
@@ -146,8 +145,7 @@ struct TimePoint {
   // be higher, so `times_over_roof_at_least` is set, a lower limit. Ceilings of the shorter times
   // do not matter: with higher ceilings these times only get shorter.
   std::optional<double> times_over_roof, times_over_roof_at_least;
-  // Some of these roofs are specified, not measured; bound, times over the roof and percentages use
-  // them.
+  // Some of the roofs used (for bound, times over the roof, percentages) are not measured.
   bool specified = false;
   // Levels at which the roofline of only compute and this level gives a lower limit of the times
   // over the roof, because the longer of its two times uses a ceiling that is not validated.
