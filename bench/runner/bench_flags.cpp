@@ -59,14 +59,14 @@ bool IsSince(std::string_view since, std::string_view version) {
   return Numbers(since) <= Numbers(version);
 }
 
-// Google Benchmark 1.8 expects a unit behind the number of --benchmark_min_time, which 1.7 rejects.
+// Google Benchmark 1.8 requires a unit after the number of --benchmark_min_time; 1.7 rejects it.
 bool TimesHaveUnits(std::string_view version) { return IsSince("1.8", version); }
 
 // Google Benchmark does not export a list of its flags.
 struct GoogleBenchmarkFlag {
   std::string_view name;   // "--benchmark_filter"
   std::string_view type;   // of its value
-  std::string_view since;  // the version of Google Benchmark; empty: in every one that dlroof uses
+  std::string_view since;  // first version with the flag; empty: all versions that dlroof supports
   std::vector<std::string_view> choices = {};
 };
 
@@ -121,7 +121,7 @@ const std::map<std::string, workload::CacheState> kCacheStates = {
     {"cold", workload::CacheState::kCold},
     {"cold-weights", workload::CacheState::kColdWeights}};
 
-// Returns the flags that decide what else is measured of each benchmark.
+// Returns the flags for further measurements of each benchmark beside its time.
 std::vector<Option> PassOptions(BenchFlags& flags) {
   return {{"--dlroof_explain", &flags.explain,
            "profile the parallel regions of each CPU call in separate passes; the run file stores "
@@ -178,7 +178,7 @@ std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
                 "also write the interactive page"),
           {"--dlroof_verbose,--verbose", &flags.verbose,
            "name each unsupported benchmark instead of one line per reason"},
-          // The other programs of dlroof set these two.
+          // Only other programs of dlroof set these two flags.
           Ruled("--dlroof_progress", {.hidden = true}, &flags.progress_pipe, ""),
           Ruled("--dlroof_turns", {.one_each = true, .comma = true, .hidden = true}, &spelled.turns,
                 "")};
