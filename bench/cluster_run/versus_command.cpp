@@ -40,8 +40,8 @@ struct VersusFlags {
   }
 };
 
-// Returns whether an option in a benchmark's name selects how a library works (its layout,
-// algorithm or threads) and not what it computes.
+// Returns whether an option in a benchmark's name selects how the library computes (layout,
+// algorithm, threads), not what it computes.
 bool IsMannerOption(std::string_view option) {
   if (option == "best" || option.starts_with("engine") || option.starts_with("threads"))
     return true;
@@ -52,7 +52,7 @@ bool IsMannerOption(std::string_view option) {
   });
 }
 
-// Returns the models of the suites or, if `suites` is empty, the models that both runs name. Throws
+// Returns the models of the suites or, if `suites` is empty, those named in both runs. Throws
 // BadInput as SelectSuites does.
 std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
                                            const cluster::VersusCluster& a,
@@ -75,7 +75,7 @@ std::optional<int> DevicesPerNode(const record::RunFile& file) {
   return std::nullopt;
 }
 
-// `devices` is the number of devices of a node that the user specifies.
+// Reads the run files of one cluster. `devices` is the user's number of devices per node.
 cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,
                                    const cluster::Prices* prices, cluster::CallTime times) {
   std::vector<std::pair<std::string, record::RunFile>> files;
