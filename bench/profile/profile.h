@@ -26,7 +26,7 @@ struct ProfileRequest {
   std::optional<std::string> machine;
   std::optional<int> threads, steps;   // see ProgramFacts
   bool pipe = false;                   // see ForegroundRequest
-  std::optional<double> most_seconds;  // [s] the program is ended then
+  std::optional<double> most_seconds;  // [s] the program is ended after this time
   // Run torch.profiler in the program (torch_trace.h). With --gpu: mark its modules and operators
   // as NVTX ranges.
   bool torch = false;

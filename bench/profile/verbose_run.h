@@ -21,8 +21,8 @@ namespace dlroof::profile {
 // A program's line that begins with DLROOF_MARK (verbose_log.h) stays in the output and is also
 // copied to the log, where its position shows between which calls it was written.
 //
-// A line of oneDNN that contains another marker was interrupted by another process's line: it is
-// cut, and what follows that line belongs to the program.
+// If a line of oneDNN contains another marker, another process's line has interrupted it: the first
+// line is cut, and the text after the second one belongs to the program.
 class LogSeparator {
  public:
   struct Output {
@@ -55,7 +55,7 @@ class LogSeparator {
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   bool in_line_ = false;  // of oneDNN
-  std::string held_;      // received bytes; those from at_ on are not yet attributed
+  std::string held_;      // received bytes; bytes from at_ on are not yet attributed
   std::size_t at_ = 0;    // position in held_
   std::string line_;      // current line of oneDNN so far
   std::string own_line_;  // start of the program's current line
