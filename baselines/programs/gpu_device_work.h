@@ -1,5 +1,4 @@
-// The work of one device in a trace, ordered by begin, the NVTX ranges around it, and its steps.
-// Pure.
+// The work of one device in a trace, the NVTX ranges around it, and its steps. Pure.
 #pragma once
 
 #include <cstddef>
@@ -108,13 +107,14 @@ struct FoundGpuSteps {
   std::string range;  // the NVTX range at the begin of steps (StepsFrom::kMarks)
 };
 
-// Returns the steps of a device, by the first method that applies: - `count` steps, if it is set; -
-// a step begins with each NVTX range that has "step" or "iter" in its name or is of a function
+// Returns the steps of a device, by the first method that applies:
+// - `count` steps, if it is set;
+// - a step begins with each NVTX range that has "step" or "iter" in its name or is of a function
 //   that XLA executes (by the CUDA calls that launched the kernels);
 // - a step begins with each launch of the CUDA graph with the most kernel time, if that is at least
 //   half of all kernel time;
-// - a step begins with each call of PyTorch's outermost module (`profile --gpu --torch`); -
-// RepeatedSteps.
+// - a step begins with each call of PyTorch's outermost module (`profile --gpu --torch`);
+// - RepeatedSteps.
 FoundGpuSteps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
                            const DeviceWork& work, std::optional<int> count);
 

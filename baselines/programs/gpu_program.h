@@ -69,14 +69,14 @@ GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces,
 bool NeedsNodes(const std::vector<gpu_trace::Trace>& traces);
 bool NeedsCalls(const GpuProgram& program);
 
-inline constexpr double kCountSeconds = 0.2;  // [s] that counting one launch costs, on an H200
+inline constexpr double kCountSeconds = 0.2;  // [s] to count one launch, on an H200
 
-// The launches that Nsight Compute shall count.
+// The launches that Nsight Compute will count.
 struct LaunchSelection {
-  std::vector<std::string> arguments;  // of ncu, before the program
-  std::size_t launches = 0;            // [1] that ncu will count
-  std::set<std::uint32_t> kernels;     // that they stand for: indices of GpuTimeline::kernels
-  double share = 0;                    // [1] of these kernels of the kernels' time of a step
+  std::vector<std::string> arguments;  // for ncu, before the program
+  std::size_t launches = 0;            // [1] number of launches to count
+  std::set<std::uint32_t> kernels;     // kernels they represent: indices into GpuTimeline::kernels
+  double share = 0;                    // [1] share of these kernels in the kernel time of a step
 };
 
 // Chooses successive launches of the kernels with the most time in a steady step (without steps: in
@@ -96,8 +96,7 @@ std::string ExactNames(const std::vector<std::string>& names);
 std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
                                       const std::vector<imports::CountedLaunch>& launches);
 
-// Returns why there is nothing to report (no process used CUDA, CUPTI failed, nothing ran), or
-// nullopt.
+// Returns why there is nothing to report: no process used CUDA, CUPTI failed, or nothing ran.
 std::optional<Reason> NothingTraced(const GpuProgram& program);
 
 // Returns a record for each kernel in a step of the first timeline, for the sum of its launches in

@@ -17,9 +17,9 @@ using gpu_trace::Trace;
 
 constexpr auto kNone = RangesAround::kNone;
 constexpr std::string_view kSequenceNumber = ", seq = ", kOperatorNumber = ", op_id = ";
-constexpr std::size_t kMaxDepth = 64;  // [1] ranges around each other; deeper ones are left out
+constexpr std::size_t kMaxDepth = 64;  // [1] nested ranges; deeper ranges are ignored
 
-// What happens on a thread: a range begins, or CUDA is called.
+// An event on a thread: a range begins, or a CUDA function is called.
 struct Event {
   std::uint32_t thread;
   std::int64_t at_ns;

@@ -195,8 +195,7 @@ void AddTraceCost(const GpuTimeline& timeline, Document& document) {
 
 using Names = std::map<std::string, std::string>;
 
-// Returns the displayed name of each kernel: a short unique name, or with `full_names` the full
-// one.
+// Returns the displayed name of each kernel: a short unique name, or the full name (`full_names`).
 Names NamesOf(const GpuTimeline& timeline, bool full_names) {
   std::vector<std::string> whole;
   Names names;

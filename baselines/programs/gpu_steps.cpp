@@ -20,11 +20,10 @@ using gpu_trace::Trace;
 constexpr double kMinOfWork =
     0.5;  // [1] share of the kernels' time of a graph whose launches are steps
 constexpr std::size_t kMinSteps = 3;
-constexpr double kMaxOfUsual = 1.5;  // [1] of the usual launches between two marks of steps
+constexpr double kMaxOfUsual = 1.5;  // [1] limit of a step's launches / the median
 
-// Returns the steps between `begins`, launches in order with which steps begin. What has many more
-// launches than usual between them has something else in it, and is left out. The last step is as
-// long as usual.
+// Returns the steps that begin with the launches `begins` (in order). Omits steps with many more
+// launches than usual, which contain other work. The last step gets the usual length.
 std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std::size_t launches) {
   std::vector<double> lengths;
   for (std::size_t i = 1; i < begins.size(); ++i)

@@ -74,12 +74,12 @@ struct GpuCopies {
 // A time in which nothing runs.
 struct GpuGap {
   double seconds = 0;         // [s]
-  std::string before, after;  // what ended before and began after: a kernel's whole name, or a copy
-  std::string range;          // the innermost NVTX range of the host in which it began; "" if none
+  std::string before, after;  // the work before and after it: a kernel's full name, or "a copy ..."
+  std::string range;          // innermost NVTX range of the host at its begin, or ""
 };
 
-// One step of a stream, or the whole trace, in equal parts of time: the share [1] of each part in
-// which a kernel, and a copy or a fill, runs.
+// A step (or the trace) of one stream in equal slices of time: the share [1] of each slice in which
+// a kernel runs, and in which a copy or a fill runs.
 struct GpuLane {
   std::uint32_t context = 0, stream = 0;
   std::vector<double> kernels, copies;

@@ -325,8 +325,7 @@ std::vector<OperatorTime> AddEntries(const imports::Trace& trace, const DividedT
   return taken;
 }
 
-// `steps` is the number of complete steps; `number` is the divided time in steps, or 1 without
-// steps.
+// `steps`: number of complete steps. `number`: the divided time in steps, or 1 without steps.
 TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
   TracedProgram traced{.steps = steps,
                        .window_seconds = divided.seconds,

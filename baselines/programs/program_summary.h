@@ -61,19 +61,19 @@ struct ProgramProcess {
   double seconds = 0;   // [s] of all its calls
 };
 
-// The time of a program outside of oneDNN's primitives: what PyTorch's profiler saw of it.
+// ---- from a trace of PyTorch's profiler ----
 
 using TimeRange = std::pair<double, double>;  // [s] begin, end
 
 struct ModuleTime {
   std::string path;    // "Bert.layers.*.f1": numbers are replaced by stars
-  double seconds = 0;  // [s] in it, but not in a module within it; with oneDNN's primitives
+  double seconds = 0;  // [s] self time (without inner modules), with oneDNN's primitives
 };
 
-// What a trace of torch.profiler adds to a program's summary. Shares are of `window_seconds`.
+// Facts from the trace in a program's summary. Shares are of `window_seconds`.
 struct TracedProgram {
-  int steps = 0;                    // [1] complete steps in the trace; 0: it is not in steps
-  bool of_no_step = false;          // the program has steps, but the trace none of them: no shares
+  int steps = 0;                    // [1] complete steps in the trace; 0: no steps are known
+  bool of_no_step = false;          // the trace has no complete step of the program: no shares
   double window_seconds = 0;        // [s] of these steps, or of the trace, without hook_seconds
   double hook_seconds = 0;          // [s] of a step, or of the trace, in which hooks of modules ran
   double onednn_share = 0;          // [1] time in which oneDNN's primitives ran or were created
@@ -118,8 +118,7 @@ void SetStepMeans(const logs::VerboseLog& log, const Timeline& timeline, std::ve
 // 1.5 times the median. Leaves at least two steps.
 std::size_t WarmUpSteps(const std::vector<double>& walls);
 
-// Returns the index of the range [first, second) that contains the place. Ranges must be ascending
-// and disjoint.
+// Returns the index of the range [first, second) with the place. Ranges are ascending and disjoint.
 template <class Place>
 std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>& ranges,
                                      Place place) {

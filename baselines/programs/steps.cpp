@@ -87,8 +87,7 @@ struct Edge {
   std::size_t call = 0;
 };
 
-// Replaces the time of each call [s] by its share of the wall time: time in which n calls run is
-// divided by n.
+// Replaces the time of each call [s] by its share of wall time: time of n running calls counts 1/n.
 void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
   std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
     return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
