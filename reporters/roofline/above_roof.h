@@ -33,8 +33,8 @@ struct LevelUse {
 // Returns what is wrong if the call moved the level's bytes faster than its roof allows. Returns
 // nullopt if it did not.
 //
-// - Counted bytes were moved, so the roof is too low (kRoof). - Compulsory bytes (all tensors, each
-// once) at DRAM: kBytes if the call is below the roof without
+// - Counted bytes were moved, so the roof is too low (kRoof).
+// - Compulsory bytes (all tensors, each once) at DRAM: kBytes if the call is below the roof without
 //   the bytes that a warm cache may hold. Otherwise kUnknown for a specified roof, else kRoof.
 // - Other modelled or simulated bytes: kBytes if the roof is validated, else kUnknown.
 std::optional<WrongPart> WrongPartOf(const LevelUse& use);

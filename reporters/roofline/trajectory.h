@@ -7,7 +7,8 @@
 // - The change of the roof's time, max(arithmetic, bytes x seconds per byte of each level), is
 //   divided among these three factors by their Shapley values: a factor's mean effect over all
 //   orders in which the three can change.
-// - The changes of the breakdown's components are the other causes. - The rest is unexplained.
+// - The changes of the breakdown's components are the other causes.
+// - The rest is unexplained.
 #pragma once
 
 #include <map>
