@@ -29,11 +29,11 @@ Agreement AgreementOf(const Ceiling& ceiling, double tolerance);
 Ceiling LearnedShared(const Ceiling* stored, const Ceiling& now);
 
 // Joins a new measurement `now` of a row with the stored one. Returns the ceiling with the visits
-// of both (at most 8, the fastest): - The faster validated rate, if there is one, unless two visits
-// agree on a rate that is more than
+// of both (at most 8, the fastest):
+// - The faster validated rate, if there is one, unless two visits agree on a rate that is more than
 //   `tolerance` faster. A lower or a not validated rate never replaces it.
-// - Otherwise the fastest rate; validated if two visits agree on it. An `unbounded` ceiling is
-// ignored: the other one is returned.
+// - Otherwise the fastest rate; validated if two visits agree on it.
+// If one of the ceilings is `unbounded`, returns the other one.
 Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance);
 
 // Joins a new measurement with the stored set: rows as above, the lower launch cost and overheads,
