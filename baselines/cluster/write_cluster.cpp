@@ -17,7 +17,7 @@ namespace {
 using document::Table;
 
 constexpr std::size_t kMaxRows = 20;  // in a terminal without --verbose
-constexpr double kMinSteal = 0.005;   // [1] shown
+constexpr double kMinSteal = 0.005;   // [1] smaller steal shares are not shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -37,7 +37,7 @@ Table RoofTable(const Cluster& cluster, const NodeEffects& effects) {
   return table;
 }
 
-// Returns "3 of 4", or nothing if no node's time is an estimate.
+// Returns "3 of 4", or "" if no node's time is an estimate.
 std::string EstimatesText(const EstimateCount& count) {
   return count.estimates > 0 ? fmt::format("{} of {}", count.estimates, count.times) : "";
 }
@@ -140,7 +140,7 @@ std::string OrderNote(const NodeEffects& effects) {
                : "");
 }
 
-// Returns a sentence on what the findings mean, or why there are none.
+// Returns a sentence that explains the findings, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
   const auto is_of_times = [](const Finding& finding) {
     return finding.verdict != NodeVerdict::kLimited && finding.verdict != NodeVerdict::kDisturbed;
