@@ -30,7 +30,7 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
                                   std::size_t least = 2);
 
 // Returns the lines of all parameters with this name ("stride") in the vocabulary of the file's
-// ops. Throws BadInput, which lists the names, if there is none.
+// ops. Throws BadInput, which lists the names, if no parameter has this name.
 std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
                                   std::size_t least = 2);
 

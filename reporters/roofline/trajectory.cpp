@@ -309,7 +309,7 @@ namespace {
 
 constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost
 
-// [1] Returns the loss as a share of the larger cost, negative for a gain.
+// Returns the loss as a share of the larger cost [1], negative for a gain.
 double TotalShare(const Loss& loss) { return loss.Share(loss.Total()); }
 
 // Returns "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".

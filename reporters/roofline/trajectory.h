@@ -67,7 +67,7 @@ struct Loss {
   std::map<Cause, double> by;
 
   double Total() const { return after - before; }
-  // [1] Returns change / larger cost: 0.2 means that a fifth of the threads' time is lost.
+  // Returns change / larger cost [1]: 0.2 means that a fifth of the threads' time is lost.
   double Share(double change) const;
   // Returns the largest cause with the sign of Total().
   Cause Largest() const;
