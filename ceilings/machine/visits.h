@@ -1,7 +1,7 @@
-// What several measurements of one machine say together about its rows. Other programs, a host that
-// holds the clock down, or a neighbour on the core only lower a rate: the best of many visits is
-// the best evidence, and visits at different times that agree with it validate it, though none
-// could alone. Pure.
+// Joins several measurements (visits) of one machine's rows. Other programs, a host that lowers the
+// clock and a busy sibling thread only lower a rate. So the best of many visits is the best
+// evidence, and visits at different times that agree with it validate it, even if no visit alone is
+// validated. Pure.
 #pragma once
 
 #include <string>
