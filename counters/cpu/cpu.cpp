@@ -240,7 +240,7 @@ std::optional<double> Number(std::string_view text) {
   return static_cast<double>(value);
 }
 
-// [byte] Returns the limit of one control group minus its use, or nullopt if it has no limit.
+// Returns the limit [byte] of one control group minus its use, or nullopt if it has no limit.
 std::optional<double> FreeMemoryIn(const std::filesystem::path& directory, bool v2) {
   const auto limit =
       Number(ReadFileIfAny(directory / (v2 ? "memory.max" : "memory.limit_in_bytes")));
@@ -255,7 +255,7 @@ std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
   return std::min(*a, *b);
 }
 
-// [byte] Returns the limit of the address space minus its use, or nullopt if there is no limit.
+// Returns the limit [byte] of the address space minus its use, or nullopt if there is no limit.
 std::optional<double> FreeAddressSpace() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
