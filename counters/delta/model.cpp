@@ -145,7 +145,7 @@ class CachedSectors {
   std::map<IndexRanges, double> answers_;
 };
 
-// [sector] Returns the sectors that CTAs [begin, end) touch but CTAs [cached, begin) do not.
+// Returns the number of sectors that CTAs [begin, end) touch, but CTAs [cached, begin) do not.
 template <class Touched>
 double Reads(const Touched& touched, int64_t cached, int64_t begin, int64_t end) {
   return touched(cached, end) - (cached == begin ? 0 : touched(cached, begin));

@@ -28,7 +28,7 @@ double Threads(const CtaTile& tile) {
   return std::max(32.0, static_cast<double>(tile.m * tile.n) / kSumsPerThread);
 }
 
-// [byte] Returns a CTA's shared memory: A and B of the current and, double buffered, next K-step.
+// Returns a CTA's shared memory [byte]: A and B of the current and, double buffered, next K-step.
 double SharedBytes(const CtaTile& tile, int64_t element_bytes) {
   return 2 * static_cast<double>((tile.m + tile.n) * tile.k * element_bytes);
 }
@@ -88,7 +88,7 @@ StepClocks StepOf(const ConvLayer& layer, const TilePlan& plan, const TrafficByt
   return step;
 }
 
-// [clock] Returns the time of one K-step of `ctas` CTAs on one SM, by resource.
+// Returns the time [clock] of one K-step of `ctas` CTAs on one SM, by resource.
 std::map<Bottleneck, double> Clocks(const StepClocks& step, double ctas) {
   return {{Bottleneck::kCompute, ctas * step.compute}, {Bottleneck::kShared, ctas * step.shared},
           {Bottleneck::kL1, ctas * step.l1},           {Bottleneck::kL2, ctas * step.l2},
