@@ -168,7 +168,7 @@ CuptiCounter::Reading CuptiCounter::Read(const std::string& type,
   std::erase_if(metrics, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
   });
-  auto used = pipes;  // with the type's pipe, which tells fp16 from bf16
+  auto used = pipes;  // plus the type's pipe, which distinguishes fp16 and bf16
   if (!types.empty()) used.push_back(types.front() + ".matrix");
   reading.counts = DecodeCounters(metrics, reading.values.values, used);
   reading.unknown_pipes = CheckUnreadPipes(reading.plan->unread_pipes, reading.counts);

@@ -61,7 +61,7 @@ std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
   return bf16 && !fp16 ? "bf16.vector" : "fp16.vector";
 }
 
-// [flop] Returns the half-precision work, or 0 if the instructions only load constants.
+// Returns the half-precision work [flop], or 0 if the instructions only load constants.
 double HalfWork(double half, double all, const std::vector<std::string>& pipes) {
   const bool expected = std::ranges::any_of(
       pipes, [](const auto& pipe) { return pipe == "fp16.vector" || pipe == "bf16.vector"; });
