@@ -50,7 +50,7 @@ std::array<int, 3> Numbers(std::string_view version) {
   const char* end = at + version.size();
   for (int& number : numbers) {
     at = std::from_chars(at, end, number).ptr;
-    if (at != end) ++at;  // the point
+    if (at != end) ++at;  // skips the point
   }
   return numbers;
 }
@@ -88,7 +88,7 @@ const std::vector<GoogleBenchmarkFlag> kGoogleBenchmarkFlags = {
     {"--benchmark_out_format", "FORMAT", "", {"json", "console", "csv"}},
     {"--benchmark_color", "CHOICE", "", {"auto", "true", "false"}},
     {"--benchmark_counters_tabular", "BOOLEAN", "", kBoolean},
-    {"--benchmark_perf_counters", "LIST", ""},  // if it was built with libpfm
+    {"--benchmark_perf_counters", "LIST", ""},  // only if built with libpfm
     {"--benchmark_context", "LIST", ""},
     {"--benchmark_time_unit", "UNIT", "1.7", {"ns", "us", "ms", "s"}},
     {"--v", "LEVEL", ""}};
@@ -333,7 +333,8 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
     if (arg.starts_with("--benchmark_list_tests"))
       flags.lists_only = off.count(arg.substr(arg.find('=') + 1)) == 0;
   flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
-  const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark rejects errors
+  const auto repetitions =
+      BenchmarkFlag(args, "repetitions");  // Google Benchmark rejects invalid numbers
   std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
   flags.out_file = FileName(BenchmarkFlag(args, "out"));

@@ -29,10 +29,10 @@ struct TurnPipes {
 struct BenchFlags {
   // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
-  std::string device = "auto";  // see ParseDevice
+  std::string device = "auto";  // "auto", "cpu", "gpu", "gpu1" (see ParseDevice)
   // File of the oneDNN to load; absent: the oneDNN that this program was built with.
   std::optional<std::string> onednn;
-  std::vector<std::string> suites;  // see SelectSuites
+  std::vector<std::string> suites;  // names or files of suites (see SelectSuites)
   suites::SuiteChoices choices;
   std::optional<int> threads;  // absent: one thread per CPU that this process may use
   unsigned seed = 1;

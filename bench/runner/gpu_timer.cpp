@@ -194,7 +194,7 @@ record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, doub
 
 double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                        const GpuCacheState& cache, const std::function<double()>& now) {
-  constexpr double kSlice = 0.25, kSettled = 0.01;  // [s], [1]
+  constexpr double kSlice = 0.25, kSettled = 0.01;  // [s] slice; [1] allowed difference
   constexpr std::size_t kSlices = 4;
   const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
   std::vector<double> clocks;  // [1/s] of each slice

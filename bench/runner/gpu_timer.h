@@ -1,9 +1,9 @@
 // Times calls on a GPU. Three times of a call are measured separately and never mixed:
-//   seconds          one of many calls that follow each other, without host and events
+//   seconds          a call in a sequence of calls, without host and events
 //   queued_seconds   one queued call: the GPU runs [event, call, event] without the host
 //   call_seconds     one call on an idle GPU, including its launch
-// A cold call follows a flush of L2, not another call: its `seconds` are those of a queued call. Of
-// a call that waits for the GPU they are those of a call on an idle GPU; call_seconds is absent.
+// A cold call follows a flush of L2, not another call, so its `seconds` equal queued_seconds. If a
+// call waits for the GPU, its `seconds` are measured as call_seconds, which are then absent.
 #pragma once
 
 #include <array>
@@ -150,13 +150,13 @@ class GpuTimer : public Timer {
   GpuOpener open_;
   GpuTiming options_;
   std::shared_ptr<gpu::GpuClock> clock_;   // set by Open
-  std::optional<double> empty_seconds_;    // [s] of an empty kernel, queued
+  std::optional<double> empty_seconds_;    // [s] queued time of an empty kernel
   GpuCacheState cache_;                    // how to prepare each call
   std::optional<double> launches_;         // [1] of the call, set by Kernels if known
-  std::optional<QueuedTimer> queued_;      // of the call, set by its first repetition
-  std::optional<RepeatedTimer> repeated_;  // of the call, if it can be repeated
+  std::optional<QueuedTimer> queued_;      // set by the call's first repetition
+  std::optional<RepeatedTimer> repeated_;  // set if the call can be repeated
   std::optional<double> steady_seconds_;   // [s] time under load before the first repetition
-  std::int64_t iterations_ = 0;            // of the call's last repetition
+  std::int64_t iterations_ = 0;            // number of iterations of the last repetition
   std::optional<Reason> lost_;             // why the GPU cannot be used any more
 };
 

@@ -102,7 +102,7 @@ class PreparedCalls {
   runner::CpuTimer cpu_;
   runner::GpuTimer gpu_;
   std::vector<int> pinned_;  // CPU of each thread
-  int threads_ = 1;          // of the prepared call
+  int threads_ = 1;          // number of threads of the prepared call
   std::optional<workload::PreparedCall> call_;
   std::map<std::string, workload::PreparedCall> stored_;  // by name
   double stored_bytes_ = 0;                               // [byte] size of their tensors

@@ -40,12 +40,12 @@ struct BenchmarkState {
   std::optional<Counting> counting;
   double spent_seconds = 0;                     // [s] time of the repetitions and their pauses
   cpu::Throttling throttled;                    // by the CPU quota, during the repetitions
-  std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
+  std::optional<std::int64_t> calls_per_part;   // by Timer::CallsPerPart
   std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
   double wall_seconds = 0;                      // [s] of all work for this benchmark
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
-  bool all_repetitions = false;  // see Runner::UseAllRepetitions
+  bool all_repetitions = false;  // by Runner::UseAllRepetitions
   // The timed call's algorithm, to compare with when energy or counters are measured later.
   std::optional<std::string> timed_algorithm;
 };

@@ -43,7 +43,7 @@ class WatchedCalls {
  private:
   struct Pass {
     record::Repetition repetition;
-    RegionSums sums;  // over all calls of the pass
+    RegionSums sums;  // sums over all calls of the pass
     int threads = 1;
     std::string source;
   };
