@@ -19,7 +19,7 @@ runner::Command MakeClusterVersus();
 struct LaunchRequest {
   int nodes = 0;
   std::string out;                                // the folder that all nodes share, absolute
-  std::string dlroof;                             // this program, absolute
+  std::string dlroof;                             // absolute path of this program
   std::vector<std::string> arguments;             // of dlroof_bench
   std::vector<std::string> options;               // for sbatch
   std::optional<std::vector<std::string>> names;  // nodes to measure; absent: Slurm takes any

@@ -33,7 +33,7 @@ struct NodeFlags {
   std::optional<std::string> bench;
   std::vector<std::string> arguments;
   int visit = 0;
-  double timeout_seconds = 600;  // [s] see RunRequest
+  double timeout_seconds = 600;  // [s] limit for one benchmark
   bool per_gpu = false;          // this process has one of the node's GPUs
 };
 

@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kJournal = ".json.journal";
-constexpr std::uintmax_t kMaxAsked = 64 << 20;  // [byte] of asked.txt
+constexpr std::uintmax_t kMaxAsked = 64 << 20;  // [byte] maximum size of asked.txt
 
 cluster::NodeSummary Unreadable(const std::string& name, const std::string& file,
                                 const std::string& reason) {

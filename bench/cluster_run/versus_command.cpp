@@ -30,7 +30,7 @@ struct VersusFlags {
   std::string a, b;  // run files separated by commas
   std::optional<std::string> prices;
   std::vector<std::string> suites;
-  std::vector<int> devices;  // per node, of A and of B
+  std::vector<int> devices;  // number of devices per node: A's, B's
   std::vector<std::string> outputs;
   std::string types = "same";
   bool latency = false;
@@ -102,7 +102,7 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
   auto figure = figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
-  figure.name_a = cluster::MachinesText(*report.a);  // with the numbers of nodes
+  figure.name_a = cluster::MachinesText(*report.a);  // names with the numbers of nodes
   figure.name_b = cluster::MachinesText(*report.b);
   return figure;
 }
