@@ -104,11 +104,11 @@ class Program {
   std::unique_ptr<runner::RunReporters> reporters_;
 
   Mode mode_ = Mode::kTime;
-  std::string simulated_;                                  // benchmark of Mode::kSimulate
-  std::vector<std::string> names_;                         // as Google Benchmark lists them
+  std::string simulated_;           // name of the benchmark to simulate
+  std::vector<std::string> names_;  // all benchmarks, as Google Benchmark lists them
   std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // (family, instance) indices
   PassResults passes_;
-  std::set<std::string> passes_done_;  // names done in the current pass
+  std::set<std::string> passes_done_;  // benchmarks done in the current pass
   std::mutex mutex_;
   std::map<std::string, runner::Runner::Team> teams_;  // by name
 };
