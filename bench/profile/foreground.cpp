@@ -309,7 +309,7 @@ class ForegroundLoop {
   Descriptor watch_;
   double begin_ = 0;
   int gather_ms_ = kGatherMs;
-  pid_t writer_ = 0;  // of the last bytes read
+  pid_t writer_ = 0;  // process that wrote the last bytes read
   ForegroundEnd result_;
 };
 

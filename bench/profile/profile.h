@@ -24,8 +24,8 @@ struct ProfileRequest {
   std::optional<std::string> log;  // file for oneDNN's lines
   // Machine file, name or "none". Default: this CPU's ceilings; none for a GPU.
   std::optional<std::string> machine;
-  std::optional<int> threads, steps;   // see ProgramFacts
-  bool pipe = false;                   // see ForegroundRequest
+  std::optional<int> threads, steps;   // override detected numbers
+  bool pipe = false;                   // use a pipe, not a socket (ForegroundRequest)
   std::optional<double> most_seconds;  // [s] the program is ended after this time
   // Run torch.profiler in the program (torch_trace.h). With --gpu: mark its modules and operators
   // as NVTX ranges.

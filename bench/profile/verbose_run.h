@@ -54,7 +54,7 @@ class LogSeparator {
   void EndLine(Output& output);
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
-  bool in_line_ = false;  // of oneDNN
+  bool in_line_ = false;  // within a line of oneDNN
   std::string held_;      // received bytes; bytes from at_ on are not yet attributed
   std::size_t at_ = 0;    // position in held_
   std::string line_;      // current line of oneDNN so far
@@ -77,7 +77,7 @@ struct VerboseRequest {
   Variables variables;
   std::optional<std::string> log;    // file for oneDNN's lines, written during the run
   std::ostream* progress = nullptr;  // receives progress lines; may be null
-  bool pipe = false;                 // see ForegroundRequest
+  bool pipe = false;                 // use a pipe, not a socket (ForegroundRequest)
   std::optional<double> most_seconds = {};
 };
 
@@ -86,7 +86,7 @@ struct VerboseRun {
   ForegroundEnd end;
   std::uint64_t own_bytes = 0;  // [byte] the program's own output
   std::uint64_t log_bytes = 0;  // [byte] oneDNN's lines
-  std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // see LogSeparator
+  std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // [1] see LogSeparator
 };
 
 // Throws CannotStart, and BadInput if the log cannot be written.
