@@ -11,7 +11,7 @@ namespace dlroof::programs {
 namespace {
 
 constexpr double kMinShare = 0.03;        // [1] of a step: smaller savings get no sentence
-constexpr std::uint32_t kFirstTf32 = 80;  // compute capability of Ampere
+constexpr std::uint32_t kFirstTf32 = 80;  // Ampere: the first compute capability with tf32
 
 std::string ShareText(double seconds, const GpuTimeline& timeline) {
   return text::PercentText(seconds / timeline.times.wall_seconds);

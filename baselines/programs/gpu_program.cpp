@@ -80,7 +80,7 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
   };
   const auto& order = timeline.order;
   const std::set<std::string_view> chosen(names.begin(), names.end());
-  std::vector<std::size_t> matching;  // launches of the step
+  std::vector<std::size_t> matching;  // matching launches of the step
   std::size_t before = 0;             // number of matching launches before the step
   std::map<std::uint32_t, Sums> all, inside;
   for (std::size_t i = 0; i < order.steady_end; ++i) {

@@ -51,8 +51,8 @@ struct GpuCounting {
 
 struct GpuProgram {
   std::string command;
-  std::optional<double> wall_seconds;  // [s] of the program
-  std::optional<std::string> stopped;  // why it was ended early
+  std::optional<double> wall_seconds;  // [s] from start to end of the program
+  std::optional<std::string> stopped;  // why the program was ended early
   std::vector<GpuProcess> processes;
   std::vector<GpuTimeline> timelines;  // the most kernel time first
   GpuCounting counting;

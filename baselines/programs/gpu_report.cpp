@@ -61,8 +61,8 @@ class KernelPlaces {
 
 // The time of kernels [s] relative to their roofs. The four times add up to the kernels' time.
 struct RoofTimes {
-  double roof_seconds = 0;       // needed at the roofs
-  double above_seconds = 0;      // above the roofs
+  double roof_seconds = 0;       // time that the roofs require
+  double above_seconds = 0;      // time of placed kernels above the roofs
   double zero_flop_seconds = 0;  // of kernels that were counted and have no FLOPs
   double uncounted_seconds = 0;  // of kernels without counts or without a roof
   bool at_most = false;          // roof_seconds is an upper limit: a roof is not validated

@@ -67,7 +67,7 @@ Steps StepsOfGraph(const DeviceWork& work) {
 // Ranges that may mark steps and have the same name except for numbers.
 struct Marks {
   bool of_model = false;  // each is a call of an outermost module of PyTorch (`--gpu --torch`)
-  std::string name;       // of the first one
+  std::string name;       // name of the first range
   std::vector<std::size_t> begins;  // first launch of each range, in order
   double seconds = 0;               // [s] sum of the ranges' durations on the host
 };

@@ -296,7 +296,7 @@ void AddStepCalls(const DeviceWork& work, const std::vector<Step>& steps, Ordere
   double graphs = 0;
   for (const auto& step : steps) {
     order.step_calls.emplace_back(work.Launch(step.begin).call, work.Launch(step.end).call);
-    std::uint32_t last = 0;  // call that launched a graph
+    std::uint32_t last = 0;  // last call that launched a graph
     for (std::size_t i = step.begin; i < step.end; ++i) {
       const auto& task = work.Launch(i);
       if (task.graph == 0 || task.call == last) continue;

@@ -177,6 +177,6 @@ struct GpuIdle {
   std::optional<double> most_seconds;
 };
 GpuIdle IdleOf(const GpuTimeline& timeline);
-inline constexpr double kTraceCost = 0.02;  // [1] of a step
+inline constexpr double kTraceCost = 0.02;  // [1] share of a step's time
 
 }  // namespace dlroof::programs

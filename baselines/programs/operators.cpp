@@ -94,7 +94,7 @@ struct Bound {
   double at = 0;  // [s]
   bool begin = false;
   Kind kind = kRange;
-  std::size_t segment = 0;  // of kSegment
+  std::size_t segment = 0;  // index of the segment, for kSegment
 };
 
 // Visits all bounds in order of time, and divides the time between each two successive bounds.
@@ -221,7 +221,7 @@ class TimeDivider {
   std::vector<Segment> segments_;
   std::vector<double> of_call_;            // [s] self time of each call
   std::vector<bool> has_primitive_;        // by call: a primitive ran while it was the innermost
-  std::map<std::size_t, double> modules_;  // call of a module -> [s]
+  std::map<std::size_t, double> modules_;  // [s] self time by index of the module's call
   std::vector<Bound> bounds_;
   std::vector<std::size_t> active_;  // segments, at most one for each thread
   int ranges_ = 0, primitives_ = 0;

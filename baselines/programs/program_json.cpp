@@ -15,7 +15,7 @@ namespace dlroof::programs {
 namespace {
 
 using nlohmann::json;
-using Texts = std::vector<std::pair<std::string, std::string>>;  // an object of JSON
+using Texts = std::vector<std::pair<std::string, std::string>>;  // a JSON object of texts
 
 // A member of a structure. Not written if it has its default value.
 template <class T>

@@ -147,7 +147,7 @@ Steps RepeatedSteps(std::span<const std::uint32_t> stream) {
 
 Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
   Steps steps;
-  std::map<std::uint32_t, std::vector<std::size_t>> places;  // of each symbol
+  std::map<std::uint32_t, std::vector<std::size_t>> places;  // by symbol
   for (std::size_t i = 0; i < stream.size(); ++i) places[stream[i]].push_back(i);
   Cuts best;
   for (const auto& [symbol, own] : places) {
