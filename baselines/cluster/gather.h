@@ -41,7 +41,7 @@ struct NodeLoad {
 
 // Interference as seen in the repetitions of a node's benchmarks.
 struct Interference {
-  std::size_t repetitions = 0, noisy = 0;  // [1] of all benchmarks
+  std::size_t repetitions = 0, noisy = 0;  // [1] numbers over all benchmarks
   // [1] mean time of all repetitions / time without interference; median over benchmarks
   std::optional<double> wall_over_clean;
 

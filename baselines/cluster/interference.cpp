@@ -8,12 +8,12 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr double kThrottledShare = 0.01;  // [1] of the periods
-constexpr double kStealShare = 0.05;      // [1] of the CPUs' time
+constexpr double kThrottledShare = 0.01;  // [1] min share of throttled periods
+constexpr double kStealShare = 0.05;      // [1] min difference from the median node's share
 constexpr double kMinOfSteal = 10;        // [s] of measurement: steal is counted in ticks of 10 ms
-constexpr double kNoisyShare = 0.5;       // [1] of the repetitions
-constexpr double kNoisierThanOthers = 0.4;  // [1] difference of shares
-constexpr double kSlowerThanOthers = 1.25;  // [1] ratio of wall_over_clean
+constexpr double kNoisyShare = 0.5;       // [1] min share of noisy repetitions
+constexpr double kNoisierThanOthers = 0.4;  // [1] min difference from the median node's share
+constexpr double kSlowerThanOthers = 1.25;  // [1] min ratio to the median node's wall_over_clean
 constexpr std::size_t kMinNodes = 3;        // a median of fewer may be the node itself
 
 bool IsUnderQuota(const ClusterNode& node) {
@@ -25,7 +25,7 @@ bool IsUnderQuota(const ClusterNode& node) {
 
 // The medians over nodes with which a node is compared. Not set for fewer than kMinNodes nodes.
 struct Usual {
-  std::optional<double> noisy_share, wall_over_clean;  // [1] both or none
+  std::optional<double> noisy_share, wall_over_clean;  // [1] both are set or none
   double steal_share = 0;                              // [1]
 };
 

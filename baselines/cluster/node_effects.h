@@ -94,7 +94,7 @@ Requirements ParseRequirements(const std::string& text, const std::string& where
 // A requirement that a node does not meet: its value is worse than the limit, or was not measured.
 struct Unmet {
   std::size_t node = 0;
-  std::string what;  // the roof or the benchmark
+  std::string what;  // name of the roof or benchmark
   bool is_time = false;
   double limit = 0;             // [s], [flop/s] or [byte/s]
   std::optional<double> value;  // in the same unit; not set: not measured

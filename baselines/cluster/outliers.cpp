@@ -11,12 +11,13 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
-                                             {NodeVerdict::kSlow, "slow"},
-                                             {NodeVerdict::kNotConfirmed, "not confirmed"},
-                                             {NodeVerdict::kLimited, "limited"},
-                                             {NodeVerdict::kDisturbed, "disturbed"},
-                                             {NodeVerdict::kNotConfirmed, "not proved"}};  // older
+constexpr KeyRow<NodeVerdict> kVerdicts[] = {
+    {NodeVerdict::kSuspect, "suspect"},
+    {NodeVerdict::kSlow, "slow"},
+    {NodeVerdict::kNotConfirmed, "not confirmed"},
+    {NodeVerdict::kLimited, "limited"},
+    {NodeVerdict::kDisturbed, "disturbed"},
+    {NodeVerdict::kNotConfirmed, "not proved"}};  // in older files
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
                                const std::vector<std::size_t>& nodes) {

@@ -62,9 +62,9 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
 
 enum class NodeVerdict {
   kSuspect,       // slow in the first measurement
-  kSlow,          // by re-measurements
-  kNotConfirmed,  // re-measured, and not slow
-  kLimited,       // under a quota of CPU time
+  kSlow,          // confirmed by re-measurements
+  kNotConfirmed,  // re-measured and not slow
+  kLimited,       // a quota limits its CPU time
   kDisturbed      // other programs or the host took its CPUs
 };
 std::string_view Key(NodeVerdict verdict);

@@ -112,7 +112,7 @@ std::vector<std::string> WithoutImplementationOptions(
     const IsImplementationOption& is_implementation_option);
 
 struct VersusCluster {
-  std::string where;  // the files' names
+  std::string where;  // names of its run files
   roofline::PlacedRun run;
   int devices = 1;  // [1] per node; a node makes this many times a device's calls per second
   bool devices_known = false;  // specified by the user or a file
@@ -182,7 +182,7 @@ struct VersusRow {
 
 // Sums over one call of each operator of one type.
 struct VersusTotal {
-  std::string type;                     // VersusRow::type
+  std::string type;                     // as VersusRow::type
   double operators = 0, fallbacks = 0;  // [1] rows in the sums; omitted rows
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
@@ -190,7 +190,7 @@ struct VersusTotal {
 };
 
 struct Versus {
-  std::vector<VersusRow> rows;         // in A's order
+  std::vector<VersusRow> rows;         // in the order of A's records
   std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one cluster only
   CallTime times = CallTime::kThroughput;
   std::string currency;  // "" without prices

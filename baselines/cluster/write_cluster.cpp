@@ -16,7 +16,7 @@ namespace {
 
 using document::Table;
 
-constexpr std::size_t kMaxRows = 20;  // in a terminal without --verbose
+constexpr std::size_t kMaxRows = 20;  // rows of a table in a terminal without --verbose
 constexpr double kMinSteal = 0.005;   // [1] smaller steal shares are not shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
@@ -246,7 +246,7 @@ figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
   figure::NodeMap map;
   std::vector<std::size_t> nodes;
   for (const auto& effect : effects.nodes) nodes.push_back(effect.node);
-  std::ranges::sort(nodes);  // by name
+  std::ranges::sort(nodes);  // indices are sorted by name
   for (const auto node : nodes) map.nodes.push_back(cluster.nodes[node].name());
   for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
     if (effects.benchmarks[i].nodes == 0) continue;

@@ -282,7 +282,7 @@ document::Table ModelTable(const VersusReport& report) {
   return table;
 }
 
-// Returns sentences: A, B, what a node is, prices, coverage, marks, rows bound by overhead.
+// Returns sentences on A, B, a node's devices, prices, coverage, marks, rows bound by overhead.
 std::vector<std::string> VersusNotes(const VersusReport& report) {
   const auto& versus = report.versus;
   std::vector<std::string> notes = {
