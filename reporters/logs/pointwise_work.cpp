@@ -69,7 +69,7 @@ double InAndOut(const Primitive& primitive) {
   return TypeBytes(*source) + TypeBytes(*destination);
 }
 
-// Returns the sources, of which there is at least one.
+// Returns the sources, at least one. Throws NoClosedForm if there is none.
 std::vector<const Tensor*> SourcesOf(const Primitive& primitive) {
   std::vector<const Tensor*> sources;
   for (const auto& tensor : primitive.tensors)
