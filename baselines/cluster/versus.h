@@ -153,7 +153,7 @@ struct VersusSide {
   bool specified = false;                    // the binding roof is specified, not measured
   std::string bound;                         // "DRAM", "compute", "overhead"; may be empty
   bool bound_by_overhead = false;
-  bool fallback = false;  // by IsFallback; not in totals
+  bool fallback = false;  // by IsFallback; totals exclude it
   // [flop] of one call, by the most trusted provenance of this record
   std::optional<double> counted_flops;
   std::optional<double> call_cost;  // [currency] of one call, if the price is known

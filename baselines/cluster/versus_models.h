@@ -19,7 +19,7 @@ namespace dlroof::cluster {
 // One layer of a model: an op, its problem, and the directions in which the model runs it.
 struct VersusLayer {
   std::string op, problem;
-  std::vector<std::string> options;  // without implementation options
+  std::vector<std::string> options;  // excludes IsImplementation options
   std::set<std::string> directions;  // "fwd", "bwd_data", ...
   double count = 1;                  // [1] occurrences in the model
 };
