@@ -120,7 +120,7 @@ std::vector<ProgramProcess> ProcessesOf(const logs::VerboseLog& log,
 }  // namespace
 
 std::size_t WarmUpSteps(const std::vector<double>& walls) {
-  constexpr double kSlow = 1.5;  // [1] of the median
+  constexpr double kSlow = 1.5;  // [1] ratio of a warm-up step's time to the median
   std::vector<double> known;
   std::ranges::copy_if(walls, std::back_inserter(known), [](double wall) { return wall > 0; });
   if (known.size() < 3) return 0;

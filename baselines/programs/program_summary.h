@@ -24,9 +24,9 @@ struct ProgramPrimitive {
   std::string record;        // name of its record
   bool is_operator = false;  // an operator of PyTorch, with its time outside of oneDNN
   logs::PrimitiveText text;
-  double calls = 0;                    // [1] in the log
+  double calls = 0;                    // [1] calls in the log
   double seconds = 0;                  // [s] of all its calls
-  bool moves_data = false;             // zero FLOPs
+  bool moves_data = false;             // it has zero FLOPs
   std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
   double step_calls = 0;               // [1] in a steady step, on average
   double step_seconds = 0;             // [s] of wall time in a steady step (steps.h), on average
@@ -85,7 +85,7 @@ struct TracedProgram {
 
 struct ProgramSummary {
   std::string log, command;            // as specified by the user; the command may be empty
-  std::optional<double> wall_seconds;  // [s] of the program
+  std::optional<double> wall_seconds;  // [s] from start to end of the program
   std::string version, runtime, isa_words;
   std::optional<int> threads;
   logs::LineCounts lines;
