@@ -20,8 +20,8 @@ struct LaunchRequest {
   int nodes = 0;
   std::string out;                                // the folder that all nodes share, absolute
   std::string dlroof;                             // absolute path of this program
-  std::vector<std::string> arguments;             // of dlroof_bench
-  std::vector<std::string> options;               // for sbatch
+  std::vector<std::string> arguments;             // arguments of dlroof_bench
+  std::vector<std::string> options;               // options for sbatch
   std::optional<std::vector<std::string>> names;  // nodes to measure; absent: Slurm takes any
   int visits = 0;                                 // [1] number of re-measurements of `names`
   cluster::NodeOrder order = cluster::NodeOrder::kAtOnce;
