@@ -43,7 +43,7 @@ struct GpuProfileRequest {
   std::optional<std::string> trace_folder;  // folder for trace files; absent: they are deleted
   std::optional<std::string> stored_trace;  // folder of trace files to report, without a run
   double budget_seconds = 60;               // [s] limit for counting; 0: no counting
-  std::optional<std::string> chip;          // absent: detected
+  std::optional<std::string> chip;          // "GH100"; absent: detected
 };
 
 // As ProfileProgram. Returns 0 for a stored trace.
