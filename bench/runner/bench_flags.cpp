@@ -65,7 +65,7 @@ bool TimesHaveUnits(std::string_view version) { return IsSince("1.8", version); 
 // Google Benchmark does not export a list of its flags.
 struct GoogleBenchmarkFlag {
   std::string_view name;   // "--benchmark_filter"
-  std::string_view type;   // of its value
+  std::string_view type;   // type of its value
   std::string_view since;  // first version with the flag; empty: all versions that dlroof supports
   std::vector<std::string_view> choices = {};
 };

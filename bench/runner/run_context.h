@@ -24,7 +24,7 @@ nlohmann::json RunContext(const std::string& command, const workload::RunSetting
 inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
 
 struct SimulationRequest {
-  std::string name;  // of the benchmark
+  std::string name;  // name of the benchmark
   unsigned seed = 1;
 };
 
