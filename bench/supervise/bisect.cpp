@@ -128,7 +128,7 @@ std::string ProgramIn(const Request& request, const std::string& folder) {
 struct Ratio {
   double log_ratio = 0;      // [1]
   double low = 0, high = 0;  // [1] 95 % interval of the logarithm
-  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // beyond the minimum effect
+  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // for the min effect
 
   std::string Text() const {
     return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * std::expm1(log_ratio),
@@ -257,7 +257,7 @@ class Bisection {
   std::ostream& out_;
   std::ostream& log_;
   Git git_;
-  std::string good_, bad_;  // full names
+  std::string good_, bad_;  // full commit names
   TemporaryFolder temporary_;
   std::string folder_;
   std::string good_program_;

@@ -14,8 +14,8 @@ namespace dlroof::supervise {
 
 struct Request {
   std::string repository = ".";        // a folder in the repository
-  std::string good, bad;               // revisions
-  std::string name;                    // of the benchmark
+  std::string good, bad;               // git revisions
+  std::string name;                    // name of the benchmark
   std::vector<std::string> arguments;  // for the benchmark program
   // `build` is a shell command, run in the root of a worktree; `program` is the path of the program
   // that it builds there.

@@ -24,8 +24,8 @@ struct ListedPair {
 
 // The first line of a journal.
 struct JournalHeader {
-  std::vector<std::string> programs;   // one, or BASE and NEW
-  std::vector<std::string> builds;     // BuildOf each program
+  std::vector<std::string> programs;   // paths: of one program, or of BASE and NEW
+  std::vector<std::string> builds;     // BuildOf() of each program
   std::vector<std::string> arguments;  // for the programs
   std::vector<std::string> settings;   // other settings that influence results, as text
   std::vector<ListedPair> benchmarks;  // in the order of the run file
@@ -99,7 +99,7 @@ inline constexpr std::size_t kSettlingRepetitions = 2;
 // The result of one process for one benchmark: of a whole run, or of one block of an interleaved
 // run.
 struct Part {
-  std::string name;  // of the record
+  std::string name;  // name of the record
   // Number of the block (interleaved runs) or of the process (runs with several processes per
   // benchmark), for record::Repetition::block.
   std::optional<int> block;

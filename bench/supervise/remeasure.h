@@ -16,7 +16,7 @@
 namespace dlroof::supervise {
 
 struct InterleavedRequest {
-  std::string base, contender;         // programs
+  std::string base, contender;         // paths of the two programs
   std::vector<std::string> arguments;  // for both programs
   std::vector<std::string> names;      // benchmarks to measure
   double budget_seconds = 0;           // [s] after this time no block begins
@@ -35,7 +35,7 @@ struct Interleaved {
 std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log);
 
 struct Settings {
-  std::string program;                        // of the new run
+  std::string program;                        // program that measured the new run
   std::vector<std::string> arguments;         // for both programs
   std::optional<std::string> stored_program;  // program of a stored run
   double budget_seconds = 600;                // [s] after this time nothing more is measured

@@ -15,10 +15,10 @@
 namespace dlroof::supervise {
 
 struct RunRequest {
-  std::vector<std::string> programs;   // one, or BASE and NEW
+  std::vector<std::string> programs;   // paths: of one program, or of BASE and NEW
   std::vector<std::string> libraries;  // oneDNN's file for each of two programs, or empty
   std::vector<std::string> outputs;    // the run file of each program
-  std::vector<std::string> arguments;  // for the programs
+  std::vector<std::string> arguments;  // flags for the programs
   bool resume = false;
   bool random_order = true;
   std::optional<std::uint64_t> seed;     // of the random order; drawn if absent

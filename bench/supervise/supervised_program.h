@@ -36,7 +36,7 @@ std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
 std::string BuildOf(const std::string& program);
 
 struct ListedBenchmarks {
-  std::vector<std::string> names;  // each once
+  std::vector<std::string> names;  // without duplicates
   bool plain = false;              // a Google Benchmark program without dlroof
 };
 
@@ -76,8 +76,8 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
 // A run of dlroof_bench that measures the named benchmarks.
 struct NamedRunRequest {
   std::string command;                      // the dlroof command, for messages: "explain"
-  std::vector<std::string> names;           // of benchmarks
-  std::optional<std::string> bench = {};    // see BenchProgram
+  std::vector<std::string> names;           // names of benchmarks
+  std::optional<std::string> bench = {};    // path of dlroof_bench; absent: BenchProgram finds it
   std::optional<std::string> machine = {};  // machine file; absent: this machine's ceilings
   std::optional<std::string> output = {};   // run file; absent: in the temporary folder
   std::vector<std::string> arguments = {};  // further arguments for dlroof_bench
