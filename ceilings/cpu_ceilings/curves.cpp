@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kMinBytes = 4096;  // [byte] smallest working set
 constexpr int kPerOctave = 4;
-constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] of the rate
-constexpr std::size_t kLevelPoints = 4;                 // fewest points of a level
+constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] relative falls of the rate
+constexpr std::size_t kLevelPoints = 4;                 // min points of a level
 constexpr double kPartOfFall = 0.25;  // [1] part of a fall (in logarithms) at which the cache ends
 constexpr double kAgreeFactor = 2, kNearFactor = 4;  // [1] largest ratio of two sizes
 constexpr double kSlowerBeyond = 0.1;                // [1] min loss of rate beyond the edge

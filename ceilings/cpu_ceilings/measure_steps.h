@@ -51,7 +51,7 @@ inline constexpr double kPassTolerance = 0.05;  // [1] `tolerance` of MergePasse
 struct Effort {
   const char* name;
   double budget_seconds;        // [s] for all rows and thread counts together
-  double repetition_seconds;    // as in RatePolicy
+  double repetition_seconds;    // [s] RatePolicy::repetition_seconds
   int repetitions, doubled;     // as in RatePolicy
   int passes;                   // each measures every candidate for a roof
   double again_seconds;         // [s] for RemeasureNotValidated
@@ -128,7 +128,7 @@ machine::Ceiling FinishedFlops(const Row& row, const cpu_kernels::FlopsProbe& pr
                                const cpu_kernels::CoreRates& core);
 
 struct Rows {
-  std::map<std::string, Row> flops;                   // by pipe key
+  std::map<std::string, Row> flops;                   // by key in CeilingSet::flops
   std::map<Level, std::map<std::string, Row>> bytes;  // by level and "<mix>.<isa>"
 };
 
