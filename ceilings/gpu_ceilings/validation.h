@@ -83,7 +83,7 @@ std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_cl
 // Facts of the GPU against which the roofs of its memory levels are checked.
 struct GpuMemoryFacts {
   double l2_bytes = 0, dram_set_bytes = 0;  // [byte] L2, and arrays of DRAM's rows
-  std::optional<double> pins;               // [byte/s] PinBandwidth
+  std::optional<double> pins;               // [byte/s] by PinBandwidth
 };
 // Marks memory roofs in `best` (CeilingSet::bytes) as not validated if their arrays were partly in
 // another level: DRAM arrays below 16 x L2, DRAM faster than its pins, L2 not faster than DRAM, L1
