@@ -35,7 +35,7 @@ struct Visit {
   std::optional<double> clock_hz;            // [1/s]
   std::optional<double> per_cycle;           // as in Validation
   std::optional<double> per_cycle_expected;  // as in Validation
-  bool validated = false;                    // by this measurement alone
+  bool validated = false;                    // this measurement alone validates the rate
 
   bool operator==(const Visit&) const = default;
 };

@@ -10,7 +10,7 @@
 
 namespace dlroof::machine {
 
-inline constexpr double kArithmeticAgreement = 0.03, kMemoryAgreement = 0.05;  // [1] of two visits
+inline constexpr double kArithmeticAgreement = 0.03, kMemoryAgreement = 0.05;  // [1] `tolerance`
 inline constexpr double kApartSeconds = 60;  // [s] see LearnedShared
 
 // How many visits of a row agree with its fastest clean visit. Agreeing visits have at least one
