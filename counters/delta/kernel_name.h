@@ -41,7 +41,7 @@ std::optional<KernelTiling> FindKernelTiling(std::string_view text);
 struct EngineKnobs {
   std::optional<int64_t> tile_size, tilek, idx_mode;  // cuDNN's numbers of its choices
   std::optional<int64_t> split_k;                     // [1] slices of K
-  std::optional<int64_t> cluster_m, cluster_n;        // [1] CTAs
+  std::optional<int64_t> cluster_m, cluster_n;        // [1] size of a cluster in CTAs
   std::optional<int64_t> workspace_bytes;             // [byte]
 
   bool operator==(const EngineKnobs&) const = default;

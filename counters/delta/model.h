@@ -36,7 +36,7 @@ struct WaveGrid {
   int64_t tiles_m = 1, tiles_n = 1;  // CTA (im, in) has id in * tiles_m + im
   int64_t ctas_per_wave = 1;
   double cache_sectors = 0;  // [sector] capacity of L2, all partitions together
-  double partitions = 1;     // [1] of L2
+  double partitions = 1;     // [1] parts of L2 with copies of their own
 };
 
 // Returns the expected number of copies [1] of a datum in L2 if `readers` CTAs in random partitions
