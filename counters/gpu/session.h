@@ -41,7 +41,7 @@ struct CuptiPlan {
   std::vector<LeftOut> left_out;
   // Pipes of tensor operations that the chip counts and the plan does not: their FLOPs are unknown.
   std::vector<std::string> unread_pipes;
-  int passes = 0;  // [1] of all configurations
+  int passes = 0;  // [1] sum over all configurations
 };
 
 // Returns the types of tensor operations to count for a call with operand type `type` ("f16"; empty
