@@ -28,8 +28,8 @@ struct PmuEvent {
 
 // FLOPs of one pipe, or bytes of one level: the sum of event counts times factors.
 struct PmuQuantity {
-  std::string pipe;                     // set for FLOPs
-  std::optional<Level> level;           // set for bytes
+  std::string pipe;                     // "fp32.vector"; set for FLOPs
+  std::optional<Level> level;           // set for bytes of a level
   bool any_type = false;                // the events count all types: use for calls with one pipe
   std::map<std::string, double> terms;  // factor by event, [flop] or [byte] per count
 
@@ -37,7 +37,7 @@ struct PmuQuantity {
 };
 
 struct PmuTable {
-  std::string name;    // for the user
+  std::string name;    // names of the CPUs, for the user
   std::string source;  // document with the event codes, and what they omit
   int slots = 4;       // general-purpose counters that a thread can always use
   std::map<std::string, PmuEvent> events;
