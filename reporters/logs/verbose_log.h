@@ -73,7 +73,7 @@ struct Execution {
 struct Creation {
   std::size_t before = 0;  // index of the execution that follows it
   double seconds = 0;      // [s]
-  bool hit = false;        // found in the cache
+  bool hit = false;        // the primitive was found in the cache
   std::optional<double> start_seconds;
   std::uint32_t process = 0;  // index into VerboseLog::processes
 };
@@ -102,13 +102,13 @@ inline constexpr std::string_view kProcessField = "process";
 struct RefusedLines {
   std::string reason;
   std::int64_t count = 0;       // [1]
-  std::int64_t first_line = 0;  // from 1
+  std::int64_t first_line = 0;  // number of the first of them, from 1
 };
 
 // Numbers of lines [1].
 struct LineCounts {
   std::int64_t all = 0;
-  std::int64_t verbose = 0;  // with a marker
+  std::int64_t verbose = 0;  // lines with oneDNN's marker
   std::int64_t information = 0;
   std::int64_t executed = 0;  // executions of primitives, used or not
   std::int64_t used = 0;      // executions that were used
