@@ -23,7 +23,7 @@ bool HasModelledRereads(const record::Record& record);
 struct LevelUse {
   const record::Record& record;
   const machine::Machine& machine;
-  const machine::Ceiling& ceiling;  // of the level
+  const machine::Ceiling& ceiling;  // the level's roof
   Level level = Level::kDram;
   double bytes = 0;  // [byte]
   Provenance bytes_from = Provenance::kModelled;

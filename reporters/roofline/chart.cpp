@@ -73,7 +73,7 @@ std::string SeriesOf(const record::Record& record) {
 struct Candidate {
   std::size_t record;
   double value;
-  std::string loose, strict;  // groups
+  std::string loose, strict;  // its group without padding, and with it
 };
 
 // Returns null if the record's op has no batch.

@@ -25,7 +25,7 @@ constexpr double kValidationFactor = 2;
 // A ceiling that work is placed under: the roof, or a rate that the machine was seen to reach,
 // which is a lower limit of the roof.
 struct UsedCeiling {
-  std::string name;                           // row, mix or level
+  std::string name;                           // name of the row, mix or level
   const machine::Ceiling* ceiling = nullptr;  // null: every candidate may be wrong by any factor
   bool replaced = false;  // replaces the fastest ceiling, which may be wrong by any factor
   // Why the true rate may be higher, by the ceiling's name; empty: the ceiling is the roof.
