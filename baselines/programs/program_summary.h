@@ -40,7 +40,7 @@ struct ProgramSteps {
   int count = 0;                 // [1] steps after the warm-up
   double primitives = 0;         // [1] per step, on average
   double warm_up_calls = 0;      // [1] primitives before the first step
-  double warm_up_seconds = 0;    // [s] time of these primitives
+  double warm_up_seconds = 0;    // [s] time of the warm_up_calls
   int warm_up_steps = 0;         // [1] first steps that are much slower than the median
   int outliers = 0;              // [1] later steps whose wall time is far from the median
   // Wall times of `timed` steps: steps with time stamps at begin and end, without outliers. All
