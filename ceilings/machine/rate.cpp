@@ -78,7 +78,7 @@ std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
 }
 
 // Sets Rate::clock_hz from the repetitions near the best rate, because slower ones may have run at
-// another clock. Interference makes readings too low, so of few readings takes the highest.
+// another clock. Takes the median, or the highest of few readings: interference lowers readings.
 void AddClock(const RatePolicy& policy, Rate& rate) {
   constexpr std::size_t kFewReadings = 5;
   std::vector<double> clocks;
