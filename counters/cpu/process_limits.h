@@ -17,7 +17,7 @@ namespace dlroof::cpu {
 enum class LimitKind {
   kCpuQuota,   // all threads together get less CPU time than they could use
   kCpus,       // this process may not use every CPU
-  kPriority,   // other programs run first
+  kPriority,   // low priority: other programs run first
   kPinning,    // a variable that binds threads before the program begins
   kThreads,    // OpenMP gives fewer threads than CPUs
   kHugePages,  // no transparent huge pages
