@@ -58,7 +58,7 @@ int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) 
 // [clock] Time of each resource for one K-step of one CTA.
 struct StepClocks {
   double compute = 0, shared = 0, l1 = 0, l2 = 0, dram = 0;
-  double load = 0;  // loading the data of the next K-step, with latencies
+  double load = 0;  // to load the data of the next K-step, with latencies
 };
 
 struct Rates {  // [byte/clock] of one SM

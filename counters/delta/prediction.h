@@ -45,9 +45,9 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t
 
 // Returns the plan of a kernel with a known tiling. K-step, cluster and slices are those of
 // `tiling` if known, otherwise by the rules above. `slices` overrides both.
-// - Kernels for 9.0 and newer load by bulk copies, run one persistent CTA per SM, and share
-//   operands by multicast in their cluster.
-// - For kernels for 8.x on tensor cores the path of loads is unknown.
+// - Kernels for compute capability 9.0 and newer load by bulk copies, run one persistent CTA per
+//   SM, and share operands by multicast in their cluster.
+// - The load path of tensor-core kernels for compute capability 8.x is unknown.
 // - All others load through L1.
 // Throws BadInput if no CTA fits into an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling& tiling,
