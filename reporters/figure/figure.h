@@ -61,7 +61,7 @@ std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
 // Returns "svg", "pdf" or "png". Throws BadInput for any other extension.
 std::string FigureExtension(const std::string& path);
 
-// Return gnuplot scripts.
+// Return gnuplot scripts that draw the figure in a file and in a terminal of `width` columns.
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);
 

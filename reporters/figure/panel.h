@@ -56,7 +56,7 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 // Returns gnuplot's dash type of a roof: solid if validated, dash-dotted if specified, else dashed.
 int DashOf(const roofline::Roof& roof);
-// Suffix of the level's name if some marks are of a nearer level.
+// Appended to the level's name in captions if some marks are of a nearer level.
 inline constexpr const char* kOrOfCache = " or the cache that holds the tensors";
 // Returns a row of a data block for "with vectors": an arrow.
 std::string ArrowRow(const Point& from, const Point& to);
