@@ -167,7 +167,7 @@ class Reader {
 
   // Returns whether a partition's primitives have lines of their own: see VerboseLog.
   bool HasOwnLines(const VerboseLine& line, double seconds) const {
-    constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] of the partition's time
+    constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] times of executions / partition's
     const auto start = SecondsOf(line);
     double sum = 0;
     for (std::size_t i = log_.executions.size(); i > after_partition_; --i) {
