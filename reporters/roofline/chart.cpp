@@ -294,7 +294,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
         const auto found = time.compute_roofs.find(pipe);
         const auto& row = found == time.compute_roofs.end() ? pipe : found->second;
         used.insert(row);
-        // With tensor_balance the pipe's own ceiling is drawn too.
+        // If the roof is another row than the pipe's (tensor_balance), both are drawn.
         if (time.pipe_seconds.contains(pipe) && !row.starts_with(pipe)) used.insert(pipe);
       }
   });

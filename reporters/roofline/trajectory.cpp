@@ -36,7 +36,7 @@ constexpr std::pair<ComponentKind, Cause> kCauses[] = {
     {kCall, Cause::kOverhead},       {kStolen, Cause::kStolen},     {kTail, Cause::kImbalance},
     {kLaunch, Cause::kOverhead},     {kIdle, Cause::kOverhead}};
 
-// The factors of the cost at the roof, max(arithmetic, bytes x rate), per unit of work.
+// The factors of the cost at the roof (trajectory.h): max(arithmetic, bytes x rate of each level).
 struct Factors {
   double arithmetic = 0;          // [s of one thread]
   std::map<Level, double> bytes;  // [byte]
