@@ -35,7 +35,7 @@ class NumberConvention {
   // evidence it applies to numbers that have only this mark.
   explicit NumberConvention(std::optional<DecimalMark> documented = {}) : documented_(documented) {}
 
-  // `count` is true for a number of things. Ignores texts that are not numbers.
+  // `count` is true for numbers of things (launches). Ignores texts that are not numbers.
   void Add(std::string_view text, int line, bool count = false);
 
   // Throws BadInput ("WHERE:LINE: ...") if the numbers contradict each other, or if a number can be
