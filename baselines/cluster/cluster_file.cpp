@@ -51,7 +51,7 @@ class Members {
     value = *found;
   }
 
-  json object = json::object();  // that was written
+  json object = json::object();  // the written object
 
  private:
   void Read(const char* key, std::string& text) { text = reader_->Text(key); }
@@ -81,7 +81,7 @@ void List(Members& members, Interference& interference) {
   members("wall_over_clean", interference.wall_over_clean);
 }
 
-// Without `order` and `load`.
+// Lists the members of NodeFacts except `order` and `load`.
 void List(Members& members, NodeFacts& facts) {
   members("name", facts.name);
   members("known_by", facts.known_by);
@@ -97,7 +97,7 @@ void List(Members& members, NodeFacts& facts) {
   members("system", facts.system);
 }
 
-// Without `facts` and `interference`.
+// Lists the members of ClusterNode except `facts` and `interference`.
 void List(Members& members, ClusterNode& node) {
   members("status", node.status, NodeStatusFromKey, "whole, partial, missing or failed");
   members("reason", node.reason);
@@ -139,7 +139,7 @@ json NodeJson(const ClusterNode& node) {
   if (!node.facts.known_by.empty())
     object["facts"] = ToJson(node.facts);
   else if (!node.facts.host.empty())
-    object["host"] = node.facts.host;  // without a file `facts` is missing
+    object["host"] = node.facts.host;  // a node without a file has no "facts"
   if (node.interference.repetitions > 0) object["interference"] = Written(node.interference);
   return object;
 }
@@ -191,8 +191,8 @@ json EntryOf(const record::Record& record) {
   return entry;
 }
 
-// Adds the node and the exact time of each repetition to the records of the file, and their exact
-// median over nodes.
+// Adds the node and the exact time of each repetition to the file's records, and the exact median
+// over nodes.
 void AddNodes(const Cluster& cluster, json& records) {
   for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i) {
     if (const auto timing = record::TimeOf(cluster.run.records[i].repetitions)) {

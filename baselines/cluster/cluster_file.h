@@ -1,6 +1,6 @@
 // The cluster file: a run file whose repetitions are from different nodes, with an additional
-// member "cluster", so that every reader of run files can read it. Writers of a cluster as text,
-// and medians over nodes that describe a typical node.
+// member "cluster"; any reader of run files can read it. Also writes a cluster as text, and
+// computes medians over nodes.
 #pragma once
 
 #include <iosfwd>
@@ -23,24 +23,24 @@ inline constexpr int kClusterSchema = 1;
 // node, not rounded, with "node" (an index into cluster.nodes) and, if that time is an estimate,
 // "estimate". A record's "seconds" are the median over nodes and its 95 % interval. "benchmarks"
 // has an entry in Google Benchmark's form for each benchmark, with the same median.
-// context.dlroof.node_times says how many times there are, and how many are estimates. "cluster"
-// has "schema", "asked", "kinds", "nodes", "remarks" and "findings". `command` is written as
+// context.dlroof.node_times has the numbers of times and of estimates. "cluster" has "schema",
+// "asked", "kinds", "nodes", "remarks" and "findings". `command` is written as
 // context.dlroof.command.
 nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 
-// Reads a file that ToJson wrote; in older ones a noisy repetition is a node's estimate. Throws
-// BadInput, which begins with `path`, where ReadRunFile does, for a run file without "cluster", a
+// Reads a file that ToJson wrote. In older files a noisy repetition is a node's estimate. Throws
+// BadInput, which begins with `path`, as ReadRunFile does, and for a run file without "cluster", a
 // newer schema, and an index of a missing node.
 Cluster ReadClusterFile(const std::string& path);
 
 // Replaces the rates and launch costs of `machine` by the medians over `nodes`, with the interval
 // of the median from 6 nodes on. If at least half of the nodes validated a row, it is validated,
-// and its median is over these nodes. Drops what cannot be merged over nodes: sustained rates,
-// access mixes, sweeps of working sets, measured ridge points, numbers of validations.
+// and its median is over these nodes. Removes facts that cannot be merged over nodes: sustained
+// rates, access mixes, sweeps of working sets, measured ridge points, numbers of validations.
 void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine);
 
 // Returns the medians over nodes; from 6 nodes on with the interval of the joules' median. Returns
-// nothing for no nodes, and if nodes measured different energy domains.
+// nullopt for no nodes, and if nodes measured different energy domains.
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes);
 
 // Returns the spread of roofs and benchmarks over nodes, the nodes (the slowest first), and
@@ -51,7 +51,7 @@ std::string ClusterTitle(const Cluster& cluster);
 // Writes CSV lines, one per benchmark and node: node, status, benchmark, seconds, noisy, ratio.
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out);
 
-// Returns the heat map of nodes with a time and of benchmarks that at least one node timed.
+// Returns the heat map of the nodes with a time and the benchmarks with a time on any node.
 figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects);
 
 }  // namespace dlroof::cluster

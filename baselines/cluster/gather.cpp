@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 3;  // names in a remark
 
-// Returns the nodes' most frequent arguments of dlroof_bench (the first of several), if any.
+// Returns the nodes' most frequent arguments of dlroof_bench (of tied ones the first), if any.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
   std::map<std::vector<std::string>, int> counts;
   for (const auto& summary : summaries)
@@ -56,8 +56,8 @@ void SetKinds(const std::vector<NodeSummary>& summaries, bool mix_unlike, Cluste
 }
 
 // Merges the records of a group's nodes: one record per benchmark, with one repetition per node, in
-// the order of the nodes' files. Members that are no numbers are copied from the first node that
-// timed the benchmark, whose file is read again, once.
+// the order of the nodes' files. Copies members other than numbers from the first node that timed
+// the benchmark; reads such a node's file again, once.
 void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& kind,
                 const std::function<record::RunFile(const std::string&)>& reread,
                 Cluster& cluster) {
@@ -80,7 +80,7 @@ void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& ki
           throw BadInput("{}: changed while it was read", summaries[node].file);
         cluster.run.records.push_back(*record);
         cluster.run.records.back().repetitions.clear();
-        cluster.run.records.back().parallel.reset();  // of one node
+        cluster.run.records.back().parallel.reset();  // describes one node only
         cluster.nodes_of.emplace_back();
         cluster.estimates.emplace_back();
         energies.emplace_back();
@@ -108,7 +108,7 @@ std::string Named(const std::vector<std::string>& names) {
                                   : shown;
 }
 
-// Names the nodes whose files lack benchmarks that other nodes measured.
+// Adds remarks on nodes whose files lack benchmarks that other nodes measured.
 void AddLacking(Cluster& cluster) {
   for (const auto node : cluster.kinds.front().nodes) {
     std::vector<std::string> lacking;
@@ -215,8 +215,8 @@ std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) 
       record::SummarizeSamples(clean.empty() ? all : clean));
 }
 
-// Adds the record's time and the counts of its repetitions, and to `wall_over_clean` its mean time
-// over that without interference.
+// Adds the record's time and the counts of its repetitions to `summary`, and mean time / time
+// without interference to `wall_over_clean`.
 void AddTime(const record::Record& record, NodeSummary& summary,
              std::vector<double>& wall_over_clean) {
   const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
@@ -239,9 +239,9 @@ void AddTime(const record::Record& record, NodeSummary& summary,
   summary.times.push_back(std::move(time));
 }
 
-// Returns what distinguishes the software and settings of a node: version and commit of dlroof,
-// libraries with the instruction sets that they may use, threads, CPUs, memory, kernel, microcode,
-// governor, clock limits, drivers, variables of the environment.
+// Returns the software and settings of a node: version and commit of dlroof, libraries with the
+// instruction sets that they may use, threads, CPUs, memory, kernel, microcode, governor, clock
+// limits, drivers, environment variables.
 std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts) {
   std::map<std::string, std::string> traits;
   const auto add = [&](const std::string& key, const std::string& text) {

@@ -27,25 +27,25 @@ enum class NodeOrder { kAtOnce, kOneByOne };
 std::string_view Key(NodeOrder order);  // "at-once", "one-by-one"
 std::optional<NodeOrder> NodeOrderFromKey(std::string_view key);
 
-// Counts of a node's system from the start of its measurement to the end; what the system does not
-// count is not set.
+// Counts of a node's system from the start to the end of its measurement. Members that the system
+// does not count are not set.
 struct NodeLoad {
   std::optional<double> wall_seconds;  // [s]
-  std::optional<double> steal_share;   // [1] of all CPUs' time, taken by the host of a virtual CPU
-  std::optional<double> quota_cpus;    // [1] CPU time per wall time that the control group may use
+  std::optional<double> steal_share;   // [1] steal time / time of all CPUs
+  std::optional<double> quota_cpus;    // [1] the control group's quota: CPU time / wall time
   std::optional<double> periods;       // [1] periods of the quota in which a thread ran
-  std::optional<double> throttled;     // [1] of these, periods in which the quota stopped threads
+  std::optional<double> throttled;     // [1] periods in which the quota stopped threads
 
   bool operator==(const NodeLoad&) const = default;
 };
 
-// What the repetitions of a node's benchmarks tell.
+// Interference as seen in the repetitions of a node's benchmarks.
 struct Interference {
-  std::size_t repetitions = 0, noisy = 0;  // [1] of all benchmarks
-  // [1] mean time of all repetitions / the time without interference, the median over benchmarks
+  std::size_t repetitions = 0, noisy = 0;  // [1] numbers over all benchmarks
+  // [1] mean time of all repetitions / time without interference; median over benchmarks
   std::optional<double> wall_over_clean;
 
-  // [1] share of noisy repetitions; 0 without repetitions
+  // Returns the share of noisy repetitions [1]; 0 without repetitions.
   double NoisyShare() const;
   bool operator==(const Interference&) const = default;
 };
@@ -63,7 +63,7 @@ struct NodeFacts {
   std::optional<int> cpus_specified;   // [1] CPUs that the process may use
   std::optional<int> cpus;             // [1] CPUs online on the node
   std::vector<std::string> arguments;  // of dlroof_bench
-  // Facts of the system that no run file has: "governor", "clock limits", "kernel", "microcode".
+  // Facts that are not in a node's run file: "governor", "clock limits", "kernel", "microcode".
   std::map<std::string, std::string> system = {};
   NodeLoad load = {};  // set in files of complete nodes
 
@@ -117,7 +117,7 @@ struct NodeSummary : ClusterNode {
   std::string machine_name;                     // for people
   std::vector<NodeTime> times;                  // in the file's order
   std::map<CeilingRow, NodeCeiling> ceilings;
-  // What else must be equal on the nodes of one median (TraitsOf), for people: "kernel" -> "6.1.0".
+  // Software and settings that must be equal on the nodes of a median: "kernel" -> "6.1.0".
   std::map<std::string, std::string> traits;
   std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
 };
@@ -137,10 +137,10 @@ struct ClusterKind {
   std::vector<std::size_t> nodes;
 };
 
-// Returns the groups of the nodes with a time (`counts`), the largest first; indices are those of
-// `summaries`. With `mix_unlike` only the machines' fingerprints count. Sizes of memory within 3 %
-// of each other are equal. Nodes that used another algorithm for a benchmark than most nodes of
-// their group are groups of their own, with a trait "algorithms".
+// Returns the groups of the nodes for which `counts` is true, the largest first; indices are into
+// `summaries`. With `mix_unlike`, compares only the machines' fingerprints. Sizes of memory within
+// 3 % of each other are equal. Nodes that used another algorithm for a benchmark than most nodes of
+// their group form groups of their own, with a trait "algorithms".
 std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
                                  const std::vector<bool>& counts, bool mix_unlike);
 
@@ -149,12 +149,12 @@ std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKin
 
 struct Cluster {
   // The run of the most common kind of nodes: a ceiling is the median over its nodes, and a record
-  // has one repetition per node, with the node's own time. No such repetition is noisy, so that the
-  // record's time is the median over all nodes for every reader: a node is not left out because
-  // other programs ran on it.
+  // has one repetition per node, with the node's own time. No repetition is marked as noisy, so
+  // that for every reader the record's time is the median over all nodes, including nodes with
+  // interference.
   record::RunFile run;
   std::vector<std::vector<std::size_t>> nodes_of;  // by record and repetition: index into `nodes`
-  // By record and repetition: the node's time is an estimate.
+  // By record and repetition: whether the node's time is an estimate.
   std::vector<std::vector<bool>> estimates;
   std::vector<ClusterNode> nodes;  // sorted by name
   std::vector<ClusterKind> kinds;  // the kind with the most nodes first
@@ -170,7 +170,7 @@ struct EstimateCount {
 // Returns the counts of one record, or of all records.
 EstimateCount EstimatesOf(const Cluster& cluster, std::size_t record);
 EstimateCount EstimatesOf(const Cluster& cluster);
-// Returns the counts in the context of a cluster file; nothing for other run files.
+// Returns the counts in the context of a cluster file, or nullopt for other run files.
 std::optional<EstimateCount> EstimatesIn(const nlohmann::json& context);
 
 // Calls visit(record, node, seconds) for each time, where `record` and `node` are indices.
@@ -181,17 +181,17 @@ void EachTime(const Cluster& cluster, const Visit& visit) {
       visit(i, cluster.nodes_of[i][j], cluster.run.records[i].repetitions[j].seconds);
 }
 
-// Returns the host name of the node, which schedulers use.
+// Returns the host name of the node, as schedulers use it.
 const std::string& HostOf(const ClusterNode& node);
-// Returns the largest number of one-GPU processes on a host, if any host has such processes.
+// Returns the largest number of one-GPU processes on a host, or nullopt if there are none.
 std::optional<int> GpusOfHosts(const Cluster& cluster);
 
-// Returns whether name a precedes name b in an order in which n2 precedes n10.
+// Returns whether name a is before name b in natural order (n2 before n10).
 bool NodeNameLess(const std::string& a, const std::string& b);
 
-// Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node
-// whose arguments differ from those of most nodes has failed. `reread(file)` reads a node's run
-// file again, for facts other than numbers; it is called for a few nodes. `mix_unlike` as in
+// Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. Marks a
+// node as failed if its arguments differ from those of most nodes. `reread(file)` reads a node's
+// run file again, for facts other than numbers; it is called for a few nodes. `mix_unlike` as in
 // KindsOf. The order of `summaries` does not matter. Throws BadInput if no node has a benchmark
 // with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,

@@ -8,13 +8,13 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr double kThrottledShare = 0.01;    // [1] of the periods
-constexpr double kStealShare = 0.05;        // [1] of the CPUs' time
-constexpr double kMinOfSteal = 10;          // [s] the system counts in ticks of 10 ms
-constexpr double kNoisyShare = 0.5;         // [1] of the repetitions
-constexpr double kNoisierThanOthers = 0.4;  // [1] difference of shares
-constexpr double kSlowerThanOthers = 1.25;  // [1] ratio of wall_over_clean
-constexpr std::size_t kMinNodes = 3;        // a median of fewer is one of the node itself
+constexpr double kThrottledShare = 0.01;  // [1] min share of throttled periods
+constexpr double kStealShare = 0.05;      // [1] min difference from the median node's share
+constexpr double kMinOfSteal = 10;        // [s] of measurement: steal is counted in ticks of 10 ms
+constexpr double kNoisyShare = 0.5;       // [1] min share of noisy repetitions
+constexpr double kNoisierThanOthers = 0.4;  // [1] min difference from the median node's share
+constexpr double kSlowerThanOthers = 1.25;  // [1] min ratio to the median node's wall_over_clean
+constexpr std::size_t kMinNodes = 3;        // a median of fewer may be the node itself
 
 bool IsUnderQuota(const ClusterNode& node) {
   const auto& load = node.facts.load;
@@ -23,13 +23,13 @@ bool IsUnderQuota(const ClusterNode& node) {
   return load.periods && load.throttled && *load.throttled > kThrottledShare * *load.periods;
 }
 
-// The medians over nodes that a node is compared with; not set for fewer than kMinNodes.
+// The medians over nodes with which a node is compared. Not set for fewer than kMinNodes nodes.
 struct Usual {
-  std::optional<double> noisy_share, wall_over_clean;  // [1] both or none
+  std::optional<double> noisy_share, wall_over_clean;  // [1] both are set or none
   double steal_share = 0;                              // [1]
 };
 
-// Returns whether the host took more of the node's CPUs than of the median node's.
+// Returns whether the node's steal share is much larger than the median node's (`usual_share`).
 bool IsStolenFrom(const ClusterNode& node, double usual_share) {
   const auto& load = node.facts.load;
   return load.steal_share && load.wall_seconds.value_or(0) >= kMinOfSteal &&

@@ -117,10 +117,10 @@ std::vector<Spread> RoofSpreads(const Cluster& cluster) {
   return spreads;
 }
 
-// A benchmark and a node's time for it over another time.
+// A benchmark and the ratio of a node's time for it to another time.
 using BenchmarkRatio = std::pair<std::string, double>;
 
-// Returns a node's effect over all benchmarks, or nothing without a ratio.
+// Returns a node's effect over all benchmarks, or nullopt without a ratio.
 std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<BenchmarkRatio>& ratios) {
   if (ratios.empty()) return std::nullopt;
   const auto worst = std::ranges::max_element(ratios, {}, &BenchmarkRatio::second);
@@ -135,7 +135,7 @@ std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<Benchmark
   return effect;
 }
 
-// Returns the effects of nodes, by their ratios; the largest first.
+// Returns the effects of all nodes from their ratios, the largest first.
 std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>& ratios) {
   std::vector<NodeEffect> effects;
   for (std::size_t node = 0; node < ratios.size(); ++node)
@@ -173,7 +173,7 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
       const auto& time = placed.places[i].placement.time;
       if (time && time->bound == bound) group.rows.push_back(i);
     }
-    // A group of all benchmarks would be the same as "all".
+    // Omits a group of all benchmarks, which would repeat "all".
     if (group.rows.size() >= kMinRows && group.rows.size() < placed.places.size())
       groups.push_back(std::move(group));
   }

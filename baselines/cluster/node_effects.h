@@ -1,5 +1,5 @@
-// Differences between the nodes of a cluster: each benchmark and each roof over the nodes, the
-// slowdown of nodes that are measured at the same time, and the search for slow nodes by repeated
+// Differences between the nodes of a cluster: the spread of each benchmark and roof over the nodes,
+// the slowdown of nodes that measure at the same time, the search for slow nodes by repeated
 // measurements (outliers.h), and limits that nodes must meet. Pure.
 #pragma once
 
@@ -15,20 +15,19 @@
 namespace dlroof::cluster {
 
 // Returns the groups of rows to judge: "all" benchmarks; the benchmarks of each bound (compute, a
-// memory level, "launch") and "ceilings", if at least three rows; and each roof by itself.
+// memory level, "launch") and "ceilings", if they have at least three rows; each roof by itself.
 std::vector<RowGroup> GroupsOf(const Cluster& cluster);
 
 // The nodes to measure again.
 struct Revisit {
   std::vector<Suspect> suspects;
-  std::vector<std::size_t> nodes;  // indices of suspects and ordinary nodes, each once
+  std::vector<std::size_t> nodes;  // indices of suspects and of ordinary nodes to compare with
 };
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 
-// What other programs, a quota of CPU time and the host took from the nodes with these indices. The
-// times leave out what was interfered with, so that a node may look well and still be the one that
-// holds up a job.
-// Returns findings, in the order of the indices:
+// Finds nodes with these indices that lose CPU time to other programs, a CPU quota or the host.
+// Their benchmarks' times do not show it, because noisy repetitions are not used, but such nodes
+// slow down a job. Returns findings, in the order of the indices:
 // - "quota", limited: the control group allows less CPU time than the node's CPUs have, or stopped
 //   threads in more than 1 % of its periods;
 // - "steal", disturbed: the host took 5 % of the CPUs' time more than on the median node (of three
@@ -39,8 +38,8 @@ Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
                                           const std::vector<std::size_t>& indices);
 
-// Sets the cluster's findings from `visits`: for each re-measurement the summaries of its nodes.
-// Then come the InterferenceFindings.
+// Sets the cluster's findings: JudgeNodes by `visits`, which has the summaries of the nodes for
+// each re-measurement, then the InterferenceFindings.
 void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
                  Cluster& cluster);
 
@@ -53,18 +52,18 @@ struct Spread {
   std::size_t nodes = 0;                    // [1] nodes with a value
 };
 
-// The effect on one node over its benchmarks.
+// The times of one node relative to other times, over its benchmarks.
 struct NodeEffect {
   std::size_t node = 0;
-  double ratio = 1;  // [1] its time / another time, the median over benchmarks
+  double ratio = 1;  // [1] its time / the other time, median over benchmarks
   std::optional<std::pair<double, double>> ci95;  // [1] of the median; set from six benchmarks on
   std::size_t benchmarks = 0;                     // [1] benchmarks with both times
   std::string worst;                              // the benchmark with the largest ratio
   double worst_ratio = 1;                         // [1]
 };
 
-// Returns the slowdown of nodes that measure at the same time, over their times by themselves; the
-// largest first. Throws BadInput if no node has a benchmark in both.
+// Returns each node's times measured at once with other nodes, relative to its times measured
+// alone; the largest ratio first. Throws BadInput if no node has a benchmark in both.
 std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one);
 
 struct NodeEffects {
@@ -72,7 +71,7 @@ struct NodeEffects {
   std::vector<std::vector<std::optional<double>>> ratios;
   std::vector<Spread> benchmarks;  // by record
   std::vector<Spread> roofs;       // over the nodes of the most common kind, by row
-  std::vector<NodeEffect> nodes;   // nodes with a time over the median node's, the slowest first
+  std::vector<NodeEffect> nodes;   // times relative to the median over nodes, the slowest first
   std::vector<NodeEffect> order;   // by OrderEffects, if the user specifies a second file
 };
 
@@ -81,7 +80,7 @@ std::string RoofText(const std::string& row);
 
 NodeEffects MakeNodeEffects(const Cluster& cluster);
 
-// Absolute limits for acceptance tests: the least roofs and the most times that a node must reach.
+// Absolute limits for acceptance tests: minimum roofs and maximum times of a node.
 struct Requirements {
   // [flop/s], [byte/s] by a roof's name as in reports: "cpu.fp32.vector", "cpu.dram"
   std::map<std::string, double> least_roofs;
@@ -95,13 +94,13 @@ Requirements ParseRequirements(const std::string& text, const std::string& where
 // A requirement that a node does not meet: its value is worse than the limit, or was not measured.
 struct Unmet {
   std::size_t node = 0;
-  std::string what;  // the roof or the benchmark
+  std::string what;  // name of the roof or benchmark
   bool is_time = false;
   double limit = 0;             // [s], [flop/s] or [byte/s]
   std::optional<double> value;  // in the same unit; not set: not measured
 };
 
-// Returns the limits that complete and partial nodes miss, by node.
+// Returns the limits that complete and partial nodes do not meet, by node.
 std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements);
 
 // Returns "n3: cpu.dram is 35.1 GB/s, at least 40.0 GB/s are required".

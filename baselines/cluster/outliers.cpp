@@ -11,12 +11,13 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
-                                             {NodeVerdict::kSlow, "slow"},
-                                             {NodeVerdict::kNotConfirmed, "not confirmed"},
-                                             {NodeVerdict::kLimited, "limited"},
-                                             {NodeVerdict::kDisturbed, "disturbed"},
-                                             {NodeVerdict::kNotConfirmed, "not proved"}};  // older
+constexpr KeyRow<NodeVerdict> kVerdicts[] = {
+    {NodeVerdict::kSuspect, "suspect"},
+    {NodeVerdict::kSlow, "slow"},
+    {NodeVerdict::kNotConfirmed, "not confirmed"},
+    {NodeVerdict::kLimited, "limited"},
+    {NodeVerdict::kDisturbed, "disturbed"},
+    {NodeVerdict::kNotConfirmed, "not proved"}};  // in older files
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
                                const std::vector<std::size_t>& nodes) {
@@ -26,11 +27,11 @@ std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
   return known.empty() ? std::nullopt : std::optional(Median(std::move(known)));
 }
 
-// The quantile of 90 % of a normal distribution, in standard deviations.
+// The 90 % quantile of a normal distribution, in standard deviations.
 constexpr double kNinthDecile = 1.2816;
-// A distribution whose upper half is wider than this times what its middle half tells is skewed.
+// A distribution is skewed if Width::upper / Width::middle is larger than this.
 constexpr double kSkewed = 1.35;
-constexpr double kShareOfSkew = 0.35;  // of the additional width that a suspect also exceeds
+constexpr double kShareOfSkew = 0.35;  // [1] a suspect exceeds this share of upper - middle too
 
 // The width of the nodes' effects, as standard deviations [1] of a normal distribution: from the
 // median absolute deviation, and from the upper decile.
@@ -53,7 +54,7 @@ Width WidthOf(const std::vector<std::optional<double>>& effects,
   return {kNormal * Median(std::move(known)), (decile - middle) / kNinthDecile};
 }
 
-// Returns the least effect of a suspect among `nodes`.
+// Returns the effect that a suspect must exceed, for this number of nodes.
 double SuspectEffect(const RowGroup& group, bool first_group, const Width& width, std::size_t nodes,
                      const OutlierRules& rules) {
   const double few = 1 + 4 / static_cast<double>(nodes);  // the width of few nodes is uncertain

@@ -12,21 +12,21 @@
 namespace dlroof::cluster {
 
 struct OutlierRules {
-  double effect = 0.03;      // [1] smallest effect that counts: the logarithm of a ratio of times
+  double effect = 0.03;      // [1] minimum effect: logarithm of a ratio of times
   double lone_effect = 0.1;  // [1] `effect` for a group of one row, which has no median over rows
   // [1] A suspect's effect must also exceed this number of standard deviations of the nodes'
-  // effects (by the median absolute deviation): where nodes scatter much, few are suspects by
-  // chance. `lone_deviations` is for a group of one row.
+  // effects (by the median absolute deviation), so that few nodes are suspects by chance if nodes
+  // scatter much. `lone_deviations` is for a group of one row.
   double deviations = 5, lone_deviations = 12;
-  // [1] Over all benchmarks together an effect of this size is always enough, unless the effects'
-  // distribution is skewed.
+  // [1] For the group of all benchmarks, an effect of this size always suffices, unless the
+  // distribution of the effects is skewed.
   double most_effect = 0.055;
   int visits = 5;               // [1] re-measurements of a suspect; with fewer it stays a suspect
   std::size_t controls = 16;    // [1] ordinary nodes that are measured again together with suspects
   std::size_t least_nodes = 5;  // [1] with fewer nodes no node is judged
 };
 
-// [s] times of one measurement of the nodes, by row and node, if measured. A row is a benchmark
+// Times [s] of one measurement of the nodes, by row and node, if measured. A row is a benchmark
 // (time of a call) or a roof (time per FLOP or byte).
 using VisitTimes = std::vector<std::vector<std::optional<double>>>;
 
@@ -38,9 +38,8 @@ struct RowGroup {
 };
 
 // Returns each node's effect: the median over the group's rows of log(time / median time of the
-// `reference` nodes), less the median effect of the reference nodes: a shift of all nodes of a
-// visit (a host that slowed) is none of a node. A node has no effect if it shares no row with the
-// reference nodes.
+// `reference` nodes), minus the median effect of the reference nodes, which removes a shift of all
+// nodes of a visit. A node has no effect if it shares no row with the reference nodes.
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
                                              const std::vector<std::size_t>& reference);
 
@@ -50,8 +49,8 @@ struct Suspect {
   double effect = 0;      // [1] logarithm of the ratio of times in the first measurement
 };
 
-// Returns those of `nodes` whose effect relative to all of `nodes` exceeds what `rules` ask for,
-// sorted by group, then node. Returns nothing for fewer than rules.least_nodes nodes.
+// Returns the `nodes` whose effect relative to all `nodes` exceeds the thresholds in `rules`,
+// sorted by group, then node. Returns no suspects for fewer than rules.least_nodes nodes.
 std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGroup>& groups,
                                 const std::vector<std::size_t>& nodes, const OutlierRules& rules);
 
@@ -63,9 +62,9 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
 
 enum class NodeVerdict {
   kSuspect,       // slow in the first measurement
-  kSlow,          // by re-measurements
-  kNotConfirmed,  // re-measured, and not slow
-  kLimited,       // under a quota of CPU time
+  kSlow,          // confirmed by re-measurements
+  kNotConfirmed,  // re-measured and not slow
+  kLimited,       // a quota limits its CPU time
   kDisturbed      // other programs or the host took its CPUs
 };
 std::string_view Key(NodeVerdict verdict);
@@ -74,7 +73,7 @@ std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
 struct Finding {
   std::size_t node = 0;
   std::string what;  // the group's name
-  double ratio = 1;  // [1] of times: median over re-measurements, or else of the first measurement
+  double ratio = 1;  // [1] of times: median over re-measurements, or of the first measurement
   int visits = 0;    // [1] re-measurements that have an effect
   NodeVerdict verdict = NodeVerdict::kSuspect;
 };

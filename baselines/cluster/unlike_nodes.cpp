@@ -14,16 +14,16 @@ using Traits = std::map<std::string, std::string>;
 
 constexpr const char* kMemory = "memory";
 constexpr const char* kAlgorithms = "algorithms";
-constexpr double kSameMemory = 1.03;  // [1] firmware and kernel reserve a little more or less
+constexpr double kSameMemory = 1.03;  // [1] firmware and kernel reserve different amounts
 
-// Returns the number at the begin of "23.5 GiB", or nothing.
+// Returns the number at the begin of "23.5 GiB", or nullopt.
 std::optional<double> NumberIn(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   return end == text.c_str() || value <= 0 ? std::nullopt : std::optional(value);
 }
 
-// Returns text -> the text that stands for all sizes of memory close to it.
+// Returns for each size of memory the text that represents all sizes close to it.
 std::map<std::string, std::string> SameMemory(const std::vector<Traits>& all) {
   std::vector<std::pair<double, std::string>> sizes;
   std::set<std::string> seen;
@@ -46,7 +46,7 @@ std::map<std::string, std::string> SameMemory(const std::vector<Traits>& all) {
   return same;
 }
 
-// Returns the most frequent algorithm of each benchmark over the nodes, the first of several.
+// Returns the most frequent algorithm of each benchmark over the nodes, of tied ones the first.
 std::map<std::string, std::string> UsualAlgorithms(const std::vector<NodeSummary>& summaries,
                                                    const std::vector<std::size_t>& nodes) {
   std::map<std::string, std::map<std::string, int>> counts;
@@ -61,7 +61,7 @@ std::map<std::string, std::string> UsualAlgorithms(const std::vector<NodeSummary
   return usual;
 }
 
-// Returns "3 benchmarks, such as X: ref, most nodes: jit", or nothing if all are as usual.
+// Returns "3 benchmarks, such as X: ref, most nodes: jit", or nullopt if no algorithm is unusual.
 std::optional<std::string> UnusualAlgorithms(const NodeSummary& summary,
                                              const std::map<std::string, std::string>& usual) {
   std::size_t count = 0;

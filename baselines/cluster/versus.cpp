@@ -34,14 +34,14 @@ void Replace(Field field, const char* timed, bool is_node, record::Record& recor
   record.timed = timed;
   for (auto& repetition : record.repetitions) repetition.seconds = *((*repetition.gpu).*field);
   if (is_node) return;
-  if (timed != record::timed::kCall) {  // the host is not in the device's time
+  if (timed != record::timed::kCall) {  // the device's time does not include the host
     for (auto& repetition : record.repetitions)
       repetition.noisy = record::IsThrottled(*repetition.gpu);
     return;
   }
   for (auto& repetition : record.repetitions) {
     auto sample = *repetition.gpu;
-    sample.call_seconds.reset();  // MarkNoisy judges repetitions without it as calls
+    sample.call_seconds.reset();  // so that MarkNoisy judges the repetition as timed calls
     repetition.gpu = std::make_shared<const record::GpuSample>(sample);
   }
   record::MarkNoisy(record.repetitions);
@@ -81,7 +81,7 @@ Quantity RatioOf(const Quantity& x, const Quantity& y) {
           x.noisy || y.noisy};
 }
 
-// [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
+// [1] If A's and B's FLOPs of a problem differ by more, they have different counting rules.
 constexpr double kSameFlops = 0.01;
 
 // Returns op/direction/type/problem[/option...] without implementation options, or "" for a name
@@ -95,7 +95,7 @@ std::string KeyOfType(const record::Record& record, const std::string& type,
   return key;
 }
 
-// Returns the FLOPs of the most trusted provenance that counted any, and its name.
+// Returns the record's FLOPs from the most trusted provenance that has them, and its name.
 std::pair<std::optional<double>, std::string_view> BestFlops(const record::Record& record) {
   for (const auto from : AllProvenances())
     if (const auto flops = CountedFlops(record, from)) return {flops, Key(from)};
@@ -121,7 +121,7 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
 
 bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
 
-// Returns the FLOPs of one call that hold for both records, or nothing if they differ (VersusRow).
+// Returns the FLOPs of one call on both clusters (VersusRow::flops), or nullopt if they differ.
 std::optional<double> SharedFlops(const record::Record& a, const record::Record& b) {
   const auto in_a = CountedFlops(a, Provenance::kModelled);
   const auto in_b = CountedFlops(b, Provenance::kModelled);
@@ -168,7 +168,7 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
   };
   add("type", a.type, b.type);
   add("library", a.library, b.library);
-  if (a.library == b.library) {  // another library always has other ones
+  if (a.library == b.library) {  // libraries always differ in algorithms
     add("algorithm", record::AlgorithmText(a), record::AlgorithmText(b));
     add("options", options(a), options(b));
   }

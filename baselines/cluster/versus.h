@@ -1,5 +1,5 @@
 // Compares the same operators on two clusters A and B (for example with GPUs and with CPUs), by
-// time, price and energy (both measured, or both assumed from watts). Pure, but for ReadPrices.
+// time, price and energy (both measured, or both assumed from watts). Pure, except ReadPrices.
 #pragma once
 
 #include <array>
@@ -22,18 +22,18 @@ namespace dlroof::cluster {
 enum class CallTime {
   // Calls follow each other: on a CPU back to back, on a GPU by the device's own time.
   kThroughput,
-  // One call by itself: on a GPU on an idle device, with its launch; on a CPU the same time as
-  // above, which includes the call.
+  // A single call: on a GPU on an idle device, with its launch; on a CPU equal to kThroughput,
+  // because CPU times include the call.
   kLatency
 };
 
-// Sets the seconds and `timed` of GPU records. kThroughput: the device's own time, or that of
-// calls back to back in records that only have times with their launch. kLatency: the time of a
-// call on an idle GPU. A record without samples of this kind keeps its times. Decides anew which
-// repetitions are noisy, but for cluster files, whose repetitions are nodes.
+// Sets the seconds and `timed` of GPU records. kThroughput: the device's own time, or the time of
+// back-to-back calls if the record's times include launches. kLatency: the time of a call on an
+// idle GPU. A record without samples of this kind keeps its times. Marks noisy repetitions again,
+// except in cluster files, whose repetitions are nodes.
 void UseTimes(CallTime wanted, record::RunFile& run);
 
-// Returns what the record's times are, for people: "queued calls", or an empty text on a CPU.
+// Returns the kind of the record's times, for people: "queued calls", or "" for a CPU.
 std::string TimedText(const record::Record& record);
 
 // Returns whether the record's times are of this kind; true for CPUs.
@@ -42,8 +42,8 @@ bool IsTimed(CallTime wanted, const record::Record& record);
 // A quantity, or a ratio of two.
 struct Quantity {
   double value = 0;
-  std::optional<std::pair<double, double>> ci95;  // set if each part of it has an interval
-  bool noisy = false;  // from an estimated time, or with energy of other programs
+  std::optional<std::pair<double, double>> ci95;  // set if all its inputs have an interval
+  bool noisy = false;  // from an estimated time, or includes energy of other programs
 };
 
 Quantity QuantityOf(const record::Timing& timing);  // [s]
@@ -52,7 +52,7 @@ Quantity QuantityOf(const record::Timing& timing);  // [s]
 class QuantitySum {
  public:
   void Add(const Quantity& quantity, double count);
-  std::optional<Quantity> Total() const;  // nothing if nothing was added
+  std::optional<Quantity> Total() const;  // nullopt if nothing was added
   int added() const { return added_; }
 
  private:
@@ -112,7 +112,7 @@ std::vector<std::string> WithoutImplementationOptions(
     const IsImplementationOption& is_implementation_option);
 
 struct VersusCluster {
-  std::string where;  // the files' names
+  std::string where;  // names of its run files
   roofline::PlacedRun run;
   int devices = 1;  // [1] per node; a node makes this many times a device's calls per second
   bool devices_known = false;  // specified by the user or a file
@@ -120,8 +120,8 @@ struct VersusCluster {
   std::optional<EstimateCount> node_times = {};
 };
 
-// Returns the type as which a record is compared: f32 for a GPU's tf32, which frameworks use for
-// it.
+// Returns the type as which a record is compared: f32 for tf32 on a GPU, because frameworks use
+// tf32 for f32.
 std::string ComparedType(const record::Record& record);
 
 // Returns for each key of `key_of(record)` the record that a framework would use: the fastest with
@@ -130,31 +130,30 @@ std::map<std::string, std::size_t> FastestByKey(
     const roofline::PlacedRun& run,
     const std::function<std::string(const record::Record&)>& key_of);
 
-// [1] Below this share of its roof, a call that does not wait for launches ran on a fallback: a
-// framework would pad, transpose or use another type instead.
+// [1] A call below this share of its roof that is not bound by launches ran a fallback
+// implementation; a framework would pad, transpose or use another type instead.
 inline constexpr double kFallbackShare = 0.02;
 bool IsFallback(const roofline::Placed& placed);
 
 struct VersusOptions {
   const Prices* prices = nullptr;  // may be null
-  // If it is not set, no option chooses an implementation.
+  // Empty: no option chooses an implementation.
   IsImplementationOption is_implementation_option;
   bool best_type = false;                  // compare each cluster's fastest record of any data type
-  CallTime times = CallTime::kThroughput;  // the times to compare; UseTimes() chose them in both
+  CallTime times = CallTime::kThroughput;  // kind of the times; call UseTimes() for both runs
 };
 
 // The facts of one cluster in a VersusRow.
 struct VersusSide {
   std::size_t record = 0;  // index into the cluster's records
   Quantity seconds;        // [s] of one call on one device
-  // [1/s] of a node, all its devices, with calls that follow each other unless the latency is
-  // compared
+  // [1/s] of a node with all its devices: back-to-back calls, unless latency is compared
   double node_calls_per_second = 0;
   std::optional<roofline::RoofShare> share;  // of the binding roof
   bool specified = false;                    // the binding roof is specified, not measured
   std::string bound;                         // "DRAM", "compute", "overhead"; may be empty
   bool bound_by_overhead = false;
-  bool fallback = false;  // by IsFallback; in no total
+  bool fallback = false;  // by IsFallback; totals exclude it
   // [flop] of one call, by the most trusted provenance of this record
   std::optional<double> counted_flops;
   std::optional<double> call_cost;  // [currency] of one call, if the price is known
@@ -162,8 +161,8 @@ struct VersusSide {
   Energies energies;                // [J] of one call
 };
 
-// Returns how many of A's nodes are as fast as one of B's, where one of their devices takes these
-// times for the same work.
+// Returns how many of A's nodes are as fast as one of B's nodes, from the times that one device of
+// each takes for the same work.
 Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,
                   const Quantity& b_seconds);
 
@@ -181,17 +180,17 @@ struct VersusRow {
   std::vector<std::string> differences;           // "library: onednn | cudnn", A's first
 };
 
-// Each operator of one type, called once.
+// Sums over one call of each operator of one type.
 struct VersusTotal {
-  std::string type;                     // VersusRow::type
-  double operators = 0, fallbacks = 0;  // [1] rows in the sums, and those left out
+  std::string type;                     // as VersusRow::type
+  double operators = 0, fallbacks = 0;  // [1] rows in the sums; omitted rows
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
   std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
 };
 
 struct Versus {
-  std::vector<VersusRow> rows;         // in A's order
+  std::vector<VersusRow> rows;         // in the order of A's records
   std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one cluster only
   CallTime times = CallTime::kThroughput;
   std::string currency;  // "" without prices

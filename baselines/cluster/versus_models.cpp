@@ -58,7 +58,7 @@ class TimesOf {
   std::map<std::string, LayerCall> calls_;
 };
 
-// The sum over the calls of a pass. Its energies are of the classes that every call has.
+// The sums over the calls of a pass; energies only of classes that every call has.
 struct PassSum {
   QuantitySum seconds;
   std::map<EnergyClass, QuantitySum> joules;
@@ -76,8 +76,8 @@ struct PassSum {
   }
 };
 
-// Returns the layer's calls in a pass ("inference", "training"), if all of them were timed. The two
-// gradients may be one call ("bwd") or two.
+// Returns the layer's calls in a pass ("inference", "training"), or nullopt if one has no time. The
+// two gradients may be one call ("bwd") or two.
 std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const VersusLayer& layer,
                                                 std::string_view pass) {
   std::vector<LayerCall> all;

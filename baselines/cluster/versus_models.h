@@ -19,7 +19,7 @@ namespace dlroof::cluster {
 // One layer of a model: an op, its problem, and the directions in which the model runs it.
 struct VersusLayer {
   std::string op, problem;
-  std::vector<std::string> options;  // without implementation options
+  std::vector<std::string> options;  // excludes IsImplementation options
   std::set<std::string> directions;  // "fwd", "bwd_data", ...
   double count = 1;                  // [1] occurrences in the model
 };
@@ -43,9 +43,9 @@ struct VersusModel {
   std::string model, pass;  // "inference", or "training": forward and both gradients
   std::string type;
   double layers = 0;  // [1] of the model, counting each occurrence
-  // [1] of these, layers whose times are all known on the cluster, none of them of a fallback
+  // [1] layers with all times on the cluster, and without fallbacks
   double in_a = 0, in_b = 0;
-  double in_both = 0;  // [1] of these, layers in A and B; all sums below are over them
+  double in_both = 0;  // [1] layers in A and B; all sums below are over these
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `in_both` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
   Energies energies_a, energies_b;                // [J] sums over the layers in A and B

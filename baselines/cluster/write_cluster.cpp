@@ -16,8 +16,8 @@ namespace {
 
 using document::Table;
 
-constexpr std::size_t kMaxRows = 20;  // in a terminal without --verbose
-constexpr double kMinSteal = 0.005;   // [1] shown
+constexpr std::size_t kMaxRows = 20;  // rows of a table in a terminal without --verbose
+constexpr double kMinSteal = 0.005;   // [1] smaller steal shares are not shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -37,7 +37,7 @@ Table RoofTable(const Cluster& cluster, const NodeEffects& effects) {
   return table;
 }
 
-// Returns "3 of 4", or nothing if no node's time is an estimate.
+// Returns "3 of 4", or "" if no node's time is an estimate.
 std::string EstimatesText(const EstimateCount& count) {
   return count.estimates > 0 ? fmt::format("{} of {}", count.estimates, count.times) : "";
 }
@@ -140,7 +140,7 @@ std::string OrderNote(const NodeEffects& effects) {
                : "");
 }
 
-// Returns a sentence on what the findings mean, or why there are none.
+// Returns a sentence that explains the findings, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
   const auto is_of_times = [](const Finding& finding) {
     return finding.verdict != NodeVerdict::kLimited && finding.verdict != NodeVerdict::kDisturbed;
@@ -246,7 +246,7 @@ figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
   figure::NodeMap map;
   std::vector<std::size_t> nodes;
   for (const auto& effect : effects.nodes) nodes.push_back(effect.node);
-  std::ranges::sort(nodes);  // by name
+  std::ranges::sort(nodes);  // indices are sorted by name
   for (const auto node : nodes) map.nodes.push_back(cluster.nodes[node].name());
   for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
     if (effects.benchmarks[i].nodes == 0) continue;

@@ -31,8 +31,8 @@ std::string MachinesText(const VersusCluster& cluster) {
 
 namespace {
 
-// VersusRow::differences, each once in the rows' order: those of every row, and the others. The
-// last cell of a table's row has the others' numbers, from 1.
+// The distinct VersusRow::differences, in the rows' order: those of all rows, and those of some
+// rows. The last cell of a table's row has the numbers (from 1) of its differences in of_some.
 struct DifferenceKinds {
   std::vector<std::string> of_all, of_some;
 };
@@ -50,7 +50,7 @@ DifferenceKinds DifferenceKindsOf(const Versus& versus) {
   return kinds;
 }
 
-// Returns "~1.23 ms", or of a ratio (without a unit) "~1.23".
+// Returns "~1.23 ms", or for a ratio (without a unit) "~1.23".
 std::string QuantityText(const Quantity& quantity, const char* unit) {
   const std::string number =
       *unit == '\0' ? text::ThreeDigits(quantity.value) : text::WithPrefix(quantity.value, unit);
@@ -107,7 +107,7 @@ void AddEnergyCells(const VersusReport& report, const Energies& a, const Energie
                              TextOfClass(ratios, kind, "")});
 }
 
-// Returns what `text` says of each row's record of A or of B, each text once: "x or y".
+// Returns the distinct results of `text` for the rows' records of A or of B: "x or y".
 template <class Text>
 std::string EachOnce(const VersusReport& report, bool of_a, const Text& text) {
   std::set<std::string> texts;
@@ -119,7 +119,7 @@ std::string EachOnce(const VersusReport& report, bool of_a, const Text& text) {
   return fmt::format("{}", fmt::join(texts, " or "));
 }
 
-// Returns what a side's energies include: "powercap: packages and DRAM; no fans".
+// Returns the parts of the system in a side's energies: "powercap: packages and DRAM; no fans".
 std::string CoversText(const VersusReport& report, bool of_a) {
   const auto covers = EachOnce(report, of_a, [](const record::Record& record) {
     return record.energy ? fmt::format("{}: {}", record.energy->from, record.energy->covers) : "";
@@ -242,7 +242,7 @@ document::Table OperatorTable(const VersusReport& report) {
   return table;
 }
 
-// Returns a row for each type: every operator once.
+// Returns a table with a row per type: sums over one call of each operator.
 document::Table TotalTable(const VersusReport& report) {
   document::Table table{
       .title = "Totals",
@@ -282,7 +282,7 @@ document::Table ModelTable(const VersusReport& report) {
   return table;
 }
 
-// Returns sentences: A, B, what a node is, prices, coverage, marks, rows bound by overhead.
+// Returns sentences on A, B, a node's devices, prices, coverage, marks, rows bound by overhead.
 std::vector<std::string> VersusNotes(const VersusReport& report) {
   const auto& versus = report.versus;
   std::vector<std::string> notes = {

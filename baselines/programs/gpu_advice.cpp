@@ -10,20 +10,20 @@
 namespace dlroof::programs {
 namespace {
 
-constexpr double kMinShare = 0.03;        // [1] of a step: less is not worth a sentence
-constexpr std::uint32_t kFirstTf32 = 80;  // compute capability of Ampere
+constexpr double kMinShare = 0.03;        // [1] of a step: smaller savings get no sentence
+constexpr std::uint32_t kFirstTf32 = 80;  // Ampere: the first compute capability with tf32
 
 std::string ShareText(double seconds, const GpuTimeline& timeline) {
   return text::PercentText(seconds / timeline.times.wall_seconds);
 }
 
-// A gap's neighbour: a kernel's short name; copies and fills have no kernel's name.
+// Returns the name of a gap's neighbour: a kernel's short name, or "a copy ...".
 std::string Neighbour(const std::string& name) {
   return name.starts_with("a ") ? name : text::ShortKernelName(name);
 }
 
 void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
-  if (!IdleOf(timeline).seen) return;  // the trace may have made the gaps
+  if (!IdleOf(timeline).seen) return;  // tracing may have caused the gaps
   const auto& times = timeline.times;
   const double long_idle = times.idle_seconds - times.short_idle_seconds;
   if (times.short_idle_seconds > 0)

@@ -14,8 +14,8 @@
 namespace dlroof::programs {
 namespace {
 
-// Words of names in lower case, by kind. The first kind with a word in the name decides. PyTorch
-// copies and converts by elementwise kernels whose functor has "copy" in its name.
+// Words in kernels' names, in lower case, by kind. The first kind with a word in the name is used.
+// PyTorch's kernels that copy or convert are elementwise kernels whose functor contains "copy".
 const std::vector<std::pair<KernelKind, std::vector<std::string_view>>>& KindWords() {
   static const std::vector<std::pair<KernelKind, std::vector<std::string_view>>> words = {
       {KernelKind::kCollective, {"nccl"}},
@@ -41,7 +41,7 @@ bool HasAny(const std::string& text, const std::vector<std::string_view>& words)
 
 using gpu_trace::Trace;
 
-// Merges the trace's kernels that differ in nothing but shared memory and the like.
+// Merges the trace's kernels with equal name, grid and block.
 class KernelIndex {
  public:
   explicit KernelIndex(const Trace& trace) : trace_(trace), rows_(trace.kernels.size(), kNone) {}
@@ -134,7 +134,7 @@ KernelKind KernelKindOf(std::string_view name) {
 bool IsFp32Product(std::string_view name) {
   const auto lower = Lower(name);
   if (KernelKindOf(name) != KernelKind::kProduct) return false;
-  // Tensor cores: HMMA's tf32 kernels of cuBLAS are "s1688gemm" and the like.
+  // Kernels for tensor cores: cuBLAS's tf32 kernels contain "s1688gemm", for example.
   if (HasAny(lower, {"tf32", "s1688", "s16816", "s884", "bf16", "f16", "fp16", "half"}))
     return false;
   return HasAny(lower,

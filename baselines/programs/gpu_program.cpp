@@ -66,11 +66,11 @@ CountedKernel MeanOf(const GpuKernelUse& use,
   return counted;
 }
 
-// Returns the selection of at most `max_launches` successive launches of these names that stands
-// for most of the time of a step, which is its share still [s]. Takes time n log n.
+// Returns the selection of at most `max_launches` successive launches of these names that
+// represents most of a step's time. Its `share` is this time [s], not yet a share. Takes n log n.
 LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::string> names,
                            std::size_t max_launches) {
-  constexpr double kSameTime = 0.1;  // [1] difference of means that is noise
+  constexpr double kSameTime = 0.1;  // [1] relative difference of means that is noise
   struct Sums {
     double launches = 0, seconds = 0;
     void Add(double sign, double time) {
@@ -80,8 +80,8 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
   };
   const auto& order = timeline.order;
   const std::set<std::string_view> chosen(names.begin(), names.end());
-  std::vector<std::size_t> matching;  // launches of the step
-  std::size_t before = 0;             // matching ones before it
+  std::vector<std::size_t> matching;  // matching launches of the step
+  std::size_t before = 0;             // number of matching launches before the step
   std::map<std::uint32_t, Sums> all, inside;
   for (std::size_t i = 0; i < order.steady_end; ++i) {
     const auto kernel = order.kernels[i];
@@ -134,7 +134,8 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
   return best;
 }
 
-// Returns the process in another run: the one of its command with as many of that before it.
+// Finds the last process of `until` in another run: among processes of the same command, the one at
+// the same position.
 const gpu_trace::Trace* SameProcess(std::span<const gpu_trace::Trace> until,
                                     const std::vector<gpu_trace::Trace>& others) {
   const auto same = [&](const auto& other) { return other.command == until.back().command; };
@@ -228,7 +229,7 @@ std::string ExactNames(const std::vector<std::string>& names) {
 }
 
 LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_launches) {
-  std::vector<std::string> names;  // of a step, the most time first
+  std::vector<std::string> names;  // of kernels in a step, the most time first
   double all = 0;
   for (const auto& use : timeline.kernels) {
     all += use.step_wall_seconds;
@@ -237,7 +238,7 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_laun
       names.push_back(MangledOf(use));
   }
   LaunchSelection best;
-  // The fewer names there are, the more of their launches fit.
+  // Tries fewer and fewer names: of fewer kernels, more launches fit.
   for (std::size_t count = names.size(); count > 0 && max_launches > 0; count /= 2) {
     auto window = BestWindow(timeline, std::span(names).first(count), max_launches);
     if (window.share > best.share && window.arguments[5].size() <= kMaxPattern)
@@ -257,12 +258,12 @@ std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchS
   }
   using Launches = std::vector<const imports::CountedLaunch*>;
   std::map<std::uint32_t, Launches> joined;
-  std::map<std::string, Launches> strange;  // by name: of no kernel of the trace
+  std::map<std::string, Launches> unassigned;  // by name: launches of no kernel of the trace
   for (const auto& launch : launches) {
     if (!launch.grid || !launch.block) continue;
     const auto found = kernels.find({launch.kernel, *launch.grid, *launch.block});
     if (found == kernels.end())
-      strange[launch.kernel].push_back(&launch);
+      unassigned[launch.kernel].push_back(&launch);
     else if (selection.kernels.contains(found->second))
       joined[found->second].push_back(&launch);
   }
@@ -270,8 +271,8 @@ std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchS
   for (const auto kernel : selection.kernels)
     if (!joined.contains(kernel)) lacking[MangledOf(timeline.kernels[kernel])].push_back(kernel);
   for (const auto& [name, without] : lacking) {
-    const auto found = strange.find(name);
-    if (found == strange.end() || without.size() > 1) continue;
+    const auto found = unassigned.find(name);
+    if (found == unassigned.end() || without.size() > 1) continue;
     const auto same = [&](const auto* launch) {
       return launch->grid == found->second.front()->grid;
     };

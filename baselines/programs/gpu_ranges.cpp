@@ -17,18 +17,18 @@ using gpu_trace::Trace;
 
 constexpr auto kNone = RangesAround::kNone;
 constexpr std::string_view kSequenceNumber = ", seq = ", kOperatorNumber = ", op_id = ";
-constexpr std::size_t kMaxDepth = 64;  // [1] ranges around each other; deeper ones are left out
+constexpr std::size_t kMaxDepth = 64;  // [1] nested ranges; deeper ranges are ignored
 
-// What happens on a thread: a range begins, or CUDA is called.
+// An event on a thread: a range begins, or a CUDA function is called.
 struct Event {
   std::uint32_t thread;
   std::int64_t at_ns;
   bool is_call;
-  std::uint32_t index;  // of Trace::ranges or Trace::calls
+  std::uint32_t index;  // into Trace::ranges or Trace::calls
 };
 
 void SortEvents(const Trace& trace, std::vector<Event>& events) {
-  // Of ranges that begin at the same time the longer one is around the other.
+  // If ranges begin at the same time, the longer one is the outer one.
   std::ranges::sort(events, [&](const Event& a, const Event& b) {
     if (a.thread != b.thread) return a.thread < b.thread;
     if (a.at_ns != b.at_ns) return a.at_ns < b.at_ns;
@@ -40,13 +40,13 @@ void SortEvents(const Trace& trace, std::vector<Event>& events) {
   });
 }
 
-// What the name of a range says about it.
+// Kinds of ranges, by their names.
 enum class Sort { kOther, kModule, kOperator, kEngine };
 
 struct RangeFacts {
   Sort sort = Sort::kOther;
   bool backward = false;  // an operator of a backward pass
-  // PyTorch's "seq": a forward operator and the one that computes its gradients have the same.
+  // PyTorch's "seq": equal for a forward operator and the operator that computes its gradients.
   std::optional<std::uint64_t> sequence;
 };
 
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> NumberAfter(std::string_view key, const std::string
   return read.ec == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-// As PyTorch's emit_nvtx names operators: "aten::conv2d, seq = 2, op_id = 7",
+// Parses the names of PyTorch's emit_nvtx: "aten::conv2d, seq = 2, op_id = 7",
 // "ConvolutionBackward0, seq = 2, op_id = 61" within "autograd::engine::evaluate_function: ...".
 RangeFacts FactsOf(const std::string& name) {
   if (name.starts_with(kModuleSpan)) return {.sort = Sort::kModule};
@@ -69,12 +69,12 @@ RangeFacts FactsOf(const std::string& name) {
           NumberAfter(kSequenceNumber, name)};
 }
 
-// A range by its path: all ranges of one name within ranges of one path.
+// A row: all ranges with the same name within ranges of the same row.
 struct Node {
   std::uint32_t parent = kNone;
   Sort sort = Sort::kOther;
   GpuRangeWork work = {};
-  std::map<std::uint32_t, double> kernels = {};  // [s] by row of the kernels' table
+  std::map<std::uint32_t, double> kernels = {};  // [s] by index into GpuTimeline::kernels
   std::vector<std::uint32_t> inner = {};         // nodes within it
 };
 
@@ -123,7 +123,7 @@ class RangeTree {
   std::vector<GpuRangeWork> Rows(const std::vector<GpuKernelUse>& kernels) {
     std::vector<GpuRangeWork> rows;
     if (nodes_.empty()) return rows;
-    // A node's kernels are those of the nodes within it, too, whose numbers are higher.
+    // Adds the kernels of inner nodes, which have higher numbers, to their outer nodes.
     for (std::size_t i = nodes_.size(); i-- > 0;) {
       auto& node = nodes_[i];
       const auto* longest = LongestOf(node);
@@ -157,8 +157,8 @@ class RangeTree {
     return kNone;
   }
 
-  // Returns the row to which the kernels of the range belong: one of its own, or the one of the
-  // module or operator that the range is a part of.
+  // Returns the node for the kernels of the range: its own node, or that of the module or operator
+  // of which the range is a part.
   std::uint32_t NodeOf(std::uint32_t range) {
     if (node_of_[range] == kNone) {
       const auto outer = around_.OfRange(range);
@@ -180,7 +180,7 @@ class RangeTree {
         return WithinModules(forward, BackwardIn(parent));
     const bool alone = parent == kNone || nodes_[parent].sort == Sort::kOther;
     counts_[range] = alone && facts.sort == Sort::kOperator;
-    if (facts.sort == Sort::kOther) return parent;  // of a library that the operator calls
+    if (facts.sort == Sort::kOther) return parent;  // range of a library called by the operator
     if (facts.sort == Sort::kEngine) return BackwardIn(parent);
     return alone ? Within(parent, RangeName(name), Sort::kOperator) : parent;
   }
@@ -229,8 +229,8 @@ class RangeTree {
     return found->second;
   }
 
-  // Links the nodes with most time, the longest first. A node has at least the time of each within
-  // it, and comes before it.
+  // Links the kMaxRangeRows nodes with the most time, the longest first. An outer node has at least
+  // the time of its inner nodes, so it comes first.
   void SetInner() {
     std::vector<std::uint32_t> order(nodes_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -252,9 +252,9 @@ class RangeTree {
   const Trace& trace_;
   const DeviceWork& work_;
   const RangesAround& around_;
-  std::vector<std::uint32_t> node_of_;  // by range; kNone: not looked up
-  std::vector<bool> counts_;            // by range: it is one of its node's ranges
-  std::vector<bool> seen_;              // by range: counted
+  std::vector<std::uint32_t> node_of_;  // by range; kNone: not looked up yet
+  std::vector<bool> counts_;            // by range: counts in GpuRangeWork::ranges of its node
+  std::vector<bool> seen_;              // by range: already counted
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> outermost_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;
@@ -286,7 +286,7 @@ RangesAround::RangesAround(const Trace& trace)
   for (std::size_t i = 0; i < events.size(); ++i) {
     const auto& event = events[i];
     if (i > 0 && events[i - 1].thread != event.thread) open.clear();
-    // Ranges that are not nested may end in any order.
+    // Removes all ended ranges: ranges need not be nested and may end in any order.
     std::erase_if(
         open, [&](std::uint32_t range) { return trace.ranges[range].time.end_ns <= event.at_ns; });
     auto& inner = event.is_call ? of_call_[event.index] : of_range_[event.index];

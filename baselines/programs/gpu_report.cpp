@@ -15,7 +15,7 @@ namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kMaxKernels = 20;  // rows of the table
-constexpr std::size_t kMaxWork = 20;     // ranges that launched kernels
+constexpr std::size_t kMaxWork = 20;     // rows of the table of ranges
 
 using document::Cell;
 using document::Document;
@@ -59,10 +59,10 @@ class KernelPlaces {
   std::map<std::string_view, std::size_t> index_;
 };
 
-// The time of kernels by what their roofs say. The four times add up to the kernels' time. [s]
+// The time of kernels [s] relative to their roofs. The four times add up to the kernels' time.
 struct RoofTimes {
-  double roof_seconds = 0;       // needed at the roofs
-  double above_seconds = 0;      // above the roofs
+  double roof_seconds = 0;       // time that the roofs require
+  double above_seconds = 0;      // time of placed kernels above the roofs
   double zero_flop_seconds = 0;  // of kernels that were counted and have no FLOPs
   double uncounted_seconds = 0;  // of kernels without counts or without a roof
   bool at_most = false;          // roof_seconds is an upper limit: a roof is not validated
@@ -125,7 +125,7 @@ std::string BarTitle(const GpuTimeline& timeline) {
                          : "");
 }
 
-// Splits the wall time. The parts add up to it.
+// Splits the wall time into parts, which add up to it.
 std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const KernelPlaces& places) {
   RoofTimes kernels;
   for (const auto& use : timeline.kernels) kernels.Add(use, use.step_wall_seconds, places);
@@ -169,7 +169,7 @@ void AddBar(const GpuTimeline& timeline, const KernelPlaces& places, Document& d
   document.Add(std::move(bar));
 }
 
-// Says what the trace did to the times of a step.
+// Adds sentences on the effect of tracing on the times of a step.
 void AddTraceCost(const GpuTimeline& timeline, Document& document) {
   const auto& steps = timeline.steps;
   if (steps.node_seconds)
@@ -195,7 +195,7 @@ void AddTraceCost(const GpuTimeline& timeline, Document& document) {
 
 using Names = std::map<std::string, std::string>;
 
-// Returns the name to show for each kernel: a short one that no other kernel has, or the whole one.
+// Returns the displayed name of each kernel: a short unique name, or the full name (`full_names`).
 Names NamesOf(const GpuTimeline& timeline, bool full_names) {
   std::vector<std::string> whole;
   Names names;
@@ -206,7 +206,7 @@ Names NamesOf(const GpuTimeline& timeline, bool full_names) {
   return names;
 }
 
-// A name of a kernel, or of something else.
+// Returns a cell with the short name of a kernel and its full name, or with another text.
 Cell NameCell(const std::string& whole, const Names& names) {
   const auto found = names.find(whole);
   if (found == names.end() || found->second == whole) return {whole};
@@ -307,7 +307,7 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
         text::PercentText(seconds / all_seconds));
 }
 
-// Says which kernels are faster than their roofs.
+// Adds a sentence on kernels that are faster than their roofs.
 void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
                   Document& document) {
   constexpr double kAbove = 1.02;  // [1]
@@ -341,7 +341,7 @@ void AddCopies(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(table));
 }
 
-// Adds what was busy in each slice of time of a lane as intervals with this share.
+// Adds the slices of a lane as intervals, each with the share of it that is busy.
 void AddIntervals(const std::vector<double>& shares, PartKind kind, const char* label,
                   double slice_seconds, document::Strip::Row& row) {
   for (std::size_t i = 0; i < shares.size(); ++i)
@@ -369,8 +369,8 @@ void AddLanes(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(strip));
 }
 
-// Adds the kernels by the range that launched them: with `all` each range, otherwise those with
-// most time, which include the ranges around them.
+// Adds a table of kernel time by NVTX range. Without `all`, only the ranges with the most time and
+// the ranges around them.
 void AddRangeWork(const GpuTimeline& timeline, const Names& names, bool all, Document& document) {
   const auto& rows = timeline.range_work;
   if (rows.empty() && timeline.range_reason)

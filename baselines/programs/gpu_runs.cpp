@@ -1,5 +1,5 @@
-// What several runs of one program tell together: with its GPU work traced, with the nodes of its
-// CUDA graphs, and with nothing but its calls.
+// Combines several runs of one program: with its GPU work traced, with the nodes of CUDA graphs
+// traced, and with CUDA calls only.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 using gpu_trace::Call;
 using gpu_trace::Trace;
 
-// [ns] begins of all calls, in order.
+// Returns the begins [ns] of all calls, in order.
 std::vector<std::int64_t> BeginsOf(const Trace& trace) {
   std::vector<std::int64_t> begins;
   begins.reserve(trace.calls.size());
@@ -29,7 +29,7 @@ double BusySeconds(const GpuTimes& times) {
 
 void AddPace(const Trace& traced, const Trace& untraced, GpuTimeline& timeline) {
   const auto with = BeginsOf(traced), without = BeginsOf(untraced);
-  // [1] calls from this one to the end; 0 if it was not recorded
+  // Returns the number of calls from the call `number` to the end; 0 if it was not recorded.
   const auto to_end = [&](std::uint32_t number) -> std::size_t {
     const auto call = std::ranges::lower_bound(traced.calls, number, {}, &Call::correlation);
     if (call == traced.calls.end() || call->correlation != number) return 0;
@@ -90,7 +90,7 @@ GpuIdle IdleOf(const GpuTimeline& timeline) {
   const auto& steps = timeline.steps;
   if (!steps.call_seconds || !steps.untraced_call_seconds) return {};
   const double untraced = *steps.untraced_call_seconds;
-  // A host that is ahead of the device does not set its pace.
+  // If the host is ahead of the device, its calls do not determine the step's time.
   if (*steps.call_seconds < (1 - kTraceCost) * steps.median_seconds ||
       untraced < BusySeconds(times))
     return {};

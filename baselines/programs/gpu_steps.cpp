@@ -20,11 +20,10 @@ using gpu_trace::Trace;
 constexpr double kMinOfWork =
     0.5;  // [1] share of the kernels' time of a graph whose launches are steps
 constexpr std::size_t kMinSteps = 3;
-constexpr double kMaxOfUsual = 1.5;  // [1] of the usual launches between two marks of steps
+constexpr double kMaxOfUsual = 1.5;  // [1] limit of a step's launches / the median
 
-// Returns the steps between `begins`, launches in order with which steps begin. What has many more
-// launches than usual between them has something else in it, and is left out. The last step is as
-// long as usual.
+// Returns the steps that begin with the launches `begins` (in order). Omits steps with many more
+// launches than usual, which contain other work. The last step gets the usual length.
 std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std::size_t launches) {
   std::vector<double> lengths;
   for (std::size_t i = 1; i < begins.size(); ++i)
@@ -39,8 +38,8 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
   return steps;
 }
 
-// Returns the steps that begin with launches of the graph that has most of the kernels' time; no
-// steps of a program most of whose time is not of it.
+// Returns the steps that begin with launches of the CUDA graph with the most kernel time. Returns
+// no steps if that is less than half of all kernel time.
 Steps StepsOfGraph(const DeviceWork& work) {
   std::map<std::uint32_t, double> seconds;  // [s] by graph
   double all = 0;
@@ -54,7 +53,7 @@ Steps StepsOfGraph(const DeviceWork& work) {
       seconds, {}, [](const auto& graph_and_time) { return graph_and_time.second; });
   if (largest->second < kMinOfWork * all) return {};
   std::vector<std::size_t> begins;
-  std::optional<std::uint32_t> call;  // that launched the graph
+  std::optional<std::uint32_t> call;  // last call that launched the graph
   for (std::size_t i = 0; i < work.stream.size(); ++i) {
     const auto& launch = work.Launch(i);
     if (launch.graph != largest->first || call == launch.call) continue;
@@ -65,20 +64,20 @@ Steps StepsOfGraph(const DeviceWork& work) {
   return {.from = StepsFrom::kGraphs, .ranges = StepsBetween(begins, work.stream.size())};
 }
 
-// Ranges of one name, numbers aside, that say something of steps.
+// Ranges that may mark steps and have the same name except for numbers.
 struct Marks {
   bool of_model = false;  // each is a call of an outermost module of PyTorch (`--gpu --torch`)
-  std::string name;       // of the first one
-  std::vector<std::size_t> begins;  // the first launch of each, in order
-  double seconds = 0;               // [s] sum, of the host
+  std::string name;       // name of the first range
+  std::vector<std::size_t> begins;  // first launch of each range, in order
+  double seconds = 0;               // [s] sum of the ranges' durations on the host
 };
 
 bool IsModelRange(const std::string& name) {
   return name.starts_with(kModuleSpan) && name.find('.') == name.npos;
 }
 
-// XLA executes a compiled function per step. An operator's range may be one of a few that were
-// marked ("Optimizer.step").
+// Returns whether the range may mark steps. XLA executes a compiled function per step. Ranges of
+// operators do not count: their names may contain "step" ("Optimizer.step").
 bool IsStepRange(const std::string& name) {
   if (name.starts_with("XlaModule:") || name.starts_with("ProfilerStep#")) return true;
   return NamesStep(name) && !name.starts_with(kModuleSpan) && !name.starts_with("Xla") &&
@@ -90,8 +89,8 @@ std::string WithoutNumbers(std::string name) {
   return name;
 }
 
-// Returns the ranges that may mark steps: those of steps before those of a model, the longest in
-// all first.
+// Returns the ranges that may mark steps: step ranges before calls of a model, then the longest sum
+// of durations first.
 std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const DeviceWork& work) {
   std::map<std::string, Marks> groups;
   std::vector<Marks*> group_of(trace.ranges.size());
@@ -123,8 +122,8 @@ std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const
   return marks;
 }
 
-// Returns the steps that begin with marks. The hook marks few calls of a model: if the kernels
-// repeat from call to call, all repetitions are steps, each as long as from one call to the next.
+// Returns the steps that begin with marks. dlroof's hook marks only some calls of a model: if the
+// kernels repeat from call to call, all repetitions become steps of the length between two calls.
 FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
   FoundGpuSteps found{.steps = {.from = StepsFrom::kMarks}, .range = marks.name};
   auto& ranges = found.steps.ranges;

@@ -19,8 +19,8 @@ namespace {
 using gpu_trace::Interval;
 using gpu_trace::Trace;
 
-constexpr double kOutlier = 1.5;         // [1] a step this many times the median is left out
-constexpr std::size_t kLaneParts = 200;  // of a lane
+constexpr double kOutlier = 1.5;         // [1] steps above this multiple of the median are ignored
+constexpr std::size_t kLaneParts = 200;  // time slices of a lane
 constexpr std::size_t kMaxLanes = 16;
 
 using Sort = DeviceTask::Sort;
@@ -29,13 +29,13 @@ using Work = DeviceTask;
 // A window of time [ns).
 using Window = Interval;
 
-// Divides each moment of a window among what runs in it.
+// Divides the time of a window among the work that runs in it.
 class Sweep {
  public:
   Sweep(const DeviceWork& work, const GpuTimeline& timeline)
       : work_(work), wall_(timeline.kernels.size()) {}
 
-  // `first` is the first work that may end after the window's begin.
+  // `first` is the index of the first work that may end after the window's begin.
   void Add(const Window& window, std::size_t first, GpuTimes& times) {
     edges_.clear();
     for (std::size_t i = first; i < work_.all.size(); ++i) {
@@ -65,7 +65,7 @@ class Sweep {
   void Run(const Window& window, GpuTimes& times) {
     std::array<int, 3> running = {};
     std::int64_t at = window.begin_ns;
-    // [s] the time that each kernel that runs has got so far: the integral of 1 / their number
+    // [s] integral over time of 1 / number of running kernels; its increase is a kernel's share
     double clock = 0;
     opened_.clear();
     const auto pass = [&](std::int64_t to) {
@@ -118,8 +118,8 @@ struct Step {
   Window window;
 };
 
-// Steps reach from their first launch to the first launch of the next one, so that the time
-// between them belongs to a step. The last one has no such end and is left out.
+// Returns the steps with times. A step reaches from its first launch to the first launch of the
+// next step, so that idle time between steps counts. The last step has no end and is ignored.
 std::vector<Step> TimedSteps(const DeviceWork& work, const Steps& found) {
   std::vector<Step> steps;
   const auto begin_of = [&](std::size_t launch) {
@@ -161,7 +161,7 @@ void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& 
   summary.most_seconds = walls.back();
 }
 
-// Returns the first work that may still run at `at_ns`: everything before it has ended.
+// Finds the first work that may still run at a time: all work before it has ended.
 class FirstRunning {
  public:
   explicit FirstRunning(const DeviceWork& work) : latest_(work.all.size()) {
@@ -174,7 +174,7 @@ class FirstRunning {
   }
 
  private:
-  std::vector<std::int64_t> latest_;  // [ns] end of all work up to each
+  std::vector<std::int64_t> latest_;  // [ns] latest end of the work up to each index
 };
 
 void AddCopies(const Trace& trace, const DeviceWork& work, const std::vector<Window>& windows,
@@ -274,7 +274,8 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     if (timeline.lanes.size() < kMaxLanes) timeline.lanes.push_back(std::move(lane));
 }
 
-// Adds up all steps, slow ones too: a program may mark only some of them, and marks slow them down.
+// Sums kernel time by range over all steps, also outliers: a program may mark only some steps, and
+// marking slows these down.
 void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                   const Steps& found, GpuTimeline& timeline) {
   std::vector<LaunchRange> steps;
@@ -295,7 +296,7 @@ void AddStepCalls(const DeviceWork& work, const std::vector<Step>& steps, Ordere
   double graphs = 0;
   for (const auto& step : steps) {
     order.step_calls.emplace_back(work.Launch(step.begin).call, work.Launch(step.end).call);
-    std::uint32_t last = 0;  // call that launched a graph
+    std::uint32_t last = 0;  // last call that launched a graph
     for (std::size_t i = step.begin; i < step.end; ++i) {
       const auto& task = work.Launch(i);
       if (task.graph == 0 || task.call == last) continue;

@@ -16,16 +16,16 @@
 namespace dlroof::programs {
 namespace {
 
-constexpr std::size_t kWarmUpFrom = 4;  // [1] of so many steps of the model the first is left out
-constexpr double kSmall = 1e-3;         // [1] of the window: operators below become one entry
+constexpr std::size_t kWarmUpFrom = 4;  // [1] with at least 4 steps the first one is ignored
+constexpr double kSmall = 1e-3;         // [1] operators below this share of the window are joined
 
 // A time on one thread in which the innermost call is the same.
 struct Segment {
   double begin = 0, end = 0;               // [s]
   std::size_t call = 0;                    // index into Trace::calls
   bool in_operator = false;                // the innermost call is an operator, not a span
-  bool in_hook = false;                    // it is a hook of a module
-  std::optional<std::size_t> module = {};  // call of the innermost module
+  bool in_hook = false;                    // the innermost call is a hook of a module
+  std::optional<std::size_t> module = {};  // index of the call of the innermost module
 };
 
 bool IsModule(const imports::TraceCall& call) {
@@ -88,16 +88,16 @@ std::vector<Segment> SegmentsOf(const std::vector<imports::TraceCall>& calls) {
   return segments;
 }
 
-// Where something begins or ends.
+// The begin or end of a range, a primitive or a segment.
 struct Bound {
   enum Kind { kRange, kPrimitive, kSegment };
   double at = 0;  // [s]
   bool begin = false;
   Kind kind = kRange;
-  std::size_t segment = 0;  // of kSegment
+  std::size_t segment = 0;  // index of the segment, for kSegment
 };
 
-// Goes through all bounds in time, and divides the time between two of them.
+// Visits all bounds in order of time, and divides the time between each two successive bounds.
 class TimeDivider {
  public:
   TimeDivider(const imports::Trace& trace, std::vector<Segment> segments)
@@ -114,15 +114,15 @@ class TimeDivider {
       bounds_.push_back({segments_[i].begin, true, Bound::kSegment, i});
       bounds_.push_back({segments_[i].end, false, Bound::kSegment, i});
     }
-    // At one time ends come before begins.
+    // Sorts ends before begins of the same time.
     std::ranges::stable_sort(bounds_, [](const Bound& a, const Bound& b) {
       return a.at != b.at ? a.at < b.at : a.begin < b.begin;
     });
     double before = 0;
     for (const auto& bound : bounds_) {
       if (bound.at > before) {
-        // Also outside of the ranges: a step ends with the operator that calls the next step's
-        // first primitive.
+        // Also outside of the ranges, because the operator that calls a step's first primitive
+        // begins in the previous step.
         if (primitives_ > 0) MarkActive();
         if (ranges_ > 0) Count(bound.at - before);
       }
@@ -154,7 +154,7 @@ class TimeDivider {
       std::erase(active_, bound.segment);
   }
 
-  // Notes the operators in which a primitive runs.
+  // Marks the innermost operators in which a primitive runs.
   void MarkActive() {
     for (const auto i : active_)
       if (segments_[i].in_operator) has_primitive_[segments_[i].call] = true;
@@ -163,7 +163,7 @@ class TimeDivider {
   void Count(double seconds) {
     std::size_t operators = 0;
     bool only_hooks = !active_.empty();
-    const Segment* shown = nullptr;  // whose module gets the time
+    const Segment* shown = nullptr;  // the segment whose module gets the time
     for (const auto i : active_) {
       operators += segments_[i].in_operator ? 1 : 0;
       only_hooks = only_hooks && segments_[i].in_hook;
@@ -221,15 +221,15 @@ class TimeDivider {
   std::vector<Segment> segments_;
   std::vector<double> of_call_;            // [s] self time of each call
   std::vector<bool> has_primitive_;        // by call: a primitive ran while it was the innermost
-  std::map<std::size_t, double> modules_;  // call of a module -> [s]
+  std::map<std::size_t, double> modules_;  // [s] self time by index of the module's call
   std::vector<Bound> bounds_;
   std::vector<std::size_t> active_;  // segments, at most one for each thread
   int ranges_ = 0, primitives_ = 0;
   DividedTime divided_;
 };
 
-// Returns the log's steps after the warm-up that the trace has completely, in ascending order:
-// without outliers if others are left.
+// Returns the log's steps after the warm-up that the trace contains completely, in ascending order,
+// without outliers unless all are outliers.
 std::vector<TimeRange> StepsIn(const imports::Trace& trace, const Steps& all,
                                const ProgramSteps& steps) {
   std::vector<TimeRange> whole, regular;
@@ -246,8 +246,8 @@ std::vector<TimeRange> StepsIn(const imports::Trace& trace, const Steps& all,
   return whole;
 }
 
-// Removes the first of several steps of the model, and others after it that are slow (they compile
-// it), but leaves two.
+// Removes slow first steps of the model (which compile it) and, of at least kWarmUpFrom steps, at
+// least the first one.
 void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   std::vector<double> walls;
   for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
@@ -256,8 +256,8 @@ void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
-// Returns for each range how long it is without the hooks in it [s]. The ranges are in ascending
-// order and do not overlap.
+// Returns the duration [s] of each range without the hooks in it. The ranges are in ascending order
+// and do not overlap.
 std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
                                         const std::vector<TimeRange>& ranges) {
   std::vector<double> seconds;
@@ -271,7 +271,7 @@ std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
   return seconds;
 }
 
-// Makes the ranges the summary's steps, with the primitives that begin in them.
+// Sets the ranges as the summary's steps. A primitive is in the step in which it begins.
 void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>& ranges,
                        const logs::VerboseLog& log, ProgramSummary& summary) {
   summary.steps.from = StepsFrom::kModel;
@@ -302,8 +302,8 @@ ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
   return entry;
 }
 
-// Appends an entry to summary.primitives for each operator, and one for all short ones. Returns the
-// operators that have their own.
+// Appends an entry to summary.primitives for each operator, and one for all small operators.
+// Returns the operators with an entry of their own.
 std::vector<OperatorTime> AddEntries(const imports::Trace& trace, const DividedTime& divided,
                                      ProgramSummary& summary) {
   std::vector<OperatorTime> taken;
@@ -325,7 +325,7 @@ std::vector<OperatorTime> AddEntries(const imports::Trace& trace, const DividedT
   return taken;
 }
 
-// `steps` whole ones; `number` of steps, or parts of one, in the divided time.
+// `steps`: number of complete steps. `number`: the divided time in steps, or 1 without steps.
 TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
   TracedProgram traced{.steps = steps,
                        .window_seconds = divided.seconds,
@@ -340,7 +340,7 @@ TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
   return traced;
 }
 
-// [1] Returns by what the times of operators in the trace are multiplied for the mean step.
+// Returns the factor [1] that converts operators' times in the trace to times in the mean step.
 double ScaleOf(const DividedTime& divided, double steps, const ProgramSummary& summary) {
   if (summary.steps.count == 0 || !summary.steps.wall_seconds) return 1;
   double inside = summary.steps.creation_seconds;
@@ -386,7 +386,7 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace) {
   std::optional<std::size_t> thread;
   for (const auto& call : trace.calls) {
     if (!IsModule(call)) continue;
-    if (thread == call.thread && call.begin < end) continue;  // within the last one
+    if (thread == call.thread && call.begin < end) continue;  // within the last outermost module
     thread = call.thread;
     end = call.end;
     begins[call.span].push_back(call.begin);

@@ -1,5 +1,5 @@
-// PyTorch's operators in a program's time: what torch.profiler saw in some of the program's steps,
-// beside oneDNN's primitives. Pure.
+// The time of PyTorch's operators outside of oneDNN's primitives, from a torch.profiler trace of
+// some of the program's steps. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,31 +17,30 @@ namespace dlroof::programs {
 struct OperatorTime {
   std::size_t op = 0;        // index into Trace::ops
   double seconds = 0;        // [s] self time in the ranges, without oneDNN's primitives
-  std::vector<double> each;  // [s] of each call that began in the ranges, in order
-  // oneDNN's primitives ran in at least half of these calls: their FLOPs and bytes are this
-  // operator's.
+  std::vector<double> each;  // [s] by call that began in the ranges, in order
+  // oneDNN's primitives ran in at least half of these calls, so the operator's FLOPs and bytes are
+  // in the primitives' records.
   bool by_onednn = false;
 };
 
-// The time of some ranges. What runs at one time is counted once: a oneDNN primitive first, else
-// the innermost operators of all threads (in equal parts), else the program itself.
+// The divided time of some ranges. Each moment is counted once: for a running oneDNN primitive,
+// else for the innermost operators of all threads (in equal parts), else for the program itself.
 struct DividedTime {
   double seconds = 0;                     // [s] of the ranges, without the hooks' time
   double hook_seconds = 0;                // [s] in which only hooks of modules ran
   double onednn_seconds = 0;              // [s] in which a primitive ran or was created
-  double onednn_in_operator_seconds = 0;  // [s] of it in which an operator was active, too
+  double onednn_in_operator_seconds = 0;  // [s] part of onednn_seconds within an operator
   double operator_seconds = 0;            // [s] in operators, without oneDNN
   std::vector<OperatorTime> operators;    // the longest first
   std::vector<ModuleTime> modules;        // the longest first
 };
 
-// Divides the time of `ranges` (ascending, apart) among operators and oneDNN's executions and
-// creations (`primitives`, in any order, on the same clock). The trace must have its calls.
+// Divides the time of `ranges` (ascending, disjoint) among operators and oneDNN's executions and
+// creations (`primitives`, in any order, on the same clock). The trace must contain its calls.
 DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>& primitives,
                        const std::vector<TimeRange>& ranges);
 
-// Returns the ranges of the main process's executions and creations, as far as they have time
-// stamps.
+// Returns the time ranges of the main process's executions and creations that have time stamps.
 std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log);
 
 // Returns the steps of the outermost module that is called most often: from the begin of each call
@@ -52,13 +51,13 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
 inline constexpr const char* kModuleSpan = "dlroof: ";
 // Returns "Bert.layers.*.f1" for "dlroof: Bert.layers.3.f1".
 std::string ModulePath(std::string_view span);
-// The name of a span in which the hook of a module runs, which is not the program's time.
+// The name of spans in which dlroof's hooks of modules run; their time is not the program's.
 inline constexpr const char* kHookSpan = "dlroof hook";
 
-// Adds PyTorch's operators to the time breakdown of a step: one entry of summary.primitives each
+// Adds PyTorch's operators to the time breakdown of a step: an entry of summary.primitives for each
 // (operators below 0.1 % share the last entry), and sets summary.traced. The steps are
-//   - those of the log (`steps`) that the trace contains completely; if it contains none, though
-//     the log has steps, nothing is added;
+//   - the log's `steps` that the trace contains completely; if the log has steps, but the trace
+//     contains none of them, adds nothing;
 //   - else the calls of the model in the trace, without the first call if there are several;
 //   - else one step, which is the whole trace.
 // Operator times are scaled to the step's time outside oneDNN, because the profiler slows down the

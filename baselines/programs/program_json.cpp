@@ -1,5 +1,5 @@
-// The content of context.dlroof.program and of context.dlroof.gpu_program of a run file: one list
-// of members of each structure serves writing and reading.
+// Writes and reads context.dlroof.program and context.dlroof.gpu_program of a run file, both by one
+// list of members per structure.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -15,9 +15,9 @@ namespace dlroof::programs {
 namespace {
 
 using nlohmann::json;
-using Texts = std::vector<std::pair<std::string, std::string>>;  // an object of JSON
+using Texts = std::vector<std::pair<std::string, std::string>>;  // a JSON object of texts
 
-// A member of a structure. It is not written if it has its default.
+// A member of a structure. Not written if it has its default value.
 template <class T>
 struct Field {
   const char* key;
@@ -103,8 +103,8 @@ class Writer {
   bool rounded_;
 };
 
-// Reads the members of a structure. What is missing or has another type than expected stays as it
-// is.
+// Reads the members of a structure. Members that are missing in the JSON or have an unexpected type
+// keep their values.
 class Reader {
  public:
   explicit Reader(const json& from) : from_(from) {}
@@ -334,7 +334,7 @@ std::optional<T> Find(const json& context, const char* key) {
   return value;
 }
 
-// Removes times that a file states without sense.
+// Removes a trace whose window is not positive.
 void RemoveImpossible(ProgramSummary& summary) {
   if (summary.traced && !(summary.traced->window_seconds > 0)) summary.traced.reset();
 }

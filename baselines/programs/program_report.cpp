@@ -21,10 +21,10 @@ using document::Document;
 using document::PartKind;
 using document::Table;
 
-constexpr std::size_t kModules = 8;  // in the table
-constexpr double kMatched = 0.9;     // [1] below, the clocks of log and trace do not agree
-constexpr std::size_t kShown = 10;   // primitives that the first table shows at once
-constexpr double kAbove = 1.05;      // [1] roof time / measured time: beyond noise
+constexpr std::size_t kModules = 8;  // rows of the table of modules
+constexpr double kMatched = 0.9;     // [1] if onednn_matched is lower, the two clocks do not agree
+constexpr std::size_t kShown = 10;   // primitives that the first table shows at first
+constexpr double kAbove = 1.05;      // [1] roof time / measured time beyond noise
 constexpr double kScatters = 1.5;    // [1] mean / median call, or its inverse, of a noisy time
 constexpr double kMuch = 0.05;       // [1] share of the time above which reorders get advice
 
@@ -73,8 +73,7 @@ void AddPrimitiveAdvice(const std::vector<PrimitiveUse>& uses, Document& documen
           fmt::format("{}: {}", use.primitive->record, use.placed->placement.advice));
 }
 
-// Returns the share of the calls' time that their roofs allow, "37.6 %", "<= 37.6 %" of a roof that
-// is not validated.
+// Returns roof time / time of the calls: "37.6 %", or "<= 37.6 %" if a roof is not validated.
 std::string OfRoof(const PrimitiveUse& use) {
   if (!use.roof_seconds || !(*use.roof_seconds > 0) || use.primitive->moves_data) return "";
   return (use.roof_at_most ? "<= " : "") + text::PercentText(*use.roof_seconds / use.seconds);
@@ -150,8 +149,8 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
   document.Add(std::move(table));
 }
 
-// Says which primitives are faster than their roofs: a cache may still contain data of the previous
-// primitive, so that less is read from memory.
+// Adds a sentence on primitives that are faster than their roofs: a cache may still contain data of
+// the previous primitive, so that less is read from memory.
 void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& breakdown,
                   Document& document) {
   std::size_t count = 0;
@@ -176,7 +175,7 @@ void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
 // The calls of a step, or of the log, that only move data.
 struct ZeroFlopCalls {
   double calls = 0, seconds = 0;          // [1], [s]
-  double all_calls = 0, all_seconds = 0;  // [1], [s] with all others
+  double all_calls = 0, all_seconds = 0;  // [1], [s] of all calls
   double reorder_seconds = 0;             // [s]
 };
 
@@ -230,7 +229,7 @@ std::string StepsText(const ProgramSteps& steps) {
   return text;
 }
 
-// Returns what is known of the steps' wall time: "median of 11, 95 %: 510 ms to 545 ms".
+// Returns the spread of the steps' wall times: "median of 11, 95 %: 510 ms to 545 ms".
 std::string WallText(const ProgramSteps& steps) {
   const auto seconds = [](const std::optional<double>& wall) { return Time(wall.value_or(0)); };
   auto text = fmt::format("median of {}", steps.timed);
@@ -255,7 +254,7 @@ std::string BarTitle(const ProgramSummary& summary, const ProgramBreakdown& brea
                      Time(*steps.median_wall_seconds), WallText(steps), seconds);
 }
 
-// By ProgramComponentKind.
+// In the order of ProgramComponentKind.
 constexpr PartKind kPartKinds[] = {PartKind::kRoof,  PartKind::kAboveRoof, PartKind::kZeroFlop,
                                    PartKind::kOther, PartKind::kOther,     PartKind::kOther,
                                    PartKind::kIdle};
@@ -270,7 +269,7 @@ void AddBreakdown(const ProgramSummary& summary, const ProgramBreakdown& breakdo
   document.Add(std::move(bar));
 }
 
-// Says the wall time of the program, and the share of it that is in the log.
+// Adds the wall time of the program, and the part of it that is in the log.
 void AddProgramTime(const ProgramSummary& summary, Document& document) {
   if (summary.creation_hits + summary.creation_misses > 0)
     Say(document, "creation of primitives: {} made, {} found in the cache, {} together",
@@ -283,7 +282,7 @@ void AddProgramTime(const ProgramSummary& summary, Document& document) {
       Time(std::max(*summary.wall_seconds - inside, 0.0)));
 }
 
-// Says which processes called oneDNN if there are several.
+// Adds a list of the processes that called oneDNN, if there are several.
 void AddProcesses(const ProgramSummary& summary, Document& document) {
   if (summary.processes.size() < 2) return;
   Say(document, "{} called oneDNN; steps and tables are the main one's:",

@@ -1,5 +1,5 @@
-// How a program spends the time of a step (or of its whole log, if it has no steps), primitive by
-// primitive: the report of a terminal and of a page.
+// The report of a program for the terminal and the page: the time of a step (or of the whole log,
+// without steps), primitive by primitive.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ struct PrimitiveUse {
   double seconds = 0;                        // [s] of wall time
   std::optional<double> flops;               // [flop] of one call, if known
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
-  bool roof_at_most = false;                 // that is an upper limit: the roof is not validated
-  // [s] time that could be saved, if known: that above the roof; of zero-FLOP kernels all
+  bool roof_at_most = false;                 // roof_seconds is an upper limit: not validated
+  // [s] time that could be saved, if known: the time above the roof; all time of zero-FLOP kernels
   std::optional<double> potential_seconds;
 };
 
@@ -51,26 +51,25 @@ struct ProgramComponent {
 
 struct ProgramBreakdown {
   bool of_step = false;  // false: of the whole log
-  double seconds = 0;    // [s] sum of the components: the step's wall time if that is known
+  double seconds = 0;    // [s] sum of the components: the step's wall time, if known
   // In this order: time at the roof, time above it by kind of primitive, zero-FLOP kernels by kind,
-  // primitives without a roof, operators of PyTorch without a roof by kind, creation of
-  // primitives, time outside of both.
+  // primitives without a roof, PyTorch's operators without a roof by kind, creation of primitives,
+  // time outside of primitives and operators.
   std::vector<ProgramComponent> components;
 };
 
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
 
-// Returns a sentence: what may reduce the largest component of the breakdown, whatever it is. The
-// time that the roofs need is chosen only if it is at least half of all.
-// Returns "" for an empty breakdown.
+// Returns a sentence on how to reduce the largest component of the breakdown. Ignores the time at
+// the roofs if it is less than half of all time. Returns "" for an empty breakdown.
 std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummary& summary);
 
-// What avoids calls that only move data.
+// Advice to avoid calls that only move data.
 inline constexpr std::string_view kReorderAdvice =
     "keep one layout and one type between primitives (PyTorch: channels_last), and pack weights "
     "once (a frozen model or graph)";
 
-// Words of the reports: "12.3 ms"; "1 launch", "3 launches"; "12.3 %", or "" without a whole.
+// Texts of reports: "12.3 ms"; "1 launch", "3 launches"; "12.3 %", or "" if `whole` is 0.
 std::string Time(double seconds);
 std::string Counted(double number, std::string_view noun);
 std::string Percent(double part, double whole);
@@ -79,7 +78,7 @@ void Say(document::Document& document, fmt::format_string<Values...> sentence, V
   document.Say(fmt::format(sentence, std::forward<Values>(values)...));
 }
 
-// Adds what was traced, and the modules with most time.
+// Adds a sentence on the trace, and a table of the modules with the most time.
 void AddTraced(const TracedProgram& traced, document::Document& document);
 
 // Returns whether the run file is of a program (has context.dlroof.program).
@@ -90,8 +89,8 @@ bool IsProgram(const record::RunFile& file);
 // of a program.
 document::Document ProgramDocument(const roofline::PlacedRun& run);
 
-// Writes ProgramDocument() as text, and why numbers are limits. `width` [columns] of the terminal;
-// 0 means no limit.
+// Writes ProgramDocument() as text, and the reasons why numbers are limits. `width` is the
+// terminal's [columns]; 0 means no limit.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
 }  // namespace dlroof::programs

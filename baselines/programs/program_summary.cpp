@@ -27,8 +27,8 @@ std::vector<ProgramPrimitive> PrimitivesOf(const logs::VerboseLog& log,
   return primitives;
 }
 
-// A later step is an outlier if its wall time differs from the median by this many standard
-// deviations (estimated by the median distance from the median) and by this share of the median.
+// A step after the warm-up is an outlier if its wall time differs from the median by this many
+// standard deviations (estimated by the median absolute deviation) and by this share of the median.
 constexpr double kOutlier = 3.5, kOutlierShare = 0.25;
 
 double WallOf(const StepRange& range) {
@@ -42,10 +42,10 @@ std::vector<double> WallsOf(const std::vector<StepRange>& ranges) {
   return walls;
 }
 
-// Returns the steps over which means are computed: those with wall times but outliers, or all if
+// Returns the steps over which means are computed: those with wall times except outliers, or all if
 // none has a wall time. Counts the outliers.
 std::vector<StepRange> AveragedSteps(const Steps& steps, int& outliers) {
-  constexpr double kNormal = 1.4826;  // [1] standard deviation / median distance from the median
+  constexpr double kNormal = 1.4826;  // [1] standard deviation / median absolute deviation
   const auto walls = WallsOf(steps.ranges);
   if (walls.empty()) return steps.ranges;
   const double median = Median(walls);
@@ -120,7 +120,7 @@ std::vector<ProgramProcess> ProcessesOf(const logs::VerboseLog& log,
 }  // namespace
 
 std::size_t WarmUpSteps(const std::vector<double>& walls) {
-  constexpr double kSlow = 1.5;  // [1] of the median
+  constexpr double kSlow = 1.5;  // [1] ratio of a warm-up step's time to the median
   std::vector<double> known;
   std::ranges::copy_if(walls, std::back_inserter(known), [](double wall) { return wall > 0; });
   if (known.size() < 3) return 0;

@@ -22,11 +22,11 @@ namespace dlroof::programs {
 
 struct ProgramPrimitive {
   std::string record;        // name of its record
-  bool is_operator = false;  // not oneDNN's: an operator of PyTorch, with its time outside oneDNN
+  bool is_operator = false;  // an operator of PyTorch, with its time outside of oneDNN
   logs::PrimitiveText text;
-  double calls = 0;                    // [1] in the log
+  double calls = 0;                    // [1] calls in the log
   double seconds = 0;                  // [s] of all its calls
-  bool moves_data = false;             // zero FLOPs
+  bool moves_data = false;             // it has zero FLOPs
   std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
   double step_calls = 0;               // [1] in a steady step, on average
   double step_seconds = 0;             // [s] of wall time in a steady step (steps.h), on average
@@ -40,11 +40,11 @@ struct ProgramSteps {
   int count = 0;                 // [1] steps after the warm-up
   double primitives = 0;         // [1] per step, on average
   double warm_up_calls = 0;      // [1] primitives before the first step
-  double warm_up_seconds = 0;    // [s] of these warm-up calls
+  double warm_up_seconds = 0;    // [s] time of the warm_up_calls
   int warm_up_steps = 0;         // [1] first steps that are much slower than the median
   int outliers = 0;              // [1] later steps whose wall time is far from the median
-  // Wall times of the `timed` steps, whose begin and end have time stamps, without outliers. All
-  // means and sums of a step are over these.
+  // Wall times of `timed` steps: steps with time stamps at begin and end, without outliers. All
+  // means per step are over these steps.
   int timed = 0;                                                  // [1]
   std::optional<double> wall_seconds;                             // [s] mean
   std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 %; from 6 steps on
@@ -61,31 +61,31 @@ struct ProgramProcess {
   double seconds = 0;   // [s] of all its calls
 };
 
-// The time of a program outside of oneDNN's primitives: what PyTorch's profiler saw of it.
+// ---- from a trace of PyTorch's profiler ----
 
 using TimeRange = std::pair<double, double>;  // [s] begin, end
 
 struct ModuleTime {
   std::string path;    // "Bert.layers.*.f1": numbers are replaced by stars
-  double seconds = 0;  // [s] in it, but not in a module within it; with oneDNN's primitives
+  double seconds = 0;  // [s] self time (without inner modules), with oneDNN's primitives
 };
 
-// What a trace of torch.profiler adds to a program's summary. Shares are of `window_seconds`.
+// Facts from the trace in a program's summary. Shares are of `window_seconds`.
 struct TracedProgram {
-  int steps = 0;                    // [1] complete steps in the trace; 0: it is not in steps
-  bool of_no_step = false;          // the program has steps, but the trace none of them: no shares
+  int steps = 0;                    // [1] complete steps in the trace; 0: no steps are known
+  bool of_no_step = false;          // the trace has no complete step of the program: no shares
   double window_seconds = 0;        // [s] of these steps, or of the trace, without hook_seconds
   double hook_seconds = 0;          // [s] of a step, or of the trace, in which hooks of modules ran
-  double onednn_share = 0;          // [1] oneDNN's primitives ran or were created
-  double onednn_matched = 1;        // [1] of oneDNN's time in it: within an operator
-  double operator_share = 0;        // [1] in operators, without oneDNN
-  double rest_share = 0;            // [1] in neither: Python, the program itself
+  double onednn_share = 0;          // [1] time in which oneDNN's primitives ran or were created
+  double onednn_matched = 1;        // [1] share of this time that is within an operator
+  double operator_share = 0;        // [1] time in operators, without oneDNN
+  double rest_share = 0;            // [1] other time: Python, the program itself
   std::vector<ModuleTime> modules;  // of a step, or of the trace; the longest first
 };
 
 struct ProgramSummary {
   std::string log, command;            // as specified by the user; the command may be empty
-  std::optional<double> wall_seconds;  // [s] of the program
+  std::optional<double> wall_seconds;  // [s] from start to end of the program
   std::string version, runtime, isa_words;
   std::optional<int> threads;
   logs::LineCounts lines;
@@ -95,9 +95,9 @@ struct ProgramSummary {
   std::vector<ProgramProcess> processes;                                // in order of appearance
   std::vector<ProgramPrimitive> primitives;                             // in order of appearance
   ProgramSteps steps;
-  std::optional<TracedProgram> traced;  // set if torch.profiler saw some of it
+  std::optional<TracedProgram> traced;  // set if torch.profiler recorded a part of the program
 
-  // [s] in a step, or in the log without steps.
+  // Returns the primitive's time [s] in a step, or in the log without steps.
   double SecondsOf(const ProgramPrimitive& primitive) const {
     return steps.count > 0 ? primitive.step_seconds : primitive.seconds;
   }
@@ -107,19 +107,18 @@ struct ProgramSummary {
 // primitives' `record`, `benchmark` and `repro`.
 ProgramSummary SummarizeProgram(const logs::VerboseLog& log, const Steps& steps);
 
-// Sets the steps' wall times from those that are known [s], and the mean calls, times and creations
-// of the main process in each of `count` steps. `in_step` says whether a call is in one of them, by
-// its begin [s] and its place among the executions.
+// Sets the steps' wall times from the known `walls` [s], and the mean calls, times and creations of
+// the main process per step of `count` steps. `in_step` returns whether a call is in one of them,
+// from its begin [s] and its index among the executions.
 using InStep = std::function<bool(const std::optional<double>& begin, std::size_t place)>;
 void SetStepMeans(const logs::VerboseLog& log, const Timeline& timeline, std::vector<double> walls,
                   std::size_t count, const InStep& in_step, ProgramSummary& summary);
 
-// Returns how many first steps are part of the warm-up: their wall times [s] (0: unknown) are more
-// than 1.5 times the median. Leaves at least two steps.
+// Returns how many of the first steps are warm-up: their wall times [s] (0: unknown) are more than
+// 1.5 times the median. Leaves at least two steps.
 std::size_t WarmUpSteps(const std::vector<double>& walls);
 
-// Returns the range [first, second) that contains the place. Ranges are in ascending order and do
-// not overlap.
+// Returns the index of the range [first, second) with the place. Ranges are ascending and disjoint.
 template <class Place>
 std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>& ranges,
                                      Place place) {
@@ -128,7 +127,7 @@ std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>&
   return static_cast<std::size_t>(after - ranges.begin()) - 1;
 }
 
-// Returns whether torch.compile has compiled the model: its fused loops are no operators.
+// Returns whether torch.compile has compiled the model, whose fused loops are not operators then.
 bool IsCompiled(const TracedProgram& traced);
 // Returns whether operators are in the breakdown.
 inline bool HasOperators(const std::optional<TracedProgram>& traced) {

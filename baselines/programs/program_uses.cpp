@@ -43,7 +43,7 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
   return index;
 }
 
-// Adds the operators without a roof by kind; those that take little become one component.
+// Adds the operators without a roof by kind; kinds with little time become one component.
 void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& breakdown) {
   constexpr double kLittle = 0.02;  // [1] of all time so far and in operators
   double all = breakdown.seconds, little = 0;
@@ -54,7 +54,7 @@ void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& break
   AddComponent(ProgramComponentKind::kOperator, "other operators", little, breakdown);
 }
 
-// Returns what the time outside of oneDNN is, and outside of operators if they were traced.
+// Returns the label for the time outside of oneDNN (and of operators, if they were traced).
 std::string OutsideLabel(const ProgramSummary& summary, bool of_step) {
   if (!HasOperators(summary.traced)) return "outside oneDNN";
   if (!of_step) return "not traced, or outside of oneDNN and operators";
@@ -67,7 +67,7 @@ bool IsOfOther(const ProgramPrimitive& primitive) {
                             &std::pair<std::string, std::string>::first) > 0;
 }
 
-// What may reduce a component, by ProgramComponentKind.
+// Advice to reduce a component, in the order of ProgramComponentKind.
 constexpr std::string_view kAdvice[] = {
     "only less work makes it faster: narrower types, a smaller model, another algorithm",
     "`dlroof explain` breaks down the benchmark of the longest one",
@@ -82,8 +82,8 @@ constexpr std::string_view kAdvice[] = {
 constexpr std::string_view kPythonAdvice =
     "Python runs between operators: larger batches, fewer and larger operators, or torch.compile";
 
-// Returns the largest component; of the others if most of the time is not what the roofs need:
-// that part cannot be saved.
+// Returns the largest component. Ignores the time at the roofs, which cannot be saved, if it is
+// less than half of all time.
 const ProgramComponent* LargestOf(const ProgramBreakdown& breakdown) {
   const ProgramComponent* largest = nullptr;
   for (const auto& component : breakdown.components) {
@@ -103,7 +103,7 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
     PrimitiveUse use{&primitive};
     use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
     use.seconds = summary.SecondsOf(primitive);
-    // Calls of other processes are apart: they run beside the main one.
+    // Ignores calls of other processes, which run at the same time as the main one.
     if (!(use.calls > 0) || IsOfOther(primitive)) continue;
     if (const auto found = index.find(primitive.record); found != index.end()) {
       use.placed = &run.places[found->second];

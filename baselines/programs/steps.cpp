@@ -36,13 +36,13 @@ Steps MarkedSteps(const logs::VerboseLog& log) {
   return steps;
 }
 
-// By position i of the reversed stream: how many symbols from there on equal the first ones of the
-// reversed stream (the Z function).
+// Returns the Z function of the reversed stream: for each position, the length of the longest
+// common prefix of the reversed stream and of its rest from this position on.
 std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream) {
   const std::size_t size = stream.size();
   const auto at = [&](std::size_t i) { return stream[size - 1 - i]; };
   std::vector<std::size_t> matches(size);
-  std::size_t left = 0, right = 0;  // the known match that reaches furthest
+  std::size_t left = 0, right = 0;  // the match with the largest end so far
   for (std::size_t i = 1; i < size; ++i) {
     auto& own = matches[i];
     if (i < right) own = std::min(right - i, matches[i - left]);
@@ -58,14 +58,14 @@ std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream
 // Cuts of a stream at the begins of steps.
 struct Cuts {
   std::vector<std::size_t> begins;
-  std::size_t equal = 0;   // [1] steps but the last one that have the same length
-  std::size_t length = 0;  // [1] of these
+  std::size_t equal = 0;   // [1] number of steps, without the last one, of the same length
+  std::size_t length = 0;  // [1] this length
 };
 
 // Returns every `apart`-th place.
 Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart) {
   Cuts cuts;
-  std::map<std::size_t, std::size_t> times;  // of each length
+  std::map<std::size_t, std::size_t> times;  // number of steps by length
   for (std::size_t i = 0; i < places.size(); i += apart) {
     cuts.begins.push_back(places[i]);
     if (i == 0) continue;
@@ -87,7 +87,7 @@ struct Edge {
   std::size_t call = 0;
 };
 
-// Replaces the time of each call [s] by its share of the time in which calls run side by side.
+// Replaces the time of each call [s] by its share of wall time: time of n running calls counts 1/n.
 void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
   std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
     return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
@@ -120,12 +120,12 @@ std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> st
   std::size_t length = 0, longest = 0;
   for (std::size_t i = 1; kMinTimes * i <= stream.size(); ++i) {
     const auto repeated = i + matches[i];
-    // Of the multiples of a sequence, which repeat as far, the shortest one is first.
+    // Takes the first of equally long repetitions: multiples of a sequence repeat as far.
     if (repeated < kMinTimes * i || repeated <= longest) continue;
     length = i;
     longest = repeated;
   }
-  // Few kinds of calls may be in the same order by chance for a while.
+  // Short repetitions of few kinds of calls may be chance.
   if (length < 2 || 3 * longest < 2 * stream.size()) return std::nullopt;
   return RepeatedSequence{stream.size() - longest, length};
 }
@@ -147,7 +147,7 @@ Steps RepeatedSteps(std::span<const std::uint32_t> stream) {
 
 Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
   Steps steps;
-  std::map<std::uint32_t, std::vector<std::size_t>> places;  // of each symbol
+  std::map<std::uint32_t, std::vector<std::size_t>> places;  // by symbol
   for (std::size_t i = 0; i < stream.size(); ++i) places[stream[i]].push_back(i);
   Cuts best;
   for (const auto& [symbol, own] : places) {
@@ -162,7 +162,7 @@ Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
     return steps;
   }
   steps.from = StepsFrom::kSpecified;
-  // The last one ends with the stream, or is as long as the others.
+  // The last step ends with the stream, or is as long as the others.
   const auto last = best.begins.back();
   best.begins.push_back(count < 2 ? stream.size() : std::min(last + best.length, stream.size()));
   for (std::size_t i = 1; i < best.begins.size(); ++i)
@@ -191,7 +191,7 @@ Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count) {
     range.end_seconds = start(range.end);
     range.begin = main[range.begin];
     range.end = range.end < main.size() ? main[range.end] : log.executions.size();
-    // Concatenated logs of several runs have clocks that go back.
+    // In concatenated logs of several runs the clock goes back.
     if (range.begin_seconds && range.end_seconds && *range.end_seconds < *range.begin_seconds)
       range.end_seconds.reset();
   }

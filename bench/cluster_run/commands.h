@@ -19,15 +19,15 @@ runner::Command MakeClusterVersus();
 struct LaunchRequest {
   int nodes = 0;
   std::string out;                                // the folder that all nodes share, absolute
-  std::string dlroof;                             // this program, absolute
-  std::vector<std::string> arguments;             // of dlroof_bench
-  std::vector<std::string> options;               // for sbatch
+  std::string dlroof;                             // absolute path of this program
+  std::vector<std::string> arguments;             // arguments of dlroof_bench
+  std::vector<std::string> options;               // options for sbatch
   std::optional<std::vector<std::string>> names;  // nodes to measure; absent: Slurm takes any
-  int visits = 0;                                 // [1] further measurements of each of `names`
+  int visits = 0;                                 // [1] number of re-measurements of `names`
   cluster::NodeOrder order = cluster::NodeOrder::kAtOnce;
   std::optional<int> gpus;          // [1] processes per node, with one GPU each; absent: one
                                     // process per node with all its GPUs
-  std::optional<std::string> time;  // limit of the job's time as sbatch writes it
+  std::optional<std::string> time;  // time limit of the job, in sbatch's syntax
 };
 
 // Returns the script, in which all texts of the request are quoted. With `gpus`, its processes

@@ -1,4 +1,4 @@
-// dlroof cluster node: measures on one node of a cluster's run.
+// dlroof cluster node: measures the benchmarks on one node of a cluster.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,7 +33,7 @@ struct NodeFlags {
   std::optional<std::string> bench;
   std::vector<std::string> arguments;
   int visit = 0;
-  double timeout_seconds = 600;  // [s] see RunRequest
+  double timeout_seconds = 600;  // [s] limit for one benchmark
   bool per_gpu = false;          // this process has one of the node's GPUs
 };
 
@@ -41,7 +41,8 @@ std::string OrderText(const cluster::NodeFacts& facts) {
   return std::string(facts.order ? cluster::Key(*facts.order) : "without --order");
 }
 
-// Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments differ.
+// Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments are other
+// ones.
 bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
@@ -92,7 +93,7 @@ bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string
   BothBuffers both(file.rdbuf(), std::cerr.rdbuf());
   std::ostream log(&both);
   if (isatty(STDERR_FILENO) == 0) log.rdbuf(file.rdbuf());
-  log << std::unitbuf;  // a node that is lost has told what it did last
+  log << std::unitbuf;  // unbuffered, so that the log of a lost node shows its last action
   supervise::RunRequest request;
   request.programs = {flags.bench ? fs::absolute(*flags.bench).string()
                                   : supervise::BenchProgram()};
@@ -111,13 +112,13 @@ bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string
   }
 }
 
-// Renews a file's date every few seconds during its lifetime, by the clock of the file system, as a
-// sign that this node lives.
+// Sets a file's modification time to now every few seconds during its lifetime, by the clock of the
+// file system, as a sign that this node is alive.
 class SignOfLife {
  public:
   explicit SignOfLife(fs::path file)
       : thread_([file = std::move(file)](const std::stop_token& stop) {
-          constexpr int kPauses = 20;  // of 0.1 s, so that the end is not delayed
+          constexpr int kPauses = 20;  // of 0.1 s each, so that the thread stops at once
           while (!stop.stop_requested()) {
             utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
             for (int i = 0; i < kPauses && !stop.stop_requested(); ++i) SleepSeconds(0.1);

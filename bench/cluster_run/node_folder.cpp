@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kJournal = ".json.journal";
-constexpr std::uintmax_t kMaxAsked = 64 << 20;  // [byte] of asked.txt
+constexpr std::uintmax_t kMaxAsked = 64 << 20;  // [byte] maximum size of asked.txt
 
 cluster::NodeSummary Unreadable(const std::string& name, const std::string& file,
                                 const std::string& reason) {
@@ -189,7 +189,7 @@ namespace {
 struct NodeProgress {
   std::string name;
   std::string state;               // "not begun", "3 done, 2 left"; empty: complete
-  std::size_t done = 0, left = 0;  // [1] benchmarks, as far as its journal tells
+  std::size_t done = 0, left = 0;  // [1] benchmarks in its journal
 };
 
 NodeProgress ProgressOfNode(const NodeFolder& folder, const std::string& name) {
@@ -212,8 +212,7 @@ NodeProgress ProgressOfNode(const NodeFolder& folder, const std::string& name) {
   return progress;
 }
 
-// Returns the progress of the requested nodes, and of those with files where no list is recorded,
-// sorted by name.
+// Returns the progress of the requested nodes and of all other nodes with files, sorted by name.
 std::vector<NodeProgress> ProgressOf(const NodeFolder& folder) {
   std::set<std::string> names;
   if (const auto asked = folder.Asked()) names.insert(asked->begin(), asked->end());

@@ -1,7 +1,7 @@
 // The shared folder DIR of a cluster's run. A node writes only files of its own name:
 //   DIR/nodes/NAME.json      its complete run file
 //   DIR/runs/NAME.json       its unfinished run, with a journal; NAME.node: the node's facts
-//   DIR/cache/NAME/          its ceilings; equal nodes would share a file in $HOME
+//   DIR/cache/NAME/          its ceilings (in $HOME, equal nodes would share a file)
 //   DIR/logs/NAME.log        its messages
 //   DIR/visits/N/            nodes, runs and logs of the N-th re-measurement of suspect nodes
 //   DIR/asked.txt            names of the requested nodes, one per line, from the launch script
@@ -42,7 +42,7 @@ class NodeFolder {
   std::vector<std::filesystem::path> NodeFiles() const;
   // Returns the names of nodes that have begun but have no file in nodes/.
   std::vector<std::string> Unfinished() const;
-  // Returns the numbers N of the folders DIR/visits/N/ in ascending order.
+  // Returns the numbers N of the folders DIR/visits/N/, ascending.
   std::vector<int> Visits() const;
 
  private:

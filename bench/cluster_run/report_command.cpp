@@ -1,4 +1,5 @@
-// dlroof cluster gather and report: join the files of all nodes to one cluster file, and show it.
+// dlroof cluster gather: joins the files of all nodes to one cluster file. dlroof cluster report:
+// shows it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,8 +27,7 @@
 namespace dlroof::cluster_run {
 namespace {
 
-constexpr int kSlowNode = 1, kNotAllWhole = 3;  // exit codes
-constexpr int kBadFile = 2;
+constexpr int kSlowNode = 1, kBadFile = 2, kIncompleteNode = 3;  // exit codes
 constexpr std::size_t kMaxListed = 20;
 
 struct GatherFlags {
@@ -37,7 +37,7 @@ struct GatherFlags {
   std::optional<std::string> drain_list;  // file
 };
 
-// Removes the nodes of --without. Throws BadInput for a name that is none of a node.
+// Removes the nodes of --without. Throws BadInput if there is no node of this name.
 void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summaries,
               std::optional<std::vector<std::string>>& asked) {
   for (const auto& node : flags.without) {
@@ -90,14 +90,14 @@ std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem:
   return visits;
 }
 
-struct NotWhole {
+struct Incomplete {
   std::size_t count = 0;
   bool bad_file = false;  // the file of a node is invalid or incomplete
 };
 
 // Prints which nodes are incomplete, and why.
-NotWhole PrintNotWhole(const cluster::Cluster& cluster) {
-  NotWhole absent;
+Incomplete PrintIncomplete(const cluster::Cluster& cluster) {
+  Incomplete absent;
   for (const auto& node : cluster.nodes) {
     if (node.status == cluster::NodeStatus::kComplete) continue;
     absent.bad_file = absent.bad_file || node.status == cluster::NodeStatus::kFailed ||
@@ -148,7 +148,7 @@ std::vector<std::string> HostsToDrain(const cluster::Cluster& cluster) {
 }
 
 // Prints a sentence for each finding that is more than a suspicion, and Slurm's command that drains
-// the slow nodes. Writes their hosts to the file `drain_list`, one a line, if it is set.
+// the slow nodes. Writes their hosts to the file `drain_list`, if set, one per line.
 void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::string>& drain_list,
                    std::ostream& out) {
   for (const auto& finding : cluster.findings)
@@ -164,13 +164,13 @@ void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::str
   WriteFile(*drain_list, lines);
 }
 
-// Returns kSlowNode if a node is slow, else kNotAllWhole if a node is not complete, else 0.
+// Returns kSlowNode if a node is slow, else kIncompleteNode if a node is incomplete, else 0.
 int ExitCodeOf(const cluster::Cluster& cluster) {
   if (!HostsToDrain(cluster).empty()) return kSlowNode;
   const bool whole = std::ranges::all_of(cluster.nodes, [](const cluster::ClusterNode& node) {
     return node.status == cluster::NodeStatus::kComplete;
   });
-  return whole ? 0 : kNotAllWhole;
+  return whole ? 0 : kIncompleteNode;
 }
 
 int RunGather(const GatherFlags& flags) {
@@ -195,7 +195,7 @@ int RunGather(const GatherFlags& flags) {
   if (flags.mix_unlike) command.emplace_back("--mix-unlike");
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
             OnDisk::kNow);
-  const auto absent = PrintNotWhole(cluster);
+  const auto absent = PrintIncomplete(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
   PrintVerdicts(cluster, flags.drain_list, std::cerr);
   std::cerr << fmt::format("{} of {} nodes are complete; {} benchmarks\nwrote {}\n",
@@ -254,7 +254,7 @@ std::vector<cluster::NodeEffect> EffectsBeside(const ClusterReportFlags& flags,
   }
 }
 
-// Prints the limits that nodes miss. Returns whether there are any.
+// Prints the limits that nodes do not meet. Returns whether there are any.
 bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
   const auto requirements =
       cluster::ParseRequirements(ReadFile(path, "a file of requirements"), path);

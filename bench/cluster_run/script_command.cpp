@@ -21,7 +21,7 @@
 
 namespace dlroof::cluster_run {
 
-// Returns slurm.sh.in, whose {{keys}} LaunchScript replaces.
+// Returns the template slurm.sh.in; LaunchScript replaces its {{keys}}.
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 namespace {
@@ -43,7 +43,7 @@ std::string DirectiveLines(const std::vector<std::string>& options) {
   return lines;
 }
 
-// Returns the arguments of dlroof_bench. Processes that share a node's CPUs measure only their GPU.
+// Returns the arguments for dlroof_bench. With one process per GPU, each measures only its GPU.
 std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
   constexpr std::string_view kDevice = "--dlroof_device=";
   auto arguments = request.arguments;
@@ -100,7 +100,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Throws BadInput, which begins with `where`, for an argument that dlroof_bench does not have or
-// `cluster node` sets: the job would begin, and every node would end with the same message.
+// that `cluster node` sets itself. Otherwise the job would start and fail on every node.
 void CheckArguments(const std::vector<std::string>& arguments, const std::string& where) {
   std::vector<std::string> line = {"dlroof_bench"};
   line.insert(line.end(), arguments.begin(), arguments.end());
@@ -114,7 +114,7 @@ void CheckArguments(const std::vector<std::string>& arguments, const std::string
   }
 }
 
-// Throws BadInput if a cluster file names a library, which the job would load.
+// Throws BadInput if the arguments in a cluster file name a library, which the job would load.
 void RefuseLibrary(const std::vector<std::string>& arguments, const std::string& path) {
   for (const auto& argument : arguments)
     if (argument.starts_with("--dlroof_onednn"))

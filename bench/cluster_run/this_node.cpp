@@ -62,7 +62,7 @@ std::string WordIn(const fs::path& path) {
   return word;
 }
 
-// Returns "800 to 3600 MHz", or an empty text if the system does not tell.
+// Returns "800 to 3600 MHz", or "" if the system does not report the limits.
 std::string ClockLimits(const fs::path& cpus) {
   const auto frequencies = cpus / "cpu0/cpufreq";
   const auto least = WordIn(frequencies / "scaling_min_freq");  // [kHz]
@@ -130,7 +130,7 @@ cluster::NodeFacts IdentifyNode(const Environment& environment, const std::strin
     facts.host = std::exchange(facts.name, facts.name + "-task" + local);
     break;
   }
-  // A user may tell the scheduler's name of the node, which may not be the host's.
+  // The user may set the scheduler's name of the node, which may differ from the host's.
   if (const auto node = environment("DLROOF_NODE"); facts.engine != "slurm" && !node.empty()) {
     facts.name = node;
     facts.known_by = "DLROOF_NODE";
@@ -196,7 +196,7 @@ cluster::NodeLoad LoadWatch::Load() const {
 
 std::optional<double> StealShare(std::string_view before, std::string_view after) {
   const auto first = CpuTimes(before), last = CpuTimes(after);
-  // Later numbers, of guests, are counted in the first ones.
+  // Ignores the later numbers: guest times are included in the first ones.
   if (first.size() <= kSteal || last.size() <= kSteal) return std::nullopt;
   double all = 0;
   for (std::size_t i = 0; i <= kSteal; ++i) all += last[i] - first[i];

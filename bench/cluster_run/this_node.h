@@ -1,5 +1,5 @@
-// The node on which this process runs: its name by the launcher's environment variables, settings
-// of its system, a quota of CPU time, and the CPUs' time that the host of a virtual machine took.
+// The node on which this process runs: its name, from the launcher's environment variables, its
+// system's settings, and during the run throttling by a CPU quota and steal time.
 #pragma once
 
 #include <filesystem>
@@ -34,11 +34,11 @@ std::string GpuOfTask(const std::string& visible, const std::string& local);
 // Returns IdentifyNode of this process, with the CPUs that it may use and those that are online.
 cluster::NodeFacts ThisNode(bool per_gpu = false);
 
-// Returns "kernel", "microcode", "governor" and "clock limits" ("800 to 3600 MHz, boost on"), as
-// far as the system tells. `sysfs` is usually /sys.
+// Returns "kernel", "microcode", "governor" and "clock limits" ("800 to 3600 MHz, boost on"), if
+// the system reports them. `sysfs` is usually /sys.
 std::map<std::string, std::string> SystemOf(const std::filesystem::path& sysfs);
 
-// Counts what happens from its construction on.
+// Measures the node's load since its construction.
 class LoadWatch {
  public:
   explicit LoadWatch(cpu::LimitFacts facts);
@@ -52,8 +52,8 @@ class LoadWatch {
   double begin_;      // [s]
 };
 
-// Returns the share [1] of all CPUs' time that the host took between two texts of /proc/stat;
-// nothing if they do not have it or no time passed.
+// Returns steal time / all CPUs' time [1] between two texts of /proc/stat. Returns nullopt if it is
+// not reported or no time has passed.
 std::optional<double> StealShare(std::string_view before, std::string_view after);
 
 }  // namespace dlroof::cluster_run

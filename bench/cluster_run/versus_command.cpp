@@ -30,7 +30,7 @@ struct VersusFlags {
   std::string a, b;  // run files separated by commas
   std::optional<std::string> prices;
   std::vector<std::string> suites;
-  std::vector<int> devices;  // per node, of A and of B
+  std::vector<int> devices;  // number of devices per node: A's, B's
   std::vector<std::string> outputs;
   std::string types = "same";
   bool latency = false;
@@ -40,8 +40,8 @@ struct VersusFlags {
   }
 };
 
-// Returns whether an option in a benchmark's name selects how a library works (its layout,
-// algorithm or threads) and not what it computes.
+// Returns whether an option in a benchmark's name selects how the library computes (layout,
+// algorithm, threads), not what it computes.
 bool IsMannerOption(std::string_view option) {
   if (option == "best" || option.starts_with("engine") || option.starts_with("threads"))
     return true;
@@ -52,7 +52,7 @@ bool IsMannerOption(std::string_view option) {
   });
 }
 
-// Returns the models of the suites or, if `suites` is empty, the models that both runs name. Throws
+// Returns the models of the suites or, if `suites` is empty, those named in both runs. Throws
 // BadInput as SelectSuites does.
 std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
                                            const cluster::VersusCluster& a,
@@ -75,7 +75,7 @@ std::optional<int> DevicesPerNode(const record::RunFile& file) {
   return std::nullopt;
 }
 
-// `devices` is the number of devices of a node that the user specifies.
+// Reads the run files of one cluster. `devices` is the user's number of devices per node.
 cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,
                                    const cluster::Prices* prices, cluster::CallTime times) {
   std::vector<std::pair<std::string, record::RunFile>> files;
@@ -102,7 +102,7 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
   auto figure = figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
-  figure.name_a = cluster::MachinesText(*report.a);  // with the numbers of nodes
+  figure.name_a = cluster::MachinesText(*report.a);  // names with the numbers of nodes
   figure.name_b = cluster::MachinesText(*report.b);
   return figure;
 }

@@ -38,7 +38,7 @@ void TellAbort(int) {
   _exit(2);
 }
 
-// While it exists, an abort ends the program with one sentence. Google Benchmark aborts if the
+// During its lifetime, an abort ends the program with one sentence. Google Benchmark aborts if the
 // timer is paused while it does not run.
 class AbortSentence {
  public:
@@ -203,8 +203,8 @@ std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
 std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                              const record::Repetition& repetition) const {
   // Google Benchmark's time may be longer than dlroof's, as it includes noisy calls and the time
-  // between calls, but not shorter. [1] of dlroof's time; [s] tolerance per repetition for
-  // different clocks
+  // between calls, but not shorter. Limits of its time / dlroof's [1], and the tolerance per
+  // repetition [s] for different clocks.
   constexpr double kMinShare = 0.8, kMaxShare = 100, kMinSeconds = 1e-4;
   const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
   const auto name = live::RecordName(run.run_name.str());

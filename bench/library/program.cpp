@@ -73,7 +73,8 @@ Remembered& Memory() {
   return memory;
 }
 
-// Static storage for the program's name: Google Benchmark stores its address.
+// Sets Google Benchmark's flags. The program's name is in static storage, because Google Benchmark
+// stores its address.
 void SetFlags(std::vector<std::string> flags) {
   std::vector<char*> pointers = {Memory().program.data()};
   for (auto& flag : flags) pointers.push_back(flag.data());

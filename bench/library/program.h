@@ -1,5 +1,5 @@
-// The state of a program with own benchmarks: flags, devices, session, runner, and which benchmark
-// Google Benchmark is running.
+// The state of a program with benchmarks of its own: flags, devices, session, runner, and the
+// benchmark that Google Benchmark is running.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -20,7 +20,7 @@
 
 namespace dlroof::library {
 
-// What Measure does with the call.
+// What dlroof::Measure does with the call.
 enum class Mode {
   kTime,
   kSimulate,  // counts one call under valgrind, in a process of its own
@@ -75,8 +75,8 @@ class Program {
  private:
   std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                       const record::Repetition& repetition) const;
-  // Returns the name of the running benchmark, or nullopt after the last. A State does not contain
-  // it; it follows from the order of the list.
+  // Returns the name of the running benchmark, or nullopt after the last. Derives it from the order
+  // of the list, because a State does not contain it.
   std::optional<std::string> Running() const;
   workload::Workload WorkloadOf(const benchmark::State& state, const std::string& listed,
                                 const Call& call, const detail::Callable& callable);
@@ -104,11 +104,11 @@ class Program {
   std::unique_ptr<runner::RunReporters> reporters_;
 
   Mode mode_ = Mode::kTime;
-  std::string simulated_;                                  // benchmark of Mode::kSimulate
-  std::vector<std::string> names_;                         // as Google Benchmark lists them
+  std::string simulated_;           // name of the benchmark to simulate
+  std::vector<std::string> names_;  // all benchmarks, as Google Benchmark lists them
   std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // (family, instance) indices
   PassResults passes_;
-  std::set<std::string> passes_done_;  // names done in the current pass
+  std::set<std::string> passes_done_;  // benchmarks done in the current pass
   std::mutex mutex_;
   std::map<std::string, runner::Runner::Team> teams_;  // by name
 };

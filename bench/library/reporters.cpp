@@ -43,7 +43,8 @@ benchmark::BenchmarkReporter* Passed(benchmark::BenchmarkReporter* inner) {
   return all.emplace_back(std::make_unique<Passing>(*inner)).get();
 }
 
-// Static storage: Google Benchmark changes the arguments and stores the address of the first.
+// Calls benchmark::Initialize with arguments in static storage, because Google Benchmark changes
+// them and stores the address of the first.
 void InitializeBenchmark(std::vector<std::string> args) {
   static std::vector<std::string> kept;
   kept = std::move(args);

@@ -351,8 +351,8 @@ std::string Bars(const ModelReport& report) {
              static_cast<double>(report.designs.size()) - 0.4, most_lines + 1, ticks, plots);
 }
 
-// Draws a line per group and value of the second resource. With several groups the colour shows the
-// group and the dashes the value; otherwise each line has its own colour.
+// Draws a line per group and value of the second resource. With several groups, a line's colour
+// shows the group and its dashes the value; otherwise each line has its own colour.
 std::string Lines(const ModelReport& report) {
   std::string data, plots;
   size_t index = 0;

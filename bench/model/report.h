@@ -29,7 +29,7 @@ struct ModelReport {
   std::string choice;  // "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
   std::optional<record::RunFile> run;    // the run file with predictions added, if it is the input
-  std::vector<DesignResult> designs;     // one per --scale
+  std::vector<DesignResult> designs;     // one per flag --scale
   std::vector<std::vector<Gain>> gains;  // per group, for the last design or the base
   std::vector<SweepAxis> axes;
   std::vector<GroupSweep> sweeps;

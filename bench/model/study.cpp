@@ -65,7 +65,7 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
   const auto& set = machine::AllThreads(machine);
-  // The source of a specified rate is the one in its machine file.
+  // A specified rate has the source in its machine file.
   const bool specified = machine_file::IsSpecified(machine);
   const auto take = [&](const std::string& key, double& value, double rate,
                         const std::string& how) {
@@ -187,8 +187,7 @@ std::vector<double> Factors(const std::string& text) {
     throw BadInput(
         "'{}': expected a first value not above the last, a positive step, {} values at most", text,
         kMaxValues);
-  // The count is computed first, because adding a tiny step to a large factor would never reach the
-  // end.
+  // Computes the count first: adding a tiny step to a large factor would never reach the end.
   const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
   std::vector<double> factors;
   for (int i = 0; i < count; ++i) factors.push_back(first + i * step);

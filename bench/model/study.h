@@ -23,13 +23,13 @@ namespace dlroof::model {
 delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine);
 
 struct GpuChoice {
-  std::optional<std::string> gpu;             // --gpu
+  std::optional<std::string> gpu;             // value of --gpu
   const machine::Machine* machine = nullptr;  // from --machine, or null
   const record::RunFile* run = nullptr;       // run file to model, or null
   std::string run_path;                       // path of that run file, for messages
 };
 
-// Returns the GPU named by --gpu, otherwise that of the run file, of the machine file, or "v100".
+// Returns the GPU named by --gpu, else the run file's, else the machine file's, else "v100".
 // Its ceilings are from the machine file or, without --gpu, from the run file. Throws BadInput as
 // FindGpu and WithCeilings, for a GPU without built-in parameters, and for ceilings of another GPU
 // than the built-in one (a parameter file accepts any ceilings).
@@ -132,7 +132,7 @@ std::vector<SweepAxis> ParseSweep(const std::string& text);
 struct DesignPoint {
   std::vector<double> factors;  // one per axis
   double speedup = 1;           // [1] relative to the unchanged design
-  delta::Bottleneck bottleneck = delta::Bottleneck::kCompute;  // the one with the most time
+  delta::Bottleneck bottleneck = delta::Bottleneck::kCompute;  // bottleneck with the most time
 };
 std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
                                const std::vector<SweepAxis>& axes);

@@ -19,7 +19,8 @@
 namespace dlroof::profile {
 namespace {
 
-// The second one since oneDNN 3.13, which prints the field names as a line "perf,..." below it.
+// Lines that announce the field names. oneDNN 3.13 and later print the second one, and the field
+// names as a line "perf,..." below it.
 constexpr std::string_view kTemplates[] = {"Output template: ", "Template entries: "};
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
@@ -128,8 +129,8 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
                          type, text::Printable(record.algorithm))});
 }
 
-// Returns whether the problem ends in numeric fields: a problem with commas took fields that belong
-// to others. Problem descriptors contain no commas.
+// Returns whether the problem ends in a comma and a number. Problems contain no commas, so it then
+// contains other fields: the line has more fields than the template.
 bool EndsWithNumber(std::string_view problem) {
   const auto comma = problem.rfind(',');
   return comma != std::string_view::npos && text::PlainNumber(problem.substr(comma + 1));
@@ -201,7 +202,7 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
     if (line.ends_with('\r')) line.remove_suffix(1);
     const auto place = fmt::format("{}:{}", where, number);
     const auto* const word = std::ranges::find_if(
-        kTemplates, [&](std::string_view one) { return line.starts_with(one); });
+        kTemplates, [&](std::string_view text) { return line.starts_with(text); });
     const bool of_names = std::exchange(names_follow, word == &kTemplates[1]) && HasNoNumber(line);
     if (word != std::end(kTemplates)) {
       layout.assign(line.substr(word->size()));

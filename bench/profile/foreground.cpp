@@ -29,7 +29,7 @@ constexpr int kMomentMs = 20, kTickMs = 500;
 constexpr double kGraceSeconds = 10;  // [s] between SIGTERM and SIGKILL after most_seconds
 // [ms] How long output of surviving processes is read after the program's end.
 constexpr int kGraceMs = 200;
-constexpr std::size_t kPiece = 1 << 18;
+constexpr std::size_t kPiece = 1 << 18;  // [byte] of one read
 // [ms] Pause after each read, so that a large pipe collects lines: a reader that wakes for every
 // line would take a CPU from the program.
 constexpr int kGatherMs = 20;
@@ -57,7 +57,8 @@ extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
   errno = before;
 }
 
-// While it exists, signals become entries of a pipe. Ignored signals (nohup) stay ignored.
+// During its lifetime, received signals are written to a pipe. Ignored signals (nohup) stay
+// ignored.
 class SignalPipe {
  public:
   SignalPipe() {
@@ -200,7 +201,7 @@ class ForegroundLoop {
   }
 
  private:
-  // [ms] until most_seconds, at least 1 to avoid a busy loop.
+  // Returns the time [ms] until most_seconds, at least 1 to avoid a busy loop.
   int LeftMs() const {
     if (!request_.most_seconds || result_.out_of_time) return kTickMs;
     const double left = begin_ + *request_.most_seconds - cpu::WallSeconds();
@@ -308,7 +309,7 @@ class ForegroundLoop {
   Descriptor watch_;
   double begin_ = 0;
   int gather_ms_ = kGatherMs;
-  pid_t writer_ = 0;  // of the last bytes read
+  pid_t writer_ = 0;  // process that wrote the last bytes read
   ForegroundEnd result_;
 };
 

@@ -16,9 +16,9 @@
 
 namespace dlroof::profile {
 
-// The program inherits standard input and error. Its standard output is a socket, through which the
-// kernel tells the writing process (SCM_CREDENTIALS), or, if this process writes to a terminal, a
-// pseudo-terminal of the same size that changes no bytes.
+// The program inherits standard input and error. Its standard output is a socket, by which the
+// kernel reports the writing process (SCM_CREDENTIALS), or, if this process writes to a terminal, a
+// pseudo-terminal of the same size in raw mode.
 struct ForegroundRequest {
   std::vector<std::string> command;
   Variables variables = {};  // added to this process's environment
@@ -28,8 +28,8 @@ struct ForegroundRequest {
   // Called before `take` if the bytes are from another process than the previous ones. Only for
   // sockets. May be empty.
   std::function<void(std::int64_t process)> from = {};
-  // Receives the program's output in order. Returns false if it has no reader any more; the
-  // program's output is then closed, like a pipe without a reader.
+  // Receives the program's output in order. Returns false if the output has no reader any more; the
+  // program's standard output is then closed, like a pipe without a reader.
   std::function<bool(std::string_view bytes)> take;
   // Called with the time since the start [s] while the program writes nothing: after 20 ms, then
   // every half second. Returns false if the output has no reader any more. May be empty.

@@ -49,7 +49,7 @@ std::string CuptiFiles() {
 // Subfolders for traces of further runs of the program (programs::OtherRuns).
 constexpr const char *kNodes = "nodes", *kCalls = "calls";
 
-// `detail`: see counters/gpu_trace/injected/cupti.cpp.
+// Returns the variables that load the tracer. `detail`: DLROOF_GPU_TRACE_DETAIL.
 Variables TraceVariables(const std::string& folder, const std::string& detail) {
   const auto library = TraceLibrary().string();
   return {{"CUDA_INJECTION64_PATH", library},
@@ -59,7 +59,7 @@ Variables TraceVariables(const std::string& folder, const std::string& detail) {
           {"DLROOF_GPU_TRACE_CUPTI", CuptiFiles()}};
 }
 
-// Returns the chip whose counters to request from ncu: that of --chip, or that of the traced GPU.
+// Returns the chip of --chip or else of the traced GPU. It determines the counters that ncu reads.
 const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                              const programs::GpuTimeline& timeline) {
   const auto& table = gpu::BuiltInCuptiTable();

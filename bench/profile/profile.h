@@ -24,9 +24,9 @@ struct ProfileRequest {
   std::optional<std::string> log;  // file for oneDNN's lines
   // Machine file, name or "none". Default: this CPU's ceilings; none for a GPU.
   std::optional<std::string> machine;
-  std::optional<int> threads, steps;   // see ProgramFacts
-  bool pipe = false;                   // see ForegroundRequest
-  std::optional<double> most_seconds;  // [s] the program is ended then
+  std::optional<int> threads, steps;   // override detected numbers
+  bool pipe = false;                   // use a pipe, not a socket (ForegroundRequest)
+  std::optional<double> most_seconds;  // [s] the program is ended after this time
   // Run torch.profiler in the program (torch_trace.h). With --gpu: mark its modules and operators
   // as NVTX ranges.
   bool torch = false;
@@ -43,7 +43,7 @@ struct GpuProfileRequest {
   std::optional<std::string> trace_folder;  // folder for trace files; absent: they are deleted
   std::optional<std::string> stored_trace;  // folder of trace files to report, without a run
   double budget_seconds = 60;               // [s] limit for counting; 0: no counting
-  std::optional<std::string> chip;          // absent: detected
+  std::optional<std::string> chip;          // "GH100"; absent: detected
 };
 
 // As ProfileProgram. Returns 0 for a stored trace.

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
 constexpr const char* kRanges = "DLROOF_TORCH_RANGES";
 constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto logs to standard error
-constexpr double kShort = 0.5;  // [1] of the largest weight; windows with less are skipped
+constexpr double kShort = 0.5;  // [1] windows below this share of the largest weight are skipped
 
 // A trace file "<process>-<number>.json" of the hook.
 struct Window {
@@ -54,9 +54,9 @@ std::uintmax_t LargestOf(const std::vector<Window>& windows) {
   return std::ranges::max_element(windows, {}, &Window::bytes)->bytes;
 }
 
-// Returns a weight per window, for how much of the program's steps it covers: the number of module
-// calls, or bytes if no window has any. Operators are no measure: compiled modules have few, their
-// compilation has many.
+// Returns a weight per window, for how many of the program's steps it covers: the number of module
+// calls, or bytes if no window has any. Not the number of operators: compiled modules call few of
+// them, but their compilation calls many.
 std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   const std::string mark = fmt::format("\"{}", programs::kModuleSpan);
   for (auto& window : windows) {
@@ -79,8 +79,8 @@ std::optional<std::string> PipeOf(const std::string& type, const std::string& is
   return workload::MatrixPipe(type, "PyTorch", isa);
 }
 
-// An operator running at the end of its window gets no valid end time from Kineto, or one centuries
-// away. Such calls end with the window.
+// Corrects the end of calls that run at the end of their window, for which Kineto writes an invalid
+// end time or one centuries away: they end with the window.
 void EndWithWindow(imports::Trace& trace) {
   constexpr double kMax = 1e6;  // [s] longer than any window
   std::vector<double> begins;
@@ -167,9 +167,8 @@ TorchTrace ReadTorchTrace(const std::string& folder) {
     return result;
   }
   if (processes.size() > 1)
-    result.remarks.push_back(
-        fmt::format("--torch: {} processes have traces; the one with most operators is used",
-                    processes.size()));
+    result.remarks.push_back(fmt::format(
+        "--torch: {} processes have traces; the largest one is used", processes.size()));
   const auto weights = WeightsOf(*windows);
   const auto enough = kShort * static_cast<double>(std::ranges::max(weights));
   for (std::size_t i = windows->size(); i-- > 0 && !result.trace;) {

@@ -40,17 +40,17 @@ struct TorchTrace {
   std::vector<std::string> remarks;     // sentences: notes of the hook, why there is no trace
 };
 
-// Reads the traces written by the hook into the folder: of the process with the largest file, the
-// last window with at least half as many module calls (without modules: bytes) as any of its
-// windows. Never throws for a malformed trace.
+// Reads a trace that the hook wrote to the folder: of the process with the largest file, the last
+// window with at least half as many module calls (without modules: bytes) as the process's window
+// with the most. Does not throw for a malformed trace.
 TorchTrace ReadTorchTrace(const std::string& folder);
 
 // Returns a repetition per call [s], or per group of successive calls so that there are at most
 // 256. Omits groups with a time of 0.
 std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds);
 
-// Adds the modelled work of a call. `pipe`: executes the matrix part; if absent, `unknown` is the
-// reason. `wide`: elementwise FLOPs are f64, otherwise f32.
+// Adds the modelled work of a call. `pipe` executes the matrix products; if absent, `unknown` is
+// the reason. `wide`: elementwise FLOPs are f64, otherwise f32.
 void AddWork(const logs::PrimitiveWork& found, const std::optional<std::string>& pipe, bool wide,
              std::string_view unknown, record::Record& record);
 

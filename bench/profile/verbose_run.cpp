@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "crea
                                                      "graph,",  "common,", "ukernel", "error,",
                                                      "profile", "warn",    "stack,"};
 constexpr std::string_view kMark = "DLROOF_MARK,";
-constexpr std::size_t kLongestMark = 256;
+constexpr std::size_t kMaxMark = 256;  // [byte] longer lines are cut in the log
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -84,7 +84,7 @@ std::size_t PartialBeginning(std::string_view text) {
   return 0;
 }
 
-// [s] Time of the first progress line; intervals then double up to kMaxBetween.
+// [s] Time of the first progress line. The intervals between further lines double to kMaxBetween.
 constexpr double kFirstProgress = 10, kMaxBetween = 300;
 
 // Returns the ancestors of a process up to this process (exclusive), parent first; empty if the
@@ -149,7 +149,7 @@ class VerboseProgram {
     return read;
   }
 
-  // Writes to the log which process the next lines are from and, before its first line, its
+  // Writes a line to the log with the process of the next lines and, before its first line, its
   // ancestors up to the program.
   void NameProcess() {
     if (process_ == logged_process_) return;
@@ -235,7 +235,7 @@ void LogSeparator::TakeOwn(std::string_view bytes, Output& output) {
   output.own += bytes;
   while (!bytes.empty()) {
     const auto end = bytes.find_first_of("\r\n");
-    const auto available = kLongestMark - std::min(kLongestMark, own_line_.size());
+    const auto available = kMaxMark - std::min(kMaxMark, own_line_.size());
     own_line_ += bytes.substr(0, std::min(end, available));
     if (end == std::string_view::npos) return;
     if (bytes[end] == '\n' && own_line_.starts_with(kMark)) output.log += own_line_ + '\n';

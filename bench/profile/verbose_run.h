@@ -21,8 +21,8 @@ namespace dlroof::profile {
 // A program's line that begins with DLROOF_MARK (verbose_log.h) stays in the output and is also
 // copied to the log, where its position shows between which calls it was written.
 //
-// A line of oneDNN that contains another marker was interrupted by another process's line: it is
-// cut, and what follows that line belongs to the program.
+// If a line of oneDNN contains another marker, another process's line has interrupted it: the first
+// line is cut, and the text after the second one belongs to the program.
 class LogSeparator {
  public:
   struct Output {
@@ -54,8 +54,8 @@ class LogSeparator {
   void EndLine(Output& output);
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
-  bool in_line_ = false;  // of oneDNN
-  std::string held_;      // received bytes; those from at_ on are not yet attributed
+  bool in_line_ = false;  // within a line of oneDNN
+  std::string held_;      // received bytes; bytes from at_ on are not yet attributed
   std::size_t at_ = 0;    // position in held_
   std::string line_;      // current line of oneDNN so far
   std::string own_line_;  // start of the program's current line
@@ -77,7 +77,7 @@ struct VerboseRequest {
   Variables variables;
   std::optional<std::string> log;    // file for oneDNN's lines, written during the run
   std::ostream* progress = nullptr;  // receives progress lines; may be null
-  bool pipe = false;                 // see ForegroundRequest
+  bool pipe = false;                 // use a pipe, not a socket (ForegroundRequest)
   std::optional<double> most_seconds = {};
 };
 
@@ -86,7 +86,7 @@ struct VerboseRun {
   ForegroundEnd end;
   std::uint64_t own_bytes = 0;  // [byte] the program's own output
   std::uint64_t log_bytes = 0;  // [byte] oneDNN's lines
-  std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // see LogSeparator
+  std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // [1] see LogSeparator
 };
 
 // Throws CannotStart, and BadInput if the log cannot be written.

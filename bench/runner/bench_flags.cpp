@@ -50,7 +50,7 @@ std::array<int, 3> Numbers(std::string_view version) {
   const char* end = at + version.size();
   for (int& number : numbers) {
     at = std::from_chars(at, end, number).ptr;
-    if (at != end) ++at;  // the point
+    if (at != end) ++at;  // skips the point
   }
   return numbers;
 }
@@ -59,14 +59,14 @@ bool IsSince(std::string_view since, std::string_view version) {
   return Numbers(since) <= Numbers(version);
 }
 
-// Google Benchmark 1.8 expects a unit behind the number of --benchmark_min_time, which 1.7 rejects.
+// Google Benchmark 1.8 requires a unit after the number of --benchmark_min_time; 1.7 rejects it.
 bool TimesHaveUnits(std::string_view version) { return IsSince("1.8", version); }
 
 // Google Benchmark does not export a list of its flags.
 struct GoogleBenchmarkFlag {
   std::string_view name;   // "--benchmark_filter"
-  std::string_view type;   // of its value
-  std::string_view since;  // the version of Google Benchmark; empty: in every one that dlroof uses
+  std::string_view type;   // type of its value
+  std::string_view since;  // first version with the flag; empty: all versions that dlroof supports
   std::vector<std::string_view> choices = {};
 };
 
@@ -88,7 +88,7 @@ const std::vector<GoogleBenchmarkFlag> kGoogleBenchmarkFlags = {
     {"--benchmark_out_format", "FORMAT", "", {"json", "console", "csv"}},
     {"--benchmark_color", "CHOICE", "", {"auto", "true", "false"}},
     {"--benchmark_counters_tabular", "BOOLEAN", "", kBoolean},
-    {"--benchmark_perf_counters", "LIST", ""},  // if it was built with libpfm
+    {"--benchmark_perf_counters", "LIST", ""},  // only if built with libpfm
     {"--benchmark_context", "LIST", ""},
     {"--benchmark_time_unit", "UNIT", "1.7", {"ns", "us", "ms", "s"}},
     {"--v", "LEVEL", ""}};
@@ -121,7 +121,7 @@ const std::map<std::string, workload::CacheState> kCacheStates = {
     {"cold", workload::CacheState::kCold},
     {"cold-weights", workload::CacheState::kColdWeights}};
 
-// Returns the flags that decide what else is measured of each benchmark.
+// Returns the flags for further measurements of each benchmark beside its time.
 std::vector<Option> PassOptions(BenchFlags& flags) {
   return {{"--dlroof_explain", &flags.explain,
            "profile the parallel regions of each CPU call in separate passes; the run file stores "
@@ -178,7 +178,7 @@ std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
                 "also write the interactive page"),
           {"--dlroof_verbose,--verbose", &flags.verbose,
            "name each unsupported benchmark instead of one line per reason"},
-          // The other programs of dlroof set these two.
+          // Only other programs of dlroof set these two flags.
           Ruled("--dlroof_progress", {.hidden = true}, &flags.progress_pipe, ""),
           Ruled("--dlroof_turns", {.one_each = true, .comma = true, .hidden = true}, &spelled.turns,
                 "")};
@@ -333,7 +333,8 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
     if (arg.starts_with("--benchmark_list_tests"))
       flags.lists_only = off.count(arg.substr(arg.find('=') + 1)) == 0;
   flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
-  const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark rejects errors
+  const auto repetitions =
+      BenchmarkFlag(args, "repetitions");  // Google Benchmark rejects invalid numbers
   std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
   flags.out_file = FileName(BenchmarkFlag(args, "out"));

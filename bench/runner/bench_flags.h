@@ -29,16 +29,16 @@ struct TurnPipes {
 struct BenchFlags {
   // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
-  std::string device = "auto";  // see ParseDevice
-  // oneDNN's file, if not the one that this program was built with.
+  std::string device = "auto";  // "auto", "cpu", "gpu", "gpu1" (see ParseDevice)
+  // File of the oneDNN to load; absent: the oneDNN that this program was built with.
   std::optional<std::string> onednn;
-  std::vector<std::string> suites;  // see SelectSuites
+  std::vector<std::string> suites;  // names or files of suites (see SelectSuites)
   suites::SuiteChoices choices;
-  std::optional<int> threads;  // if not one per CPU that this process may use
+  std::optional<int> threads;  // absent: one thread per CPU that this process may use
   unsigned seed = 1;
   workload::CacheState cache =
-      workload::CacheState::kWarm;  // of benchmarks whose name has no cache state
-  // Algorithm of the benchmarks whose names may have one ("best").
+      workload::CacheState::kWarm;  // for benchmarks whose name has no cache state
+  // Algorithm ("best") for benchmarks that have a choice of algorithms.
   std::optional<std::string> algorithm;
   std::string counters{kAutoCounters};
   bool live_check = true;     // check the stored ceilings before they are used
@@ -59,36 +59,37 @@ struct BenchFlags {
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::optional<std::string> out_file;
-  std::shared_ptr<PartFile> part;  // of `out_file`; Google Benchmark writes it
+  std::shared_ptr<PartFile> part;  // Google Benchmark writes it; it becomes `out_file` at the end
   OutputFormat out_format = OutputFormat::kJson;
 
   // Returns whether results are reported without roofs (--dlroof_machine=none).
   bool WithoutRoofs() const { return machine_files == std::vector<std::string>{"none"}; }
 };
 
-// Appends dlroof's defaults of Google Benchmark's flags that neither the command line nor the
-// environment sets: 9 repetitions of 0.03 s, enough for a confidence interval of every time. With
-// --dlroof_device=gpu 0.005 s are enough: the time of a queued call has little noise.
+// Appends dlroof's defaults for Google Benchmark's flags that neither the command line nor the
+// environment sets: 9 repetitions, enough for a confidence interval of every time, of 0.03 s; with
+// --dlroof_device=gpu of 0.005 s, because times of queued calls have little noise.
 void AddDefaultFlags(std::vector<std::string>& args);
 
-// Rewrites --benchmark_min_time=1s (also from the environment) for a `version` of Google Benchmark
-// that has no units, before 1.8. Throws BadInput for a number of iterations ("10x"), which such a
-// version does not know either.
+// Removes the unit from --benchmark_min_time=1s (also in the environment) for a `version` of Google
+// Benchmark before 1.8, which accepts no units. Throws BadInput for a number of iterations ("10x"),
+// which these versions do not support.
 void AdaptMinTime(std::vector<std::string>& args,
                   std::string_view version = kGoogleBenchmarkVersion);
 
 bool AsksForHelp(const std::vector<std::string>& args);
 // Returns the arguments without the program's name and Google Benchmark's flags.
 std::vector<std::string> OwnArguments(const std::vector<std::string>& args);
-// Throws BadInput for a flag of Google Benchmark's in `args`, which its Initialize did not accept:
-// names the version, and the version that has the flag or a similar flag.
+// Throws BadInput if a --benchmark_ flag is left in `args`, the arguments that Google Benchmark's
+// Initialize did not accept. The message names its version, and the version that has the flag, or a
+// similar flag.
 void RefuseBenchmarkFlags(const std::vector<std::string>& args,
                           std::string_view version = kGoogleBenchmarkVersion);
 
-// Returns the rule that adds and replaces repetitions. Returns nothing if exactly the requested
-// number runs: one repetition, --dlroof_max_seconds=0, an interleaved run, or CSV output.
+// Returns the rule that adds and replaces repetitions. Returns nullopt if exactly the requested
+// number has to run: one repetition, --dlroof_max_seconds=0, an interleaved run, or CSV output.
 std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags);
-// Returns how many repetitions to request from Google Benchmark: the most that the rule may use.
+// Returns the number of repetitions to request from Google Benchmark: the rule's maximum [1].
 int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags);
 
 // Parses the --benchmark_* flags. `args` is the whole command line, before Google Benchmark removes
@@ -96,23 +97,22 @@ int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
 // Throws BadInput if a run would measure nothing. `selected` of `all` benchmarks pass the filter.
-// [1]
 void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all);
-// Lets Google Benchmark write beside --benchmark_out until the run ends, and nothing where
-// benchmarks are only listed. Throws BadInput if the file cannot be written or another process
-// writes it.
+// Changes --benchmark_out to a temporary file beside it, which replaces it when the run ends.
+// Removes the flag if benchmarks are only listed. Throws BadInput if the file cannot be written or
+// another process writes it.
 void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags);
 
 // Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws
 // BadInput for all others; for an unknown flag, the message names the most similar flag.
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
-// Returns a filter for Google Benchmark, in whose names settings such as "/real_time" follow the
-// names that lists and tables show: a "$" of `filter` also matches before these settings.
+// Converts a filter for the names in lists and tables to one for Google Benchmark's names, which
+// have suffixes such as "/real_time": a "$" of `filter` also matches before such a suffix.
 std::string FilterOfShownNames(const std::string& filter);
 
-// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, with or without
-// settings, by Google Benchmark's rules: the filter is an extended regular expression found
+// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, with or without suffix,
+// by Google Benchmark's rules: the filter is an extended regular expression found
 // anywhere in the name; a leading "-" inverts the selection; an empty filter and "all" select every
 // name. Throws BadInput for an invalid expression.
 bool KeptByFilter(const std::string& filter, const std::string& name);

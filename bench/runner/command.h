@@ -1,6 +1,6 @@
-// The command line of a program as a table: its commands, their options, and where each value goes.
-// From the table follow the parser and --help (by CLI11, which parser.cpp alone sees), the
-// completion, and the list of all flags (completion.h).
+// The command line of a program as a table: its commands, their options, and the variable that gets
+// each value. The parser, --help (both by CLI11, in parser.cpp only), completion and the list of
+// all flags (completion.h) are generated from this table.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 
 namespace dlroof::runner {
 
-// Types of values, which --help names and shells complete. Others have names of CLI11's (TEXT,
-// INT).
+// Types of values, shown in --help and completed by shells. Other values have CLI11's names (TEXT).
 inline constexpr const char* kFile = "FILE";
 inline constexpr const char* kFolder = "DIR";
 inline constexpr const char* kSuite = "SUITE";          // suites or files, separated by commas
@@ -23,8 +22,8 @@ inline constexpr const char* kBenchmark = "BENCHMARK";  // a benchmark's name or
 inline constexpr const char* kFlag = "FLAG";            // a flag of dlroof_bench, after "--"
 inline constexpr const char* kProgram = "PROGRAM";      // a program and its arguments, after "--"
 
-// Where a value goes. A bool is set by a flag without a value, an optional<bool> by true or false.
-// A vector takes several values.
+// The variable that gets an option's value. A bool is a flag without a value, an optional<bool>
+// takes true or false, a vector takes several values.
 using Target =
     std::variant<bool*, int*, unsigned*, std::int64_t*, std::uint64_t*, double*, std::string*,
                  std::optional<bool>*, std::optional<int>*, std::optional<std::int64_t>*,
@@ -38,24 +37,24 @@ struct Range {
 };
 using Limits = std::variant<std::monostate, AboveZero, AtLeastZero, Range>;
 
-// What is allowed for an option's value, and how it is shown.
+// Allowed values of an option, and how --help shows it.
 struct Rules {
-  std::string type = {};  // of the value
+  std::string type = {};  // of the value: kFile, "SECONDS", ...
   std::vector<std::string> choices = {};
   Limits limits = {};
   bool required = false;
-  // Of a vector: each flag takes one value and may be repeated (`one_each`), or exactly so many
-  // words (`words`); otherwise the flag takes all words up to the next flag.
+  // For vectors: with `one_each`, the flag takes one value and may be repeated; otherwise it takes
+  // exactly `words` words or, if that is 1, all words up to the next flag.
   bool one_each = false;
   int words = 1;
   bool comma = false;                      // a value may be a list, separated by commas
-  std::vector<std::string> excludes = {};  // options that do not go with this one
-  bool shows_default = false;              // --help shows the value that the target has now
-  bool hidden = false;                     // for other programs: not in --help and the lists
+  std::vector<std::string> excludes = {};  // options that cannot be combined with this one
+  bool shows_default = false;              // --help shows the current value of the target
+  bool hidden = false;                     // only for other programs: not in --help and the lists
 };
 
-// A flag with its short and its long name, "-o,--output", or a positional argument, "FILES". Of a
-// command's positional arguments that are vectors, at most one may be not required.
+// A flag with its short and its long name, "-o,--output", or a positional argument, "FILES". At
+// most one of a command's positional vectors may be optional.
 struct Option {
   std::string names;
   Target target;
@@ -77,9 +76,9 @@ inline Option Ruled(std::string names, Rules rules, Target target, std::string h
 struct Command {
   std::string name, about;
   std::vector<Option> options = {};
-  std::vector<Command> commands = {};  // if there are any, one of them is to be named
+  std::vector<Command> commands = {};  // subcommands; if there are any, one must be given
   std::function<int()> run = {};       // returns the exit code; owns the targets of `options`
-  // Whether a value follows its flag after "=" (dlroof_bench), so that a space does not begin one.
+  // Values are given as --flag=VALUE only (dlroof_bench), not as --flag VALUE.
   bool equals_sign = false;
 };
 
@@ -92,8 +91,8 @@ std::vector<std::string> NamesOf(const Option& option);
 // one, and what the command throws.
 int Run(const Command& program, const std::string& version, int argc, char** argv);
 
-// Parses the flags of a program without commands, which have no --help among them. Throws BadInput
-// for anything else.
+// Parses the flags of a program without subcommands, except --help. Throws BadInput for other
+// words.
 void Parse(const Command& program, const std::vector<std::string>& words);
 
 // Returns the text of --help.

@@ -13,7 +13,7 @@ const std::vector<EmbeddedFile>& BashFunctions();  // bash_functions.bash, embed
 
 namespace {
 
-using NamedCommand = std::pair<std::string, const Command*>;  // by the words that name it
+using NamedCommand = std::pair<std::string, const Command*>;  // path ("dlroof cluster"), command
 
 void AddCommands(const Command& command, const std::string& path, std::vector<NamedCommand>& all) {
   all.emplace_back(path, &command);

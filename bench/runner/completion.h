@@ -14,7 +14,7 @@ namespace dlroof::runner {
 struct Completion {
   std::vector<std::string> words;
   enum class Paths { kNone, kFiles, kFolders } paths = Paths::kNone;
-  bool comma = false;        // several of the words, separated by commas
+  bool comma = false;        // a value may be several words, separated by commas
   bool bench_flags = false;  // the flags of dlroof_bench
   bool any_program = false;  // a program in $PATH and its arguments
 };
@@ -26,10 +26,10 @@ Completion CompletionOf(const Option& option, const TypeCompletions& types);
 
 std::string BashCompletion(const std::vector<Command>& programs, const TypeCompletions& types);
 
-// Returns a line for each option of each command, with tabs between the columns: the command, the
-// names of the option (separated by commas), what it takes (nothing, a value, values), whether it
-// is required or optional, and its choices (separated by commas) if it has any. Each command takes
-// -h and --help too, which are not in the list.
+// Returns a line for each option of each command, with columns separated by tabs: command, names of
+// the option (separated by commas), whether it takes nothing, a value or values, whether it is
+// required or optional, and its choices (separated by commas). Omits -h and --help, which each
+// command has.
 std::string WriteFlagTable(const std::vector<Command>& programs);
 
 }  // namespace dlroof::runner

@@ -7,14 +7,14 @@
 namespace dlroof::runner {
 namespace {
 
-// [s] Duration of a part of a repetition, less than a scheduler's time slice; least time of a call.
+// [s] Duration of a part of a repetition, shorter than a time slice; assumed minimum of a call.
 constexpr double kPartSeconds = 1e-3, kMinSeconds = 1e-8;
-// [s] Duration of a part of a repetition of cold calls, whose clocks are read around each call. Of
-// several threads only few calls in a row are clean; shorter parts are measured too roughly.
+// [s] Duration of a part of a repetition of cold calls, whose clocks are read around each call.
+// Shorter parts are too inaccurate; longer parts of several threads are rarely clean.
 constexpr double kColdPartSeconds = 1e-4;
 
-// [1] If the process used at most this multiple of a thread's CPU time, no other thread ran. (Both
-// clocks are read one after the other.)
+// [1] If process CPU time / thread CPU time is at most this, no other thread ran. (Above 1 because
+// the two clocks are read one after the other.)
 constexpr double kOneThreadShare = 1.01;
 
 bool IsNoisy(const record::Repetition& repetition) {
@@ -47,7 +47,8 @@ void Repeat(const workload::PreparedCall& call, std::int64_t calls) {
 
 record::Repetition TimeWhole(benchmark::State& state, const workload::PreparedCall& call,
                              std::int64_t calls) {
-  // The system calls before and after the calls are where a thread whose time slice is over waits.
+  // Measures wall time inside of the clock readings: a thread whose time slice ends waits in their
+  // system calls.
   std::optional<double> begin;
   double end = 0;
   const auto spent = cpu::SpentBy([] {},
@@ -191,7 +192,7 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
 }
 
 // A repetition is longer than a scheduler's time slice, so on a busy CPU all may be noisy. After a
-// noisy repetition, later ones are timed in parts, of which only clean ones count.
+// noisy repetition, times later ones in short parts and uses only the clean parts.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
                                       std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call, calls);

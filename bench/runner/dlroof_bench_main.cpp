@@ -83,10 +83,10 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
   });
 }
 
-// Returns the thread counts for which ceilings are needed: 1 (the HTML page compares one thread
-// with all, and a breakdown's calls on one thread are judged by them), the run's, and those in
-// benchmark names that do not exceed the number of CPUs. In an --dlroof_explain run, the run's
-// count is left out if every benchmark has its own.
+// Returns the thread counts for which ceilings are needed: 1 (for the HTML page, which compares one
+// thread with all, and for single-threaded calls of breakdowns), the run's, and those in benchmark
+// names that do not exceed the number of CPUs. In an --dlroof_explain run, omits the run's count if
+// every benchmark has its own.
 std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings, const BenchFlags& flags) {
   std::set<int> counts = {1};
@@ -99,7 +99,7 @@ std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
   return {counts.begin(), counts.end()};
 }
 
-// Returns the pipes under whose roofs the selected CPU benchmarks may be placed.
+// Returns the pipes that the selected CPU benchmarks may use.
 std::set<std::string> PipesOf(const std::vector<workload::Workload>& workloads,
                               const std::string& filter) {
   std::set<std::string> pipes;
@@ -115,8 +115,8 @@ MachineNeeds NeedsOf(const std::vector<workload::Workload>& workloads,
           ThreadCounts(workloads, settings, flags), PipesOf(workloads, flags.filter)};
 }
 
-// Returns the filter for Google Benchmark. For ".", which stands for none, it enlarges its list of
-// benchmarks one by one, which takes more than a minute for 50,000.
+// Returns the filter for Google Benchmark. Replaces "." by ".*": Google Benchmark takes "." for no
+// filter and then enlarges its list one by one, which takes over a minute for 50,000 benchmarks.
 std::string FilterFor(const std::string& filter) {
   return filter.empty() || filter == "all" || filter == "." ? ".*" : FilterOfShownNames(filter);
 }
@@ -135,8 +135,7 @@ int Run(std::vector<std::string> args) {
   const auto command = CommandLine(args);
   ReadOwnFlags(OwnArguments(args), flags);
   ProtectOutFile(args, flags);
-  // Google Benchmark runs the most repetitions that the rule may use; of equal flags the last
-  // counts.
+  // Lets Google Benchmark run as many repetitions as the rule may use. The last flag wins.
   if (const auto stop = RuleFrom(flags))
     args.push_back(fmt::format("--benchmark_repetitions={}", OfferedRepetitions(*stop, flags)));
   auto pointers = Pointers(args);
@@ -189,8 +188,8 @@ int Run(std::vector<std::string> args) {
   RunReporters reporters(session, flags,
                          [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; });
   benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(), FilterFor(flags.filter));
-  // Unregisters the benchmarks before exit destroys objects of libraries that were loaded late,
-  // which the benchmarks use.
+  // Unregisters the benchmarks, which use libraries that were loaded late: before exit destroys the
+  // objects of these libraries.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
   return reporters.End();

@@ -1,7 +1,8 @@
 // Validates the time breakdown: makes calls with planted causes of lost time, profiles them as
-// `dlroof explain` does, and prints as JSON what each cause cost and what the breakdown attributes
-// to it. The cost is measured with each pass, in the call or right after it, because the host's
-// clock rates change. Takes some seconds. To test it under system load, start other programs.
+// `dlroof explain` does, and prints as JSON the cost of each cause and the time that the breakdown
+// attributes to it. The cost is measured with each pass, in the call or right after it, because the
+// host's clock rates change. Takes some seconds. To test it under system load, start other
+// programs.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -63,7 +64,7 @@ double Fastest(int tries, const std::function<void()>& run) {
   return std::ranges::min(Times(tries, run));
 }
 
-// Works for about `seconds`. Returns the time that it took. [s]
+// Works for about `seconds` [s]. Returns the time that it took [s].
 double Work(double seconds) {
   constexpr double kLinks = 1e5;
   static const double per_link = Fastest(50, [] { Chain(kLinks); }) / kLinks;
@@ -80,10 +81,10 @@ constexpr double kFastTenth = 0.1;
 
 struct Cause {
   roofline::ComponentKind kind;
-  std::function<double()> seconds;  // returns the cause's cost in the last call [s]
+  std::function<double()> seconds;  // returns the cause's cost [s] in the last call
   std::function<void()> run;        // the call
-  // Adds to the breakdown's input what reveals this cause. `planted` is the cost of the cause [s],
-  // measured with the passes. Returns `planted`, or a new measurement of the cost. [s]
+  // Adds the facts that reveal this cause to the breakdown's input. `planted` is the cost [s] of
+  // the cause, measured with the passes. Returns `planted`, or a new measurement of the cost [s].
   std::function<double(roofline::BreakdownFacts&, double planted)> add_facts =
       [](roofline::BreakdownFacts&, double planted) { return planted; };
   // [1] Quantile of the measured costs to use; small if interference can only add costs.

@@ -10,8 +10,8 @@
 namespace dlroof::runner {
 namespace {
 
-// [1] CPU time that the pass may use, as a share of the limit: a benchmark ends in half its limit
-// on a quiet machine, and within it if other programs take half of the CPUs' time.
+// [1] CPU time of the pass / limit: a benchmark takes half of its limit on a quiet machine, and all
+// of it if other programs use half of the CPUs' time.
 constexpr double kCpuShare = 0.4;
 
 }  // namespace
@@ -74,7 +74,7 @@ void ExplainProgress::Explain(int index, const std::string& name, ExplainPart pa
 void ExplainProgress::End() { Report((1 + kExplainParts) * benchmarks_, "explained"); }
 
 void ExplainProgress::Report(int step, const std::string& text) {
-  constexpr double kFirstGuess = 2;  // [s] of a step, before the first has ended
+  constexpr double kFirstGuess = 2;  // [s] assumed time of a step until the first has ended
   if (!report_) return;
   const int steps = (1 + kExplainParts) * benchmarks_;
   const double per_step = step > 0 ? (now_() - begin_) / step : kFirstGuess;

@@ -1,5 +1,6 @@
-// Measures what the time breakdown of a CPU call needs beyond the profile of its parallel regions,
-// after all benchmarks were timed: calls on one thread, tensors in near caches.
+// Further measurements for the time breakdown of a CPU call beside the profile of its parallel
+// regions: the call on one thread, and with tensors in near caches. Runs after all benchmarks were
+// timed.
 #pragma once
 
 #include <functional>
@@ -16,20 +17,20 @@ namespace dlroof::runner {
 
 using ProgressFunction = std::function<void(const machine::MeasureProgress&)>;
 
-// What --dlroof_explain measures. Without `limit_seconds`, everything.
+// Options of --dlroof_explain.
 struct ExplainOptions {
-  // [s] Wall time for each benchmark, with its timed repetitions. Absent: no limit.
+  // [s] Limit of the wall time of each benchmark, including its timed repetitions. Absent: none.
   std::optional<double> limit_seconds;
   ProgressFunction progress;    // may be empty
-  bool reports_timing = false;  // report also which benchmark is timed: no table shows it
+  bool reports_timing = false;  // also report which benchmark is timed (if no table shows it)
 };
 
-// Returns whether the timed repetitions have to end, after `spent_seconds` of wall time, to leave
-// time for the pass. On a very busy machine a single call can take a second.
+// Returns whether the timed repetitions have to end now, after `spent_seconds` of wall time, to
+// leave time for the pass. On a very busy machine a single call can take a second.
 bool IsTimedLongEnough(const ExplainOptions& options, double spent_seconds);
 
-// The budget of one benchmark: what its limit leaves after `spent_seconds` of wall time, of which
-// the CPU time is at most 0.4 of the limit.
+// Returns the pass's budget for one benchmark: the rest of its limit after `spent_seconds` of wall
+// time, and CPU time of at most 0.4 of the limit.
 cpu::Budget ExplainBudget(const ExplainOptions& options, double spent_seconds,
                           cpu::BudgetClocks clocks = cpu::CallersClocks());
 
@@ -66,16 +67,15 @@ class ExplainProgress {
   double begin_;
 };
 
-// ---- the progress of dlroof_bench as the program that started it gets it, through a pipe: a line
-// of JSON for each step
+// ---- progress of dlroof_bench for the program that started it: a line of JSON per step in a pipe
 
 // Returns the line for `progress`, with its newline.
 std::string ProgressLine(const machine::MeasureProgress& progress);
-// Returns the progress in a line (without newline), or nothing if it has another form.
+// Returns the progress in a line (without newline), or nullopt if it has another form.
 std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& line);
 
-// Writes the line to the descriptor `pipe`. Once the other program has ended, SIGPIPE ends this one
-// too, unless it is ignored; other failures have no effect.
+// Writes the line to the descriptor `pipe`. If the reading program has ended, SIGPIPE ends this
+// process too (unless ignored); other failures have no effect.
 void WriteProgress(int pipe, const machine::MeasureProgress& progress);
 
 }  // namespace dlroof::runner

@@ -17,11 +17,11 @@ namespace {
 
 constexpr double kBatchSeconds = 5e-3;
 constexpr int kMaxCalls = 1000;         // about the length of the GPU's launch queue
-constexpr double kTrainSeconds = 5e-4;  // of the shorter train
+constexpr double kTrainSeconds = 5e-4;  // [s] of the shorter train
 constexpr int kMaxTrain = 50;
-constexpr int kPairs = 3;  // of trains, at least
+constexpr int kPairs = 3;  // minimum number of pairs of trains
 constexpr int kBatches = 3;
-constexpr int kCallSamples = 9;          // of a call on an idle GPU
+constexpr int kCallSamples = 9;          // timings of a call on an idle GPU
 constexpr double kQueueSeconds = 1e-3;   // long enough to read the SMs' clock
 constexpr double kFlushSeconds = 5e-5;   // about the time of a flush of L2
 constexpr int kMaxQueuedLaunches = 400;  // half of the GPU's launch queue, with events and flushes
@@ -35,7 +35,7 @@ void Renew(const GpuCacheState& cache) {
   if (cache.renew) cache.renew();
 }
 
-// Returns `later` with the throttle reasons of both.
+// Returns `later` with the throttle reasons of both readings.
 gpu::GpuHealth Newer(const gpu::GpuHealth& earlier, gpu::GpuHealth later) {
   if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
   return later;
@@ -84,8 +84,8 @@ QueuedTimer::QueuedTimer(gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState 
     : clock_(clock), call_(std::move(call)), cache_(std::move(cache)), launches_(launches) {
   for (int i = 0; i < kTrials && !seconds_; ++i) {
     Renew(cache_);
-    const auto one = clock_.Queued(cache_.l2, call_, 1);
-    if (one.queued) seconds_ = one.seconds.at(0);
+    const auto single = clock_.Queued(cache_.l2, call_, 1);
+    if (single.queued) seconds_ = single.seconds.at(0);
   }
 }
 
@@ -99,7 +99,7 @@ gpu::QueuedCalls QueuedTimer::Time(std::int64_t calls) {
     Renew(cache_);
     const auto part = clock_.Queued(cache_.l2, call_, static_cast<int>(more));
     if (!part.queued) {
-      // Fewer launches per queue, in case that the call has more than it was expected to have.
+      // Queues fewer calls next time: a call may have more launches than expected.
       launches_ = 2 * launches_.value_or(kUnknownLaunches);
       if (++lost > kMaxLost)
         throw std::runtime_error(
@@ -155,10 +155,10 @@ gpu::QueuedCalls RepeatedTimer::Time(std::int64_t calls) {
   };
   gpu::QueuedCalls all;
   for (std::int64_t pairs = 1; static_cast<std::int64_t>(all.seconds.size()) < pairs;) {
-    const double one = seconds(0), two = seconds(1);
-    all.seconds.push_back((two - one) / calls_);
-    pairs =
-        std::max<std::int64_t>(CallsToFill(one + two, kLongSeconds, kPairs), calls / (3 * calls_));
+    const double shorter = seconds(0), longer = seconds(1);
+    all.seconds.push_back((longer - shorter) / calls_);
+    pairs = std::max<std::int64_t>(CallsToFill(shorter + longer, kLongSeconds, kPairs),
+                                   calls / (3 * calls_));
   }
   if (!clocks.empty()) all.clock_hz = Median(clocks);
   return all;
@@ -175,14 +175,14 @@ record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, doub
         Median(queued->Time(CallsToFill(seconds, kQueueSeconds, kMaxQueuedLaunches)).seconds);
   gpu::GpuHealth health;
   const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
-  // A power limit shows only after a while.
+  // Several batches, because the driver reports a power limit only after a while.
   const int batches = seconds * calls > kLongSeconds ? 2 : kBatches;
   for (int i = 0; i < batches; ++i) {
     Renew(cache);
     const auto batch = clock.Batch(call, calls, [&] { health = Newer(health, clock.Health()); });
     if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
   }
-  // The SMs count cycles over the whole batch; the driver samples one moment.
+  // Prefers the SMs' cycle counts over a batch to the driver's clock, a sample of one moment.
   sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);
   sample.default_clock_hz = clock.DefaultClockHz();
   sample.memory_clock_hz = health.memory_clock_hz;
@@ -194,7 +194,7 @@ record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, doub
 
 double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                        const GpuCacheState& cache, const std::function<double()>& now) {
-  constexpr double kSlice = 0.25, kSettled = 0.01;  // [s], [1]
+  constexpr double kSlice = 0.25, kSettled = 0.01;  // [s] slice; [1] allowed difference
   constexpr std::size_t kSlices = 4;
   const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
   std::vector<double> clocks;  // [1/s] of each slice
@@ -270,7 +270,7 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
   return more && least && gpu_seconds < *least / 2 && host_seconds < 2 * *least;
 }
 
-// Before the first repetition: tries how the call can be timed, and loads the GPU.
+// Runs before the first repetition: finds out how the call can be timed, and loads the GPU.
 void GpuTimer::Begin(const workload::PreparedCall& call) {
   const auto& enqueue = call.gpu->enqueue;
   if (!empty_seconds_)
@@ -288,7 +288,7 @@ void GpuTimer::Begin(const workload::PreparedCall& call) {
   if (!repeated_->CanRepeat()) repeated_.reset();
 }
 
-// Returns times of calls, of the best kind that the call allows.
+// Returns times of calls: in repeated trains, else queued, else launched on the idle GPU.
 gpu::QueuedCalls GpuTimer::TimeCalls(const gpu::Enqueue& enqueue, std::int64_t calls) {
   if (repeated_) return repeated_->Time(calls);
   if (queued_->CanQueue()) return queued_->Time(calls);
@@ -298,7 +298,7 @@ gpu::QueuedCalls GpuTimer::TimeCalls(const gpu::Enqueue& enqueue, std::int64_t c
   return all;
 }
 
-// Returns why `seconds` are not those of a call in a CUDA graph, if a graph was tried.
+// Returns why the times are not those of calls in a CUDA graph, or nullopt.
 std::optional<Reason> GpuTimer::NotInGraph() const {
   if (repeated_) return repeated_->reason();
   if (queued_->CanQueue()) return std::nullopt;
@@ -327,7 +327,7 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
     throw std::logic_error("a call on a GPU needs a clock and GpuCapabilities");
   if (!queued_) Begin(call);
   const auto& enqueue = call.gpu->enqueue;
-  // What ran before, such as batches of the last repetition, still disturbs the first calls.
+  // Discards a call: earlier work, such as batches of the last repetition, affects the first calls.
   if (queued_->CanQueue()) queued_->Time(1);
   gpu::QueuedCalls calls;
   const cpu::ClockReading begin = cpu::ReadClocks();
@@ -349,7 +349,7 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// After some failures the GPU is lost until the process ends. Later benchmarks then report this
+// After some failures this process cannot use the GPU any more. Later benchmarks then report this
 // reason, because their own errors would be misleading.
 void GpuTimer::Recover(const std::string& name) {
   if (!clock_ || lost_) return;

@@ -1,9 +1,9 @@
 // Times calls on a GPU. Three times of a call are measured separately and never mixed:
-//   seconds          one of many calls that follow each other, without host and events
+//   seconds          a call in a sequence of calls, without host and events
 //   queued_seconds   one queued call: the GPU runs [event, call, event] without the host
 //   call_seconds     one call on an idle GPU, including its launch
-// A cold call follows a flush of L2, not another call: its `seconds` are those of a queued call. Of
-// a call that waits for the GPU they are those of a call on an idle GPU; call_seconds is absent.
+// A cold call follows a flush of L2, not another call, so its `seconds` equal queued_seconds. If a
+// call waits for the GPU, its `seconds` are measured as call_seconds, which are then absent.
 #pragma once
 
 #include <array>
@@ -43,23 +43,23 @@ void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache);
 // Prepares memory and L2, runs the call once, and returns its time including the launch. [s]
 double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache);
 
-// Returns how many calls to queue at once: so many that they take about a millisecond, but at most
-// as fit the GPU's launch queue. `launches` is the number of kernels of a call, if known.
+// Returns how many calls to queue at once: enough for about a millisecond, but not more than fit
+// the GPU's launch queue. `launches` is the number of kernels of a call, if known.
 int CallsToQueue(double seconds, std::optional<double> launches);
 
 // Measures the times of calls that the host queues ahead. Reusable for one call.
 class QueuedTimer {
  public:
-  // Tries whether the call can be queued. Throws if the GPU fails.
+  // Queues single calls to find out whether the call can be queued. Throws if the GPU fails.
   QueuedTimer(gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
               std::optional<double> launches);
 
-  // False if the GPU began before one single call was queued, in several trials.
+  // Returns false if the GPU began before a single call was queued, in each of several trials.
   bool CanQueue() const { return seconds_.has_value(); }
   std::optional<double> Seconds() const { return seconds_; }  // [s] of the first queued call
-  // [s] Returns the times of `calls` calls. Those of one queue that the GPU began too early (the
-  // host was interrupted) are measured again. `clock_hz` is the median over the queues. Throws
-  // std::runtime_error if that happens again and again. Requires CanQueue().
+  // Returns the times [s] of `calls` calls. If the GPU begins a queue too early (the host was
+  // interrupted), measures its calls again; throws std::runtime_error if that happens repeatedly.
+  // `clock_hz` is the median over the queues. Requires CanQueue().
   gpu::QueuedCalls Time(std::int64_t calls);
 
  private:
@@ -70,23 +70,23 @@ class QueuedTimer {
   std::optional<double> seconds_;  // [s] of the first queued call
 };
 
-// Measures by how much a train of 2N calls takes longer than one of N, over N. Trains are CUDA
-// graphs or, if the call cannot be captured, queued. `renew` runs before each train; later calls of
-// a train do the same work on data that the first call has consumed.
+// Measures the time of a call as (time of 2N calls - time of N calls) / N. Each series of calls (a
+// train) is a CUDA graph or, if the call cannot be captured, a queue. `renew` runs before each
+// train; later calls of a train do the same work on data that the first call has consumed.
 class RepeatedTimer {
  public:
-  // `seconds` [s] of a call, about. Throws if the GPU fails.
+  // `seconds` [s] is the approximate time of a call. Throws if the GPU fails.
   RepeatedTimer(gpu::GpuClock& clock, const gpu::Enqueue& call, std::function<void()> renew,
                 double seconds, std::optional<double> launches);
 
-  // False if the call can neither be captured nor be queued twice.
+  // Returns false if the call can neither be captured nor be queued twice.
   bool CanRepeat() const { return static_cast<bool>(trains_[0]); }
   // Returns times of one call [s] by several pairs of trains, which have at least `calls` calls
   // together unless that takes too long. `clock_hz` is the median over the longer trains. Throws
   // std::runtime_error if the GPU begins too early again and again. Requires CanRepeat().
   gpu::QueuedCalls Time(std::int64_t calls);
-  int calls() const { return calls_; }  // of the shorter train
-  // Why the trains are not CUDA graphs.
+  int calls() const { return calls_; }  // N
+  // Returns why the trains are not CUDA graphs, or nullopt if they are.
   const std::optional<Reason>& reason() const { return reason_; }
 
  private:
@@ -98,9 +98,9 @@ class RepeatedTimer {
   std::optional<Reason> reason_;
 };
 
-// Measures call_seconds and, with `queued`, queued_seconds, both medians, of a call that takes
-// `seconds`, and the GPU's clocks and health under the load of batches of calls. `renew` runs
-// before each batch. Throws if the GPU fails.
+// Measures a call that takes `seconds` [s]: medians of call_seconds and, with `queued`,
+// queued_seconds, and the GPU's clocks and health under the load of batches of calls. Renews
+// consumed inputs before each batch. Throws if the GPU fails.
 record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                             const GpuCacheState& cache, QueuedTimer* queued = nullptr);
 
@@ -109,7 +109,7 @@ struct GpuTiming {
   std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time of a repetition
   // Load the GPU before the first repetition until its clock has settled, at least for 3 s.
   bool steady = false;
-  std::function<double()> now = cpu::WallSeconds;  // [s] of that load
+  std::function<double()> now = cpu::WallSeconds;  // [s] clock for the duration of the load
 };
 
 // Runs batches of the call until the SMs' clock settles: the clocks of the last second differ by at
@@ -118,7 +118,7 @@ double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double se
                        const GpuCacheState& cache, const std::function<double()>& now);
 constexpr double kMinLoadSeconds = 3, kMaxLoadSeconds = 20;
 
-// Opens a GPU. May be empty where there is none.
+// Opens a GPU. Empty if there is none.
 using GpuOpener = std::function<std::shared_ptr<gpu::GpuClock>()>;
 
 class GpuTimer : public Timer {
@@ -150,13 +150,13 @@ class GpuTimer : public Timer {
   GpuOpener open_;
   GpuTiming options_;
   std::shared_ptr<gpu::GpuClock> clock_;   // set by Open
-  std::optional<double> empty_seconds_;    // [s] of an empty kernel, queued
+  std::optional<double> empty_seconds_;    // [s] queued time of an empty kernel
   GpuCacheState cache_;                    // how to prepare each call
-  std::optional<double> launches_;         // of the call, if Kernels found them
-  std::optional<QueuedTimer> queued_;      // of the call, set by its first repetition
-  std::optional<RepeatedTimer> repeated_;  // of the call, if it can be repeated
+  std::optional<double> launches_;         // [1] of the call, set by Kernels if known
+  std::optional<QueuedTimer> queued_;      // set by the call's first repetition
+  std::optional<RepeatedTimer> repeated_;  // set if the call can be repeated
   std::optional<double> steady_seconds_;   // [s] time under load before the first repetition
-  std::int64_t iterations_ = 0;            // of the call's last repetition
+  std::int64_t iterations_ = 0;            // number of iterations of the last repetition
   std::optional<Reason> lost_;             // why the GPU cannot be used any more
 };
 

@@ -51,7 +51,7 @@ CLI::Option* Add(const Option& option, CLI::App& app) {
   return added;
 }
 
-// Adds a command's options, and the commands below it.
+// Adds a command's options and subcommands to CLI11's app.
 void Add(const Command& command, CLI::App& app) {
   std::map<std::string, CLI::Option*> by_name;
   for (const auto& option : command.options) by_name[NamesOf(option).back()] = Add(option, app);
@@ -63,11 +63,11 @@ void Add(const Command& command, CLI::App& app) {
   if (!command.commands.empty()) app.require_subcommand(1);
 }
 
-// Returns the command that the words name. Throws BadInput, with the most similar command, if they
-// begin with an unknown one.
+// Returns the (sub)command that the words begin with. Throws BadInput, with the most similar
+// command, for an unknown command.
 const Command& Find(const Command& program, const std::vector<std::string>& words) {
   const Command* command = &program;
-  std::string path;  // the commands found so far, each with a space behind it
+  std::string path;  // the commands found so far, each followed by a space
   for (const auto& word : words) {
     if (command->commands.empty() || word.starts_with('-')) break;
     const auto found = std::ranges::find(command->commands, word, &Command::name);
@@ -109,7 +109,7 @@ int Run(const Command& program, const std::string& version, int argc, char** arg
   CLI::App app(program.about, program.name);
   app.set_version_flag("--version", version);
   Add(program, app);
-  // CLI11 would give the words after "--" to the first positional argument that is not full.
+  // Removes the words after "--": CLI11 would give them to the first positional argument.
   std::vector<std::string> after;
   const auto dashes = std::ranges::find(words, "--");
   const Option* after_dashes = AfterDashes(command);

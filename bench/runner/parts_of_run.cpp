@@ -40,8 +40,8 @@ void PrintGpuReason(const Devices& devices) {
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
-// Adds the files of the libraries, and takes back that threads are pinned if those of a library are
-// its own.
+// Adds the loaded libraries and their files. Removes "pinned_cpus" if a library has threads of its
+// own, which dlroof cannot pin.
 void AddLoadedLibraries(nlohmann::json& context) {
   for (const auto& [name, file, facts] : workload::LoadedLibraries()) {
     context["loaded"][name] = {{"file", file},
@@ -251,7 +251,7 @@ std::set<std::string> NeededPipes(std::string_view type, std::string_view option
   const bool bf16 = has(type, "bf16");
   if (has(type, "f64")) add("fp64");
   if (bf16 || converts) add("bf16");
-  // "f16" that is not the end of "bf16".
+  // Finds "f16" unless it is the end of "bf16".
   for (auto at = type.find("f16"); at != std::string_view::npos; at = type.find("f16", at + 1))
     if (at == 0 || type[at - 1] != 'b') add("fp16");
   if (converts) {

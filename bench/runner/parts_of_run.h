@@ -1,5 +1,5 @@
-// The parts of a run that programs with operators of dlroof (dlroof_bench) and programs with
-// benchmarks of their own (bench/library) have in common: devices, machines, context, reporters.
+// Code shared by dlroof_bench and programs with benchmarks of their own (bench/library): devices,
+// machines, context and reporters of a run.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ namespace dlroof::runner {
 // Returns pointers to the texts, as main gets them, with a null pointer at the end.
 std::vector<char*> Pointers(std::vector<std::string>& args);
 
-// Throws BadInput, before the measurement, if the file cannot be written. Google Benchmark would
-// fail after the measurement, with another exit code.
+// Throws BadInput if the file cannot be written. Call it before the measurement: Google Benchmark
+// would fail after it, with another exit code.
 void CheckWritable(const std::optional<std::string>& path);
 
 // The chosen devices, and the CUDA module, which is open if the run can use it.
@@ -41,19 +41,19 @@ Devices FindDevices(const BenchFlags& flags);
 // Throws BadInput if a device has two files, or if a GPU has a file but no GPU can be used.
 void CheckMachineFiles(const BenchFlags& flags, const Devices& devices);
 
-// Returns a function that reports progress to the program that started this one, or on stderr.
+// Returns a function that reports progress to the pipe of --dlroof_progress, or on stderr.
 ProgressFunction ProgressOf(const BenchFlags& flags);
 
-// What the benchmarks of a run need of the machines' ceilings.
+// The ceilings that the benchmarks of a run need.
 struct MachineNeeds {
   bool cpu = false, gpu = false;  // which devices have benchmarks
-  std::vector<int> threads;       // [1] of CPU benchmarks
-  std::set<std::string> pipes;    // under whose roofs CPU benchmarks may be placed
+  std::vector<int> threads;       // thread counts of CPU benchmarks
+  std::set<std::string> pipes;    // pipes that CPU benchmarks may use
 };
 
-// Returns the plain pipes ("bf16.matrix") of a CPU whose roofs a benchmark of this type may need.
-// `type` and `options` are those of its name. fp32.vector is always among them: elementwise parts
-// use it. A type that is not known needs all pipes of the types that it contains.
+// Returns the plain pipes of a CPU ("bf16.matrix") that a benchmark with this type and these
+// options in its name may use: fp32.vector, for elementwise parts, and the pipes of all element
+// types in `type`.
 std::set<std::string> NeededPipes(std::string_view type, std::string_view options);
 
 // Returns the machines (ceilings) of all devices that have benchmarks.
@@ -63,12 +63,12 @@ std::vector<machine::Machine> Machines(const BenchFlags& flags, const MachineNee
 // Throws BadInput for more threads than CPUs.
 workload::RunSettings Settings(const BenchFlags& flags);
 
-// Returns the run file's context without what only operators of dlroof have.
+// Returns the run file's context, without the parts for dlroof's operators.
 nlohmann::json Context(const std::string& command, const BenchFlags& flags,
                        const workload::RunSettings& settings, const Devices& devices);
 
-// Returns the options of a run with `benchmarks` benchmarks, `gpu_runs` if any is on a GPU. They
-// refer to `session` and `turns`.
+// Returns the options of a run with `benchmarks` benchmarks, which run on a CPU and a GPU as
+// `cpu_runs` and `gpu_runs` say. The result refers to `session` and `turns`.
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
                       const Devices& devices, live::Session& session,
                       std::optional<TurnClient>& turns);
@@ -77,7 +77,7 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
 // --benchmark_out in its format.
 class RunReporters {
  public:
-  // `stopped` says what stopped this process that no waiting ends.
+  // `stopped` returns how often the CPU quota stopped this process, which waiting does not avoid.
   RunReporters(live::Session& session, const BenchFlags& flags,
                std::function<std::optional<Reason>()> stopped);
 

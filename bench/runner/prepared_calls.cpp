@@ -16,9 +16,9 @@ namespace dlroof::runner {
 namespace {
 
 constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 1,
-                 kGpuIdleSeconds = 2;  // 20 of the longest NVML sampling periods
+                 kGpuIdleSeconds = 2;  // 20 x the longest sampling period of NVML
 
-// [byte] Most memory for the tensors of stored GPU calls.
+// [byte] Maximum memory for the tensors of stored GPU calls.
 constexpr double kMaxStoredBytes = 4e9;
 
 // Returns the algorithm and the names of its kernels, from which a traffic model reads the tiles.
@@ -29,7 +29,7 @@ std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
   return text;
 }
 
-// Returns what tells this program's file from others and from other builds of it.
+// Returns path, size and time of this program's file, which differ for each program and build.
 std::string ThisProgram() {
   namespace fs = std::filesystem;
   const auto file = fs::read_symlink("/proc/self/exe");
@@ -60,8 +60,8 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   return request;
 }
 
-// Notes in the record why sources of a GPU cannot count: they are opened too late for the run's
-// context. CountCall has already noted a source that was chosen by name.
+// Adds notes to the record why GPU sources cannot count; they open too late for the run's context.
+// CountCall has already added this note for a source that was chosen by name.
 void AddUnavailableSources(std::string_view choice, Counting& counting) {
   if (choice != kAutoCounters) return;
   for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
@@ -75,7 +75,7 @@ const CounterSource* Source(std::string_view name, std::string_view device) {
 }
 
 double Bytes(const workload::PreparedCall& call) {
-  double bytes = 1;  // above 0, to limit also calls that do not name their memory
+  double bytes = 1;  // not 0, so that calls without known memory are limited too
   for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
   return bytes;
 }
@@ -93,8 +93,8 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
-  // On a GPU, the modelled DRAM bytes include what later waves of CTAs read again, so they may
-  // exceed the compulsory bytes.
+  // On a GPU, the modelled DRAM bytes may exceed the compulsory bytes: they include data that later
+  // waves of CTAs read again.
   if (const auto more = modelled.bytes.find(Level::kDram);
       device == "gpu" && more != modelled.bytes.end())
     closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);
@@ -105,7 +105,7 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
 std::string VerifyCall(workload::PreparedCall& call) {
   for (;;) {
     const workload::Verification found = call.verify();
-    if (found.ok && found.tolerance == 0) return found.how;  // without a measure of the error
+    if (found.ok && found.tolerance == 0) return found.how;  // no error was computed
     if (found.ok)
       return fmt::format("{}, error {:.2g} of {:.2g} allowed", found.how, found.max_error,
                          found.tolerance);

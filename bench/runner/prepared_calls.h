@@ -32,12 +32,12 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Compares the call's output with the reference. While the output is wrong and the library has
-// another algorithm, chooses that one and adds the wrong one to the call's `wrong_engines`. Returns
-// how the output was compared. Throws WrongResult if the output of every algorithm is wrong.
+// Compares the call's output with the reference. While it is wrong, adds the algorithm to the
+// call's `wrong_engines` and tries the library's next algorithm. Returns how the output was
+// compared. Throws WrongResult if the output of every algorithm is wrong.
 std::string VerifyCall(workload::PreparedCall& call);
 
-// Chooses, for a call that was prepared again, the algorithm that VerifyCall has chosen before.
+// Skips the algorithms in `wrong`, for a call that was prepared again after VerifyCall.
 void SkipWrongEngines(const std::vector<record::WrongEngine>& wrong, workload::PreparedCall& call);
 
 // Returns a warning if the counter source `choice` cannot count. A GPU's source is queried only
@@ -54,22 +54,21 @@ struct EnergyPass {
   std::optional<energy::EnergyMeter> cpu;
   bool gpu_runs = false;  // the run has GPU benchmarks
 
-  // Returns whether the pass measures calls of `device`, which it has to prepare again.
+  // Returns whether the pass measures calls on `device`; they have to be prepared again for it.
   bool Measures(const std::string& device) const;
 };
 
-// Returns the idle power, measured while this process sleeps: of the CPU during 1 s and, if the run
-// has GPU benchmarks, of `gpu` during 2 s. Opens `gpu`. [W]
+// Returns the idle power [W], measured while this process sleeps: of the CPU for 1 s and, if the
+// run has GPU benchmarks, of `gpu` for 2 s. Opens `gpu`.
 energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu);
 
 // Measures the energy of one call in three windows of back-to-back calls, each of at least 0.5 s on
-// a CPU and 2 s on a GPU. If the caches have to be prepared before each call, the result has only a
-// reason.
+// a CPU and 2 s on a GPU. For calls before which caches must be flushed, returns only a reason.
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                   const workload::PreparedCall& call, const runner::Timer& timer,
                                   const EnergyPass& pass);
 
-// Owns the prepared call, of which there is at most one, and stores calls until they are counted.
+// Owns at most one prepared call, and stores further calls until they are counted.
 class PreparedCalls {
  public:
   PreparedCalls(workload::RunSettings settings, runner::CpuTimer cpu, runner::GpuTimer gpu)
@@ -86,7 +85,7 @@ class PreparedCalls {
   // Stores the prepared call under `name` for a later Take. Does nothing if no call is prepared, or
   // if the tensors of all stored calls would exceed 4 GB.
   void Store(const std::string& name);
-  // Frees the prepared call and what the timers know about it.
+  // Frees the prepared call and the timers' state for it.
   void Drop();
 
   bool Holds() const { return call_.has_value(); }
@@ -103,7 +102,7 @@ class PreparedCalls {
   runner::CpuTimer cpu_;
   runner::GpuTimer gpu_;
   std::vector<int> pinned_;  // CPU of each thread
-  int threads_ = 1;          // of the prepared call
+  int threads_ = 1;          // number of threads of the prepared call
   std::optional<workload::PreparedCall> call_;
   std::map<std::string, workload::PreparedCall> stored_;  // by name
   double stored_bytes_ = 0;                               // [byte] size of their tensors

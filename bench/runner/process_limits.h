@@ -1,5 +1,5 @@
-// What limits this process: refused where it would make a run wrong, told in the run file and
-// beside the results where it makes one noisy.
+// Limits of this process: errors if they would make results wrong, otherwise entries in the run
+// file and warnings beside the results that they make noisy.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,13 +27,13 @@ nlohmann::json LimitsContext(const std::vector<cpu::Limit>& limits);
 // Watches how often the quota of CPU time stops this process's control group.
 class QuotaWatch {
  public:
-  // Counts from now on.
+  // Starts counting.
   explicit QuotaWatch(cpu::CpuQuota quota, cpu::ReadText read);
 
-  // Returns the counts since the construction. Zeros if they cannot be read now, or could not be
-  // read then. Reads a file, which takes some 10 us.
+  // Returns the counts since the construction, or zeros if they could not be read at both times.
+  // Reads a file, which takes some 10 us.
   cpu::Throttling Read() const;
-  // Returns how often the quota stopped the process in `during`, or nullopt if it did not.
+  // Returns a sentence with how often the quota stopped the process in `during`, nullopt if never.
   std::optional<Reason> Stopped(const cpu::Throttling& during) const;
 
  private:

@@ -23,10 +23,10 @@ namespace {
 
 using nlohmann::json;
 
-// Conventions of counting and statistics, stored in each run file; those of an op's FLOPs follow as
-// "flops.conv2d". Files can be compared only if these texts are equal (of FLOPs: their times still
-// can), so a change of wording makes stored results incomparable. Until 2.0 "flops" stood for
-// "flops.fma" and said that convolutions count the padding.
+// Conventions of counting and statistics, stored in each run file. Conventions of an op's FLOPs are
+// added as "flops.conv2d". Files are compared only if these texts are equal (if texts about FLOPs
+// differ, their times still are), so do not reword them. Until 2.0 "flops" stood for "flops.fma"
+// and said that convolutions count the padding.
 constexpr std::pair<const char*, const char*> kConventions[] = {
     {"flops.fma", "a fused multiply-add is 2; useful work of the definition, without padding"},
     {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
@@ -165,9 +165,9 @@ void Touch(const workload::MemoryRegion& region) {
   for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
 }
 
-// Before a cold call, the caches contain none of its tensors, but everything else that calls use:
-// the library's descriptors, scratchpad and tables. So `twin`, the same call on other tensors, runs
-// before it; the twin's tensors are then the least recently used lines and are evicted first.
+// Before a cold call, the caches must contain none of its tensors, but the other memory that calls
+// use: the library's descriptors, scratchpad and tables. So `twin`, the same call on other tensors,
+// runs first; the cold call then evicts the twin's tensors.
 void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call,
                      const workload::PreparedCall& twin) {
   (state == workload::CacheState::kWarm ? call : twin).run();

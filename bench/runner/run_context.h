@@ -1,5 +1,5 @@
-// The provenance that a run file stores in context.dlroof, and the child process that counts one
-// call of one benchmark under valgrind's cache simulator (the counter source "simulate").
+// The run's provenance in context.dlroof of a run file, and the child process that counts one call
+// of one benchmark under valgrind's cache simulator (the counter source "simulate").
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,12 +24,12 @@ nlohmann::json RunContext(const std::string& command, const workload::RunSetting
 inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
 
 struct SimulationRequest {
-  std::string name;  // of the benchmark
+  std::string name;  // name of the benchmark
   unsigned seed = 1;
 };
 
-// Returns the request in a command line, or nothing if it does not ask for a simulated call. Throws
-// BadInput for other arguments beside it.
+// Returns the request in a command line, or nullopt without kSimulatedCallFlag. Throws BadInput for
+// other arguments beside it.
 std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args);
 
 // Prepares the benchmark with one thread, brings the simulated caches into the cache state in its

@@ -31,26 +31,26 @@ void WriteTo(int pipe, const std::string& text) {
 }
 
 // The state of one benchmark between calls of its function. Google Benchmark calls the function
-// several times (to find the iteration count, then for each repetition), with random interleaving
-// also between other benchmarks. Work that is needed once is not repeated.
+// several times: to find the iteration count, then for each repetition, with random interleaving
+// alternating with other benchmarks.
 struct BenchmarkState {
   workload::Workload workload;
   record::Record& record;  // its repetitions all have the same number of iterations
   bool verified = false;   // the output was compared with the reference
   std::optional<Counting> counting;
-  double spent_seconds = 0;                     // [s] by the repetitions and their pauses
-  cpu::Throttling throttled;                    // while they were timed
-  std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
+  double spent_seconds = 0;                     // [s] time of the repetitions and their pauses
+  cpu::Throttling throttled;                    // by the CPU quota, during the repetitions
+  std::optional<std::int64_t> calls_per_part;   // by Timer::CallsPerPart
   std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
-  double wall_seconds = 0;                      // [s] of all that was done for this benchmark
+  double wall_seconds = 0;                      // [s] of all work for this benchmark
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
-  bool all_repetitions = false;  // see Runner::UseAllRepetitions
+  bool all_repetitions = false;  // by Runner::UseAllRepetitions
   // The timed call's algorithm, to compare with when energy or counters are measured later.
   std::optional<std::string> timed_algorithm;
 };
 
-// Adds the wall time of its lifetime to `sum`. [s]
+// Adds the wall time [s] of its lifetime to `sum`.
 class WallTime {
  public:
   explicit WallTime(double& sum) : sum_(sum), begin_(cpu::WallSeconds()) {}
@@ -96,7 +96,7 @@ std::string MessageOf(const std::exception& error) {
   return error.what();
 }
 
-// Returns the repetition of `calls` calls of all threads, of which the first one spent `first`.
+// Returns the repetition of `calls` calls of all threads. `first`: clocks of the first thread.
 record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::ClockReading& others,
                                     double calls) {
   const auto all = first + others;
@@ -106,7 +106,7 @@ record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::C
           .iterations = calls};
 }
 
-// Returns a record with what a workload says by itself.
+// Returns a record with name, repro command and device of the workload.
 record::Record NewRecord(const workload::Workload& workload) {
   record::Record record{.name = workload::NameOf(workload), .repro = workload.repro};
   record::SplitName(record);
@@ -176,7 +176,7 @@ class Runner::Impl {
         calls_.Drop();
       }
     }
-    // The same in all threads, so that all make the same number of calls.
+    // Equal in all threads, so that all threads make the same number of calls.
     constexpr std::int64_t kParts = 64;
     const auto part =
         PartOf(workload, state, std::max<std::int64_t>(1, state.max_iterations / kParts));
@@ -267,7 +267,7 @@ class Runner::Impl {
     return counting;
   }
 
-  // Returns the results of `pass` of all benchmarks, by name, until an interrupt.
+  // Runs `pass` for all benchmarks until an interrupt. Returns the results by name.
   template <class Result>
   std::map<std::string, Result> OfAll(
       std::optional<Result> (Impl::*pass)(const workload::Workload&)) {
@@ -313,14 +313,15 @@ class Runner::Impl {
     return found->second;
   }
 
-  // Stores the prepared call until it is counted. A call of another program's benchmark refers to
-  // what that benchmark frees at its end.
+  // Stores the prepared call until it is counted. Not calls of other programs' benchmarks, because
+  // they use memory that the benchmark frees at its end.
   void Store(const workload::Workload& workload) {
     if (!workload.other_name && calls_.CountsLater(workload))
       calls_.Store(workload::NameOf(workload));
   }
 
-  // Google Benchmark rounds the number of calls up to whole parts.
+  // Returns the number of calls per part. Google Benchmark rounds the number of calls up to whole
+  // parts; with `exact_calls`, returns a divisor of it.
   static std::int64_t PartOf(const workload::Workload& workload, const benchmark::State& state,
                              std::int64_t calls) {
     if (!workload.exact_calls) return calls;
@@ -339,7 +340,8 @@ class Runner::Impl {
     team.ended.notify_one();
   }
 
-  // Google Benchmark searches the iteration count until two repetitions have the same count.
+  // Decides whether another repetition follows. The first two always run, because Google Benchmark
+  // may still be searching the iteration count.
   runner::NextRepetition Next(const BenchmarkState& benchmark) const {
     if (!options_.stop || benchmark.all_repetitions || benchmark.record.repetitions.size() < 2)
       return {};
@@ -398,7 +400,7 @@ class Runner::Impl {
       counting.notes.insert(counting.notes.end(), kernels.notes.begin(), kernels.notes.end());
       for (const auto& [from, work] : kernels.work) counting.work[from].launches = work.launches;
     }
-    call.run();  // first-time work of the library stays out of the timing
+    call.run();  // keeps first-time work of the library out of the timing
     if (!benchmark.calls_per_part)
       benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
     prepared_ = &benchmark;
@@ -420,8 +422,8 @@ class Runner::Impl {
     return CountPrepared(workload, call, settings, calls_.TimerOf(workload).BeforeCall());
   }
 
-  // Completes the benchmark's record by a repetition, which took `seconds` of wall time in all, and
-  // shows its numbers to Google Benchmark.
+  // Adds a repetition, which took `seconds` [s] of wall time in all, to the benchmark's record, and
+  // its numbers to Google Benchmark's state.
   void Attach(benchmark::State& state, BenchmarkState& benchmark, const runner::TimedLoop& timed,
               double seconds) {
     benchmark.started = true;
@@ -468,8 +470,8 @@ class Runner::Impl {
     state.SkipWithError(message.c_str());
   }
 
-  // Sets the algorithm of the call that failed, if it was prepared. If all algorithms are wrong,
-  // the record is about the one that the library prefers.
+  // Sets the algorithm of the call that failed, if it was prepared. If the results of all
+  // algorithms are wrong, sets the algorithm that the library prefers.
   void DescribeFailed(bool is_wrong, record::Record& record) const {
     if (!calls_.Holds()) return;
     const auto& call = calls_.Call();
@@ -481,9 +483,9 @@ class Runner::Impl {
     if (record.wrong_engines.size() == 1) record.wrong_engines.clear();
   }
 
-  // Google Benchmark aborts the program if repetitions of one benchmark, even failed ones, differ
-  // in their number of iterations. So a repetition that is skipped runs all iterations if an
-  // earlier repetition did, and no iteration otherwise.
+  // Ends Google Benchmark's loop for a skipped repetition: runs all iterations if an earlier
+  // repetition did, otherwise none. Google Benchmark aborts the program if repetitions of one
+  // benchmark, even failed ones, differ in their number of iterations.
   static void EndLoop(benchmark::State& state, const BenchmarkState& benchmark) {
     if (!benchmark.started || state.iterations() > 0) return;
     const auto part = PartOf(benchmark.workload, state, benchmark.calls_per_part.value());

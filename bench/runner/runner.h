@@ -25,9 +25,9 @@
 
 namespace dlroof::runner {
 
-// The measured process's side of an interleaved comparison. The supervisor (bench/supervise) lets
-// two processes measure alternately: only one process runs at a time, and slow periods of the
-// machine affect both.
+// The protocol of an interleaved comparison, on the side of the measured process. The supervisor
+// (bench/supervise) lets two processes measure alternately: only one process runs at a time, and
+// slow periods of the machine affect both.
 //
 // The processes communicate over two pipes. This process writes "ready\n" before its first
 // repetition and the number of iterations ("12\n") after each repetition. Before each repetition
@@ -49,7 +49,7 @@ class TurnClient {
 // Options of a run beside its settings.
 struct RunnerOptions {
   runner::GpuOpener open_gpu;        // called before the first GPU benchmark; may be empty
-  live::Session* session = nullptr;  // takes what is measured; must outlive the benchmarks
+  live::Session* session = nullptr;  // gets all results; must outlive the benchmarks
   // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for the supervisor
   // and begins with untimed calls that warm the caches.
   TurnClient* turns = nullptr;
@@ -59,7 +59,7 @@ struct RunnerOptions {
   // Decides when to stop; later repetitions of Google Benchmark are skipped.
   std::optional<runner::StoppingRule> stop;
   bool keep_noisy = false;   // use noisy repetitions, too
-  bool own_seconds = false;  // the times of records are never Google Benchmark's
+  bool own_seconds = false;  // records always have dlroof's times, never Google Benchmark's
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
   // and run ExplainCall after all benchmarks.
   std::optional<ExplainOptions> explain;
@@ -69,8 +69,8 @@ struct RunnerOptions {
   const QuotaWatch* quota = nullptr;
 };
 
-// Prepares, verifies, counts and times benchmarks in Google Benchmark's loop. Its session gets
-// their records; Google Benchmark gets copies of the numbers, for files and other programs.
+// Prepares, verifies, counts and times benchmarks in Google Benchmark's loop. Writes the records to
+// the session; Google Benchmark gets copies of the numbers, for its files and other programs.
 class Runner {
  public:
   Runner(workload::RunSettings settings, const RunnerOptions& options);
@@ -81,13 +81,13 @@ class Runner {
   // Times one repetition. A call of a new workload replaces the prepared call.
   void Run(benchmark::State& state, const workload::Workload& workload);
   // Runs one thread's part of a repetition of a benchmark with ->Threads(n). All threads call it
-  // with the same `team`, each with its own `repeat`, which makes so many calls. The first thread
+  // with the same `team`, each with its own `repeat`, which makes `calls` calls. The first thread
   // (State::thread_index) prepares the call before any thread is timed.
   struct Team {
     std::atomic<bool> skipped = false;
     std::mutex mutex;
-    cpu::ClockReading others;    // sum of the other threads' clocks, which `mutex` guards
-    std::atomic<int> ended = 0;  // number of other threads in it
+    cpu::ClockReading others;    // sum of the other threads' clocks, guarded by `mutex`
+    std::atomic<int> ended = 0;  // number of threads in `others`
   };
   void RunInTeam(benchmark::State& state, const workload::Workload& workload,
                  const std::function<void(std::int64_t calls)>& repeat, Team& team);
@@ -96,19 +96,19 @@ class Runner {
   // Ends this repetition with an error, and all later ones of the benchmark.
   void Fail(benchmark::State& state, const workload::Workload& workload,
             const std::string& message);
-  // From now on all repetitions that Google Benchmark offers are measured, noisy or not: the
-  // program registered the benchmark with their number, which RunnerOptions::stop does not change.
+  // Measures all repetitions that Google Benchmark runs, noisy or not, and ignores
+  // RunnerOptions::stop: the program registered the benchmark with a number of repetitions.
   void UseAllRepetitions(const workload::Workload& workload);
-  // Frees the prepared call, while all that the workload's `prepare` refers to still exists.
+  // Frees the prepared call. Call it while the objects that Workload::prepare uses still exist.
   void Forget();
 
-  // The passes after the timing, of one benchmark. The call is prepared again from `workload`. They
-  // return nothing if the pass was not requested or the benchmark was not timed.
+  // The passes after the timing, for one benchmark. They prepare the call again from `workload`,
+  // and return nullopt if the pass was not requested or the benchmark was not timed.
   std::optional<ParallelTime> Explain(const workload::Workload& workload);
   std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload);
   std::optional<Counting> CountLate(const workload::Workload& workload);
 
-  // The same of all benchmarks, for workloads that can be prepared at any time.
+  // The same passes for all benchmarks, for workloads that can be prepared at any time. By name.
   std::map<std::string, ParallelTime> ExplainAll();
   std::map<std::string, energy::EnergyResult> MeasureEnergyOfAll();
   std::map<std::string, Counting> CountAll();

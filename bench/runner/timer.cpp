@@ -6,7 +6,7 @@
 namespace dlroof::runner {
 namespace {
 
-constexpr double kFirstPause = 2e-3, kLongestPause = 0.1;  // [s]
+constexpr double kFirstPause = 2e-3, kMaxPause = 0.1;  // [s]
 
 bool IsKnownWell(const std::vector<record::Repetition>& done, const StoppingRule& rule) {
   const auto timing = record::Summarize(done);
@@ -27,7 +27,7 @@ NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spe
   const auto in_a_row = std::distance(done.rbegin(), last_clean);
   if (in_a_row == 0) return {true, 0};
   const double doubled = kFirstPause * std::exp2(static_cast<double>(in_a_row - 1));
-  return {true, std::min(doubled, kLongestPause)};
+  return {true, std::min(doubled, kMaxPause)};
 }
 
 }  // namespace dlroof::runner

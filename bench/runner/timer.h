@@ -18,7 +18,7 @@ namespace dlroof::runner {
 
 struct TimedLoop {
   record::Repetition repetition;             // times on the device's clock, CPU times of the host
-  std::optional<std::string> note = {};      // stored in the record
+  std::optional<std::string> note = {};      // for the record
   std::optional<double> evicted_bytes = {};  // [byte] dropped from the caches before each call
 };
 
@@ -27,11 +27,11 @@ record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iteration
 
 // Returns a repetition that was timed in parts of `calls` calls each. Its times are means over the
 // calls of the clean parts, or of all parts if no part is clean. The CPU time of all threads is set
-// only if no other thread than the calling one used any: the OS updates theirs every few ms.
+// only if no other thread used any, because the OS updates that of other threads every few ms.
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls);
 
-// Returns the repetition of calls that were timed one by one. With `in_parts` and enough calls, its
-// times are means over the clean parts of about 0.1 ms, as those of RepetitionOfParts.
+// Returns the repetition of calls that were timed one by one. With `in_parts` and enough calls,
+// joins successive calls to parts of about 0.1 ms and proceeds as RepetitionOfParts.
 record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls, bool in_parts);
 
 // Times one prepared call at a time, between SetUp and TearDown.
@@ -39,7 +39,7 @@ class Timer {
  public:
   virtual ~Timer() = default;
 
-  // Returns the number of host threads: the one in the benchmark's name, or `threads_of_run`.
+  // Returns the number of host threads: in the benchmark's name or, without one, `threads_of_run`.
   // Throws Unsupported if the device cannot use that number.
   virtual int Threads(const workload::Workload& workload, int threads_of_run) const = 0;
   // Opens the device. Call it before a call is prepared. Throws if the device cannot be used.
@@ -48,16 +48,16 @@ class Timer {
   // Unsupported if the call does not name that memory.
   virtual void SetUp(const workload::PreparedCall& call, workload::CacheState cache,
                      int threads) = 0;
-  // Forgets the call of SetUp and its memory.
+  // Ends the use of SetUp's call and its memory.
   virtual void TearDown() = 0;
   // Returns a function that establishes the cache state before each call; empty if not necessary.
   virtual std::function<void()> BeforeCall() const = 0;
-  // Returns the number of calls in one part of a repetition, which are timed together.
+  // Returns the number of calls in one part of a repetition; a part is timed as a whole.
   virtual std::int64_t CallsPerPart(const workload::PreparedCall& call) const = 0;
   // Returns a function that reads the device's energy counter [J]; empty if there is no counter.
   virtual std::function<std::optional<double>()> EnergyCounter() const { return {}; }
-  // Returns the device kernels that the call launches, without counters; empty on a CPU. Throws
-  // std::exception if that cannot be known.
+  // Returns the device kernels that the call launches, found without counters; empty on a CPU.
+  // Throws std::exception if they cannot be found.
   virtual std::vector<LaunchedKernel> Kernels(const workload::PreparedCall&) { return {}; }
   // Times one repetition, in parts of `calls_per_part` calls each.
   virtual TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
@@ -72,7 +72,7 @@ class Timer {
 // A benchmark has enough repetitions when `repetitions` are clean and the noise of the median is at
 // most `max_noise`, or after `max_seconds`.
 struct StoppingRule {
-  int repetitions = 9;      // [1] required clean ones; as many run even after max_seconds
+  int repetitions = 9;      // [1] required clean repetitions; this many run even after max_seconds
   double max_noise = 0.05;  // [1] half the median's 95 % interval divided by the median
   double max_seconds = 2;   // [s] for one benchmark's repetitions and the pauses between them
 };
@@ -82,8 +82,8 @@ struct NextRepetition {
   double pause_seconds = 0;  // [s] before the repetition, to let interference pass
 };
 
-// Decides whether another repetition follows those in `done`, whose noisy ones are marked. The
-// repetitions and their pauses took `spent_seconds`. [s]
+// Decides whether another repetition follows `done`, in which noisy repetitions are marked. The
+// repetitions and their pauses took `spent_seconds` [s].
 NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spent_seconds,
                          const StoppingRule& rule);
 

@@ -22,11 +22,11 @@ namespace {
 constexpr std::size_t kTries = 7;
 constexpr double kTrySeconds = 2e-3;
 // [s] CPU time of the parts of AddSingleThreaded. Calls of a few milliseconds take much less.
-constexpr double kCallSeconds = 2, kSmallestSeconds = 1;
+constexpr double kCallSeconds = 2, kSmallestCallSeconds = 1;
 // [s] CPU time after which SecondsInterleaved stops, but it times both calls at least three times
 // unless its whole budget is spent.
 constexpr double kInterleavedSeconds = 4;
-constexpr std::size_t kFewestInterleaved = 3;
+constexpr std::size_t kMinInterleaved = 3;
 
 // Returns the indices of the clean repetitions or, if all are noisy, of the quarter in which
 // threads waited for a CPU (run delay) for the smallest share of the time.
@@ -51,7 +51,8 @@ RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
   return {repetition.seconds, sums, repetition.run_delay_seconds};
 }
 
-// All passes make the same number of calls. The sums are divided once, to keep whole numbers whole.
+// Returns the mean of passes with equal numbers of calls. Divides each sum only once, so that whole
+// numbers stay whole.
 RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   RegionPass mean;
   for (const auto& pass : passes) {
@@ -94,7 +95,7 @@ class Tries {
     made_.push_back(RepetitionOf(SpentInCalls(call_, calls_, [] {}), static_cast<double>(calls_)));
   }
   std::size_t Made() const { return made_.size(); }
-  // Returns the time of a call: the median over the clean timings. [s]
+  // Returns the time of a call [s]: the median over the clean timings.
   double Seconds() const {
     std::vector<double> seconds;
     for (const auto i : Clean(made_)) seconds.push_back(made_[i].seconds);
@@ -113,23 +114,23 @@ double SecondsOf(const workload::PreparedCall& call, const cpu::Budget& budget) 
   return tries.Seconds();
 }
 
-// Returns the times of two calls, timed alternately so that interference affects both. [s]
-std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& one,
-                                             const workload::PreparedCall& other,
+// Returns the times [s] of two calls, timed alternately so that interference affects both.
+std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& first,
+                                             const workload::PreparedCall& second,
                                              const cpu::Budget& budget) {
   const auto part = budget.Part(kInterleavedSeconds);
-  Tries of_one(one), of_other(other);
+  Tries of_first(first), of_second(second);
   for (std::size_t made = 0; made < kTries; ++made) {
-    if (made >= kFewestInterleaved && part.IsSpent()) break;
-    if (of_one.Made() > 0 && of_other.Made() > 0 && budget.IsSpent()) break;
-    of_one.Add();
-    of_other.Add();
+    if (made >= kMinInterleaved && part.IsSpent()) break;
+    if (of_first.Made() > 0 && of_second.Made() > 0 && budget.IsSpent()) break;
+    of_first.Add();
+    of_second.Add();
   }
-  return {of_one.Seconds(), of_other.Seconds()};
+  return {of_first.Seconds(), of_second.Seconds()};
 }
 
-// Returns how many bytes of tensors fit a core's private L2: three quarters of L2, because the
-// library needs the rest. Returns nothing if CPUID does not describe L2. [byte]
+// Returns the size [byte] of tensors that fit a core's private L2: three quarters of L2, because
+// the library needs the rest. Returns nullopt if CPUID does not describe L2.
 std::optional<double> NearBytes() {
   const auto caches = cpu::CoreCaches();
   const auto l2 = caches.find(Level::kL2);
@@ -139,8 +140,8 @@ std::optional<double> NearBytes() {
 
 using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 
-// Returns two times of the call: with tensors folded so that they fit L2, and with distinct
-// tensors. Returns nothing if this machine lacks the memory for copies. [s]
+// Returns two times [s] of the call: with tensors folded so that they fit L2, and with distinct
+// tensors. Both are absent if memory does not suffice for the copies.
 NearAndFar NearAndFarSeconds(const workload::PreparedCall& call, const cpu::Budget& budget) {
   const auto near_bytes = NearBytes();
   if (!near_bytes || !call.explain.folded) return {};
@@ -188,7 +189,7 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
   if (!call.explain.smallest || budget.IsSpent()) return;
   const auto smallest = call.explain.smallest();
   if (smallest.algorithm != call.algorithm) return;
-  single_.smallest_seconds = SecondsOf(smallest, budget.Part(kSmallestSeconds));
+  single_.smallest_seconds = SecondsOf(smallest, budget.Part(kSmallestCallSeconds));
   if (single_.instructions) single_.instructions->smallest = perf::CountInstructions(smallest.run);
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A repository, named by one of its folders; Git answers by its plumbing commands.
+// Runs Git's commands in a folder of a repository.
 class Git {
  public:
   explicit Git(std::string folder) : folder_(std::move(folder)) {}
@@ -56,7 +56,7 @@ class Git {
   std::string Title(const std::string& commit) const {
     return Run({"log", "-1", "--abbrev=12", "--format=%h %s", commit});
   }
-  // Returns the commits between, as Search::Candidates wants them.
+  // The function Search::Candidates.
   std::vector<std::string> Candidates(const std::string& bad,
                                       const std::vector<std::string>& goods) const {
     std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
@@ -75,7 +75,7 @@ class Git {
   std::string folder_;
 };
 
-// A worktree, which is removed at the end unless it is to be kept.
+// A worktree, removed by the destructor unless `keep`.
 class Worktree {
  public:
   Worktree(const Git& git, std::string path, bool keep)
@@ -89,7 +89,7 @@ class Worktree {
     try {
       git_.Succeeds({"worktree", "remove", "--force", path_});
     } catch (const std::exception&) {
-      return;  // an interrupt; Git removes the entry by itself when the folder is gone
+      return;  // after an interrupt; Git removes the entry itself when the folder is gone
     }
   }
   Worktree(const Worktree&) = delete;
@@ -108,7 +108,7 @@ class Worktree {
 
 std::string Short(const std::string& commit) { return commit.substr(0, 12); }
 
-// Builds the tree at `folder`. Returns why it could not, or nothing. Throws after an interrupt.
+// Builds the tree at `folder`. Returns why that failed, or nullopt. Throws after an interrupt.
 std::optional<Reason> Build(const Request& request, const std::string& folder) {
   const auto ran =
       RunChild({"sh", "-c", "cd \"$1\" && eval \"$2\"", "dlroof bisect", folder, request.build});
@@ -128,7 +128,7 @@ std::string ProgramIn(const Request& request, const std::string& folder) {
 struct Ratio {
   double log_ratio = 0;      // [1]
   double low = 0, high = 0;  // [1] 95 % interval of the logarithm
-  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // beyond the minimum effect
+  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // for the min effect
 
   std::string Text() const {
     return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * std::expm1(log_ratio),
@@ -136,7 +136,7 @@ struct Ratio {
   }
 };
 
-// Measures a program interleaved with GOOD's. Returns nothing if it has no verdict.
+// Measures a program interleaved with GOOD's. Returns nullopt if there is no verdict.
 std::optional<Ratio> Measure(const Request& request, const std::string& good,
                              const std::string& program, double min_effect, std::ostream& log) {
   const auto pair = Interleave({.base = good,
@@ -154,7 +154,7 @@ std::optional<Ratio> Measure(const Request& request, const std::string& good,
                std::log(row.judgement->ci95.second), row.verdict};
 }
 
-// A search in progress: two worktrees, of GOOD and of the commit under test.
+// A search in progress, with two worktrees: of GOOD and of the commit under test.
 class Bisection {
  public:
   Bisection(const Request& request, std::ostream& out, std::ostream& log)
@@ -212,7 +212,7 @@ class Bisection {
     return search;
   }
 
-  // Returns whether the commit is like GOOD or like BAD: on which side of half of the change.
+  // Tests a commit: it is like BAD if its time has changed by more than half of BAD's change.
   Finding Test(const Worktree& step, const std::string& commit) const {
     step.CheckOut(commit);
     if (const auto reason = Build(request_, step.path())) {
@@ -257,7 +257,7 @@ class Bisection {
   std::ostream& out_;
   std::ostream& log_;
   Git git_;
-  std::string good_, bad_;  // full names
+  std::string good_, bad_;  // full commit names
   TemporaryFolder temporary_;
   std::string folder_;
   std::string good_program_;

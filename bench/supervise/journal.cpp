@@ -28,7 +28,7 @@ constexpr int kVersion = 1;
 constexpr const char* kNoJournal = ": not the journal of a run";
 
 std::string Line(const json& object) {
-  // Messages from a program's standard error may be invalid UTF-8.
+  // Replaces invalid UTF-8, which messages from a program's standard error may contain.
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
@@ -112,7 +112,7 @@ void WriteAll(int fd, const std::string& text, const std::string& path) {
     if (written < 0) RefuseFile(path);
     done += static_cast<std::size_t>(written);
   }
-  // A pipe or /dev/null cannot be synchronized and does not have to be.
+  // fsync fails for a pipe and /dev/null, which do not need it.
   if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) RefuseFile(path);
 }
 
@@ -163,8 +163,7 @@ JournalFile::JournalFile(const std::string& path)
   if (file_.get() < 0) RefuseFile(path);
   LockForWriting(file_.get(), path);
   const auto text = ReadFileIfAny(path);
-  // A run that was killed in its first line leaves the beginning of one. Other files stay as they
-  // are.
+  // Accepts an incomplete first line, of a killed run; throws for files that are not journals.
   constexpr std::string_view kBegin = R"({"arguments":[)";
   if (!text.starts_with(kBegin.substr(0, text.size()))) throw BadInput(path + kNoJournal);
   found_ = ParseJournal(text, path);
@@ -178,7 +177,7 @@ void JournalFile::Remove() { unlink(path_.c_str()); }
 
 namespace {
 
-// Returns the first part that failed, if one did.
+// Returns the first part that failed, or null.
 const Part* FailureIn(const std::vector<Part>& parts) {
   const auto found =
       std::ranges::find_if(parts, [](const Part& part) { return part.failure.has_value(); });
@@ -196,7 +195,8 @@ bool IsRepetition(const json& entry) {
   return entry.is_object() && entry.value("run_type", "iteration") == "iteration";
 }
 
-// Returns the entries of all blocks' windows, without Google Benchmark's aggregates per block.
+// Returns the entries of all blocks' windows, without settling ones and Google Benchmark's
+// aggregates.
 json EntriesOfBlocks(const std::vector<Part>& parts) {
   json entries = json::array();
   for (const auto& part : parts) {
@@ -218,8 +218,8 @@ json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
                                                                      : parts.front().benchmarks;
 }
 
-// Returns whether noisy repetitions are told from clean ones: not with --dlroof_disturbed=keep, and
-// not of other programs' times, of which no more is known than the wall time.
+// Returns whether to mark noisy repetitions: not with --dlroof_disturbed=keep, and not for programs
+// without dlroof, which report wall times only.
 bool TellsNoisy(const json& context) {
   return context.is_object() && context.contains("dlroof") &&
          context["dlroof"].value("disturbed", "") != "keep";
@@ -272,7 +272,7 @@ record::Record RecordOf(const std::string& listed, const std::vector<Part>& part
       record.repetitions.back().block = part.block;
     }
   }
-  // Of short windows only all together tell which were disturbed.
+  // Marks noisy windows now: they are so short that only a comparison of all windows shows noise.
   if (parts.front().settling > 0 && TellsNoisy(parts.front().context))
     record::MarkNoisy(record.repetitions);
   return record;

@@ -24,13 +24,13 @@ struct ListedPair {
 
 // The first line of a journal.
 struct JournalHeader {
-  std::vector<std::string> programs;   // one, or BASE and NEW
-  std::vector<std::string> builds;     // BuildOf of each program
-  std::vector<std::string> arguments;  // of the programs
+  std::vector<std::string> programs;   // paths: of one program, or of BASE and NEW
+  std::vector<std::string> builds;     // BuildOf() of each program
+  std::vector<std::string> arguments;  // for the programs
   std::vector<std::string> settings;   // other settings that influence results, as text
   std::vector<ListedPair> benchmarks;  // in the order of the run file
   std::uint64_t seed = 0;              // of the random order of the benchmarks
-  // Whether each program is Google Benchmark's, without dlroof; empty: none is.
+  // For each program, whether it is a Google Benchmark program without dlroof; empty: none is.
   std::vector<bool> plain;
   std::string id;  // identifies this run
 
@@ -48,7 +48,7 @@ struct Outcome {
 // A finished benchmark, or one block of it.
 struct JournalEntry {
   ListedPair benchmark;
-  int block = 0;                  // [1] number of the block or process, from 0
+  int block = 0;                  // number of the block or process, from 0
   double seconds = 0;             // [s] duration of the measurement
   std::vector<Outcome> outcomes;  // one, or BASE's and NEW's
 
@@ -71,7 +71,7 @@ struct Journal {
 // line and for a journal of a newer version; the message begins with `where`.
 Journal ParseJournal(const std::string& text, const std::string& where);
 
-// The journal on disk. Appended lines survive a kill of this program and a crash of the machine.
+// The journal on disk. Appended lines survive a kill of this process and a crash of the machine.
 class JournalFile {
  public:
   // Opens or creates the file, reads it and removes an incomplete last line. Throws BadInput if the
@@ -96,28 +96,29 @@ class JournalFile {
 // windows (see InterleavedProcess::Settle). Results do not contain these repetitions.
 inline constexpr std::size_t kSettlingRepetitions = 2;
 
-// What one process measured for one benchmark: all of it, or one block of an interleaved run.
+// The result of one process for one benchmark: of a whole run, or of one block of an interleaved
+// run.
 struct Part {
-  std::string name;  // of the record
-  // Number of the block in interleaved runs, of the process in runs of several; joined records keep
-  // it.
+  std::string name;  // name of the record
+  // Number of the block (interleaved runs) or of the process (runs with several processes per
+  // benchmark), for record::Repetition::block.
   std::optional<int> block;
-  std::size_t settling = 0;       // [1] first repetitions, which are left out of joined records
+  std::size_t settling = 0;       // [1] number of first repetitions that are not used
   std::optional<Reason> failure;  // why the fields below are empty
   nlohmann::json context;         // "context" of the process's run file
   nlohmann::json benchmarks;      // Google Benchmark's entries
   record::Record record;
 };
 
-// Returns what a process measured for the benchmark that the program lists as `listed`. If the
-// process's run file has no record of this benchmark, the part has failed. `plain`: the program is
-// Google Benchmark's, without dlroof; its records are named as it lists them.
+// Returns the result of a process for the benchmark that the program lists as `listed`. The part
+// has failed if the process's run file has no record of this benchmark. `plain`: a Google Benchmark
+// program without dlroof, whose records have the names that it lists.
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block,
               bool plain = false);
 
-// Joins the parts of one benchmark (at least one) to a record. Joins the repetitions of all blocks
-// or processes, each with its number, and marks noisy windows of blocks. If a part has failed, the
-// record has failed.
+// Joins the parts of one benchmark (at least one) to a record, which has the repetitions of all
+// parts with their numbers. Marks noisy windows of blocks. If a part has failed, the record has
+// failed.
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
 
 // The name and the results of one finished benchmark.

@@ -22,10 +22,10 @@
 namespace dlroof::supervise {
 namespace {
 
-// [1] Benchmarks measured interleaved at a time: the most suspicious ones are settled before the
-// budget is spent on the others.
+// [1] Number of benchmarks per interleaved measurement: the most suspicious ones come first, before
+// the budget is spent.
 constexpr std::size_t kAtOnce = 16;
-constexpr int kMaxReruns = 3;  // of NEW, each in as many processes; without a stored program
+constexpr int kMaxReruns = 3;  // further runs of NEW without a stored program
 
 // Returns the --benchmark_filter for the benchmarks with these names, which may lack "/real_time"
 // or "/manual_time".
@@ -39,7 +39,7 @@ std::string FilterOf(const std::vector<std::string>& names) {
 }
 
 // Measures the benchmarks `names` with the request's program, or its two programs interleaved.
-// Returns the run of each; nothing if nothing was measured, of which `log` then says the reason.
+// Returns a run per program, or an empty vector if nothing was measured (with a message in `log`).
 std::vector<record::RunFile> Measured(RunRequest request, const std::vector<std::string>& names,
                                       std::ostream& log) {
   const TemporaryFolder folder;
@@ -63,7 +63,7 @@ std::vector<record::RunFile> Measured(RunRequest request, const std::vector<std:
   return runs;
 }
 
-// Returns the number of processes that measured a benchmark of the run, the most. [1]
+// Returns the largest number of processes that measured a benchmark of the run [1].
 int ProcessesOf(const record::RunFile& run) {
   std::size_t most = 1;
   for (const auto& record : run.records) {
@@ -75,7 +75,7 @@ int ProcessesOf(const record::RunFile& run) {
   return static_cast<int>(most);
 }
 
-// Appends the repetitions of `more`, whose processes are others than those of `repetitions`.
+// Appends the repetitions of `more`, which other processes measured, with new process numbers.
 void AppendProcesses(const std::vector<record::Repetition>& more,
                      std::vector<record::Repetition>& repetitions) {
   std::optional<int> last;
@@ -162,11 +162,11 @@ class Remeasurement {
       settled_.result = compare_(*pooled, options);
       for (const auto& row : settled_.result.rows)
         if (row.verdict == statistics::Verdict::kSlower && settled_.again.contains(row.name()))
-          decided_.insert(row.name());  // slower in NEW and in another run
+          decided_.insert(row.name());  // slower in NEW and in a further run
     }
   }
 
-  // Returns another run of NEW, or null if there is none.
+  // Runs NEW again. Returns the run, or null if nothing was measured.
   const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int number) {
     const auto runs = Measured({.programs = {settings_.program},
                                 .arguments = settings_.arguments,
@@ -179,7 +179,7 @@ class Remeasurement {
     return &settled_.runs.back();
   }
 
-  // Returns the run with the repetitions of `rerun` behind its own.
+  // Returns a copy of the run with the repetitions of `rerun` appended.
   const compare::NamedRun* Pooled(const compare::NamedRun& run, const compare::NamedRun& rerun) {
     settled_.runs.push_back(run);
     for (const auto& record : rerun.file.records) {

@@ -1,5 +1,5 @@
-// Measures the benchmarks of a run (supervise.h) in rounds: each by itself, or those of two
-// programs interleaved.
+// Measures the benchmarks of a run (supervise.h) in rounds: of one program, or of two programs
+// interleaved.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ using nlohmann::json;
 // Maximum number of blocks of a benchmark, noisy ones included; only clean blocks count.
 constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
 
-// Key of the primitive's choice in the result of a process (Outcome::result).
+// Key of ChoiceIn's result in the result of a process (Outcome::result).
 constexpr const char* kPrimitive = "primitive";
 
 std::string ListedBy(const ListedPair& pair, std::size_t side) {
@@ -45,7 +45,7 @@ std::string ListedBy(const ListedPair& pair, std::size_t side) {
 }
 
 // Measures every benchmark in rounds, each round in another random order, which spreads the
-// measurements of a benchmark over the run. What was measured is in the journal before the next
+// measurements of a benchmark over the run. Writes each result to the journal before the next
 // measurement begins.
 class Schedule {
  public:
@@ -66,17 +66,17 @@ class Schedule {
 
   // Returns whether the benchmark has to be measured in this round.
   virtual bool IsLeft(const ListedPair& benchmark, int round) const = 0;
-  // Returns the outcome of each program, or nothing after an interrupt.
+  // Returns the outcome of each program, or nullopt after an interrupt.
   virtual std::optional<std::vector<Outcome>> Measure(std::size_t benchmark, int round) = 0;
-  // Takes into account a measurement that was added to the parts: a new one, or one of the journal
-  // of a resumed run. Returns whether it was clean; after a noisy one follows a pause.
+  // Called after a measurement was added to the parts; `is_new` is false for the journal of a
+  // resumed run. Returns whether it was clean; a pause follows a noisy one.
   virtual bool Add(const JournalEntry& entry, bool is_new) = 0;
   virtual int Finish() = 0;
 
   const RunRequest& request() const { return run_.request(); }
   const std::vector<ListedPair>& benchmarks() const { return run_.header().benchmarks; }
   std::size_t sides() const { return request().programs.size(); }
-  // Returns what program `side` has measured for the benchmark.
+  // Returns the results of program `side` (0: BASE or the only program) for the benchmark.
   const Parts& PartsOf(const ListedPair& benchmark, std::size_t side) const {
     static const Parts none;
     const auto found = parts_.find(benchmark.contender);
@@ -85,7 +85,7 @@ class Schedule {
   record::Record RecordOfSide(const ListedPair& benchmark, std::size_t side) const {
     return RecordOf(ListedBy(benchmark, side), PartsOf(benchmark, side));
   }
-  // Returns what program `side` has measured for all benchmarks.
+  // Returns the results of program `side` for all benchmarks.
   std::vector<Supervised> Done(std::size_t side) const {
     std::vector<Supervised> done;
     for (const auto& pair : benchmarks())
@@ -99,7 +99,8 @@ class Schedule {
     WriteFile(request().outputs.at(side), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
     return merged;
   }
-  // Removes the journal, or tells how to continue if benchmarks are pending, for the reason `what`.
+  // Removes the journal. If benchmarks are pending, keeps it and prints how to continue; `what` is
+  // "left", for example.
   void EndJournal(std::size_t pending, const char* what) {
     if (pending == 0)
       run_.RemoveJournal();
@@ -146,7 +147,7 @@ class Schedule {
     return Add(entry, is_new);
   }
 
-  // Pauses after a noisy measurement. The pause doubles after each further one in a row.
+  // Pauses after a noisy measurement. The pause doubles with each consecutive noisy measurement.
   void CoolDown(bool clean) {
     const double most = request().cooldown_seconds;
     pause_seconds_ = clean ? 0 : std::clamp(2 * pause_seconds_, most / 8, most);
@@ -168,21 +169,21 @@ std::ptrdiff_t CleanRepetitions(const Part& part) {
   return std::ranges::count(part.record.repetitions, false, &record::Repetition::noisy);
 }
 
-// Each benchmark in a process of its own, or in several, one in each round.
+// Measures each benchmark in a process of its own, or in several processes, one per round.
 class StandaloneRun : public Schedule {
  public:
   StandaloneRun(OpenRun& run, std::ostream& log) : Schedule(run, log, run.request().processes) {}
 
  private:
-  // A benchmark that failed in one process is not measured in another.
+  // Benchmarks that failed in one process are not measured in further ones.
   bool IsLeft(const ListedPair& benchmark, int process) const override {
     const auto& parts = PartsOf(benchmark, 0);
     return parts.empty() || (parts.back().block.value_or(0) < process &&
                              RecordOfSide(benchmark, 0).status == record::Status::kOk);
   }
 
-  // Measures the benchmark in a process; if it is the only one, again while it is noisy. Returns
-  // the attempt with the most clean repetitions.
+  // Measures the benchmark in a process; with one process per benchmark, retries while it is noisy.
+  // Returns the attempt with the most clean repetitions.
   std::optional<std::vector<Outcome>> Measure(std::size_t benchmark, int) override {
     const auto& listed = benchmarks()[benchmark].contender;
     std::vector<Outcome> best;
@@ -243,16 +244,16 @@ class StandaloneRun : public Schedule {
 // Measures one block of one benchmark: windows of BASE and NEW, interleaved.
 class Block {
  public:
-  // `base_first`: [0] at the start, [i] in window i.
+  // `base_first`: whether BASE is first, [0] at the start, [i] in window i.
   Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
       : run_(run), pair_(pair), base_first_(std::move(base_first)) {}
 
-  // Returns the outcomes of BASE and NEW, or nothing after an interrupt.
+  // Returns the outcomes of BASE and NEW, or nullopt after an interrupt.
   std::optional<std::vector<Outcome>> Run() {
-    // Plain programs cannot be stopped between windows: their processes follow each other.
+    // Plain programs cannot be stopped between windows: their processes run one after the other.
     const bool plain = run_.IsPlain(0) || run_.IsPlain(1);
     if (!plain) Interleave();
-    // If only the other program's process failed, a side is measured without interleaving.
+    // If only one program's process failed, measures the other program without interleaving.
     const bool one_failed = !plain && processes_[0]->answers() != processes_[1]->answers();
     std::vector<Outcome> outcomes(2);
     for (const auto side : plain ? Order(0) : Sides{0, 1}) {
@@ -307,7 +308,7 @@ class Block {
   std::array<std::unique_ptr<InterleavedProcess>, 2> processes_;
 };
 
-// What the blocks of one benchmark tell.
+// The results of one benchmark's blocks so far.
 struct Progress {
   std::array<std::optional<json>, 2> choices;  // of BASE and NEW, if libraries differ
   std::size_t clean_blocks = 0;
@@ -316,9 +317,9 @@ struct Progress {
   bool settled = false;  // more blocks would not change the verdict
 };
 
-constexpr double kMaxSilence = 5;  // [s] without a line of progress
+constexpr double kMaxSilence = 5;  // [s] longest time without a line of progress
 
-// Two programs in interleaved blocks, until the verdict of each benchmark is settled.
+// Measures two programs in interleaved blocks until the verdict of each benchmark is settled.
 class InterleavedRun : public Schedule {
  public:
   InterleavedRun(OpenRun& run, std::ostream& log)
@@ -370,7 +371,7 @@ class InterleavedRun : public Schedule {
             Progress& progress) const {
     const auto& looks = statistics::kLooks;
     const auto measured = statistics::MeasureBlocks(base, contender);
-    // The fastest windows of all blocks tell without clean blocks.
+    // Without clean blocks, the fastest windows of all blocks are compared.
     const auto count = static_cast<int>(measured.base ? blocks : measured.clean_blocks);
     if (count < looks.at(progress.looks)) return;
     do ++progress.looks;
@@ -380,7 +381,7 @@ class InterleavedRun : public Schedule {
                        (progress.shift && statistics::IsSettled(*progress.shift, rule_));
   }
 
-  // Returns the number of blocks left if no further benchmark settles before its last look.
+  // Returns the maximum number of blocks left: if each benchmark settles only at its last look.
   double MostBlocksLeft() const {
     double left = 0;
     for (const auto& pair : benchmarks())
@@ -432,7 +433,7 @@ class InterleavedRun : public Schedule {
     return names;
   }
 
-  // Writes what the libraries chose differently, beside the verdicts.
+  // Writes the differences between the libraries' choices, with the benchmarks' verdicts.
   void WriteChoices(const compare::CompareResult& result) const {
     std::map<std::string, std::string> verdicts;  // by the benchmark's name in NEW
     for (const auto& row : result.rows)
@@ -476,7 +477,7 @@ class InterleavedRun : public Schedule {
   statistics::StopRule rule_;
   std::map<std::string, Progress> progress_;  // by the name that NEW lists
   std::size_t settled_ = 0;
-  double printed_at_ = cpu::WallSeconds();  // [s] of the last line of progress
+  double printed_at_ = cpu::WallSeconds();  // [s] time of the last line of progress
 };
 
 }  // namespace

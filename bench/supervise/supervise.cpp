@@ -186,7 +186,7 @@ void OpenRun::CheckResumed() const {
   refuse("builds of its programs", header_.builds, builds);
 }
 
-// Measures the CPU's ceilings once for all processes, or reads them from the journal or the cache.
+// Sets the CPU's ceilings for all processes: from the journal, the cache or a new measurement.
 void OpenRun::FindCeilings() {
   if (FlagValue(request_.arguments, "dlroof_machine") ||
       std::ranges::count(header_.plain, true) == std::ssize(header_.programs))

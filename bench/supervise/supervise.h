@@ -15,28 +15,29 @@
 namespace dlroof::supervise {
 
 struct RunRequest {
-  std::vector<std::string> programs;   // one, or BASE and NEW
+  std::vector<std::string> programs;   // paths: of one program, or of BASE and NEW
   std::vector<std::string> libraries;  // oneDNN's file for each of two programs, or empty
   std::vector<std::string> outputs;    // the run file of each program
-  std::vector<std::string> arguments;  // for the programs
+  std::vector<std::string> arguments;  // flags for the programs
   bool resume = false;
   bool random_order = true;
   std::optional<std::uint64_t> seed;     // of the random order; drawn if absent
   std::optional<double> budget_seconds;  // [s] after this time no benchmark begins
   double timeout_seconds = 600;          // [s] for one benchmark, or one block of it
-  int processes = 1;                     // [1] that measure each benchmark, one program
-  int retries = 2;                       // [1] of a noisy benchmark that one process measures
+  int processes = 1;                     // [1] processes per benchmark (one program only)
+  int retries = 2;                       // [1] of a noisy benchmark if `processes` is 1
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
   double min_effect = 0.02;              // [1] between two programs (see StopRule)
   compare::NameMap names;                // BASE's benchmark -> NEW's (two programs)
-  // For tables of the results, if another command asks for the run, which it does not resume. Null:
-  // standard output.
+  // Stream for tables of the results; null: standard output. Set by other commands, which do not
+  // resume a run.
   std::ostream* tables = nullptr;
 };
 
-// Measures one program, or BASE and NEW interleaved, and writes tables or the comparison to
-// `request.tables`, progress to `log`. Returns the exit code: of one program 0, or 1 if a benchmark
-// failed; of two that of the comparison (compare.h); after an interrupt InterruptCode().
+// Measures one program, or BASE and NEW interleaved. Writes tables or the comparison to
+// `request.tables`, and progress to `log`. Returns the exit code: for one program 0, or 1 if a
+// benchmark failed; for two programs the comparison's (compare.h); after an interrupt
+// InterruptCode().
 int Supervise(const RunRequest& request, std::ostream& log);
 
 // Returns whether this request is already complete: its output exists, was written by the same
@@ -56,7 +57,7 @@ class OpenRun {
   const nlohmann::json& machines() const { return machines_; }
   const TemporaryFolder& folder() const { return folder_; }
 
-  // Returns whether program `side` (0 is BASE) is Google Benchmark's, without dlroof.
+  // Returns whether program `side` (0: BASE) is a Google Benchmark program without dlroof.
   bool IsPlain(std::size_t side) const {
     return side < header_.plain.size() && header_.plain[side];
   }
@@ -67,7 +68,7 @@ class OpenRun {
   // Returns the command line with which program `side` (0 is BASE) measures the benchmark `listed`.
   std::vector<std::string> Command(std::size_t side, const std::string& listed,
                                    const ProcessPaths& paths) const;
-  // Measures the benchmark without interleaving, with the further arguments `more`. Returns nothing
+  // Measures the benchmark without interleaving, with the further arguments `more`. Returns nullopt
   // after an interrupt.
   std::optional<Outcome> RunStandalone(std::size_t side, const std::string& listed,
                                        const std::vector<std::string>& more);
@@ -75,7 +76,7 @@ class OpenRun {
   Outcome Finished(const std::optional<ProcessEnd>& end, const ProcessPaths& paths);
 
   void Append(const JournalEntry& entry);
-  // Returns whether the run has to end: after an interrupt, or when the budget is spent.
+  // Returns whether the run has to end: the user has interrupted it, or the budget is spent.
   bool Over() const;
   // Returns the members of context.dlroof that describe this run.
   nlohmann::json About() const;

@@ -34,10 +34,10 @@ namespace {
 using nlohmann::json;
 
 constexpr double kListSeconds = 120;
-constexpr int kPipeOfProgress = 4;  // the descriptor of which WatchedProcess::ReadLine reads
+constexpr int kPipeOfProgress = 4;  // the descriptor that WatchedProcess::ReadLine reads
 constexpr std::size_t kTailLines = 3, kTailBytes = 400;
 constexpr double kWindowSeconds = 0.02, kPlainWindowSeconds = 0.005;
-// Repetitions of a plain program unless its arguments say a number: as many as dlroof_bench makes.
+// Default number of repetitions of a plain program: that of dlroof_bench.
 constexpr int kPlainRepetitions = 9;
 constexpr const char* kNoLiveCheck = "--dlroof_live_check=false";  // a flag of dlroof programs
 // Maximum number of repetitions in which Google Benchmark may search the number of iterations.
@@ -117,7 +117,7 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
     const auto reason =
         WithTail(fmt::format("{}: cannot list its benchmarks: {}", program, Describe(first.second)),
                  paths.err);
-    // Google Benchmark alone takes none of dlroof's flags.
+    // A program without dlroof rejects dlroof's flags.
     const bool asks_dlroof = std::ranges::any_of(
         arguments, [](const std::string& argument) { return argument.starts_with("--dlroof_"); });
     if (asks_dlroof || !succeeds(true).first) throw BadInput(reason);
@@ -303,7 +303,7 @@ void InterleavedProcess::Turn() {
 
 std::optional<ProcessEnd> InterleavedProcess::End() {
   process_->Continue();
-  // A process that no longer answers gets 1 s: it has had its timeout or is just ending.
+  // A process that no longer answers gets only 1 s: its timeout has passed, or it is ending.
   return process_->WaitForEnd(answers_ ? timeout_seconds_ : 1);
 }
 
@@ -311,8 +311,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the log's lines of created primitives as lines of executed ones, which have the same
-// fields, and its templates of those fields.
+// Converts the log's lines about created primitives to lines about executed primitives, which have
+// the same fields, for ReadVerboseLog. Keeps the templates of the fields.
 std::string AsExecutions(std::string_view log) {
   std::string lines;
   for (const auto text : logs::SplitText(log, '\n')) {

@@ -36,8 +36,8 @@ std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
 std::string BuildOf(const std::string& program);
 
 struct ListedBenchmarks {
-  std::vector<std::string> names;  // each once
-  bool plain = false;              // the program refuses dlroof's flags: Google Benchmark's alone
+  std::vector<std::string> names;  // without duplicates
+  bool plain = false;              // a Google Benchmark program without dlroof
 };
 
 // Runs `program` and returns the benchmarks that it lists. Throws BadInput if the list is empty or
@@ -76,16 +76,16 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
 // A run of dlroof_bench that measures the named benchmarks.
 struct NamedRunRequest {
   std::string command;                      // the dlroof command, for messages: "explain"
-  std::vector<std::string> names;           // of benchmarks
-  std::optional<std::string> bench = {};    // see BenchProgram
+  std::vector<std::string> names;           // names of benchmarks
+  std::optional<std::string> bench = {};    // path of dlroof_bench; absent: BenchProgram finds it
   std::optional<std::string> machine = {};  // machine file; absent: this machine's ceilings
   std::optional<std::string> output = {};   // run file; absent: in the temporary folder
   std::vector<std::string> arguments = {};  // further arguments for dlroof_bench
-  // Called with the progress of the measurement, if it is not empty.
+  // Called with the progress of the measurement. May be empty.
   std::function<void(const machine::MeasureProgress&)> progress = {};
 };
 
-// Measures the named benchmarks. Returns the run file's path, or nothing after an interrupt. Throws
+// Measures the named benchmarks. Returns the run file's path, or nullopt after an interrupt. Throws
 // BadInput if dlroof_bench fails.
 std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
                                         const TemporaryFolder& folder);
@@ -101,22 +101,23 @@ inline constexpr int kWindows = 5;
 // Returns the flags that set the number and length of an interleaved process's windows. A window is
 // so short that most slow periods of a shared machine affect both programs, and so long that
 // switching processes (refilling caches, waking threads) costs little. Blocks are short because the
-// precision depends on their number. Windows of plain programs, whose processes follow each other
-// and are not stopped, are shorter, so that a block of both is short.
+// precision depends on their number. Plain programs get shorter windows: their processes run one
+// after the other, not window by window, and a block of both must be short.
 std::vector<std::string> WindowFlags(bool plain = false);
 
-// The environment with which oneDNN logs the primitives that a process creates to standard output:
-// one line for each, none for the calls that are timed.
+// Environment variables that make oneDNN print a line for each primitive that a process creates,
+// but none for the timed calls.
 extern const std::map<std::string, std::string> kLogOfCreations;
 
-// Returns what oneDNN chose for the benchmark's primitive in the log of its process, as run files
-// have it: {"implementation": "brgconv:avx2", "layouts": {"wei": "f32 AcdB8a2b"}}. It is the last
-// primitive of the kind that was created first, reorders left out: a backward LSTM creates its
-// forward primitive first; what --dlroof_explain times is created later. Nothing without primitive.
+// Returns oneDNN's choices for the benchmark's primitive, from the log of its process, in the form
+// of run files: {"implementation": "brgconv:avx2", "layouts": {"wei": "f32 AcdB8a2b"}}. Without
+// reorders, the benchmark's primitive is the last one of the kind that was created first: a
+// backward LSTM first creates its forward primitive, and --dlroof_explain later creates primitives
+// of other kinds. Returns nullopt without a primitive.
 std::optional<nlohmann::json> ChoiceIn(std::string_view log);
 
-// Returns what changed, one text each: "implementation: jit:avx2 -> brgconv:avx2", "layout of src:
-// f32 aBcd8b -> f32 acdb".
+// Returns the changes as texts: "implementation: jit:avx2 -> brgconv:avx2", "layout of src: f32
+// aBcd8b -> f32 acdb".
 std::vector<std::string> ChangesBetween(const nlohmann::json& base,
                                         const nlohmann::json& contender);
 
@@ -125,12 +126,11 @@ std::vector<std::string> ChangesBetween(const nlohmann::json& base,
 class InterleavedProcess {
  public:
   // Starts `command`, which runs one benchmark, with WindowFlags() appended. Each answer of the
-  // process may take `timeout_seconds`. [s]
+  // process may take `timeout_seconds` [s].
   InterleavedProcess(std::vector<std::string> command, ProcessPaths paths, double timeout_seconds,
                      const Variables& variables = {});
 
-  // Returns whether the process answered all that it was told; once it did not, the functions below
-  // do nothing.
+  // Returns whether the process has answered each request. If not, the functions below do nothing.
   bool answers() const { return answers_; }
   // Waits until the process is ready to measure.
   void Ready();
@@ -138,7 +138,7 @@ class InterleavedProcess {
   void Settle();
   // Lets the process measure one window.
   void Turn();
-  // Waits for the end of the process. Returns nothing if it does not end.
+  // Waits for the end of the process. Returns nullopt if it does not end in time.
   std::optional<ProcessEnd> End();
 
   const ProcessPaths& paths() const { return paths_; }
@@ -147,7 +147,7 @@ class InterleavedProcess {
   ProcessPaths paths_;
   double timeout_seconds_;
   bool answers_ = true;
-  std::string iterations_;  // of the last window, as the process told
+  std::string iterations_;  // of the last window, as reported by the process
   std::unique_ptr<WatchedProcess> process_;
 };
 

@@ -84,7 +84,7 @@ class Space {
   void AddIsa(bool precision) {
     const auto& features = machine_.cpu.features;
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
-    // Without VNNI int8 products are summed in 16 bits and may saturate: another precision.
+    // Without VNNI, sums of int8 products in 16 bits may saturate, which is another precision.
     if (name_.type.find('8') != std::string::npos && !precision) return;
     settings::Coordinate coordinate{"instruction set", {}};
     const auto add = [&](const char* isa, const char* reason) {
@@ -161,7 +161,7 @@ bool IsVariable(const std::string& knob) {
   return std::isupper(static_cast<unsigned char>(knob[0])) != 0;
 }
 
-// Returns the name with the option added. Throws std::logic_error if there is no such benchmark.
+// Returns the name with the option added. Throws std::logic_error if that is no valid name.
 workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::string& option) {
   auto changed = workload::WithOption(name, option);
   if (!changed) throw std::logic_error(workload::ToText(name) + ": cannot have " + option);
@@ -201,7 +201,7 @@ std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
 
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting) {
   TunedBenchmark tuned{.name = name};
-  // First the type: it decides which options are valid.
+  // Sets the type first, because valid options depend on it.
   if (const auto type = setting.find("type"); type != setting.end()) tuned.name.type = type->second;
   for (const auto& [knob, value] : setting) {
     if (knob == "type") continue;

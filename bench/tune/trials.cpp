@@ -82,7 +82,8 @@ class SettingProcess {
 };
 
 // Measures the settings of a block that need the same variables in one process, because GPU
-// processes start slowly and their times are alike. If it fails, measures each in its own process.
+// processes start slowly and times hardly differ between them. If it fails, measures each setting
+// in its own process.
 void MeasureTogether(const BenchTrialRequest& request, const std::vector<TunedBenchmark>& tuned,
                      const std::vector<std::size_t>& group, settings::TrialBlock& block) {
   const TemporaryFolder folder;
@@ -124,8 +125,9 @@ bool MeasureOnGpu(const BenchTrialRequest& request, settings::TrialBlock& block,
   return !StoppedByInterrupt();
 }
 
-// Measures one block. Returns false after an interrupt.
-bool MeasureOne(const BenchTrialRequest& request, settings::TrialBlock& block, std::uint64_t seed) {
+// Measures one block on a CPU. Returns false after an interrupt.
+bool MeasureOnCpu(const BenchTrialRequest& request, settings::TrialBlock& block,
+                  std::uint64_t seed) {
   const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<SettingProcess>> processes(block.settings.size());
@@ -161,7 +163,7 @@ settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
   auto pause = std::make_shared<double>(0);
   return [request, pause](settings::TrialBlock& block, std::uint64_t seed) {
     if (*pause > 0) SleepSeconds(*pause);
-    const auto measure = request.name.device == "gpu" ? MeasureOnGpu : MeasureOne;
+    const auto measure = request.name.device == "gpu" ? MeasureOnGpu : MeasureOnCpu;
     if (!measure(request, block, seed)) return false;
     block.seconds += *pause;
     *pause = settings::IsNoisy(block) ? std::clamp(2 * *pause, kMinPause, kMaxPause) : 0;

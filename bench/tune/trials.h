@@ -41,7 +41,7 @@ std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
 std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
                                   const BenchTrialRequest& request);
 
-// Returns the sentence of TryOnGpu for one proposal.
+// Returns TryOnGpu's sentence for the results `before` (default) and `after` (proposal).
 std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
                          const settings::TrialResult& after);
 

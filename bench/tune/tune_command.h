@@ -14,7 +14,7 @@ namespace dlroof::tune {
 
 struct TuneRequest {
   std::vector<std::string> names;    // names of benchmarks
-  std::optional<std::string> bench;  // see supervise::BenchProgram
+  std::optional<std::string> bench;  // path of dlroof_bench (supervise::BenchProgram)
   std::string output = "tune.json";
   bool resume = false;
   bool compare_with_itself = false;  // A/A test: settings that change nothing

@@ -13,13 +13,13 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-constexpr double kSmallest = 4096;  // [byte]
+constexpr double kMinBytes = 4096;  // [byte] smallest working set
 constexpr int kPerOctave = 4;
-constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] of the rate
-constexpr std::size_t kLevelPoints = 4;                 // fewest points of a level
-constexpr double kPartOfFall = 0.25;  // [1] part of a fall (in logarithms) at the level's end
+constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] relative falls of the rate
+constexpr std::size_t kLevelPoints = 4;                 // min points of a level
+constexpr double kPartOfFall = 0.25;  // [1] part of a fall (in logarithms) at which the cache ends
 constexpr double kAgreeFactor = 2, kNearFactor = 4;  // [1] largest ratio of two sizes
-constexpr double kSlowerBeyond = 0.1;                // [1] least loss of rate beyond the edge
+constexpr double kSlowerBeyond = 0.1;                // [1] min loss of rate beyond the edge
 
 // Returns the logarithms of the rates, each raised to the highest rate of any larger working set.
 std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
@@ -82,7 +82,7 @@ const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
   return &*nearest;
 }
 
-// Returns the last edge if it can be the end of a part of the farthest cache, otherwise null.
+// Returns the last edge if it may be the end of the usable part of the farthest cache, else null.
 const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
                                const std::map<Level, double>& reported,
                                const std::map<Level, CapacityEdge>& found) {
@@ -150,7 +150,7 @@ std::vector<double> SweepSizes(double largest_bytes) {
   std::vector<double> sizes;
   for (int i = 0;; ++i) {
     // Rounds to whole KiB, so that the arrays are multiples of the kernels' steps.
-    const double bytes = kSmallest * std::exp2(static_cast<double>(i) / kPerOctave);
+    const double bytes = kMinBytes * std::exp2(static_cast<double>(i) / kPerOctave);
     const double whole = std::round(bytes / 1024) * 1024;
     if (whole > largest_bytes) return sizes;
     sizes.push_back(whole);

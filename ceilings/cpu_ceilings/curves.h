@@ -1,6 +1,6 @@
-// Curves that check the roofs. Bandwidth by working set: its falls show where caches end, for
-// comparison with the reported cache sizes. FLOP/s by arithmetic intensity around the knee, the
-// intensity at which memory roof and compute roof meet: no point may exceed a roof. Pure.
+// Curves that check the roofs. (1) Bandwidth by working set: its falls show where caches end, for
+// comparison with the reported cache sizes. (2) FLOP/s by arithmetic intensity around the knee (the
+// intensity at which memory and compute roof meet): no point may exceed a roof. Pure.
 #pragma once
 
 #include <map>
@@ -29,8 +29,7 @@ struct CapacityEdge {
 // Consecutive steps that lose 3 % or more form a fall; falls less than four points (an octave)
 // apart are one. An edge is a fall of 12 % or more with at least four points after it; a fall that
 // reaches the end of the curve is cut off there (a victim cache leaves no long plateau). Its
-// `bytes` are at a quarter of the fall on logarithmic scales. A cache without a plateau is not
-// found.
+// `bytes` are at a quarter of the fall on logarithmic scales. Finds no cache without a plateau.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoint>& curve);
 
 // The reported and the measured cache sizes of one team of threads.
@@ -40,9 +39,9 @@ struct LevelEdges {
 };
 
 // Returns for each level the edge nearest to its reported size, within a factor of 4. If the
-// farthest cache has no such edge, it gets the last edge of the curve, provided that no other level
-// has this edge and that it is between the sizes of this cache and the next nearer one: a virtual
-// machine may get any part of a shared cache.
+// farthest cache has no such edge, it gets the curve's last edge, if no other level has it and it
+// is between the sizes of this cache and of the next nearer one: a virtual machine may get only
+// part of a shared cache.
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
                                          const std::map<Level, double>& reported);
 

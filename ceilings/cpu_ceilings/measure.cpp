@@ -23,8 +23,8 @@ constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
 // As many repetitions as a roof needs on a quiet machine.
 constexpr Effort kRoofs = {"roofs", 12, 3e-3, 8, 4, 3, 2, 0, false, true};
-constexpr double kRoofsMostSeconds = 20;  // [s] then only costs of calls are measured
-// Few rows, none of which the visits before validated: each may wait for the other programs.
+constexpr double kMaxRoofsSeconds = 20;  // [s] after this time only measures costs of calls
+// A visit has few rows, which earlier visits did not validate: each may wait for a quiet machine.
 constexpr Effort kVisit = {"", 8, 3e-3, 8, 4, 1, 0, 0, false, true, 30};
 constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
 
@@ -34,7 +34,7 @@ void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
   AddFlopsSteps(session, threads, pass);
   AddBytesSteps(session, threads, pass);
-  // The first step of a pass creates new threads; later steps only if an earlier step left none.
+  // The first step of a pass creates new threads; later steps only if there are none.
   for (auto i = begin; i < session.steps.size(); ++i) {
     auto& run = session.steps[i].run;
     run = [&session, cpus = cpu::SpreadCpus(session.cpu, threads), inner = run,
@@ -75,7 +75,7 @@ void Finish(MeasureSession& session) {
   }
 }
 
-// Sets the time and the verdict of each row's own visit.
+// Sets time, rate and verdict of the visit that this measurement added to each row.
 void StampVisits(machine::Machine& machine) {
   const auto stamp = [&](machine::Ceiling& ceiling) {
     if (ceiling.visits.empty()) return;
@@ -91,7 +91,7 @@ void StampVisits(machine::Machine& machine) {
   }
 }
 
-// Selects what the options ask for.
+// Restricts the measurement to the rows or pipes that the options name.
 void Select(const MeasureOptions& options, MeasureSession& session) {
   if (!options.rows.empty())
     session.wanted = [rows = options.rows](int threads, const std::string& row) {
@@ -106,7 +106,7 @@ void Select(const MeasureOptions& options, MeasureSession& session) {
     };
 }
 
-// Measures the state of the cores before each step, because other programs come and go.
+// Measures the state of the cores. Runs before each step, because other programs come and go.
 void SampleCores(MeasureSession& session, cpu::SharesOfBest& single) {
   if (!session.bench) return;
   single.OfLower({session.bench->IssueRate(), std::nullopt}, {});
@@ -128,7 +128,7 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
   cpu::SharesOfBest single;
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.steps[static_cast<std::size_t>(i)];
-    if (session.effort.roofs_only && step.row && cpu::WallSeconds() - begin > kRoofsMostSeconds)
+    if (session.effort.roofs_only && step.row && cpu::WallSeconds() - begin > kMaxRoofsSeconds)
       continue;
     report(i, step.text);
     SampleCores(session, single);

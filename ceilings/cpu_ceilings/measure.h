@@ -15,15 +15,15 @@
 namespace dlroof::cpu_ceilings {
 
 struct MeasureOptions {
-  // Duration on two CPUs: under 60 s; `quick` (fewer, shorter repetitions) under 10 s; `thorough`
-  // minutes, of which each pipe and DRAM run for 10 s without a pause.
+  // Duration on two CPUs: under 60 s; `quick` (fewer, shorter repetitions): under 10 s; `thorough`:
+  // minutes, including 10 s without a pause for each pipe and for DRAM.
   bool quick = false, thorough = false;
   std::vector<int> threads;  // thread counts to measure; if empty, see ThreadCounts
   // Measures the roofs only, in at most 25 s on two CPUs: no rows for comparison, no curves.
   bool roofs_only = false;
   std::set<std::string> pipes = {};  // plain pipes ("fp32.vector") to measure; empty: all
-  // Measures these rows only (keys of CeilingSet::flops and ::mixes by thread count), for about 3
-  // s: another visit. If not empty, the members above do not matter.
+  // If not empty, measures only these rows (keys of CeilingSet::flops and ::mixes by thread count)
+  // once more, for about 3 s (a visit), and ignores the members above.
   std::map<int, std::set<std::string>> rows = {};
   std::function<void(const machine::MeasureProgress&)> progress = {};  // may be empty
 };
@@ -33,15 +33,14 @@ struct MeasureOptions {
 // within the time budget. Throws BadInput if a thread count exceeds the number of allowed CPUs.
 machine::Machine MeasureCpu(const MeasureOptions& options);
 
-// Keys in Machine::facts: the release of the operating system's kernel, the CPU's microcode. A
-// change of either may change rates.
+// Keys in Machine::facts: release of the OS kernel, microcode of the CPU. Both may affect rates.
 inline constexpr const char *kKernelFact = "kernel", *kMicrocodeFact = "microcode";
 
-// Returns the plain pipes of which the CPU has kernels.
+// Returns the plain pipes ("fp32.vector") for which there is a kernel that the CPU can run.
 std::set<std::string> PipesOf(const cpu::Cpu& cpu);
 
-// Sets the roofs of pipes and levels (CeilingSet::flops, ::bytes) from the rows, compares thread
-// counts and marks roofs below a point near their ridge. Call it after measured rows were joined.
+// Chooses the roofs of pipes and levels (CeilingSet::flops, ::bytes) among the rows, compares
+// thread counts and marks roofs that a ridge point exceeds. Call it after rows were joined.
 // `cores`: as in machine::AddScaling.
 void AddRoofs(machine::Machine& machine, std::optional<int> cores);
 
@@ -53,7 +52,7 @@ machine::Machine DescribeCpu(const cpu::Cpu& cpu);
 std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough);
 
 // Returns the time [s] that the next of `steps_left` steps may take so that all finish within
-// `budget_left` [s], if each takes `nominal` [s] on a quiet machine: 1.25 to `longest` times that.
+// `budget_left` [s], if the others take 1.25 x `nominal` [s]: 1.25 to `longest` x `nominal`.
 double Allowance(double budget_left, int steps_left, double nominal, double longest);
 
 }  // namespace dlroof::cpu_ceilings

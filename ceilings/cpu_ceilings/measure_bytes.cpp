@@ -17,7 +17,7 @@ namespace {
 // Passes from the third on measure only rows above this share of the best rate of their level.
 constexpr double kContenderShare = 1 - kMemoryTolerance;
 
-constexpr const char* kNode = ".node";  // rows of a NUMA node, in the caches of older versions
+constexpr const char* kNode = ".node";  // in keys of older machine files: rows of one NUMA node
 
 struct BytesProbe {
   Level level;
@@ -39,7 +39,7 @@ bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> name
   return std::ranges::count(names, name) > 0;
 }
 
-// Returns true for caches of a single core, for which a short search finds the best working set.
+// Returns true for caches of a single core: a short search finds their best working set.
 bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
 
 // Adds the rows with the widest vectors. A quick measurement has only the mixes that are a level's
@@ -56,7 +56,7 @@ void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::By
   }
 }
 
-// Adds rows for comparison: narrower vectors, which usually are no roofs.
+// Adds rows with narrower vectors, for comparison: they rarely are a roof.
 void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa, std::vector<WorkingSet> sets,
                       std::vector<BytesProbe>& probes) {
   if (!IsOwn(level)) sets.resize(1);
@@ -120,7 +120,7 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   return how;
 }
 
-// Returns the page size as text, or "" for levels at which it makes no difference.
+// Returns ", 98 % on huge pages" for L3 and DRAM, or "" for L1 and L2, where pages do not matter.
 std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
   if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
   const auto share = cpu::HugePageShare(workspace.arrays[0]);
@@ -155,7 +155,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, int threads
                             : *set.reason;
 }
 
-// Returns the row, or null if no pass measured it: it is not wanted, or `absent` has the reason.
+// Returns the row, or null if no pass measured it: not wanted, or failed (CeilingSet::absent).
 const Row* FindRow(const Rows& rows, const BytesProbe& probe) {
   const auto level = rows.bytes.find(probe.level);
   if (level == rows.bytes.end()) return nullptr;

@@ -37,7 +37,7 @@ struct LaunchCost {
 LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls,
                         const machine::RatePolicy& policy);
 
-// Returns the cost of a call with `threads` threads (if the library lets its user choose them).
+// Returns the cost of a call with `threads` threads, if the library can be limited to them.
 using LaunchProbe = std::function<LaunchCost(int threads, const machine::RatePolicy& policy)>;
 
 // Registers the probe of an overhead: "launch" (start of a primitive), "fork-join" or "timer". Call
@@ -51,14 +51,14 @@ inline constexpr double kPassTolerance = 0.05;  // [1] `tolerance` of MergePasse
 struct Effort {
   const char* name;
   double budget_seconds;        // [s] for all rows and thread counts together
-  double repetition_seconds;    // as in RatePolicy
+  double repetition_seconds;    // [s] RatePolicy::repetition_seconds
   int repetitions, doubled;     // as in RatePolicy
   int passes;                   // each measures every candidate for a roof
   double again_seconds;         // [s] for RemeasureNotValidated
   int sustained;                // number of pipes that run for 10 s
   bool sustained_dram = false;  // also runs DRAM's roof for 10 s
   bool roofs_only = false;      // no rows for comparison, no curves
-  double longest_row = 10;      // [1] most time of a row in one pass / NominalSeconds
+  double longest_row = 10;      // [1] maximum time of a row in one pass / NominalSeconds
 
   machine::RatePolicy Policy(double tolerance) const;
   // Returns the time [s] of a row in one pass, with about three repetitions to calibrate.
@@ -78,8 +78,8 @@ class CpuBench {
 
   // Measures the kernel's rate on all threads and, after each repetition, the clock of the cores.
   machine::Rate Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy);
-  // The same for an arithmetic kernel on the operands in the workspaces; the clock is read under
-  // the kernel's load, if it has a clock kernel that counts cycles here.
+  // Measures an arithmetic kernel on the operands in the workspaces. Reads the clock under the
+  // kernel's load if the kernel has a clock kernel that counts cycles on this CPU.
   machine::Rate Measure(const cpu_kernels::FlopsProbe& probe, const machine::RatePolicy& policy);
   // Returns the clock kernel of the probe for this team (FindLoadClock).
   std::optional<cpu_kernels::LoadClock> LoadClockOf(const cpu_kernels::FlopsProbe& probe);
@@ -128,7 +128,7 @@ machine::Ceiling FinishedFlops(const Row& row, const cpu_kernels::FlopsProbe& pr
                                const cpu_kernels::CoreRates& core);
 
 struct Rows {
-  std::map<std::string, Row> flops;                   // by pipe key
+  std::map<std::string, Row> flops;                   // by key in CeilingSet::flops
   std::map<Level, std::map<std::string, Row>> bytes;  // by level and "<mix>.<isa>"
 };
 
@@ -181,9 +181,9 @@ void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops);
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 // Converts the measured memory rows into ceilings. The best row of each level becomes its roof.
 void FinishBytes(MeasureSession& session);
-// Sets the roof of each level of which the set has mixes: the best of them. Pure.
+// Sets the roof of each level that has mixes in the set: its best mix. Pure.
 void AddLevelRoofs(machine::CeilingSet& set);
-// Returns the row that became DRAM's roof, on arrays of the same size, if there is one.
+// Returns the row that is DRAM's roof, with arrays of the size at which it was measured, if any.
 std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
 
 // ---- curves beside the roofs: bandwidth by working set, FLOP/s by intensity ----
@@ -199,7 +199,7 @@ void FinishCurves(MeasureSession& session);
 // ---- another pass for roofs that are not validated ----
 
 // Runs one more pass of each row with NeedsAnotherPass, for at most Effort::again_seconds. Call it
-// after FinishFlops and FinishBytes. Returns true if a row was measured; then call them again.
+// after FinishFlops and FinishBytes. If it returns true, a row was measured: call both again.
 bool RemeasureNotValidated(MeasureSession& session);
 // Returns true if `row` is a roof, is not validated, and could be validated by another pass.
 bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row);
@@ -212,10 +212,10 @@ const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string
 // Adds steps that run roofs with the largest thread count for 10 s: the pipe with the highest rate,
 // in a thorough measurement all pipes and DRAM.
 void AddSustainedSteps(MeasureSession& session);
-// Writes to CeilingSet::sustained the ratio of `per_second` [flop/s] or [byte/s], a row's rate
-// after 10 s, to its burst rate. If it is more than 3 % lower, sets sustained_per_second and
-// sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof; if it is more than 3 % higher, it
-// replaces their burst rate, which was too low. Pure.
+// Writes the ratio of `per_second` [flop/s] or [byte/s], a row's rate after 10 s, to its burst rate
+// to CeilingSet::sustained. If the rate is more than 3 % below the burst rate, sets
+// sustained_per_second and sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof. If it is
+// more than 3 % above, it replaces the burst rate of both, which was too low. Pure.
 void AddSustainedRate(machine::Machine& machine, int threads, const std::string& row,
                       double per_second, std::optional<double> clock_hz = std::nullopt);
 

@@ -52,7 +52,7 @@ struct ThreadTeam::State {
   std::mutex mutex;
   std::condition_variable changed;
   const std::function<void(int)>* task = nullptr;
-  const std::function<double(int)>* clock = nullptr;  // null: the clock without a load
+  const std::function<double(int)>* clock = nullptr;  // null: reads the clock without a load
   std::uint64_t round = 0;                            // number of tasks so far
   int running = 0;                                    // threads that have not finished this round
   bool stop = false;
@@ -65,9 +65,9 @@ struct ThreadTeam::State {
   void Work(int index, int cpu, int team_size);
 };
 
-// Runs the task on one thread. Threads wake at different times, and waiting for the last one must
-// not count as interference. So they meet at a barrier, read their run delays (microseconds), and
-// meet again to start together.
+// Runs the task on one thread. Threads wake at different times, and the wait for the last thread
+// must not count as interference. So all meet at a barrier, read their run delays (which takes
+// microseconds), and meet again to start together.
 void ThreadTeam::State::RunTask(int index, int team_size) {
   auto& stamp = stamps[static_cast<std::size_t>(index)];
   stamp = {};

@@ -12,8 +12,7 @@ namespace dlroof::cpu_ceilings {
 
 class ThreadTeam {
  public:
-  // Pins one new thread to each of `cpus`. Throws std::runtime_error if a thread cannot be started
-  // or pinned.
+  // Pins one new thread to each of `cpus`. Throws std::runtime_error if that fails.
   explicit ThreadTeam(const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -27,11 +26,11 @@ class ThreadTeam {
   void Run(const std::function<void(int)>& task);
   machine::TeamTime Time(const std::function<void(int)>& task);
   // As Time. Also measures, outside of the timed interval, each thread's share of its core before
-  // and after the task, and right after the task the clock of the core [1/s]: by `clock`(thread
-  // index), which may go on with the task's load, or without it if `clock` is empty.
+  // and after the task, and right after the task each core's clock [1/s] as `clock`(thread index)
+  // returns it. `clock` may continue the task's load; if it is empty, the core has no load then.
   machine::TeamTime TimeWithCores(const std::function<void(int)>& task,
                                   const std::function<double(int)>& clock = {});
-  // Returns the best core state (issue rate, round trip) that TimeWithCores saw more than once.
+  // Returns SharesOfBest::Best (issue rate, round trip) of the states that TimeWithCores measured.
   cpu::TeamState BestState() const { return shares_.Best(); }
 
  private:

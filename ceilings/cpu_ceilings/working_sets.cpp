@@ -12,8 +12,8 @@ namespace dlroof::cpu_ceilings {
 namespace {
 
 constexpr double kNearerShares = 3;  // L3 working sets are at least this x a thread's L2
-// Parts of a thread's share of a cache, the one that is usually the fastest first: for L2 a small
-// one (on Cascade Lake a quarter is 6 % faster than a half).
+// Working sets as parts of a thread's share of a cache. The usually fastest part comes first: in L2
+// a small one (a quarter is 6 % faster than a half on Cascade Lake).
 using Parts = std::initializer_list<std::pair<double, const char*>>;
 constexpr std::pair<double, const char*> kHalf = {1 / 2.0, "half"},
                                          kQuarter = {1 / 4.0, "a quarter"},

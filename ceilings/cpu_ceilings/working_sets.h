@@ -12,8 +12,7 @@
 
 namespace dlroof::cpu_ceilings {
 
-// A cache nearer to the core serves part of the traffic if the working set is smaller than this
-// many times that cache.
+// A nearer cache serves part of the traffic if the working set is below kServedBelow x its size.
 inline constexpr double kServedBelow = 2;
 // [byte] Working set of all threads in DRAM if the system reports no cache sizes.
 inline constexpr double kUnknownCacheDramBytes = 1 << 30;
@@ -22,7 +21,7 @@ inline constexpr double kUnknownCacheDramBytes = 1 << 30;
 struct WorkingSet {
   double bytes = 0;              // [byte] of one thread, all arrays together
   std::string how;               // "16 KiB per thread, half of L1 (32 KiB)"
-  std::optional<Reason> reason;  // set if the level's roof cannot be validated with it
+  std::optional<Reason> reason;  // why rates on this set cannot validate the level's roof
 };
 
 struct WorkingSets {

@@ -46,7 +46,7 @@ struct Workspace {
   alignas(64) std::array<std::byte, 4096> accumulators{};
 
   // Memory kernels process these arrays in steps of equal length. A call begins where the last call
-  // stopped and continues at the beginning when it reaches the end.
+  // stopped and wraps around at the end of the arrays.
   float* arrays[3] = {};
   std::size_t floats = 0;  // per array; a multiple of the kernel's step
   std::size_t next = 0;    // [float] index at which the next call begins
@@ -104,13 +104,12 @@ enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
 // Numbers of streams of one operation. Rates count the bytes of `named` streams only;
 // write-allocate (reading a cache line before writing it) makes the memory level move more.
 struct Streams {
-  int arrays;  // arrays that are allocated
+  int arrays;  // allocated arrays
   int named;   // streams that the code reads or writes
-  int moved;   // modelled, with write-allocate, which non-temporal stores avoid
+  int moved;   // streams that the level moves (modelled): with write-allocate unless non-temporal
 };
 
-// A mix of loads and stores: load; store; copy a = b; triad a = b + 3 c; update a = a ^
-// kFlippedBits.
+// A mix of loads and stores: load; store; copy a = b; triad a = b + 3 c; update a ^= kFlippedBits.
 struct Mix {
   const char* name;  // "copy-nt" for non-temporal stores
   BytesOperation operation;
@@ -128,11 +127,11 @@ std::string TrafficText(const Mix& mix, Level level);
 // Returns the moved divided by the named streams, or nothing for L1, which has no nearer level.
 std::optional<double> MovedPerNamed(const Mix& mix, Level level);
 
-// Sets the array pointers of `workspace` to `streams` arrays of together `set_bytes` in
-// page-aligned `memory` of at least MemoryBytes(set_bytes) bytes. Each array is a multiple of
-// `step_floats`, at least one step. Arrays begin at different offsets in a 4 KiB page (256 byte
-// apart), because loads wait for stores with the same low address bits. Unused pointers equal the
-// first: an update reads and writes one array.
+// Sets the array pointers of `workspace` to `streams` arrays, of `set_bytes` [byte] in all, in the
+// page-aligned `memory` of at least MemoryBytes(set_bytes) bytes. The length of an array is a
+// multiple of `step_floats`, at least one step. Arrays begin at different offsets in a 4 KiB page
+// (256 byte apart), because loads wait for stores with equal low address bits. Unused pointers
+// equal the first: an update kernel reads and writes one array by two pointers.
 void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
                  Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);

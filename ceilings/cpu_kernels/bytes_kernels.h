@@ -21,10 +21,10 @@ template <class V>
 inline constexpr std::size_t kStepFloats = V::kFloats* kVectorsPerStep;
 
 // A kernel's position in the workspace's arrays. It advances in steps from where the last call
-// stopped and returns to 0 at the end. A local copy stays in registers; in memory each step would
-// wait for the last one. Step has no branch, because one misprediction at the end would cost 10 %
-// or more of a pass over a small array. The asm in At avoids addresses with an index register,
-// which Intel's third store port cannot use.
+// stopped and returns to 0 at the end. It is a local copy, which stays in registers: in memory each
+// step would wait for the store of the last one. Step has no branch, because one misprediction at
+// the end would cost 10 % or more of a pass over a small array. The asm in At avoids addresses with
+// an index register, which Intel's third store port cannot use.
 template <class V>
 class Walk {
  public:
@@ -55,8 +55,8 @@ class Walk {
   std::size_t floats_, next_;  // [float]
 };
 
-// Calls visit(std::integral_constant) for 0 ... kCount - 1. Unrolled like this, arrays indexed by
-// it stay in registers.
+// Calls visit(std::integral_constant) for 0 ... kCount - 1. The constants unroll the loop, so that
+// arrays indexed by them stay in registers.
 template <std::size_t kCount, class Visit>
 [[gnu::always_inline]] inline void ForEachIndex(const Visit& visit) {
   [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {

@@ -90,9 +90,8 @@ KernelValidation ValidatePages(const Mix& mix, const BytesIsa& isa) {
   return {true, fmt::format("it accesses the {} pages that it counts", arrays * kPagesPerArray)};
 }
 
-// Returns a float with pseudorandom bits (constants of MurmurHash3), so that exclusive or of
-// several never cancels. It has 11 bits, so that the sums of a triad are exact, with FMA or
-// without.
+// Returns a float with pseudorandom bits (constants of MurmurHash3), so that the exclusive or of
+// several floats never cancels. Its mantissa has 11 bits, so that triads are exact without FMA too.
 float MixedFloat(std::size_t i) {
   auto bits = static_cast<std::uint32_t>(i + 1) * 0x85ebca6bU;
   bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;
@@ -104,7 +103,7 @@ struct Content {
   std::vector<float> memory;
   Workspace workspace;
 
-  // Each array begins `apart` floats after the array before.
+  // Each array begins `apart` floats after the previous array.
   Content(int arrays, std::size_t floats, std::size_t apart) : memory(3 * (floats + apart) + 64) {
     for (std::size_t i = 0; i < Size(); ++i) Aligned()[i] = MixedFloat(i);
     for (int i = 0; i < 3; ++i)

@@ -25,7 +25,7 @@ struct KernelValidation {
 // - Pages: exactly the counted pages of each array become resident (mincore(2)). Finds accesses to
 //   other memory. Skipped, as the text then says, if the system reports every page as resident
 //   (some sandboxes); the other checks still show that all counted memory is accessed.
-// Only the machine code can show two stores of half the width in place of one.
+// These checks cannot find a store that is split into two stores of half the width.
 KernelValidation ValidateBytesKernel(const Mix& mix, const BytesIsa& isa);
 
 }  // namespace dlroof::cpu_kernels

@@ -18,9 +18,9 @@ template <int kMultiplications>
     asm volatile(".rept %c1\n\timull %0, %0\n\t.endr" : "+r"(chain) : "i"(kMultiplications));
 }
 
-// Does step(a, x, y) on kCount independent accumulators per iteration. Inlined into functions with
-// a target attribute, which `step` has too: it may be inlined, but not by attribute, since
-// compilers then want the target here (kernel_code_test.cpp looks for calls).
+// Executes step(a, x, y) on kCount independent accumulators per iteration. Inlined into functions
+// with the target attribute of `step`. `step` must not be always_inline, because compilers would
+// then require the target attribute here; kernel_code_test.cpp checks that it is inlined anyway.
 template <class Vector, int kCount, int kChain, class Step>
 [[gnu::always_inline]] inline void RunSteps(Workspace& workspace, std::int64_t iterations,
                                             const Step& step) {
@@ -41,14 +41,14 @@ template <class Vector, int kCount, int kChain, class Step>
   for (int i = 0; i < kCount; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
 }
 
-// Numbers of multiplications of a kernel's clocks, rising.
+// Numbers of chained multiplications in a kernel's clock kernels, rising.
 template <int... kMultiplications>
 struct ChainLengths {};
 // For iterations of 7 to 72 cycles: 14 or 16 accumulators.
 using ShortChains = ChainLengths<3, 4, 6, 8, 12, 24>;
 
-// Returns the probe with its kernel and a clock per length; make.operator()<length>() returns the
-// kernel with a chain of this length.
+// Returns the probe with its kernel and a clock kernel per chain length. make.operator()<length>()
+// must return the kernel with a chain of this length.
 template <int... kMultiplications, class Make>
 FlopsProbe WithKernels(FlopsProbe probe, const Make& make,
                        ChainLengths<kMultiplications...> /*lengths*/) {

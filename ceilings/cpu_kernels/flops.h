@@ -1,6 +1,6 @@
 // Kernels that measure a core's FLOP/s, one per instruction set and element type, with operands in
-// registers. CPU features select the kernels at run time; no compiler flag is
-// needed. ceilings/machine/ceiling.h describes the keys.
+// registers. CPU features select the kernels at run time; no compiler flag is needed.
+// ceilings/machine/ceiling.h describes the keys.
 #pragma once
 
 #include <cstddef>

@@ -44,9 +44,9 @@ struct TripleSse {
   }
 };
 
-// With the target attribute of the kernel, because clang checks vectors in assembler where they are
-// written. Not always_inline, since clang then wants the attribute in Triple too, which has none:
-// kernel_code_test.cpp looks for calls.
+// Functions have the target attribute of the kernel, because clang checks vector operands of inline
+// assembler per function. They are not always_inline, because clang would then require the
+// attribute of Triple too; kernel_code_test.cpp checks that they are inlined anyway.
 struct TripleAvx2 {
   typedef std::int32_t Vector __attribute__((vector_size(32)));
   __attribute__((target("avx2"))) static void Multiply(Vector& product, const Vector& x,
@@ -61,8 +61,8 @@ struct TripleAvx2 {
   }
 };
 
-// Unfinished products begin as 0 and are added after the loop. Instructions work on a copy of an
-// array element, because the compiler would store the element itself to memory each time.
+// Products in flight begin as 0; the last ones are added after the loop. Instructions work on
+// copies of array elements, because the compiler would store the elements to memory each time.
 template <class Op, int kChain>
 [[gnu::always_inline]] inline void Triple(Workspace& workspace, std::int64_t iterations) {
   unsigned chain = 3;
@@ -84,7 +84,7 @@ template <class Op, int kChain>
     sum_pairs(k + kProducts - kPairLag);
     add(k + kProducts - kAddLag);
   };
-  // Not a loop: clang 14 would not unroll it, and products would be in memory.
+  // A fold expression, not a loop: clang 14 would not unroll it and keep the products in memory.
   const auto steps = [&]<int... k>(std::integer_sequence<int, k...>)
       __attribute__((always_inline)) {
     (step(k), ...);
@@ -115,7 +115,7 @@ __attribute__((target("avx2"))) void Avx2(Workspace& workspace, std::int64_t ite
   Triple<TripleAvx2, kChain>(workspace, iterations);
 }
 
-// Typed by element, as in flops_single.cpp.
+// Vectors typed by element, because gcc 12 copies each __m512i twice (see flops_single.cpp).
 template <int kChain>
 __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64_t iterations) {
   RunSteps<__v16si, kChains, kChain>(

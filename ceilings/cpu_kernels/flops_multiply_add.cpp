@@ -28,9 +28,9 @@ typedef float Fp32Ymm __attribute__((vector_size(32)));
 typedef float Fp32Zmm __attribute__((vector_size(64)));
 
 // Multiply and Add on one accumulator; `in` is the asm constraint of the registers. They have the
-// target attribute of the kernel, because clang checks vectors in assembler where they are written.
-// Not always_inline, since clang then wants the attribute in Run too, which has none:
-// kernel_code_test.cpp looks for calls.
+// target attribute of the kernel, because clang checks vector operands of inline assembler per
+// function. They are not always_inline, because clang would then require the attribute of Run too;
+// kernel_code_test.cpp checks that they are inlined anyway.
 #define DLROOF_OPERATIONS(name, isa, Type, accumulators, lagging, in, multiply, add) \
   struct name {                                                                      \
     using Vector = Type;                                                             \
@@ -57,7 +57,7 @@ DLROOF_OPERATIONS(Fp16Avx512, "avx512f", Fp32Zmm, kMany, kManyLag, "v", "vmulph 
 #undef DLROOF_OPERATIONS
 
 // At the start of each iteration the last kLag accumulators are already multiplied; the last
-// iteration begins no further ones. Instructions work on a copy of an accumulator, because the
+// iteration multiplies none in advance. Instructions work on a copy of an accumulator, because the
 // compiler would store the array element to memory each time.
 template <class Op, int kChain>
 [[gnu::always_inline]] inline void Run(Workspace& workspace, std::int64_t iterations) {

@@ -153,8 +153,8 @@ void Put(Memory& memory, std::size_t element, T value) {
   std::memcpy(memory.data() + element * sizeof value, &value, sizeof value);
 }
 
-// Whole numbers, so small that a few products and sums are exact in every type and order. The
-// periods 3 and 5 make elements that are a power of two apart differ in an operand.
+// Whole numbers, so small that a few products and sums are exact in every type and order. With the
+// periods 3 and 5, elements that are a power of two apart differ in at least one operand.
 int WholeFirst(std::size_t element) { return std::array{1, -1, 2}[element % 3]; }
 int WholeSecond(std::size_t element) { return static_cast<int>(element % 5) - 2; }
 int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }

@@ -50,17 +50,18 @@ std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreR
 // at once if the clock was not measured.
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
 
-// Validates a ceiling whose operations per cycle are the highest that any core allows
-// (AdmissibleStepsPerCycle) within the tolerance of JudgePerCycle: no interference lowered its rate
-// by more, so that few clean repetitions suffice. Call it after JudgePerCycle, for ceilings with at
-// least two clean repetitions that agree. A kernel whose result was wrong stays not validated.
+// Validates a ceiling whose operations per cycle are the highest admissible value
+// (AdmissibleStepsPerCycle) within the tolerance of JudgePerCycle: interference cannot have lowered
+// its rate by more than this tolerance, so few clean repetitions suffice. Call it after
+// JudgePerCycle, for ceilings with at least two clean repetitions that agree. Does not validate a
+// kernel whose result was wrong.
 void ValidateAtTheLimit(const FlopsProbe& probe, machine::Ceiling& ceiling,
                         const CoreRates& core = {});
 
-// Returns true if the measured flop per cycle of the row with `threads` threads needs no second,
-// agreeing pass. That is so if it is the highest admissible value, which a slowed machine cannot
-// reach, or a lower admissible value that another thread count also reached and none exceeded. Call
-// JudgePerCycle for all ceilings of `by_threads` first.
+// Returns true if the row with `threads` threads needs no second pass that agrees: its flop per
+// cycle is the highest admissible value, which a slowed machine cannot reach, or a lower admissible
+// value that another thread count also reached and none exceeded. Call JudgePerCycle for all
+// ceilings of `by_threads` first.
 bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,
                          const std::map<int, machine::CeilingSet>& by_threads,
                          const CoreRates& core = {});

@@ -10,8 +10,8 @@
 namespace dlroof::cpu_kernels {
 namespace {
 
-constexpr double kLonger = 1.04;       // [1] chain / kernel alone
-constexpr double kSamePace = 0.015;    // [1] of two chains beside the same kernel
+constexpr double kLonger = 1.04;       // [1] min iteration time with / without the chain
+constexpr double kSamePace = 0.015;    // [1] allowed difference of two chains' time per step
 constexpr double kReadSeconds = 8e-5;  // [s] of one reading
 constexpr int kTries = 5;
 constexpr std::size_t kReadings = 5;
@@ -19,7 +19,7 @@ constexpr std::size_t kWidestOnSharedPorts = 32;  // [byte]
 
 double Pace(const ClockTrial& trial) { return trial.seconds / trial.multiplications; }
 
-// Returns the iterations of about kReadSeconds.
+// Returns the number of iterations that takes about kReadSeconds.
 std::int64_t IterationsFor(double seconds_per_iteration) {
   return std::max<std::int64_t>(1, std::llround(kReadSeconds / seconds_per_iteration));
 }

@@ -21,7 +21,7 @@ int ElementBytes(GpuElement element);
 void WriteElement(GpuElement element, double value, std::byte* to);
 double ReadElement(GpuElement element, const std::byte* from);
 
-// The same for the accumulators: int32 if operands are int8, fp64 if fp64, fp32 for all others.
+// As above, for accumulators of operands of this type: int32 for int8, fp64 for fp64, else fp32.
 int SumBytes(GpuElement element);
 void WriteSum(GpuElement element, double value, std::byte* to);
 double ReadSum(GpuElement element, const std::byte* from);

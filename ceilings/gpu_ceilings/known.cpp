@@ -138,7 +138,7 @@ struct Fragments {
   static int ColumnOfC(int reg, int lane) { return lane % 4 * 2 + reg % 2; }
 };
 
-// The element values of A (one per warp) and of B and C (one per chain of a warp).
+// Element values of the matrices A (one matrix per warp), B and C (one per chain of a warp).
 struct Values {
   GpuElement element;
   GpuOperandKind kind;
@@ -443,7 +443,7 @@ std::uint32_t ExpectedSum(const GpuRow& row, const GpuShape& shape, std::int64_t
 GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   GpuBytes results(static_cast<std::size_t>(MemoryResultBytes(row, shape)));
   if (row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared) {
-    Store(ExpectedSum(row, shape, iterations), results.data());  // compared: sum over threads
+    Store(ExpectedSum(row, shape, iterations), results.data());  // only the total is compared
     return results;
   }
   if (row.unit == GpuUnit::kCopy) return MemoryOperands(row, shape);

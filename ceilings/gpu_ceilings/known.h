@@ -1,5 +1,4 @@
-// Operands of the GPU kernels, and their expected results, computed by reference loops on the host.
-// Pure.
+// Operands of the GPU kernels, and their expected results, by reference loops on the host. Pure.
 //
 // Operand and result arrays of each family of kernels (GpuUnit). A slot has one value per thread of
 // a block: operand[slot * threads + thread], shared by all blocks;
@@ -37,8 +36,9 @@ std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape);
 std::optional<Reason> GpuDifference(const GpuRow& row, const GpuShape& shape,
                                     std::int64_t iterations, const GpuBytes& results);
 
-// Returns these expected results; of a chain, mma or wgmma row those of one block, which all blocks
-// repeat. Of a GEMM only the compared elements are set, of sums the first is the sum over threads.
+// Returns the results that GpuDifference expects. For a chain, mma or wgmma row: those of one
+// block, because all blocks have the same results. For a GEMM only the compared elements are set;
+// for load and shared rows only the first element, the sum over all threads.
 GpuBytes ExpectedResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
 }  // namespace dlroof::gpu_ceilings

@@ -87,7 +87,7 @@ std::optional<double> PeakOf(const GpuSession& session, const gpu_ceilings::GpuR
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
 
-// Returns the rate [iteration/s] of a short run, after another one to warm up.
+// Returns the rate [iteration/s] of a short run, after a run to warm up.
 double Trial(GpuSession& session, const gpu_ceilings::GpuRow& row,
              const gpu_ceilings::GpuShape& shape) {
   session.bench.Prepare(row, shape);
@@ -365,7 +365,7 @@ void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Mac
                   rate.total, rate.doubling.value_or(0));
 }
 
-// Adds to `machine` the launch cost and the other overheads, or why they are absent.
+// Adds the launch cost and the other overheads to `machine`, or to `absent` why there is none.
 void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
   for (const auto& row : kOverheads) {
     if (session.options.progress) session.options.progress(row.name);
@@ -379,7 +379,7 @@ void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
 
 // ---- sustained rates ----
 
-constexpr double kSeconds = 10, kWindow = 1;  // [s] run time; first and last part of it
+constexpr double kSeconds = 10, kWindow = 1;  // [s] run time; its first and last part, compared
 constexpr double kDifference = 0.03;          // [1] a smaller difference from the burst is noise
 
 struct Ends {

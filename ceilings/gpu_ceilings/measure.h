@@ -21,10 +21,10 @@ struct GpuMeasureOptions {
   std::function<bool()> stopped;  // returns true to end the measurement early; may be empty
 };
 
-// Returns DescribeGpu with one CeilingSet, for 1 thread. Its `flops` and `mixes` contain each row
-// of GpuRows that this GPU can run; `absent` says why another could not run. facts["ended_early"]
-// is set if `options.stopped` ended the measurement. `now` returns steady seconds. Throws
-// std::runtime_error if no row could be measured, and what bench.Describe throws.
+// Returns DescribeGpu with one CeilingSet, for 1 thread. Its `flops` and `mixes` contain the rows
+// of GpuRows that were measured; `absent` says why the other rows were not. facts["ended_early"] is
+// set if `options.stopped` ended the measurement. `now` returns the time of a steady clock [s].
+// Throws std::runtime_error if no row could be measured, and what bench.Describe throws.
 machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                               const std::function<double()>& now);
 

@@ -34,8 +34,8 @@ using E = GpuElement;
 using U = GpuUnit;
 
 // m, n, k, threads, chains and unrolling of chain kernels. With eight warps per scheduler, eight
-// chains cover twice the latency of an instruction; of an iteration's 512 instructions, the three
-// of the loop itself are below 1 %.
+// chains cover twice the latency of an instruction. An iteration has 512 such instructions; the
+// loop's own three are below 1 %.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 

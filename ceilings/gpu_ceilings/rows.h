@@ -69,8 +69,8 @@ std::vector<GpuRow> GpuRows(int compute_capability);
 // Returns the work [flop] or [byte] of one iteration of all blocks together.
 double WorkPerIteration(const GpuRow& row, const GpuShape& shape);
 
-// Returns launch shapes to try; the fastest is measured. Arithmetic and L1 rows have one block per
-// SM, so that half the blocks use half the SMs. A GEMM gets a size that takes about 10 ms at
+// Returns launch shapes to try; the fastest one is used. Arithmetic and L1 rows have one block per
+// SM, so that half the blocks use half the SMs. A GEMM has a size that takes about 10 ms at
 // `flops_per_second`, its expected rate. Arrays in DRAM have at least 2 GiB and 64 x L2 if half of
 // the free memory allows it; arrays in L2 have up to an eighth, a quarter and a half of L2 (two L2
 // partitions may each have a copy), rounded to whole iterations of the unrolled loop.
@@ -80,8 +80,8 @@ std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu,
 // Returns the bytes that one iteration of the unrolled loop of a DRAM or L2 row moves.
 std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape);
 
-// Returns small launch shapes to check a row's results. For DRAM and L2 the second shape has few
-// blocks, because the many blocks of `measured` cover small arrays without the unrolled loop.
+// Returns launch shapes with small arrays, to check a row's results. For DRAM and L2 the second
+// shape has few blocks: with the many blocks of `measured`, no block would reach its unrolled loop.
 std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured);
 
 // Returns the shared memory [byte] that a launch requests without using it, so that no two blocks

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kAbove = 1.02;    // [1] the clock is measured within 2 %
 constexpr double kScaling = 0.03;  // [1] allowed difference of Validation::scaling from 1
-constexpr double kMinL2 = 16;      // DRAM arrays / L2: at most 6 % of the arrays are in L2
-constexpr double kNear = 0.03;
+constexpr double kMinL2 = 16;      // [1] DRAM arrays / L2: at most 6 % of the arrays are in L2
+constexpr double kNear = 0.03;     // [1] a level must be faster than the next farther one by more
 
 machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& policy) {
   machine::RateEvidence cycles = rate.evidence;
@@ -38,7 +38,7 @@ std::optional<double> LeastShare(const gpu_ceilings::GpuRow& row, int compute_ca
                                                                             : std::nullopt;
 }
 
-// If too few repetitions are clean, returns why: interference of noisy ones, or too little time.
+// Returns why too few repetitions are clean (interference or too little time), or nullopt.
 std::optional<Reason> TooFewReason(const machine::Rate& rate, const std::vector<GpuPass>& passes,
                                    const machine::RatePolicy& policy) {
   const auto clean = [&](const std::vector<machine::RateRepetition>& repetitions) {

@@ -25,12 +25,13 @@ std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double>
 
 using GpuRun = std::function<GpuTime(std::int64_t iterations)>;
 
-// Result of MeasureGpuRate, which accepts any clock if `default_clock_hz` is absent. Once the
-// driver has reported the power limit, it is assumed to be active until the end of the measurement.
 struct GpuPass {
   machine::Rate rate;
   std::optional<Reason> interference;  // why the last noisy repetition is noisy
 };
+// Measures as MeasureRate does; GpuInterference decides which repetitions are noisy. Accepts any
+// clock if `default_clock_hz` is absent. After the driver has once reported the power limit,
+// assumes it to be active until the end of the measurement.
 GpuPass MeasureGpuRate(const GpuRun& run, const machine::RatePolicy& policy,
                        std::optional<double> default_clock_hz);
 
@@ -82,11 +83,11 @@ std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_cl
 // Facts of the GPU against which the roofs of its memory levels are checked.
 struct GpuMemoryFacts {
   double l2_bytes = 0, dram_set_bytes = 0;  // [byte] L2, and arrays of DRAM's rows
-  std::optional<double> pins;               // [byte/s] PinBandwidth
+  std::optional<double> pins;               // [byte/s] by PinBandwidth
 };
-// Marks memory roofs in `best` (CeilingSet::bytes) as not validated whose arrays were in another
-// level: DRAM arrays are smaller than 16 x L2, DRAM is faster than its pins, L2 is not faster than
-// DRAM, or L1 is not faster than L2.
+// Marks memory roofs in `best` (CeilingSet::bytes) as not validated if their arrays were partly in
+// another level: DRAM arrays below 16 x L2, DRAM faster than its pins, L2 not faster than DRAM, L1
+// not faster than L2.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
 // Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that

@@ -109,7 +109,7 @@ bool IsPrivate(std::string_view row) {
   return !level || IsPrivate(*level);
 }
 
-// Returns the clock of the team / the clock of the single thread, or 1 if either is unknown.
+// Returns the clock with all threads / the clock with one thread [1], or 1 if either is unknown.
 double ClockRatio(const Ceiling& single, const Ceiling& team) {
   return single.clock_hz && team.clock_hz ? *team.clock_hz / *single.clock_hz : 1;
 }
@@ -128,20 +128,20 @@ template <class Key>
 void ScaleAll(const std::map<Key, Ceiling>& single, int threads, std::optional<int> cores,
               std::map<Key, Ceiling>& ceilings) {
   for (auto& [key, ceiling] : ceilings)
-    if (const auto one = single.find(key); one != single.end() && IsPrivate(key))
-      Scale(one->second, threads, cores, ceiling);
+    if (const auto row = single.find(key); row != single.end() && IsPrivate(key))
+      Scale(row->second, threads, cores, ceiling);
 }
 
 }  // namespace
 
 void AddScaling(Machine& machine, std::optional<int> cores) {
-  const auto one = machine.by_threads.find(1);
-  if (one == machine.by_threads.end()) return;
+  const auto single = machine.by_threads.find(1);
+  if (single == machine.by_threads.end()) return;
   for (auto& [threads, set] : machine.by_threads) {
     if (threads == 1) continue;
-    ScaleAll(one->second.flops, threads, cores, set.flops);
-    ScaleAll(one->second.bytes, threads, cores, set.bytes);
-    ScaleAll(one->second.mixes, threads, cores, set.mixes);
+    ScaleAll(single->second.flops, threads, cores, set.flops);
+    ScaleAll(single->second.bytes, threads, cores, set.bytes);
+    ScaleAll(single->second.mixes, threads, cores, set.mixes);
   }
 }
 
@@ -262,7 +262,7 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key) {
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
   const auto* isa = FindIsa(effective_isa);
   if (isa == nullptr) return true;
-  // Results are stored, because a run asks for few different rows very often.
+  // Caches results, because a run asks very often for the same few rows.
   thread_local std::map<const IsaRow*, std::map<std::string, bool, std::less<>>> known;
   auto& of_isa = known[isa];
   if (const auto found = of_isa.find(row_key); found != of_isa.end()) return found->second;

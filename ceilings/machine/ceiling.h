@@ -1,8 +1,8 @@
-// Functions on ceilings of any device: conversion from measured rates, choice of the roof of a pipe
-// or level, comparison of thread counts, and the instructions that a row needs. Pure.
+// Functions on ceilings of any device: conversion from measured rates, choice of a roof among the
+// rows of a pipe or level, comparison of thread counts, instructions that a row needs. Pure.
 //
-// The key of an arithmetic row is "<type>.<unit>.<part>". <part> is an instruction set and possibly
-// a variant, from which alone the instructions of another computer's row are known:
+// The key of an arithmetic row is "<type>.<unit>.<part>". <part> is an instruction set, possibly
+// with a variant. Readers of machine files derive the needed instructions from it:
 //   portable                    plain C++ as compiled, needs no CPU feature
 //   sse2 ssse3 sse41 avx avx2   avx2 includes FMA for floating point; avx does not
 //   fma_scalar                  FMA3 on single elements
@@ -50,15 +50,15 @@ using CeilingRow = std::pair<const std::string, Ceiling>;
 // within 3 % (measurement noise) of it, if there is one. Returns null if `rows` is empty.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
 
-// Returns the row that ChooseRoof chooses of the level's copies ("dram.copy-nt.avx512"), or null:
-// the roof of calls that write as many bytes as they read.
+// Returns the row that ChooseRoof chooses among the level's copy kernels ("dram.copy-nt.avx512"):
+// the roof of calls that write as many bytes as they read. Returns null without copy kernels.
 const CeilingRow* FastestCopy(const CeilingSet& ceilings, Level level);
 
 // Sets Validation::scaling = rate / (threads x rate of one thread) for all pipes and for L1 and L2,
 // where each thread has its own data. Below 0.9, cores share a power budget or L2, or threads share
-// a core. If `cores`, the number of cores that the process may use, is known, a ceiling is marked
-// as not validated if its threads have a core each and their scaling at equal clock is below 0.9:
-// other programs used the cores. Call it again after a new measurement.
+// a core. With `cores`, the number of cores that the process may use, marks a ceiling as not
+// validated if each of its threads has a core and scaling at equal clock is below 0.9: other
+// programs used the cores. Call it again after a new measurement.
 void AddScaling(Machine& machine, std::optional<int> cores);
 
 // Marks a ceiling as not validated if a measurement with more threads is more than 3 % faster per
@@ -76,7 +76,7 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key);
 
 // Returns true if code limited to `effective_isa` may use the row's instructions. ISAs have
 // oneDNN's names (dnnl_cpu_isa_t without prefix: "avx2", "avx512_core_vnni"). Returns true for an
-// unknown ISA or a key without <part>: rather too high a roof than too low.
+// unknown ISA or a key without <part>, because a roof that is too low misleads more.
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa);
 
 }  // namespace dlroof::machine

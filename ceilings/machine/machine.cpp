@@ -55,7 +55,7 @@ constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::
     {"costs_how", &CeilingSet::costs_how},
     {"sustained", &CeilingSet::sustained}};
 
-// Leaves out what readers would refuse: beside other programs a thread may have had no CPU.
+// Omits numbers outside of the range that readers accept: interference may cause them.
 json ValidationToJson(const Validation& validation) {
   json result = json::object();
   for (const auto& [key, member] : kValidationNumbers)
@@ -124,9 +124,9 @@ json SetToJson(const CeilingSet& set) {
 
 // ---- schema 1, whose `facts` contained sentences in place of today's members ----
 
-constexpr std::size_t kLongestMix = 24;
+constexpr std::size_t kMaxMixLength = 24;
 
-// A key "<row>.threads.<N>". `threads` is absent if N is no positive number.
+// The parts of a key "<row>.threads.<N>". `threads` is absent if N is not a positive number.
 struct SplitKey {
   std::string row;
   std::optional<int> threads;
@@ -186,7 +186,7 @@ void ConvertCeiling(Ceiling& ceiling) {
 void ConvertRoof(Ceiling& roof) {
   ConvertCeiling(roof);
   const auto mix = roof.how.substr(0, roof.how.find(','));
-  if (mix.size() <= kLongestMix && mix.size() < roof.how.size()) roof.mix = mix;
+  if (mix.size() <= kMaxMixLength && mix.size() < roof.how.size()) roof.mix = mix;
 }
 
 // Splits the text into the reasons, which schema 1 joined with "; ".
@@ -332,17 +332,17 @@ void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
         at.where()));
 }
 
-// ---- numbers that follow from others ----
+// ---- consistency of a ceiling's numbers ----
 
-// [1] Relative differences of a rate and what it follows from: visits that agree differ by a few
-// percent, and rows of other thread counts were measured at other times.
+// [1] Allowed relative difference of a stored rate from the rate computed from its other numbers:
+// from the same measurement, and from rows that were measured at other times.
 constexpr double kSame = 0.05, kAtOtherTimes = 0.25;
 
 bool Differ(double a, double b, double tolerance) { return std::abs(a / b - 1) > tolerance; }
 
 // Marks a validated ceiling as not validated if its numbers contradict each other: its rate is
 // FLOPs or bytes per cycle x clock x units, and at least the lower end of the median's interval.
-// `units`: the threads or SMs, unless unknown. `single`: the same row with one thread, or null.
+// `units`: number of threads or SMs, if known. `single`: the same row with one thread, or null.
 void CheckNumbers(std::optional<double> units, const Ceiling* single, Ceiling& ceiling) {
   if (!ceiling.IsValidated()) return;
   const auto& [per_cycle, scaling] =
@@ -370,14 +370,15 @@ void CheckNumbers(Machine& machine) {
         std::from_chars(found->second.data(), found->second.data() + found->second.size(), count)
             .ec == std::errc())
       sms = count;
-  const auto one = machine.by_threads.find(1);
+  const auto single_set = machine.by_threads.find(1);
   for (auto& [threads, set] : machine.by_threads) {
     const auto check = [&](auto CeilingSet::*rows) {
       for (auto& [key, ceiling] : set.*rows) {
         const Ceiling* single = nullptr;
-        if (one != machine.by_threads.end())
-          if (const auto found = (one->second.*rows).find(key); found != (one->second.*rows).end())
-            single = &found->second;
+        if (single_set != machine.by_threads.end()) {
+          const auto& singles = single_set->second.*rows;
+          if (const auto found = singles.find(key); found != singles.end()) single = &found->second;
+        }
         CheckNumbers(machine.device == "gpu" ? sms : ceiling.threads, single, ceiling);
       }
     };

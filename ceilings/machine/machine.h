@@ -27,15 +27,15 @@ struct Validation {
   bool operator==(const Validation&) const = default;
 };
 
-// One measurement of a row, among several at different times.
+// One of several measurements of a row at different times.
 struct Visit {
   std::string at;                            // ISO 8601, UTC
   double per_second = 0;                     // [flop/s] or [byte/s]
-  int clean = 0;                             // repetitions that no other program disturbed
+  int clean = 0;                             // repetitions without interference (IsClean, rate.h)
   std::optional<double> clock_hz;            // [1/s]
   std::optional<double> per_cycle;           // as in Validation
   std::optional<double> per_cycle_expected;  // as in Validation
-  bool validated = false;                    // by this measurement alone
+  bool validated = false;                    // this measurement alone validates the rate
 
   bool operator==(const Visit&) const = default;
 };
@@ -58,9 +58,9 @@ struct Ceiling {
   std::optional<double> moved_per_named;
   int threads = 1;  // threads that ran the kernel together
   std::string how;  // kernel, ISA, working set, statistic
-  std::string mix;  // best mix of a level's roof ("copy.avx2"); "" for others
-  // [1/s] Core clock: of arithmetic under the kernel's own load where that can be read, otherwise
-  // right after it.
+  std::string mix;  // of a level's roof: the fastest mix of loads and stores ("copy.avx2"); else ""
+  // [1/s] Core clock: for arithmetic under the kernel's own load if it can be read there, otherwise
+  // right after the kernel.
   std::optional<double> clock_hz;
   CeilingStatus status = CeilingStatus::kNotValidated;
   // The rate may be wrong by any factor: the kernel did not do the counted work, or its arrays were
@@ -102,7 +102,7 @@ struct SweepFinding {
 };
 
 // Key in CeilingSet::overheads: [s] an empty kernel after another one, both queued before the GPU
-// began. What a launch costs in the device's time of a call.
+// begins. It is the launch cost within a call's time on the device.
 inline constexpr const char* kQueuedOverhead = "queued";
 inline constexpr const char* kGraphNodeOverhead = "graph-node";  // [s] an empty node of a graph
 
@@ -121,7 +121,7 @@ struct CeilingSet {
   // "quick", "roofs" (the roofs that a run needed), "full" or "thorough"; "" for sets that dlroof
   // did not measure
   std::string effort;
-  std::map<std::string, std::string> absent;  // row, level or overhead -> why it was not measured
+  std::map<std::string, std::string> absent;     // row, level or overhead -> why it is not measured
   std::map<std::string, std::string> costs_how;  // "launch" or overhead -> how it was measured
   std::map<std::string, std::string> sustained;  // row -> text: rate after 10 s / burst rate
   std::map<std::string, SweepFinding> edges;     // by level key; "caches": all levels

@@ -22,12 +22,12 @@ std::string ProgressText(const MeasureProgress& progress) {
                      progress.eta_seconds);
 }
 constexpr double kFirstPause = 2e-3;   // [s] after a noisy repetition; doubled each further time
-constexpr int kMaxRecalibrations = 5;  // then the time is independent of the iterations
+constexpr int kMaxRecalibrations = 5;  // more: the time does not depend on the iterations
 constexpr double kMinSeconds = 1e-9;   // a shorter time means that the clock did not advance
-constexpr double kMaxGrowth = 10;      // [1] iterations of one calibration step / of the last
-constexpr int kPatience = 8;           // repetitions before shorter ones are tried
-constexpr double kCleanShare = 0.5;    // [1] clean repetitions below which they are
-constexpr int kAgreeing = 3;  // clean rates, with the best itself, that must be close to the best
+constexpr double kMaxGrowth = 10;      // [1] of the iterations in one calibration step
+constexpr int kPatience = 8;           // repetitions of one length before they may be shortened
+constexpr double kCleanShare = 0.5;    // [1] they are shortened if fewer are clean
+constexpr int kAgreeing = 3;  // clean rates, including the best, that must be close to the best
 
 double PerSecond(const RateRepetition& repetition) {
   return static_cast<double>(repetition.iterations) / repetition.time.seconds;
@@ -54,7 +54,7 @@ double TimeRatio(const std::vector<double>& single, const std::vector<double>& d
   return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
-// Returns why these clean rates (`all`: single and doubled) do not validate the best rate.
+// Returns why the clean rates do not validate the best one, or nullopt. `all`: single and doubled.
 std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
                                          const std::vector<double>& doubled,
                                          const std::vector<double>& all, const RatePolicy& policy) {
@@ -77,8 +77,8 @@ std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
   return std::nullopt;
 }
 
-// Sets the clock of the repetitions near the best; others may have had another clock. A disturbed
-// reading is too low, which the median of few readings may be.
+// Sets Rate::clock_hz from the repetitions near the best rate, because slower ones may have run at
+// another clock. Takes the median, or the highest of few readings: interference lowers readings.
 void AddClock(const RatePolicy& policy, Rate& rate) {
   constexpr std::size_t kFewReadings = 5;
   std::vector<double> clocks;
@@ -118,8 +118,8 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
 }
 
 // Returns the number of iterations that takes about `policy.repetition_seconds`. Interference makes
-// it too small, which MeasureRate corrects. Throws Unsupported if the kernel's own clock does not
-// advance, as with GPU events that measure nothing.
+// the number too small, which MeasureRate corrects. Throws Unsupported if the kernel's own clock
+// (such as GPU events) does not advance.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = 1;
@@ -216,7 +216,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
   RateEvidence evidence;
   auto& [single, doubled] = evidence;
   double pause = kFirstPause, wanted = policy.repetition_seconds;
-  int made = 0, clean = 0;  // since the last change of `wanted`
+  int made = 0, clean = 0;  // repetitions since the last change of `wanted`
   const auto repeat = [&](std::int64_t n, std::vector<RateRepetition>& into) {
     into.push_back({n, kernel(n)});
     ++made;
@@ -228,7 +228,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     if (policy.sleep) policy.sleep(pause);
     pause = std::min(2 * pause, 0.1);
   };
-  // Single and doubled repetitions alternate, so that slow seconds affect both equally.
+  // Alternates single and doubled repetitions, so that slow phases affect both equally.
   const int per_doubled = std::max(1, policy.repetitions / std::max(1, policy.doubled));
   for (;;) {
     for (int i = 0; i < per_doubled; ++i) repeat(iterations, single);
@@ -238,7 +238,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     const bool too_short = fastest < wanted / 2;
     if (too_short && recalibrations < (time_is_up ? 1 : kMaxRecalibrations)) {
       ++recalibrations;
-      // When time is up, limits the growth: a clock that shows too little time would ask for hours.
+      // Limits the growth when time is up: a wrong clock could otherwise cause hours of iterations.
       const double factor = wanted / fastest;
       iterations = Scaled(iterations, time_is_up ? std::min(factor, kMaxGrowth) : factor);
       single.clear();

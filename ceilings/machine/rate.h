@@ -20,7 +20,7 @@ struct MeasureProgress {
   double eta_seconds = 0;   // [s] estimated time to the end
 };
 
-// Overwrites one line of a terminal and clears it at the end. Elsewhere prints a line at the start
+// On a terminal, overwrites one line and clears it at the end. Otherwise prints a line at the start
 // and after each tenth of the steps. Pass it by std::ref: a copy would repeat lines.
 class ProgressPrinter {
  public:
@@ -51,10 +51,10 @@ struct RatePolicy {
   double repetition_seconds = 3e-3;          // [s] of one repetition: shorter than a time slice
   int repetitions = 12;                      // clean repetitions needed
   int doubled = 6;                           // clean repetitions needed with twice the work
-  double least_repetition_seconds = 3.5e-4;  // [s] of repetitions on a busy machine
-  double max_seconds = 3;                    // [s] by `now`; then the repetitions so far are judged
+  double least_repetition_seconds = 3.5e-4;  // [s] shortest repetition, on a busy machine
+  double max_seconds = 3;                    // [s] time limit, by `now`, of all repetitions
   double tolerance = 0.02;            // [1] allowed error of the doubled time and of the best rates
-  double max_wait_fraction = 0.005;   // [1] above this TeamTime::wait_fraction it is noisy
+  double max_wait_fraction = 0.005;   // [1] a larger TeamTime::wait_fraction makes it noisy
   std::function<void(double)> sleep;  // called with [s] after a noisy repetition; may be empty
   std::function<double()> now;        // [s] any steady clock; required by MeasureRate
 };
@@ -64,9 +64,8 @@ struct RateRepetition {
   TeamTime time;
 };
 
-// Returns true if no other program disturbed the repetition: wait_fraction is at most
-// max_wait_fraction and core_share at least kMinCoreShare. Values that are absent count as
-// undisturbed.
+// Returns true if the repetition shows no interference: wait_fraction is at most max_wait_fraction
+// and core_share at least kMinCoreShare. Absent values count as no interference.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
 // The repetitions from which a rate is computed.
@@ -81,7 +80,7 @@ struct Rate {
   std::optional<Reason> reason;                   // why the rate is not validated
   std::optional<double> doubling;  // [1] time of twice the work / time of the work; ideal: 2
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean repetitions
-  // [1/s] Median clock of the clean repetitions near the best; of fewer than five the highest.
+  // [1/s] Median clock of the clean repetitions near the best; their highest if fewer than five.
   std::optional<double> clock_hz;
   int agreeing = 0;          // clean repetitions within the tolerance of the best
   int clean = 0, total = 0;  // numbers of clean and of all repetitions
@@ -109,8 +108,8 @@ using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
 // validated or max_seconds have passed. If most repetitions are noisy, continues with shorter ones,
-// which fit between the time slices of other programs. Throws Unsupported if by then the time that
-// the kernel returns is still 0.
+// which fit between the time slices of other programs. Throws Unsupported if the kernel's own clock
+// does not advance.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

@@ -17,11 +17,12 @@ namespace {
 
 constexpr std::size_t kMaxVisits = 8;
 constexpr double kSameClock = 0.95, kPerCycleTolerance = 0.04;  // [1]
-constexpr int kEnough = 2;                                      // visits that agree
+constexpr int kEnough = 2;                                      // agreeing visits
 constexpr const char* kSecondVisit =
     "lower bound until a second visit, a minute or more later, agrees";
 
-// Returns whether the visit could have reached the machine's rate: nothing disturbed it throughout.
+// Returns whether the visit may show the machine's rate: at least one repetition was clean, and
+// clock and operations per cycle are as expected.
 bool MayCount(const Visit& visit, double highest_clock) {
   if (visit.clean == 0) return false;
   if (visit.clock_hz && *visit.clock_hz < kSameClock * highest_clock) return false;
@@ -43,7 +44,7 @@ std::vector<Visit> Joined(std::vector<Visit> visits, const std::vector<Visit>& m
   return visits;
 }
 
-// [s] Returns the time `at`, or nothing for a text that is no ISO 8601 time.
+// Returns the time `at` [s], or nullopt if the text is not an ISO 8601 time.
 std::optional<double> SecondsOf(const std::string& at) {
   std::tm parts = {};
   std::istringstream text(at);
@@ -56,7 +57,7 @@ bool AreApart(const Visit& visit, const Visit& other) {
   return at && then ? std::abs(*at - *then) >= kApartSeconds : visit.at != other.at;
 }
 
-// Returns the visits with those that are not apart as one, of the fastest's rate.
+// Replaces visits that are less than kApartSeconds apart by the fastest of them.
 std::vector<Visit> VisitsApart(const std::vector<Visit>& visits) {
   std::vector<Visit> apart;
   for (const auto& visit : visits) {
@@ -71,9 +72,9 @@ std::vector<Visit> VisitsApart(const std::vector<Visit>& visits) {
 }
 
 // Returns the validated ceiling with the higher rate, or null if neither is validated.
-const Ceiling* FasterValidated(const Ceiling& one, const Ceiling& other) {
-  if (!one.IsValidated()) return other.IsValidated() ? &other : nullptr;
-  return other.IsValidated() && other.per_second > one.per_second ? &other : &one;
+const Ceiling* FasterValidated(const Ceiling& a, const Ceiling& b) {
+  if (!a.IsValidated()) return b.IsValidated() ? &b : nullptr;
+  return b.IsValidated() && b.per_second > a.per_second ? &b : &a;
 }
 
 Ceiling ValidatedByAgreement(Ceiling ceiling, const Agreement& agreement) {
@@ -167,7 +168,7 @@ CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now) {
     const auto known = set.overheads.try_emplace(name, seconds).first;
     known->second = std::min(known->second, seconds);
   }
-  // The last rate and not the largest: one reading that is too high would stay for ever.
+  // Takes the newest rate, not the largest: one reading that is too high would stay forever.
   if (now.best_state.issue_rate) set.best_state.issue_rate = now.best_state.issue_rate;
   if (now.best_state.round_trip) set.best_state.round_trip = now.best_state.round_trip;
   if (!now.sweep.empty()) set.sweep = now.sweep;

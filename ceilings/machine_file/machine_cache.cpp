@@ -28,7 +28,7 @@ constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine fil
 
 constexpr const char* kRoofsEffort = "roofs";
 
-// Returns true if there are ceilings for `threads`, not from a quick measurement unless `quick`.
+// Returns true if there are ceilings for `threads`; quick measurements only count with `quick`.
 bool HasCeilings(const machine::Machine& machine, int threads, bool quick) {
   const auto* set = machine::ForThreads(machine, threads);
   return set != nullptr && (quick || set->effort != "quick");
@@ -62,7 +62,8 @@ void RefuseOtherMachine(const machine::Machine& machine, const machine::Machine&
         where, machine.name, machine.fingerprint, here.name, here.fingerprint);
 }
 
-// Returns the cached ceilings, if they exist and can be used; otherwise writes why not to `log`.
+// Returns the cached ceilings. Returns nullopt if there are none, or if they cannot be used; then
+// writes the reason to `log`.
 std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostream& log) {
   if (!source.directory) return std::nullopt;
   const auto path = CachePath(*source.directory, source.described);
@@ -99,8 +100,8 @@ machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
   return source.measure(quick, threads);
 }
 
-// Returns the rows behind those roofs of `pipes`, of all levels and of DRAM's copies that `wanted`
-// accepts.
+// Returns the rows whose rates are the roofs of `pipes`, of all levels and of copies in DRAM; of
+// these only the roofs that `wanted` accepts.
 RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
                           const std::function<bool(const machine::Ceiling& roof)>& wanted) {
@@ -149,8 +150,8 @@ SpotCheck CheckOf(const std::string& row, int threads, const machine::Ceiling& s
 struct LiveCheck {
   machine::Machine now;
   std::string text;       // a sentence for each row whose stored ceiling is validated
-  bool differs = false;   // one of them is faster or slower than stored
-  bool exceeded = false;  // one is faster, and no other program disturbed it
+  bool differs = false;   // a row is faster or slower than stored
+  bool exceeded = false;  // a row is faster in a clean repetition
 };
 
 LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows,
@@ -172,7 +173,7 @@ LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows,
   return live;
 }
 
-// Returns the number of usable cores, or nothing if the system does not report it.
+// Returns the number of usable cores, or nullopt if the system does not report it.
 std::optional<int> KnownCores(const cpu::Cpu& cpu) {
   const int cores = cpu::UsableCores(cpu);
   return cores > 0 ? std::optional(cores) : std::nullopt;
@@ -200,7 +201,7 @@ machine::Machine FromFile(const MachineSource& source, const MachineOptions& opt
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
-  machine::CompareThreadCounts(machine);  // not AddScaling: it changes the file's numbers
+  machine::CompareThreadCounts(machine);  // but not AddScaling, which changes the file's numbers
   return machine;
 }
 
@@ -210,7 +211,7 @@ void Store(const MachineSource& source, const machine::Machine& machine, std::os
   ToCache(source, stored, log);
 }
 
-// A new measurement replaces the cached one.
+// For machines whose new measurement replaces the cached one.
 machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
                                      std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
@@ -225,9 +226,9 @@ machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineO
   return machine;
 }
 
-// ---- machines whose measurements join ----
+// ---- machines whose measurements are joined with the cached ones ----
 
-// Returns whether the system's parts that may change rates are those of `machine`.
+// Returns whether kernel and microcode are the same as when `machine` was measured, or unknown.
 bool SameSystem(const machine::Machine& machine, const machine::Machine& here) {
   return std::ranges::all_of(
       std::array{cpu_ceilings::kKernelFact, cpu_ceilings::kMicrocodeFact}, [&](const char* fact) {
@@ -248,14 +249,14 @@ machine::Machine Joined(std::optional<machine::Machine> stored, const machine::M
         known == machine.by_threads.end() ? machine::CeilingSet() : known->second, set);
   }
   for (const auto& [key, text] : now.facts) machine.facts[key] = text;
-  // The last measurement and not the largest: one reading that is too high would stay for ever.
+  // Takes the newest rate, not the largest: one reading that is too high would stay forever.
   if (now.issue_rate) machine.issue_rate = now.issue_rate;
   machine.measured_at = now.measured_at;
   cpu_ceilings::AddRoofs(machine, cores);
   return machine;
 }
 
-// Returns whether the set has all that the options ask for.
+// Returns whether the set has all ceilings that the options require.
 bool Covers(const machine::CeilingSet* set, const MachineOptions& options,
             const std::set<std::string>& pipes) {
   if (set == nullptr) return false;
@@ -274,8 +275,8 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
   return pipes;
 }
 
-// Makes another visit and joins it. Writes facts["live_check"]. Returns whether a validated ceiling
-// was exceeded.
+// Measures the rows again and joins the result. Writes facts["live_check"]. Returns whether a
+// validated ceiling was exceeded.
 bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, machine::Machine& machine,
                 std::ostream& log) {
   const auto live = CheckLive(source, rows, machine, log);
@@ -302,7 +303,7 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
   if (cached && missing.empty() && options.live_check && source.visit) {
     const auto rows = RowsToVisit(*cached, source.threads, pipes);
     changed = !rows.empty();
-    // What held one roof down may have held down all that were measured with it.
+    // Interference that lowered a stored roof may have lowered all roofs measured with it.
     if (changed && VisitAgain(source, rows, *cached, log))
       VisitAgain(source,
                  RowsOfRoofs(*cached, source.threads, pipes, [](const auto&) { return true; }),

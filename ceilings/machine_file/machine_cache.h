@@ -1,5 +1,5 @@
 // Selects the ceilings for a run: from a machine file, from the user's cache directory, or measured
-// now. A live check at the start of a run measures two stored ceilings again within about a second.
+// now. A live check at the start of a run measures some stored ceilings again.
 #pragma once
 
 #include <filesystem>
@@ -22,24 +22,24 @@ struct SpotCheck {
   std::string row;  // "fp32.vector.avx512 with 2 threads"
   machine::Ceiling stored;
   double per_second = 0;    // [flop/s] or [byte/s] of the best repetition now
-  bool clean = false;       // no other program disturbed it throughout
+  bool clean = false;       // the new measurement has a clean repetition
   double tolerance = 0.03;  // [1] allowed difference of two measurements
   double drift = 0;         // [1] by which the rate may also be lower; see AllowedDrift
 };
 
 enum class SpotVerdict {
   kAgrees,
-  kFaster,   // faster than the stored ceiling, which is too low
+  kFaster,   // faster than the stored ceiling, which is therefore too low
   kSlower,   // slower than the stored interval: the machine is slower now
-  kUnknown,  // other programs used the CPUs or their cores meanwhile
+  kUnknown,  // interference: other programs used the CPUs or their cores
 };
 
 // Compares `per_second` with the interval from the lower end of the stored ci95 (without ci95: the
 // stored rate) to the stored rate, widened by `tolerance` at both ends; at the lower end by `drift`
 // if that is larger. Pure.
 SpotVerdict Judge(const SpotCheck& check);
-// Returns the larger of the stored drift and spread [1], at most 1/3: a rate that varied during its
-// measurement may vary again.
+// Returns the larger of the stored drift and spread [1], at most 1/3: a rate that varied while it
+// was measured may vary again.
 double AllowedDrift(const machine::Ceiling& stored);
 
 // Returns "fp32.vector.avx512 with 2 threads: now 301 G/s, stored 305 G/s: agrees".
@@ -61,14 +61,14 @@ struct MachineOptions {
 
 // Returns this CPU's ceilings: from `options.file`, else from the cache, else measured. Measures
 // missing thread counts, adds them to the cache (not to the file), and then compares all thread
-// counts (CompareThreadCounts). New measurements join the cached ones (machine::Learned) unless
-// microcode or kernel have changed. Neither checks nor measures specified roofs. Writes a sentence
-// to `log` if a cache file cannot be used or written. With `live_check`: measures two ceilings and
-// the needed roofs that are not validated once more, some 3 s, and joins them. If one is faster
-// than stored, measures the needed roofs too. Keeps the ceilings of a file as they are. Writes the
-// result to facts["live_check"], and to `log` if a ceiling disagrees. Throws BadInput if the file
-// cannot be read, is no machine file or is of another machine, if it is combined with `remeasure`
-// or `thorough`, and for thread counts as MeasureCpu does.
+// counts (CompareThreadCounts). Joins new measurements with the cached ones (machine::Learned)
+// unless microcode or kernel have changed. Neither checks nor measures specified roofs. Writes a
+// sentence to `log` if a cache file cannot be used or written. With `live_check`: measures the rows
+// of RowsToVisit once more (some 3 s) and joins them; if one is faster than stored, measures all
+// needed roofs again. Does not change the ceilings of a file. Writes the result to
+// facts["live_check"], and to `log` if a ceiling disagrees. Throws BadInput if the file cannot be
+// read, is no machine file or is of another machine, if it is combined with `remeasure` or
+// `thorough`, and for thread counts as MeasureCpu does.
 machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
 // Reads a file that WriteMachineFile or a person wrote (specified_machine.h). If there is no such
@@ -83,8 +83,7 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine);
 // (specified_machine.h). Throws as WriteFile does (counters/base/files.h).
 void WriteMachineFile(const machine::Machine& machine, const std::filesystem::path& path);
 
-// Returns the path of the machine's cache file in `directory`, which depends on device and
-// fingerprint.
+// Returns the path of the machine's cache file: `directory`, device and fingerprint determine it.
 std::filesystem::path CachePath(const std::filesystem::path& directory,
                                 const machine::Machine& machine);
 
@@ -92,9 +91,9 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 using RowsByThreads = std::map<int, std::set<std::string>>;
 
-// Returns the rows of which a live check makes another visit: with the largest of the thread counts
-// the fastest fp32 row and DRAM loads, and of every thread count the rows behind those roofs of
-// `pipes` and of all levels that are not validated. Pure.
+// Returns the rows that a live check measures again: with the largest thread count the fastest fp32
+// row and DRAM loads, and with every thread count the rows whose rates are the not validated roofs
+// of `pipes` and of the levels. Pure.
 RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes);
 
@@ -104,8 +103,9 @@ struct MachineSource {
   std::optional<std::filesystem::path> directory;  // cache directory; absent: no cache
   std::function<machine::Machine(bool quick, const std::vector<int>& threads)> measure;
   std::optional<int> cores = {};  // cores that this process may use; absent: unknown
-  // For machines whose measurements join (CPUs): measure the roofs of these pipes (all if empty),
-  // and one visit to these rows by thread count. Empty: a new measurement replaces the cached one.
+  // For machines whose measurements are joined (CPUs); empty for others, whose new measurement
+  // replaces the cached one. `measure_roofs` measures the roofs of `pipes` (all if empty), `visit`
+  // measures the given rows once.
   std::function<machine::Machine(const std::vector<int>& threads,
                                  const std::set<std::string>& pipes)>
       measure_roofs = {};

@@ -111,12 +111,12 @@ std::string LocatedJson::WordAt(std::size_t offset) const {
     return at < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at])) != 0;
   };
   if (offset >= text_.size()) return "its end";
-  constexpr std::size_t kLongest = 20;
+  constexpr std::size_t kMaxLength = 20;
   std::size_t begin = offset, end = offset + 1;
   while (in_word(offset) && begin > 0 && in_word(begin - 1)) --begin;
   while (in_word(offset) && in_word(end)) ++end;
   return fmt::format("'{}'",
-                     std::string_view(text_).substr(begin, std::min(end - begin, kLongest)));
+                     std::string_view(text_).substr(begin, std::min(end - begin, kMaxLength)));
 }
 
 std::string LocatedJson::Where(const Path& path) const {
@@ -176,7 +176,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Path = LocatedJson::Path;
 
-// Range of plausible rates of any machine: a number outside is in another unit.
+// Plausible values of any machine: a number outside of the range is in another unit.
 struct Range {
   double least, most;
   const char* unit;     // "FLOP/s"
@@ -257,8 +257,8 @@ class Reader {
   [[noreturn]] void Refuse(const Path& path, const std::string& expected) const {
     const auto* found = Find(path);
     auto got = found == nullptr ? "nothing" : found->dump();
-    constexpr std::size_t kLongest = 40;
-    if (got.size() > kLongest) got = found->type_name();
+    constexpr std::size_t kMaxLength = 40;
+    if (got.size() > kMaxLength) got = found->type_name();
     throw BadInput(fmt::format("{}: {}expected {}{}", file_.Where(path),
                                path.empty() ? "" : fmt::format("'{}': ", path.back()), expected,
                                path.empty() ? "" : ", got " + got));
@@ -284,7 +284,7 @@ class Reader {
     return found->get<double>();
   }
 
-  // Reads `device` and `threads`. Returns 1 for a GPU, whose ceilings count the host's thread.
+  // Reads `device` and `threads`. Returns the thread count: 1 for a GPU, the host's thread.
   int Threads() {
     machine_.device = Has({"device"}) ? Text({"device"}) : "gpu";
     if (machine_.device == "gpu") {

@@ -1,4 +1,4 @@
-// Machines whose roofs are specified, not measured: in a file that a user wrote, or as published
+// Machines whose roofs are specified, not measured: by a file that a user wrote, or by published
 // figures of a known GPU. LocatedJson and LocatedObject read JSON written by hand and report errors
 // with line and column.
 #pragma once
@@ -50,7 +50,7 @@ class LocatedObject {
   bool Has(const std::string& key) const { return object_.contains(key); }
   // Returns the member's text. Throws BadInput if it is missing or empty.
   std::string Text(const std::string& key) const;
-  // Returns the member's number. Throws BadInput if it is not above 0 and within `least` to `most`.
+  // Returns the member's number. Throws BadInput if it is not above 0 or not in [least, most].
   double Number(const std::string& key, double least = 0, double most = kLargestNumber) const;
   const nlohmann::json& Needed(const std::string& key) const;
   LocatedJson::Path PathOf(const std::string& key) const;

@@ -158,7 +158,7 @@ void SimulateCallsOf(const std::string& program) { ChosenProgram() = program; }
 namespace {
 
 struct Caches {
-  CacheGeometry l1, l2, l3;  // as simulated; 0 bytes if the geometry is unknown
+  CacheGeometry l1, l2, l3;  // simulated (see Simulable); 0 bytes if unknown
   CacheGeometry real_l3;
 };
 
@@ -211,11 +211,11 @@ Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
   auto report = nlohmann::json::parse(LastLine(ran.out), nullptr, false);
   if (!report.is_object())
     throw std::runtime_error("the program under valgrind printed no report but: " + ran.out);
-  // The file ".1" has the counts between the marks, the next file those of the rest.
+  // The file ".1" has the counts between the marks, the next file the counts after them.
   return {ParseCallgrind(ReadFileIfAny(file + ".1")), std::move(report)};
 }
 
-// Returns the key of the stored counts: a text with everything that determines them.
+// Returns the key of stored counts: a text with all inputs that determine the counts.
 std::string KeyText(const CountRequest& request, const Caches& caches) {
   constexpr int kVersion = 3;  // increase if the simulated call or the file's format changes
   return fmt::format("{} | {} | {} | {} | {} | seed {} | {}", request.name, request.made_by,

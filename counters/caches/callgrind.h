@@ -22,9 +22,9 @@ struct CacheGeometry {
   bool operator==(const CacheGeometry&) const = default;
 };
 
-// Returns the nearest geometry that callgrind accepts: the number of sets must be a power of two.
-// Sliced caches have other numbers (53248 sets in 35.75 MiB of 11 ways); for them the number of
-// ways changes and the capacity stays within a few per cent. `default_ways` replaces unknown ways.
+// Returns the nearest geometry that callgrind accepts: its number of sets must be a power of two.
+// For sliced caches, which have other numbers of sets (53248 in 35.75 MiB of 11 ways), changes the
+// ways, so that the capacity stays within a few per cent. `default_ways` replaces unknown ways.
 CacheGeometry Simulable(const CacheGeometry& cache, int default_ways);
 
 // Returns "32 KiB 8-way".
@@ -49,8 +49,8 @@ CallgrindCounts ParseCallgrind(std::string_view text);
 // the size of a cache line.
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
-// Chooses the program whose benchmarks are simulated, in place of the dlroof_bench beside this
-// program. It runs with --dlroof_simulated_call=NAME and prints its report in its last line.
+// Sets the program whose benchmarks are simulated; the default is dlroof_bench in this program's
+// folder. It must accept --dlroof_simulated_call=NAME and print its report as its last line.
 void SimulateCallsOf(const std::string& program);
 
 }  // namespace dlroof::caches

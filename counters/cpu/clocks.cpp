@@ -65,8 +65,7 @@ constexpr int kAdditionsPerRound = 72;
   return a + b + c + d + e + f + g + h;
 }
 
-// As AddInChains, but a third of the instructions are loads: cores can start more instructions than
-// they can add.
+// As AddInChains, but a third of the instructions are loads: some cores start more than they add.
 [[gnu::noinline]] unsigned AddAndLoad(unsigned x, int rounds) {
   const unsigned from = 1;
   unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;
@@ -173,8 +172,8 @@ double MeasureCoreClock() {
 
 double MeasureIssueRate() {
   constexpr int kPairs = 5, kAddRounds = 600, kChainRounds = 200;
-  std::array<double, kPairs> seconds{};  // of the additions
-  double shortest = 1;                   // [s] of the chains
+  std::array<double, kPairs> seconds{};  // [s] times of the addition loops
+  double shortest = 1;                   // [s] shortest time of a multiplication chain
   unsigned value = 3;
   for (double& additions : seconds) {
     const double begin = WallSeconds();
@@ -184,7 +183,7 @@ double MeasureIssueRate() {
     additions = middle - begin;
     shortest = std::min(shortest, WallSeconds() - middle);
   }
-  // A disturbed chain would make the clock too low and the rate higher than the core's.
+  // Not the median chain: interference would make the clock too low and the issue rate too high.
   const double cycles_per_second =
       kCyclesPerMultiply * kChainRounds * kMultipliesPerRound / shortest;
   std::nth_element(seconds.begin(), seconds.begin() + kPairs / 2, seconds.end());

@@ -22,21 +22,21 @@ struct ClockReading {
 
 // Takes some 10 us, as it reads a file per thread, so call it outside timed regions.
 ClockReading ReadClocks();
-// The same of the calling thread alone; `process_cpu` is 0.
+// Reads the clocks of the calling thread only: run_delay is this thread's, process_cpu is 0.
 ClockReading ReadThreadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
 ClockReading operator+(ClockReading sum, const ClockReading& other);
 
-// Calls `ready`, then `call`, and returns the times spent in `call`. Wall and CPU clocks are read
-// directly before and after `call` (reading them adds some 0.5 us of CPU time), the files with the
-// run delay outside of these readings.
+// Calls `ready`, then `call`, and returns the times spent in `call`. Reads wall and CPU clocks
+// directly before and after `call` (which adds some 0.5 us of CPU time), and the files with the run
+// delay outside of these readings.
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call);
 
 double WallSeconds();
-// [s] Returns the run delay of the calling thread, or nullopt if /proc lacks schedstat.
+// Returns the run delay [s] of the calling thread, or nullopt if /proc lacks schedstat.
 std::optional<double> ThreadRunDelay();
 
-// [s] Returns the run delay in the text of a schedstat file (the second field, in nanoseconds).
+// Returns the run delay [s] in the text of a schedstat file (the second field, in nanoseconds).
 // Returns nullopt if the text has another format.
 std::optional<double> ParseRunDelay(std::string_view schedstat);
 
@@ -44,25 +44,25 @@ std::optional<double> ParseRunDelay(std::string_view schedstat);
 struct FreezeReport {
   double seconds = 0;               // [s] duration of the loop
   std::vector<double> gaps;         // [s] the gaps of at least 1 ms, in order of time
-  std::optional<double> run_delay;  // [s] that the thread waited for a CPU of this system; the host
-                                    // or interrupts caused the other gaps
+  std::optional<double> run_delay;  // [s] the thread's wait for a CPU of this system; the rest of
+                                    // the gaps was caused by the host or by interrupts
 };
 FreezeReport WatchFreezes(double seconds);
 
-// [1/s] Returns the current clock of the calling thread's core, measured in about 0.1 ms: the best
+// Returns the current clock [1/s] of the calling thread's core, measured in about 0.1 ms: the best
 // of a few short chains of integer multiplications with a latency of 3 cycles each (Intel's cores
 // since 2008, AMD's since 2017; Fog, Instruction tables). A busy sibling hardware thread does not
 // slow such a chain.
 double MeasureCoreClock();
 
-// [1/cycle] Returns how many independent integer additions the calling thread starts per cycle,
-// measured over some 50 us. The value is the core's issue width (4 on Intel's and AMD's cores of
-// 2013 to 2023, then 5 or 6), or about half of it if the sibling hardware thread is busy. The
-// shortest of five chains of multiplications, as in MeasureCoreClock, tells the clock, the median
-// of five loops of additions the rate.
+// Returns the number of independent integer additions that the calling thread starts per cycle
+// [1/cycle], measured over some 50 us. The value is the core's issue width (4 on Intel's and AMD's
+// cores of 2013 to 2023, then 5 or 6), or about half of it if the sibling hardware thread is busy.
+// The clock is from the shortest of five multiplication chains (as in MeasureCoreClock), the rate
+// from the median of five loops of additions.
 double MeasureIssueRate();
 
-// [1/s] Returns the instruction rate of the faster of two loops: independent additions, and two
+// Returns the instruction rate [1/s] of the faster of two loops: independent additions, and two
 // additions per load from L1. It is the best of many tries within 0.03 s, at the core's current
 // clock. Cores that fuse pairs of instructions (compare and branch) can start more pairs than the
 // loops show.
@@ -72,21 +72,20 @@ double MeasureInstructionRate();
 
 struct BudgetClocks {
   std::function<double()> wall;  // [s] steady clock
-  std::function<double()> cpu;   // [s] CPU time of what the budget limits
+  std::function<double()> cpu;   // [s] CPU time of the code that the budget limits
 };
 
-// Returns clocks of which `cpu` is the CPU time of the calling thread. Threads that only wait for
-// work do not count.
+// Returns clocks with the CPU time of the calling thread, so that waiting threads do not count.
 BudgetClocks CallersClocks();
 
-// The time that is left from the construction on: CPU time, because on a busy machine wall time
-// passes without progress, and wall time, because the measurement has to end there, too.
+// The time left since the construction. Limits CPU time, because on a busy machine wall time passes
+// without progress, and wall time, because a measurement must end on a busy machine, too.
 class Budget {
  public:
   explicit Budget(double cpu_seconds, double wall_seconds = std::numeric_limits<double>::infinity(),
                   BudgetClocks clocks = CallersClocks());
 
-  // Returns a budget of `cpu_seconds` from now on that ends with this budget at the latest. [s]
+  // Returns a budget of `cpu_seconds` [s] from now on that ends with this budget at the latest.
   Budget Part(double cpu_seconds) const;
 
   double CpuLeft() const;   // [s] at least 0

@@ -1,5 +1,4 @@
-// The control groups (versions 1 and 2) of this process: where their files are, and their quota of
-// CPU time.
+// The control groups (versions 1 and 2) of this process: their folders and quota of CPU time.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +20,8 @@ struct ControlGroup {
   bool operator==(const ControlGroup&) const = default;
 };
 
-// Returns the groups that may limit what `controller` ("cpu", "cpuset", "memory") controls, from
-// the text of /proc/self/cgroup: that of version 1 with this controller, and that of version 2.
+// Returns the groups in the text of /proc/self/cgroup that may limit the resource of `controller`
+// ("cpu", "cpuset", "memory"): the version 1 group with this controller, and the version 2 group.
 std::vector<ControlGroup> ParseControlGroups(std::string_view cgroup, std::string_view controller);
 
 // A folder with the files of a group.
@@ -34,17 +33,17 @@ struct GroupFolder {
 };
 
 // Returns the folders of a group and its parents below the sysfs tree `sysfs`, the outermost first.
-// In a container the group's path may not exist below the mount point; then the mount point itself,
-// which is always the first folder, is the group.
+// The first folder is the mount point. In a container the group's path may not exist below it; then
+// the mount point itself is the group's folder.
 std::vector<GroupFolder> FoldersOf(const ControlGroup& group, std::string_view controller,
                                    const std::filesystem::path& sysfs);
 
 // A limit of the CPU time of all threads together (docker --cpus, a pod's limits.cpu).
 struct CpuQuota {
   double cpus = 0;             // [1] CPU time per wall time
-  double period_seconds = 0;   // [s] after which the threads may run again
-  std::filesystem::path file;  // that states the quota
-  std::filesystem::path stat;  // cpu.stat beside it
+  double period_seconds = 0;   // [s] after this period throttled threads may run again
+  std::filesystem::path file;  // file with the quota
+  std::filesystem::path stat;  // cpu.stat in the same folder
 
   bool operator==(const CpuQuota&) const = default;
 };
@@ -56,15 +55,15 @@ std::optional<CpuQuota> SmallestQuota(std::string_view cgroup, const std::filesy
 
 // How often a quota stopped the threads of its group, since the group exists.
 struct Throttling {
-  double periods = 0, throttled = 0;  // [1] periods in which a thread ran; those that were cut
-  double seconds = 0;                 // [s] that the threads were stopped, per CPU and added up
+  double periods = 0, throttled = 0;  // [1] periods in which a thread ran; in which it was stopped
+  double seconds = 0;                 // [s] in which threads were stopped, summed over the CPUs
 
   bool operator==(const Throttling&) const = default;
 };
 Throttling operator-(const Throttling& end, const Throttling& begin);
 Throttling operator+(const Throttling& first, const Throttling& other);
 
-// Returns the counts in the text of cpu.stat, or nullopt if it has none (the outermost group).
+// Returns the counts in the text of cpu.stat, or nullopt if it has none (as the outermost group's).
 std::optional<Throttling> ParseThrottling(std::string_view cpu_stat);
 
 }  // namespace dlroof::cpu

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kIntelCaches = 4, kAmdCaches = 0x8000001D, kTopology = 0xB;
 constexpr std::uint32_t kData = 1, kUnified = 3;
 
-// [1] Returns the number of hardware threads per core.
+// Returns the number of hardware threads per core [1].
 std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
   if (cpuid(0, 0).eax < kTopology) return 1;
   const CpuidRegisters level = cpuid(kTopology, 0);
@@ -59,7 +59,7 @@ std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
   return begin <= address && address < end;
 }
 
-// [KiB] Returns the value of the line with this name: 128 for "Rss:      128 kB" and "Rss".
+// Returns the value [KiB] of the line with this name: 128 for "Rss: 128 kB" and "Rss".
 std::optional<double> Field(const std::string& line, const std::string& name) {
   if (!line.starts_with(name + ":")) return std::nullopt;
   std::istringstream text(line.substr(name.size() + 1));

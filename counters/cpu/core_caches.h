@@ -14,10 +14,10 @@
 
 namespace dlroof::cpu {
 
-// [byte] Returns the L1 and L2 capacity per core: the cache's size divided by the number of cores
-// that share it. Levels that CPUID does not describe are missing. CPUID leaf 4, or 0x8000001D on
-// AMD (Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E.4). A library that reads CPUID gets
-// the same values; under a simulator they describe the simulated CPU.
+// Returns the L1 and L2 capacity [byte] per core: the cache's size divided by the number of cores
+// that share it. Levels that CPUID does not describe are missing. Reads CPUID leaf 4, or 0x8000001D
+// on AMD (Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E.4), as libraries do; under a
+// simulator the values describe the simulated CPU.
 std::map<Level, double> CoreCaches(const Cpuid& cpuid);
 std::map<Level, double> CoreCaches();  // of this CPU
 
@@ -32,7 +32,7 @@ struct MemorySpan {
 };
 
 inline constexpr std::size_t kCacheLineBytes = 64;
-// [1] Returns the number of cache lines that a span touches.
+// Returns the number of cache lines that a span touches [1].
 std::size_t LinesOf(const MemorySpan& span);
 
 // Writes back and evicts each line of the spans from the caches of all CPUs (clflushopt, or clflush
@@ -40,7 +40,7 @@ std::size_t LinesOf(const MemorySpan& span);
 // nothing else (library code, scratch memory, page tables). Returns the evicted bytes.
 std::int64_t Evict(const std::vector<MemorySpan>& spans);
 
-// [1] Returns the share of the resident bytes of the mapping around `address` that is on huge
+// Returns the share [1] of the resident bytes of the mapping around `address` that is on huge
 // pages. `smaps` is the text of /proc/PID/smaps (proc(5)). Returns nullopt if no mapping contains
 // the address or no byte of the mapping is resident.
 std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address);

@@ -25,8 +25,7 @@
 namespace dlroof::cpu {
 namespace {
 
-// Bits of XCR0, the register states that the operating system saves: for AVX, for AVX-512 (three
-// more states), for AMX (tile configuration and data).
+// Bits of XCR0 (register states that the operating system saves) that AVX, AVX-512 and AMX need.
 constexpr std::uint64_t kNone = 0, kAvx = 0x6, kAvx512 = 0xe6, kTiles = 0x60000;
 
 struct FeatureRow {
@@ -241,7 +240,7 @@ std::optional<double> Number(std::string_view text) {
   return static_cast<double>(value);
 }
 
-// [byte] Returns the limit of one control group minus its use, or nullopt if it has no limit.
+// Returns the limit [byte] of one control group minus its use, or nullopt if it has no limit.
 std::optional<double> FreeMemoryIn(const std::filesystem::path& directory, bool v2) {
   const auto limit =
       Number(ReadFileIfAny(directory / (v2 ? "memory.max" : "memory.limit_in_bytes")));
@@ -256,7 +255,7 @@ std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
   return std::min(*a, *b);
 }
 
-// [byte] Returns the limit of the address space minus its use, or nullopt if there is no limit.
+// Returns the limit [byte] of the address space minus its use, or nullopt if there is no limit.
 std::optional<double> FreeAddressSpace() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
@@ -386,7 +385,7 @@ Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
   cpu.topology = ReadTopology();
   cpu.allowed = AllowedCpus();
-  // Unlike hwloc's, with memory that was hot-added.
+  // Not from hwloc, whose value lacks hot-added memory.
   cpu.memory_bytes = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
   return cpu;
 }

@@ -46,7 +46,7 @@ Cpu ThisCpu();
 // the virtual machine. Keys begin with "cpu." or "topology.".
 std::map<std::string, std::string> Facts(const Cpu& cpu);
 
-// Returns the microcode's version, or nothing if the system does not report it.
+// Returns the microcode's version, or nullopt if the system does not report it.
 std::optional<std::string> Microcode();
 
 // Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
@@ -66,7 +66,7 @@ struct CacheShare {
 std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
                                   const std::vector<int>& cpus);
 
-// [byte] Returns the memory that this process can allocate without swapping or being killed:
+// Returns the memory [byte] that this process can allocate without swapping or being killed:
 // MemAvailable within the limits of its control groups (v1, v2, and parents) and of RLIMIT_AS.
 std::optional<double> AvailableMemoryBytes();
 
@@ -82,10 +82,10 @@ using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t sub
 // XSAVE. AMX features require `amx_permitted`.
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
 
-// [byte] Returns the value of the line `key` ("MemAvailable") in the text of /proc/meminfo.
+// Returns the value [byte] of the line `key` ("MemAvailable") in the text of /proc/meminfo.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
-// Returns the CPUs in a list of the kernel's, "0-3,8": a cpumask, a cpuset.
+// Returns the CPUs in a list as the kernel writes it in cpumask and cpuset files: "0-3,8".
 std::vector<int> CpuList(const std::string& text);
 
 CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);

@@ -162,7 +162,7 @@ std::optional<double> PositiveNumber(std::istream& text) {
   return number;
 }
 
-// [s] Returns quota and period in a folder, or nullopt if there is no quota.
+// Returns the quota in a folder, or nullopt if there is none.
 std::optional<CpuQuota> QuotaIn(const GroupFolder& folder, const ReadText& read) {
   constexpr double kMicrosecond = 1e-6;
   CpuQuota quota{.file = folder.path / (folder.v2 ? "cpu.max" : "cpu.cfs_quota_us"),
@@ -200,7 +200,7 @@ std::vector<ControlGroup> ParseControlGroups(std::string_view cgroup, std::strin
 std::vector<GroupFolder> FoldersOf(const ControlGroup& group, std::string_view controller,
                                    const std::filesystem::path& sysfs) {
   const auto root = sysfs / "fs" / "cgroup";
-  // Beside version 1, version 2 is mounted in a folder of its own.
+  // If both versions are mounted, version 2 is in the folder "unified".
   const auto mounts = group.v2 ? std::vector<std::filesystem::path>{root, root / "unified"}
                                : std::vector<std::filesystem::path>{root / std::string(controller)};
   std::vector<GroupFolder> folders;

@@ -1,5 +1,5 @@
-// What limits this process: its quota of CPU time, its CPUs, its priority, variables of OpenMP,
-// huge pages. A limit is no fault, but some make a measurement slow or wrong.
+// Limits of this process that may make a measurement slow or wrong: quota of CPU time, allowed
+// CPUs, priority, OpenMP's environment variables, huge pages.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace dlroof::cpu {
 enum class LimitKind {
   kCpuQuota,   // all threads together get less CPU time than they could use
   kCpus,       // this process may not use every CPU
-  kPriority,   // other programs run first
+  kPriority,   // low priority: other programs run first
   kPinning,    // a variable that binds threads before the program begins
   kThreads,    // OpenMP gives fewer threads than CPUs
   kHugePages,  // no transparent huge pages
@@ -36,7 +36,7 @@ struct Limit {
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 Environment ProcessEnvironment();
 
-// The facts that limits are found in.
+// Facts from which FindLimits finds the limits.
 struct LimitFacts {
   Cpu cpu;  // `allowed`, `topology`
   Environment environment;
@@ -58,8 +58,8 @@ std::vector<Limit> FindLimits(const LimitFacts& facts);
 // appear to be forbidden; nullopt if none is set.
 std::optional<std::string> PinningVariable(const Environment& environment);
 
-// Returns the largest number of threads that OMP_THREAD_LIMIT allows, or nullopt if it is unset or
-// no positive number.
+// Returns the number of threads that OMP_THREAD_LIMIT allows, or nullopt if it is unset or not a
+// positive number.
 std::optional<int> OpenMpThreadLimit(const Environment& environment);
 
 // Returns "the CPU quota of 0.5 CPUs (FILE)".

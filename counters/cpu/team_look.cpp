@@ -55,8 +55,8 @@ bool TeamLook::WaitsFor(const std::atomic<long>& line, long value) const {
   }
 }
 
-// Runs in the first thread. Exchanges a cache line with each other thread in turn and measures the
-// round trip in chunks, of which the median is used.
+// Runs in the first thread. Exchanges a cache line with each other thread in turn. A thread's round
+// trip is the median of several chunks of trips.
 void TeamLook::Send() {
   std::optional<double> farthest;
   long trip = 0;
@@ -119,8 +119,8 @@ TeamState SharesOfBest::Best() const {
   for (const auto& look : looks_)
     if (look.issue_rate) rates.push_back(*look.issue_rate);
   TeamState seen{ThirdBest(rates, std::greater<>()), std::nullopt};
-  // A known rate that no look reaches is no reference: it was measured wrongly, or the host takes
-  // the rest all the time.
+  // Ignores a known rate that no measurement reaches: it was wrong, or the host permanently takes a
+  // part of the core.
   TeamState known = best_known_;
   if (!known.issue_rate || std::ranges::none_of(rates, [&](double rate) {
         return rate >= kMinCoreShare * *known.issue_rate;

@@ -27,7 +27,7 @@ struct IssueLook {
 };
 
 // Returns the lowest issue rate of the team's threads. Returns nullopt if the measurements did not
-// overlap: a thread that waits leaves its core to the sibling, which then measures too high a rate.
+// overlap: while one thread waits, its sibling on the same core measures too high a rate.
 std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks);
 
 class TeamLook {
@@ -54,9 +54,9 @@ class TeamLook {
 
 // [1] A measurement is noisy if a thread got less than this share of its core's issue slots.
 inline constexpr double kMinCoreShare = 0.9;
-// [1] A measurement is noisy if the shortest known round trip divided by its own round trip is less
-// than this. Round trips within a group of cores differ by a factor of two (50 to 115 ns); those
-// between groups or sockets take 400 ns and more.
+// [1] A measurement is noisy if shortest known round trip / its own round trip is less than this.
+// Round trips within a group of cores differ by a factor of two (50 to 115 ns); round trips between
+// groups or sockets take 400 ns and more.
 inline constexpr double kMinLinkShare = 0.3;
 
 // Returns the state with the higher issue rate or, if the rates differ by less than a tenth, the
@@ -79,9 +79,10 @@ class SharesOfBest {
 
   // Records the states before and after a measurement and returns the lower of their shares.
   TeamShares OfLower(const TeamState& before, const TeamState& after);
-  // Returns the better of `best_known`, if a measurement came within kMinCoreShare of it, and the
-  // third best rate and round trip seen (the worst of fewer), so that no outlier counts. Round
-  // trips count only at the full rate, because two siblings on one core have a short round trip.
+  // Returns the better of `best_known` (ignored if no measured rate reached kMinCoreShare of it)
+  // and the third best measured rate and round trip (the worst of fewer than three), so that
+  // outliers do not count. Uses only round trips that were measured at the full issue rate, because
+  // sibling threads on one core have a short round trip.
   TeamState Best() const;
 
  private:

@@ -138,9 +138,9 @@ class HostFlags {
   void *memory_ = nullptr, *on_gpu_ = nullptr;
 };
 
-// Blocks the stream during this object's lifetime, so that work enqueued meanwhile later runs back
-// to back. Times out after the time of some 1000 launches, as calls that wait for the GPU would
-// hang.
+// Blocks the stream during this object's lifetime, so that work enqueued meanwhile then runs back
+// to back. Times out after about the time of 1000 launches, because calls that wait for the GPU
+// would hang.
 class HeldStream {
  public:
   HeldStream(HostFlags& flags, cudaStream_t stream) : flags_(flags) {
@@ -242,7 +242,7 @@ class CudaClock final : public gpu::GpuClock {
   std::optional<double> DefaultClockHz() override { return default_clock_hz_; }
 
  private:
-  // Times what `launch` enqueues, which begins when all of it is in the stream.
+  // Times the work that `launch` enqueues. It begins when all of it is in the stream.
   template <class Launch>
   gpu::GpuBatch Held(const Launch& launch, const std::function<void()>& while_running) {
     ForgetErrors();
@@ -278,7 +278,7 @@ class CudaClock final : public gpu::GpuClock {
     return GraphPointer(graph, cudaGraphDestroy);
   }
 
-  // Clears CUDA's error of an earlier call, which CUDA would report for the next call.
+  // Clears the error of an earlier CUDA call, which CUDA would report for the next call.
   static void ForgetErrors() { cudaGetLastError(); }
 
   void Record(const CudaEvent& event) {

@@ -9,11 +9,11 @@
 
 namespace dlroof::cuda {
 
-// Every SM that executes a block writes its clocks to stamps[SM number], if that is below `count`.
+// Each SM that executes a block writes its clocks to stamps[SM number]. Ignores numbers >= `count`.
 cudaError_t LaunchStamps(gpu::SmStamp* stamps, int count, int blocks, cudaStream_t stream);
 
 // Blocks the stream until `*released` is not 0, but at most for `most_nanoseconds`. Sets `*gave_up`
-// to 1 after this timeout, otherwise to 0. Both pointers are to mapped host memory.
+// to 1 after this timeout, otherwise to 0. Both pointers must be to mapped host memory.
 cudaError_t LaunchHold(const volatile int* released, int* gave_up,
                        unsigned long long most_nanoseconds, cudaStream_t stream);
 

@@ -11,8 +11,8 @@
 #include <mutex>
 #include <utility>
 
-// --- The half of CUPTI that needs a GPU. Without a driver some of these functions crash: call
-// DeviceCount() first, and the others only if it returns at least 1. ---
+// --- Functions that need a GPU. Without a driver some of them crash: call DeviceCount() first, and
+// the others only if it returns at least 1. ---
 
 namespace dlroof::cuda {
 namespace {
@@ -314,7 +314,7 @@ void CuptiCalls::Synchronize() {
   CheckRuntime(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-// --- The half of CUPTI that needs no GPU: metrics to configurations, counter images to values ---
+// --- Functions that need no GPU: metrics to configurations, counter images to values ---
 
 void CheckCupti(CUptiResult result, const char* call) {
   if (result == CUPTI_SUCCESS) return;

@@ -62,8 +62,8 @@ size_t L2Bytes() {
   return static_cast<size_t>(bytes);
 }
 
-// [byte] Returns the size of the copy: at least 1 GiB and 16 times the L2, so that it matters
-// little what L2 contains from the previous run, but at most a quarter of the free memory.
+// Returns the size of the copy [byte]: at least 1 GiB and 16 times the L2, so that data left in L2
+// by the previous run matters little, but at most a quarter of the free memory.
 size_t CopyBytes() {
   constexpr size_t kMin = size_t{1} << 30, kTimesL2 = 16, kShare = 4;
   size_t available = 0, total = 0;

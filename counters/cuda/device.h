@@ -17,7 +17,7 @@ namespace dlroof::cuda {
 gpu::CudaState ReadCudaState();
 
 gpu::GpuIdentity ReadGpuIdentity(int device);
-// [1/s] Returns the default clock of the SMs, or nullopt if CUDA does not report it.
+// Returns the default clock [1/s] of the SMs, or nullopt if CUDA does not report it.
 std::optional<double> DefaultClockHz(int device);
 int ComputeCapability();  // of the current GPU: 90 for 9.0
 // Returns the device's PCI address "0000:3B:00.0", by which NVML finds the device too.

@@ -133,7 +133,7 @@ void Check(const ConvLayer& layer) {
     if (bytes < 1 || bytes > 8) throw BadInput("an element must have 1 to 8 bytes, got {}", bytes);
 }
 
-// [1] Returns the number of output positions along one side, or 0 if the filter does not fit.
+// Returns the number of output positions [1] along one side, or 0 if the filter does not fit.
 int64_t Positions(int64_t padded, int64_t taps, int64_t dilation, int64_t stride) {
   const int64_t available = padded - (taps - 1) * dilation - 1;
   return available < 0 ? 0 : available / stride + 1;

@@ -23,9 +23,10 @@ struct ConvShape {
 };
 int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
-// [1] Returns the multiply-adds that are useful work (filter_axis.h), in every direction. An
-// implicit-GEMM kernel also multiplies padding: DenseMultiplyAdds, n k P Q (c/groups) r s, from
-// which the published DeLTA model starts. The models of this module count a kernel's tiles instead.
+// Return multiply-adds [1], the same in every direction. MultiplyAdds counts useful work only, taps
+// inside the image (filter_axis.h). DenseMultiplyAdds, n k P Q (c/groups) r s, also counts products
+// with padding, which implicit-GEMM kernels compute; the published DeLTA model starts from it. The
+// models of this module count a kernel's tiles instead.
 int64_t MultiplyAdds(const ConvShape& shape);
 int64_t DenseMultiplyAdds(const ConvShape& shape);
 
@@ -42,7 +43,7 @@ struct ConvLayer {
   int64_t element_bytes = 4;                 // [byte] 1 to 8, of the tensors that the GEMM reads
   std::optional<int64_t> result_bytes = {};  // [byte] 1 to 8, of the written tensor if different
 };
-// [byte] Returns the size of a written element.
+// Returns the size [byte] of a written element.
 int64_t ResultBytes(const ConvLayer& layer);
 
 // One digit of a matrix index in mixed radix. The digit has `count` values; each step adds (dy, dx)
@@ -58,14 +59,15 @@ struct Axis {
 };
 int64_t Size(const Axis& axis);
 
-// After `indices` indices all addresses of an axis repeat with an offset of `bytes`, if at all.
+// The addresses of an axis repeat after `indices` indices with an offset of `bytes` [byte].
 struct Period {
   int64_t indices = 1, bytes = 0;
 };
-std::optional<Period> PeriodOf(const Axis& axis);
+std::optional<Period> PeriodOf(const Axis& axis);  // nullopt if they do not repeat
 
-// A matrix in memory. Element (i, j) has the image position rows(i) + columns(j). It is padding if
-// y or x is negative, not a multiple of the step or, divided by the step, not below the limit.
+// A matrix in memory. Element (i, j) has the image position (y, x) = rows(i) + columns(j). It is
+// padding if y or x is negative, not a multiple of the step, or at or above the limit after the
+// division by the step.
 struct Operand {
   Axis rows, columns;
   int64_t step_h = 1, step_w = 1;           // divisors of y and x

@@ -42,7 +42,7 @@ constexpr Figure<double> kFigures[] = {
 constexpr Figure<int64_t> kSectors[] = {{"sector_bytes", &GpuSpec::sector_bytes},
                                         {"dram_sector_bytes", &GpuSpec::dram_sector_bytes}};
 
-// Figures that may be missing. GpuSpec has their values then.
+// Figures that may be missing; their defaults are in GpuSpec.
 constexpr Figure<double> kOptionalFigures[] = {{"l2_partitions", &GpuSpec::l2_partitions},
                                                {"coalesced_sms", &GpuSpec::coalesced_sms}};
 

@@ -26,8 +26,8 @@ struct GpuSpec {
   double l1_latency_clocks = 0, shared_latency_clocks = 0;
   double l2_latency_clocks = 0, dram_latency_clocks = 0;
   double l2_bytes = 0;                         // [byte] L2 capacity, all partitions together
-  double l2_partitions = 1;                    // [1] each caches what its own SMs load
-  double coalesced_sms = 1;                    // [1] SMs whose equal loads reach L2 as one
+  double l2_partitions = 1;                    // [1] each caches the loads of its own SMs
+  double coalesced_sms = 1;                    // [1] SMs whose equal loads reach L2 as one load
   double shared_bytes_per_sm = 0;              // [byte]
   double registers_per_sm = 0;                 // [1] registers of 4 byte
   double threads_per_sm = 0, ctas_per_sm = 0;  // [1] maximum
@@ -56,7 +56,8 @@ const std::vector<EmbeddedFile>& BuiltInGpus();
 // a '/' or '.'). Throws BadInput; for an unknown name the message lists the built-in GPUs.
 GpuSpec FindGpu(const std::string& name);
 
-// [1] Returns a type's multiply-adds per clock and SM. Throws BadInput with the GPU's types.
+// Returns a type's multiply-adds per clock and SM [1]. Throws BadInput, which lists the GPU's
+// types, for an unknown type.
 double MacsPerClock(const GpuSpec& gpu, const std::string& type);
 
 // Returns the resources that Scaled can multiply: "sm", "mac", "shared" and "l1" (bytes per clock),

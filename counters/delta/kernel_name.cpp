@@ -13,7 +13,7 @@ namespace {
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.'; }
 
-// Splits at everything that `belongs` refuses.
+// Splits at characters for which `belongs` returns false.
 template <class Belongs>
 std::vector<std::string_view> Words(std::string_view text, const Belongs& belongs) {
   std::vector<std::string_view> words;
@@ -33,8 +33,8 @@ std::optional<int64_t> Number(std::string_view text) {
   return value;
 }
 
-// Reads "128x64x32" after `prefix`. Of a name that ends in "..." the last number may be incomplete
-// and is left out. Empty if the word is anything else.
+// Reads the sizes in "128x64x32" after `prefix`. If the word ends in "...", omits the last number,
+// which may be incomplete. Returns an empty vector for words of another form.
 std::vector<int64_t> SizesIn(std::string_view word, std::string_view prefix = "") {
   if (!word.starts_with(prefix)) return {};
   word.remove_prefix(prefix.size());
@@ -55,7 +55,7 @@ bool IsTile(const std::vector<int64_t>& sizes) {
   return sizes.size() >= 2 && sizes.size() <= 3 && fits(sizes[0]) && fits(sizes[1]);
 }
 
-// The words of one name, and where its sizes stand.
+// The words of one name.
 struct Name {
   std::vector<std::string_view> words;
 
@@ -64,7 +64,7 @@ struct Name {
     return std::ranges::any_of(
         words, [&](auto word) { return word.find(text) != std::string_view::npos; });
   }
-  // The pure sizes ("128x64") with at least two numbers, in order.
+  // Returns the sizes of the words that are only sizes ("128x64", at least two numbers), in order.
   std::vector<std::vector<int64_t>> PureSizes() const {
     std::vector<std::vector<int64_t>> all;
     for (const auto word : words)

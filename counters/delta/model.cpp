@@ -36,7 +36,7 @@ double SumOfBlocks(const Operand& matrix, int64_t rows, int64_t columns, int64_t
   return sum * static_cast<double>(down) * static_cast<double>(across) / static_cast<double>(most);
 }
 
-// The block that a warp load reads: as many lanes along memory as the tile has, the rest across.
+// The block that one warp load reads: up to 32 lanes along memory, the other lanes across.
 struct WarpBlock {
   int64_t rows = 1, columns = 1;
 };
@@ -145,7 +145,7 @@ class CachedSectors {
   std::map<IndexRanges, double> answers_;
 };
 
-// [sector] Returns the sectors that CTAs [begin, end) touch but CTAs [cached, begin) do not.
+// Returns the number of sectors that CTAs [begin, end) touch, but CTAs [cached, begin) do not.
 template <class Touched>
 double Reads(const Touched& touched, int64_t cached, int64_t begin, int64_t end) {
   return touched(cached, end) - (cached == begin ? 0 : touched(cached, begin));

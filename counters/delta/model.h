@@ -17,8 +17,8 @@ namespace dlroof::delta {
 // `slices` CTAs share a tile, each with its part of K.
 struct CtaTile {
   int64_t m = 128, n = 128, k = 8, slices = 1;
-  // [1] Neighbouring CTAs whose equal loads reach L2 once: B of CTAs along m, A of CTAs along n. A
-  // cluster's multicast does this.
+  // [1] Neighbouring CTAs whose equal loads reach L2 once (by a cluster's multicast): CTAs along m
+  // load the same B, CTAs along n the same A.
   int64_t cluster_m = 1, cluster_n = 1;
   // [1] Share of B's filter taps that a CTA loads: below 1 for strided backward data whose kernel
   // computes pixels with the same valid taps together.
@@ -36,11 +36,11 @@ struct WaveGrid {
   int64_t tiles_m = 1, tiles_n = 1;  // CTA (im, in) has id in * tiles_m + im
   int64_t ctas_per_wave = 1;
   double cache_sectors = 0;  // [sector] capacity of L2, all partitions together
-  double partitions = 1;     // [1] of L2
+  double partitions = 1;     // [1] parts of L2 with copies of their own
 };
 
-// [1] Returns how many copies of a datum L2 has if `readers` CTAs on random sides of the chip load
-// it: one where its memory is attached, and one in each other partition with a reader. Two
+// Returns the expected number of copies [1] of a datum in L2 if `readers` CTAs in random partitions
+// load it: one in the partition of its memory, and one in each other partition with a reader. Two
 // partitions, one reader: 1.5.
 double CopiesInL2(double partitions, double readers);
 
@@ -48,12 +48,12 @@ struct WaveSectors {
   double a = 0, b = 0;  // [sector] read from DRAM, summed over waves
 };
 
-// [sector] Returns the sectors that the tiles with these indices touch over all of K.
+// Returns the sectors [sector] that the tiles with these indices touch over all of K.
 using TileSectors = std::function<double(const IndexRanges& tiles)>;
 
 // Returns the DRAM reads of all waves. A wave consists of the next ctas_per_wave CTA ids (of a
-// persistent kernel: each CTA's next tile). It reads the sectors that are not in L2, which contains
-// the latest waves before it, as many as fit together with their copies, and B's tiles of the
+// persistent kernel: each CTA's next tile). It reads the sectors that are not in L2. L2 contains
+// the data of as many previous waves as fit with their copies. It also contains B's tiles of the
 // previous wave if they fill at most half of L2, because all CTAs reuse them (V100's counters show
 // filters of 1.3 MB read once next to 51 MB of input).
 WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSectors& b);
@@ -62,7 +62,7 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
 struct L2Cache {
   double bytes = 0;          // [byte] capacity
   double ctas_per_wave = 1;  // [1] CTAs on the chip whose concurrent loads L2 merges
-  double partitions = 1;     // [1] parts with a copy of their own of what their SMs load
+  double partitions = 1;     // [1] parts of L2; each has its own copy of the data its SMs load
 };
 
 // Groups and slices of K are separate GEMMs with their own waves. Each of several slices writes C
@@ -109,7 +109,7 @@ TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const Cac
 
 // --- A part of the fast model ---
 
-// [sector] Returns the expected number of sectors that the block rows x columns touches.
+// Returns the expected number of sectors [sector] that the block rows x columns touches.
 //
 // Gathered matrices: each input line that a pixel range and a range of filter taps reach is one run
 // from its first to its last column, or two runs if the range begins and ends in the middle of a

@@ -28,7 +28,7 @@ double Threads(const CtaTile& tile) {
   return std::max(32.0, static_cast<double>(tile.m * tile.n) / kSumsPerThread);
 }
 
-// [byte] Returns a CTA's shared memory: A and B of the current and, double buffered, next K-step.
+// Returns a CTA's shared memory [byte]: A and B of the current and, double buffered, next K-step.
 double SharedBytes(const CtaTile& tile, int64_t element_bytes) {
   return 2 * static_cast<double>((tile.m + tile.n) * tile.k * element_bytes);
 }
@@ -58,7 +58,7 @@ int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) 
 // [clock] Time of each resource for one K-step of one CTA.
 struct StepClocks {
   double compute = 0, shared = 0, l1 = 0, l2 = 0, dram = 0;
-  double load = 0;  // loading the data of the next K-step, with latencies
+  double load = 0;  // to load the data of the next K-step, with latencies
 };
 
 struct Rates {  // [byte/clock] of one SM
@@ -88,7 +88,7 @@ StepClocks StepOf(const ConvLayer& layer, const TilePlan& plan, const TrafficByt
   return step;
 }
 
-// [clock] Returns the time of one K-step of `ctas` CTAs on one SM, by resource.
+// Returns the time [clock] of one K-step of `ctas` CTAs on one SM, by resource.
 std::map<Bottleneck, double> Clocks(const StepClocks& step, double ctas) {
   return {{Bottleneck::kCompute, ctas * step.compute}, {Bottleneck::kShared, ctas * step.shared},
           {Bottleneck::kL1, ctas * step.l1},           {Bottleneck::kL2, ctas * step.l2},
@@ -148,8 +148,8 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling
     plan.ctas_per_sm = 1;
     tile.cluster_m = std::max<int64_t>(1, tiling.cluster_m.value_or(1));
     tile.cluster_n = std::max<int64_t>(1, tiling.cluster_n.value_or(1));
-    // Pixels whose valid taps are the same are computed together. There are stride x stride kinds
-    // of pixels, and each tap is valid for one of them.
+    // The kernel computes pixels with the same valid taps together. There are stride x stride
+    // classes of pixels, and each tap is valid for one class.
     const auto& s = layer.shape;
     if (tiling.valid_taps_only && layer.direction == ProductDirection::kBackwardData)
       tile.taps = 1.0 / static_cast<double>(s.stride_h * s.stride_w);
@@ -249,7 +249,8 @@ void RequireImplicitGemm(const std::string& kernel) {
       throw BadInput("its kernel uses {}, but the model covers only implicit GEMMs", name);
 }
 
-// Which kernels for 9.0 leave out the taps without an output is known of those called "strided".
+// Throws BadInput if it is unknown whether the kernel skips taps without an output: kernels for 9.0
+// do so if their name contains "strided".
 void RequireKnownTaps(const ConvLayer& layer, const KernelTiling& tiling) {
   const bool strided = layer.shape.stride_h > 1 || layer.shape.stride_w > 1;
   if (layer.direction == ProductDirection::kBackwardData && strided &&
@@ -257,8 +258,7 @@ void RequireKnownTaps(const ConvLayer& layer, const KernelTiling& tiling) {
     throw BadInput("which filter taps its kernel loads is not known (backward data with a stride)");
 }
 
-// The engine knows the cluster of kernels whose names do not say it, and the taps of kernels whose
-// names were shortened before "strided".
+// Adds the cluster if the kernel's name lacks it, and valid_taps_only if "strided" was cut off.
 void AddKnobs(const EngineKnobs& engine, KernelTiling& tiling) {
   if (!tiling.cluster_m) tiling.cluster_m = engine.cluster_m;
   if (!tiling.cluster_n) tiling.cluster_n = engine.cluster_n;
@@ -275,7 +275,7 @@ std::optional<int64_t> SlicesOf(const ConvLayer& layer, const std::optional<Engi
   return SlicesByWorkspace(*engine, tiling, CeilDiv(gemm.m, tiling.m), CeilDiv(gemm.n, tiling.n));
 }
 
-// A prediction's plan. PlanOf throws BadInput wherever PredictConv does.
+// A prediction's plan. PlanOf throws BadInput in all cases in which PredictConv throws it.
 struct Planned {
   ConvLayer layer;
   std::string type;  // as in the keys of GpuSpec::macs_per_clock

@@ -43,12 +43,11 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu);
 // if no CTA fits into an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n);
 
-// Returns the plan of a kernel whose name or engine says its tile. K-steps, cluster and slices are
-// taken from it where it says them, else from the rules above. `slices` overrides both.
-// - Kernels for 9.0 and newer load by bulk copies, run one persistent CTA per SM, and share
-// operands
-//   by multicast in their cluster.
-// - Kernels for 8.x on tensor cores: their loads are not known.
+// Returns the plan of a kernel with a known tiling. K-step, cluster and slices are those of
+// `tiling` if known, otherwise by the rules above. `slices` overrides both.
+// - Kernels for compute capability 9.0 and newer load by bulk copies, run one persistent CTA per
+//   SM, and share operands by multicast in their cluster.
+// - The load path of tensor-core kernels for compute capability 8.x is unknown.
 // - All others load through L1.
 // Throws BadInput if no CTA fits into an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling& tiling,
@@ -58,8 +57,8 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling
 // counters of launches whose rows of CTAs do not fill the chip show merged loads of 1.07 to 1.62
 // CTAs per SM, with any number of resident CTAs, as the CTAs of a row drift apart. Uses 1.35.
 CacheShape CachesOf(const GpuSpec& gpu);
-// Returns the same for a plan. A kernel with bulk copies has one CTA per SM and takes its tiles in
-// order, as many at a time as complete clusters fit on the chip.
+// Returns the GPU's caches for a plan. A kernel with bulk copies has one CTA per SM and takes its
+// tiles in order; its waves have as many CTAs as complete clusters fit on the chip.
 CacheShape CachesOf(const GpuSpec& gpu, const TilePlan& plan);
 
 struct ConvTime {
@@ -87,8 +86,8 @@ struct ConvQuestion {
   // sm90_xmma_..."), which may say the tile; may be empty. A kernel's name precedes the knobs.
   std::string kernel;
   std::optional<CtaTile> tile;  // m and n; overrides the kernel
-  // Refuses a layer where a tile would be chosen by rule, and strided backward data of a Hopper
-  // kernel that does not say which taps it loads: for a call that ran, not for a plan.
+  // For calls that ran: throw BadInput if the tile would be chosen by rule, or for strided backward
+  // data if it is unknown which filter taps the (Hopper) kernel loads.
   bool known_kernel_only = false;
 };
 
@@ -99,7 +98,7 @@ struct ConvPrediction {
   ConvTime time;
 };
 
-// [byte] Returns the size of an element that the type reads. Throws BadInput if it is unknown.
+// Returns the size [byte] of a read element of this type. Throws BadInput for an unknown type.
 int64_t ElementBytesOf(const std::string& type);
 
 // Returns the prediction for a layer. Throws BadInput as GemmOf, PlanTile and MacsPerClock do, and
@@ -109,9 +108,9 @@ ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu);
 // Returns why PredictConv would throw BadInput, or nullopt. Does not count bytes.
 std::optional<Reason> RefusalReason(const ConvQuestion& question, const GpuSpec& gpu);
 
-// [byte] Returns the bytes at L1, L2 and DRAM, as far as the model covers them. L1 is what passes
-// its tags (l1tex__t_bytes), without shared memory: none of bulk copies. L2 has the form that fits
-// the plan's loads, and is absent if that is not known.
+// Returns the modelled bytes at L1, L2 and DRAM [byte]. L1 bytes pass L1's tag stage
+// (l1tex__t_bytes), so they exclude shared memory and bulk copies. L2 bytes have the form that fits
+// the plan's loads; they are absent if the path of loads is unknown.
 std::map<Level, double> KnownBytes(const ConvPrediction& prediction);
 
 // Returns the predicted work of one call, with Provenance::kModelled: useful FLOPs on the GPU's

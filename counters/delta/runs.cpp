@@ -30,7 +30,7 @@ void AddStrides(const Axis& axis, int64_t begin, int64_t length, std::vector<Str
     const int64_t start = more ? std::gcd(granule, count) : granule;
     if (!whole && bytes > 0) alignment = std::gcd(alignment, start * bytes);
     double pieces = std::max(1.0, left / static_cast<double>(count));
-    // Some ranges cross the end of this digit: they have more pieces of the same total length.
+    // Ranges that cross the end of this digit have more pieces, but the same total length.
     if (!whole && more && left < static_cast<double>(count))
       pieces = 1 + (left - static_cast<double>(start)) / static_cast<double>(count);
     strides.push_back({std::min(left / (left < static_cast<double>(count) ? pieces : 1),
@@ -202,7 +202,7 @@ class Gather {
         {y, first, last, matrix_.step_w == 1 ? std::max(1.0, std::round(share * span)) : span});
   }
 
-  // [1] Returns the number of different values i * step + j * tap for i < n and j < m.
+  // Returns the number of different values i * step + j * tap for i < n and j < m.
   static double Different(int64_t n, int64_t step, int64_t m, int64_t tap) {
     const int64_t common = std::gcd(step, tap);
     step /= common;

@@ -16,13 +16,13 @@ namespace {
 constexpr std::size_t kWindows = 3;
 // The 0.975 quantile of Student's t for 2 degrees of freedom.
 constexpr double kStudent = 4.302652729911275;
-// [s] The slowest counter (NVML's) is updated every 20 to 100 ms, that is in each longer call.
+// [s] The slowest counter (NVML's) is updated every 20 to 100 ms, so during each longer call.
 constexpr double kSlowestUpdate = 0.1;
 // [s] A counter that is not updated for this long counts as broken.
-constexpr double kLongestUpdate = 1;
+constexpr double kMaxUpdate = 1;
 // [s] Maximum of a window, so that no counter wraps around twice: the smallest range is 65 kJ
 // (AMD), which 1000 W use up in 65 s.
-constexpr double kLongestWindow = 60;
+constexpr double kMaxWindow = 60;
 
 // Thrown if a measurement fails. The message becomes the reason in the record.
 struct NoEnergy : std::runtime_error {
@@ -37,7 +37,7 @@ Joules ReadAll(const EnergyMeter& meter) {
   return joules;
 }
 
-// [J] Returns the energy between two readings. A counter that decreased has wrapped around.
+// Returns the energy [J] between two readings. A counter that decreased has wrapped around.
 double Spent(const EnergyDomain& domain, double before, double after) {
   if (after >= before) return after - before;
   if (domain.range_joules && before <= *domain.range_joules)
@@ -91,7 +91,7 @@ class Measurement {
     return measured;
   }
 
-  // [1] Returns the mean number of CPUs that other programs used during Measure.
+  // Returns the mean number of CPUs [1] that other programs used during Measure.
   std::optional<double> others_cpus() const { return others_cpus_; }
 
  private:
@@ -107,8 +107,8 @@ class Measurement {
 
   Reading Read() const { return {ReadAll(meter_), windows_.now()}; }
 
-  // Returns the readings directly after a counter was updated, and makes calls until then. Returns
-  // at once if calls are long, because an update period is short compared with them.
+  // Repeats the call until a counter is updated and returns the readings directly after that. If
+  // calls are long, returns at once, because the update period is short compared with a call.
   Reading NextReading() {
     Reading first = Read();
     if (!short_calls_) return first;
@@ -116,7 +116,7 @@ class Measurement {
       Call();
       Reading reading = Read();
       if (AnyCountedMoved(meter_, first.joules, reading.joules)) return reading;
-      if (reading.at - first.at > kLongestUpdate)
+      if (reading.at - first.at > kMaxUpdate)
         throw NoEnergy(
             fmt::format("the energy counter of {} did not advance in {:.1f} s of calls",
                         std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name,
@@ -126,11 +126,11 @@ class Measurement {
 
   Window Between(const Reading& begin, const Reading& end) const {
     Window window{{}, end.at - begin.at, calls_};
-    if (window.seconds > kLongestWindow)
+    if (window.seconds > kMaxWindow)
       throw NoEnergy(
           fmt::format("a window of complete calls takes {:.0f} s, and energy counters may wrap "
                       "around more than once in over {:.0f} s: measure a smaller problem",
-                      window.seconds, kLongestWindow));
+                      window.seconds, kMaxWindow));
     for (std::size_t i = 0; i < begin.joules.size(); ++i) {
       const auto& domain = meter_.domains[i];
       window.joules.push_back(Spent(domain, begin.joules[i], end.joules[i]));
@@ -149,7 +149,7 @@ class Measurement {
   std::optional<double> others_cpus_;
 };
 
-// [J] Returns the energy of one call in a window, summed over all counted domains.
+// Returns the energy [J] of one call in a window, summed over all counted domains.
 double PerCall(const EnergyMeter& meter, const Window& window) {
   double joules = 0;
   for (std::size_t i = 0; i < window.joules.size(); ++i)

@@ -1,6 +1,6 @@
-// Measures the energy of calls with the counters of one source: the CPU's (powercap), or those that
-// another module opens. The CPU time of other programs, because a package's counter includes their
-// energy.
+// Measures the energy of calls with the counters of one source: the CPU's (powercap), or counters
+// that another module opens. Also measures the CPU time of other programs, because a package's
+// counter includes their energy.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace dlroof::energy {
 struct EnergyDomain {
   std::string name;     // "package-0", "dram-0", "psys", "gpu"
   bool counted = true;  // false if it overlaps other domains and is not in the sum
-  // Returns the energy [J] since some fixed moment. Throws BadInput if it cannot be read any more.
+  // Returns the energy [J] since some fixed moment. Throws BadInput if it cannot be read.
   std::function<double()> joules;
   std::optional<double> range_joules;  // [J] at which the counter wraps around
 };
@@ -34,16 +34,16 @@ struct EnergyCounters {
   std::string covers = {};  // "packages and DRAM; no fans, NIC, power supply"
 };
 
-// Opens the counters of powercap. Throws BadInput if no domain can be counted: why, and the cure.
+// Opens powercap's counters. Throws BadInput, with reason and cure, if no domain can be counted.
 EnergyCounters OpenPowercap(const EnergyPlace& place);
 
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
 
-// [s] Returns the busy time of all CPUs since boot from /proc/stat, or nullopt for another format.
+// Returns the busy time [s] of all CPUs since boot in the text of /proc/stat, or nullopt.
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second);
 
-// [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
+// Returns the CPU time [s] of other programs since boot, or nullopt if it is unknown.
 std::optional<double> CpuSecondsOfOthers();
 
 // The opened counters of one source: powercap for CPUs, NVML for GPUs.

@@ -1,4 +1,4 @@
-// The energy source powercap, a tree of sysfs.
+// The energy source powercap: RAPL counters in sysfs.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ std::optional<int> NumberBehind(std::string_view prefix, std::string_view name) 
   return number;
 }
 
-// Returns each package's online CPUs (SYSFS/devices/system/cpu), or nothing if they are unknown.
+// Returns each package's online CPUs (SYSFS/devices/system/cpu), or an empty map if unknown.
 std::map<int, std::vector<int>> CpusOfPackages(const fs::path& sysfs) {
   std::map<int, std::vector<int>> packages;
   std::error_code none;
@@ -125,8 +125,8 @@ std::vector<Zone> ReadZones(const fs::path& sysfs) {
   return zones;
 }
 
-// [J] Reads a file that contains a whole number of microjoules. Throws BadInput if it contains
-// anything else or cannot be read.
+// Returns the energy [J] in a file that contains a whole number of microjoules. Throws BadInput if
+// it contains anything else or cannot be read.
 double ReadMicrojoules(const fs::path& path) {
   constexpr double kJoulesPerMicrojoule = 1e-6;
   int error = 0;

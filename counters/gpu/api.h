@@ -1,8 +1,8 @@
 // The interface to CUPTI's range profiler, its errors, and recordings of raw counter values for
 // tests on machines without a GPU. Pure.
 //
-// Each function of CuptiApi is one call of CUPTI or two that belong together. cupti_calls.h
-// implements the interface, tests use a fake. session.h calls the functions in the right order.
+// Each function of CuptiApi makes one CUPTI call, or two that belong together. cupti_calls.h
+// implements the interface, tests use a fake, session.h calls the functions in the right order.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class CuptiApi {
  public:
   virtual ~CuptiApi() = default;
 
-  // --- The half of CUPTI that needs neither GPU nor driver. Only one host object can be open. ---
+  // --- Functions that need neither GPU nor driver. Only one host object can be open. ---
   virtual std::string Version() = 0;
   // Opens the host object of a chip. An empty `availability` means that all counters of the chip
   // are available, whatever the device or the user's permissions.
@@ -69,8 +69,8 @@ class CuptiApi {
                                      const std::vector<std::string>& metrics) = 0;
   virtual void CloseHost() noexcept = 0;
 
-  // --- The half that needs a GPU. Call DeviceCount() first, and the other functions only if it
-  // returns at least 1: without a driver CUPTI crashes. ---
+  // --- Functions that need a GPU. Call DeviceCount() first, and the others only if it returns at
+  // least 1: without a driver CUPTI crashes. ---
   virtual int DeviceCount() = 0;
   virtual void OpenDevice(int device) = 0;  // creates its context and makes it current
   virtual void StartProfiler() = 0;
@@ -98,7 +98,7 @@ class CuptiApi {
   virtual void StartTrace() = 0;
   // Returns the kernels since StartTrace, ordered by start time.
   virtual std::vector<TracedKernel> StopTrace() = 0;
-  // Clears CUDA's error of an earlier call, which CUDA would report for the next call.
+  // Clears the error of an earlier CUDA call, which CUDA would report for the next call.
   virtual void ForgetErrors() noexcept = 0;
   virtual void Synchronize() = 0;  // waits until the GPU is idle
 };

@@ -20,8 +20,8 @@ namespace dlroof::gpu {
 // thermal slowdown"), or nullopt if there is none.
 std::optional<std::string> GpuSlowdown(std::uint64_t throttle);
 
-// Returns whether the SMs ran below 75 % of their default clock (NVBench's rule), and not only
-// because of the GPU's own power limit. Returns false if one of the clocks is unknown.
+// Returns whether the SMs ran below 75 % of their default clock (NVBench's rule), unless only the
+// GPU's power limit is the reason. Returns false if one of the clocks is unknown.
 bool IsClockTooLow(std::optional<double> clock_hz, std::optional<double> default_clock_hz,
                    std::uint64_t throttle);
 
@@ -32,7 +32,7 @@ std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later);
 // Enqueues one call on a stream without waiting for it.
 using Enqueue = std::function<void(void* stream)>;
 
-// The driver's readings while calls were running; those that it does not support are unset.
+// The driver's readings while calls were running. Readings that it does not support are unset.
 struct GpuHealth {
   std::optional<double> sm_clock_hz;          // [1/s]
   std::optional<double> memory_clock_hz;      // [1/s]
@@ -50,7 +50,8 @@ struct L2State {
   std::vector<std::pair<const void*, std::size_t>> touched;
 };
 
-// Times of calls that were queued before the GPU began the first: no launch, no wait of the host.
+// Times of calls that were all queued before the GPU began the first one, so that they contain
+// neither launches nor waits of the host.
 struct QueuedCalls {
   // [s] of each call, between an event before and an event after it. Includes the time of the
   // events themselves, see GpuClock::Empty.
@@ -69,7 +70,7 @@ struct GpuBatch {
 };
 
 // Times calls on one GPU. Each function waits until its work is done, and throws std::exception
-// with the driver's message if a kernel failed. Destroying the object unlocks the clock.
+// with the driver's message if a kernel failed.
 class GpuClock {
  public:
   virtual ~GpuClock() = default;
@@ -77,8 +78,7 @@ class GpuClock {
   // event after the call: the time of the call and of its launch.
   virtual double Once(const Enqueue& call) = 0;
   // Blocks the stream until all calls are launched, so that their time excludes launches, unless
-  // launching takes long or waits for the GPU. Calls `while_running`, which may be empty, after the
-  // launches.
+  // launching takes long or waits for the GPU. Then calls `while_running`, which may be empty.
   virtual GpuBatch Batch(const Enqueue& call, int calls,
                          const std::function<void()>& while_running) = 0;
   // Captures `calls` calls in a CUDA graph, or throws. The returned function launches the graph
@@ -88,14 +88,14 @@ class GpuClock {
   // Queues [prepare L2, event, call, event] `calls` times behind a kernel that waits for the host,
   // then lets the GPU run. The whole queue must fit the GPU's launch queue (about 1000 launches).
   virtual QueuedCalls Queued(const L2State& l2, const Enqueue& call, int calls) = 0;
-  // Enqueues an empty kernel: its queued time is the least time that Queued can measure.
+  // Enqueues an empty kernel: its queued time is the shortest time that Queued can measure.
   virtual void Empty(void* stream) = 0;
   // Returns the kernels that one call launches, without times: the kernel nodes of the CUDA graph
   // in which the call is captured. Throws if it cannot be captured. Runs nothing on the GPU.
   virtual std::vector<LaunchedKernel> Kernels(const Enqueue& call) = 0;
-  // Flushes L2 and reads the touched memory. The flush writes twice the size of L2: the call then
-  // finds modified lines of other data, as it would in a program, and pays for their eviction as
-  // later calls pay for the lines that it leaves modified.
+  // Flushes L2 and reads the touched memory. The flush writes twice the size of L2. So the call
+  // finds modified lines of other data, as in a program, and its time contains their write-back;
+  // the write-back of its own modified lines is in the time of later calls.
   virtual void Prepare(const L2State& l2) = 0;
   // Call this after a failure: waits until the GPU is idle and clears the error. Throws the
   // driver's message if the error is sticky (an illegal address): all later GPU work fails.
@@ -104,7 +104,7 @@ class GpuClock {
   // Returns the energy [J] of the whole board since a fixed moment (NVML: since the driver was
   // loaded; Volta and newer), or nullopt if it cannot be read.
   virtual std::optional<double> EnergyJoules() = 0;
-  // [1/s] Returns the default clock of the SMs as the driver reports it.
+  // Returns the default clock [1/s] of the SMs as the driver reports it.
   virtual std::optional<double> DefaultClockHz() = 0;
 };
 

@@ -93,7 +93,7 @@ std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& o
                      options.every_type, options.link, options.patched);
 }
 
-// Reserves CUPTI's counters. Throws if another thread uses them: CUPTI might wait for ever.
+// Reserves CUPTI's counters. Throws if another thread uses them: CUPTI might wait forever.
 class ExclusiveUse {
  public:
   explicit ExclusiveUse(std::atomic<bool>& busy) : busy_(busy) {
@@ -108,8 +108,8 @@ class ExclusiveUse {
   std::atomic<bool>& busy_;
 };
 
-// Says that CUPTI exists and why it cannot count. The CUDA module, when it is loaded, registers the
-// source that counts in its place.
+// Placeholder that says why CUPTI cannot count. The CUDA module, when it is loaded, replaces it by
+// the source that counts.
 [[maybe_unused]] const bool counter_registered =
     RegisterCounterSource({"cupti",
                            "gpu",
@@ -168,7 +168,7 @@ CuptiCounter::Reading CuptiCounter::Read(const std::string& type,
   std::erase_if(metrics, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
   });
-  auto used = pipes;  // with the type's pipe, which tells fp16 from bf16
+  auto used = pipes;  // plus the type's pipe, which distinguishes fp16 and bf16
   if (!types.empty()) used.push_back(types.front() + ".matrix");
   reading.counts = DecodeCounters(metrics, reading.values.values, used);
   reading.unknown_pipes = CheckUnreadPipes(reading.plan->unread_pipes, reading.counts);

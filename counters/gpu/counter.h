@@ -37,15 +37,15 @@ struct JudgedCounter {
 // The counters by quantity: a pipe ("fp32.vector"), a level ("dram") or "launches".
 using JudgedCounters = std::map<std::string, JudgedCounter>;
 
-// [1] Returns the accepted relative error: 1 % for FLOPs, launches; 5 % for DRAM; 10 % for L2, L1.
+// Returns the accepted relative error [1]: FLOPs and launches 1 %, DRAM 5 %, L2 and L1 10 %.
 double CounterTolerance(const std::string& quantity);
 
 // Compares the counts of a known call with its work and updates `judged`. A failed quantity stays
-// failed; the first of several successes is the evidence; a quantity without count is unchanged.
+// failed; the first success gives the evidence; quantities without a count do not change.
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
 
-// Access pattern of the known call that loads from L2: each thread's next load is `blocks *
-// block_bytes` further, modulo `bytes`, which fit in L2 even if both its partitions have a copy.
+// Access pattern of the known call that loads from L2: a thread's next load is blocks x block_bytes
+// further, modulo `bytes`. The `bytes` fit in L2 even if both its partitions have a copy.
 struct KnownL2Walk {
   int blocks = 0;
   std::size_t bytes = 0;
@@ -110,9 +110,9 @@ class CuptiCounter {
 };
 
 // Returns the source "cupti". It counts the FLOPs of the pipes that a call of the request's type
-// can use, and the bytes of DRAM, L2 and L1, in at most three passes. A request of everything also
-// gets PCIe and the tensor operations of all types, in as many passes as needed. If `record_path`
-// is not empty, the source writes all raw values to that file after each call.
+// can use, and the bytes of DRAM, L2 and L1, in at most three passes. For a request of all
+// quantities it also counts PCIe and the tensor operations of all types, in any number of passes.
+// If `record_path` is not empty, it writes all raw values to that file after each call.
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path);
 

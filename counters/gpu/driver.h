@@ -1,5 +1,5 @@
-// The GPUs as the driver reports them: why none can be used, a GPU's identity, and its health
-// through NVML, which is loaded at run time. Changes no setting but where a function says so.
+// The GPUs as the driver reports them: why no GPU can be used, a GPU's identity, and its health
+// through NVML, which is loaded at run time. Changes no settings.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct CudaState {
   int driver_version = 0;                // [1000 major + 10 minor]; 0 if there is no driver
   int runtime_version = 0;               // [1000 major + 10 minor] of the CUDA of this build
   std::vector<SeenGpu> gpus;             // index: CUDA's device number
-  int least_major = 7, least_minor = 5;  // the oldest GPU that this build has kernels for
+  int least_major = 7, least_minor = 5;  // lowest compute capability that this build supports
 };
 
 // Returns "13.0" for 13000.

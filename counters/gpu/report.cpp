@@ -19,8 +19,8 @@ namespace {
 
 using Quantities = std::map<std::string, double>;
 
-// [1] Accepted relative difference between DRAM reads plus writes and the counter of their sum,
-// which CUPTI may read in another run.
+// [1] Accepted relative difference between DRAM reads plus writes and the counter of their sum:
+// CUPTI may read that counter in another run of the call.
 constexpr double kSumTolerance = 0.02;
 
 // Compilers load constants with half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...). They are
@@ -61,7 +61,7 @@ std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
   return bf16 && !fp16 ? "bf16.vector" : "fp16.vector";
 }
 
-// [flop] Returns the half-precision work, or 0 if the instructions only load constants.
+// Returns the half-precision work [flop], or 0 if the instructions only load constants.
 double HalfWork(double half, double all, const std::vector<std::string>& pipes) {
   const bool expected = std::ranges::any_of(
       pipes, [](const auto& pipe) { return pipe == "fp16.vector" || pipe == "bf16.vector"; });
@@ -106,8 +106,8 @@ void AddCaveats(const Quantities& sums, CuptiCounts& counts) {
       counted = true;
       any = any || flops > 0;
     }
-  // Vector instructions that run on tensor cores. Without a counter of theirs, as many as warps
-  // with all threads need for the half-precision work.
+  // Vector instructions that run on tensor cores: their counter, or without one the number of
+  // instructions that full warps need for the half-precision work.
   const double vector =
       of("tensor.hfma2").value_or(of("half.vector").value_or(0) / kHalfFlopsPerWarp);
   const auto used = of("tensor.instructions");
@@ -141,8 +141,8 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
 
 namespace {
 
-// Instructions of tensor cores, and the pipes whose work they are. On some chips the floating-point
-// ones include vector instructions, which "tensor.hfma2" counts.
+// Counters of tensor-core instructions. On some chips the floating-point counter includes vector
+// instructions, which "tensor.hfma2" counts.
 struct TensorFamily {
   const char* quantity;
   const char* words;
@@ -154,8 +154,8 @@ const TensorFamily& FamilyOf(std::string_view pipe) {
   return pipe == "int8.matrix" ? kInteger : pipe == "fp64.matrix" ? kFp64 : kFloat;
 }
 
-// Returns the number of tensor instructions of a family. If it may include vector instructions,
-// only 0 is certain.
+// The number of tensor instructions of a family. It is not certain if it may include vector
+// instructions, unless it is 0.
 struct Executed {
   double instructions = 0;
   bool certain = true;

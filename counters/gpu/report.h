@@ -16,7 +16,7 @@ namespace dlroof::gpu {
 
 // Quantities of one run of a call, computed from counters.
 struct CuptiCounts {
-  Work work;                              // without launches, which no counter counts
+  Work work;                              // without launches, for which there is no counter
   std::optional<double> seconds;          // [s] from the first kernel's begin to the last one's end
   std::optional<double> clock_hz;         // [1/s] SM clock while counting
   std::map<std::string, double> details;  // [byte] "shared", "dram.read", "l2.slices", ...
@@ -24,8 +24,7 @@ struct CuptiCounts {
   std::vector<std::string> caveats;            // one sentence each
 };
 
-// Converts the `values` (by metric name) of the `metrics` that were read. `pipes` are those that
-// the call uses.
+// Converts the `values` (by metric name) of the read `metrics`. `pipes`: pipes of the call.
 // - One counter counts fp16 and bf16 instructions of the vector units; `pipes` distinguishes them.
 // - If half-precision instructions are less than 0.1 % of all FLOPs, they only load constants and
 //   are not counted as work, unless `pipes` has a half-precision vector pipe.
@@ -37,10 +36,9 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
                            const std::map<std::string, double>& values,
                            const std::vector<std::string>& pipes);
 
-// Counts the pipes that a plan does not read by the tensor instructions that it reads: a pipe is
-// known to have done no work, and gets 0 FLOPs, where none of its instructions was executed. If an
-// unread pipe certainly worked, removes all FLOPs, which would be incomplete, and adds a caveat.
-// Returns the pipes about which nothing is known.
+// Decides for each pipe whose FLOPs the plan does not read whether it worked, by the counted tensor
+// instructions. Sets 0 FLOPs if none of its instructions was executed. If it certainly worked,
+// removes all FLOPs, which would be incomplete, and adds a caveat. Returns the undecided pipes.
 std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread_pipes,
                                           CuptiCounts& counts);
 
@@ -51,9 +49,9 @@ struct GpuCapacity {
   double shared_bytes_per_sm = 0;  // [byte]
 };
 
-// [1] Returns the launch's blocks divided by the blocks that fit on the GPU at once. Above 1 some
-// blocks wait, and a partial last wave leaves SMs idle. Returns nullopt for an unknown compute
-// capability or a block that does not fit.
+// Returns the waves [1] of a launch: its blocks / the blocks that fit on the GPU at once. A partial
+// last wave leaves SMs idle. Returns nullopt for an unknown compute capability or a block that does
+// not fit on an SM.
 std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu);
 
 struct CuptiReading {
@@ -71,7 +69,7 @@ struct CuptiReading {
 std::string HowCounted(const CuptiReading& reading);
 
 // Merges launches with the same name and facts, in the order of their first appearance. Adds up
-// `launches` and, where all have them, `seconds`.
+// their `launches`, and their `seconds` if all have a time.
 std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches);
 
 // Returns the kernels, the longest time first. Merges launches with the same KernelName and facts.

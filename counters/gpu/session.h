@@ -27,7 +27,7 @@ struct CounterOptions {
 struct CuptiConfig {
   std::vector<std::string> metrics;
   int passes = 0;                 // [1] passes that CUPTI needs
-  std::vector<std::string> free;  // the optional ones of `metrics`
+  std::vector<std::string> free;  // those of `metrics` that are optional (CuptiSet::free)
   bool alone = false;             // whether the whole configuration is optional
 };
 
@@ -41,13 +41,13 @@ struct CuptiPlan {
   std::vector<LeftOut> left_out;
   // Pipes of tensor operations that the chip counts and the plan does not: their FLOPs are unknown.
   std::vector<std::string> unread_pipes;
-  int passes = 0;  // [1] of all configurations
+  int passes = 0;  // [1] sum over all configurations
 };
 
 // Returns the types of tensor operations to count for a call with operand type `type` ("f16"; empty
-// if unknown) on `pipes`, the best first: the type in the table's row of `type`, then those of the
-// call's matrix pipes. If that is none, returns the types of the call's vector pipes, but tf32 for
-// fp32, which detects an "fp32" call that runs in tf32.
+// if unknown) on `pipes`, the most important first: the type in the table's row of `type`, then the
+// types of the call's matrix pipes. If there are none, returns the types of its vector pipes, with
+// tf32 in place of fp32 to detect an "fp32" call that runs in tf32.
 std::vector<std::string> TensorTypesOf(const CuptiTable& table, const std::string& type,
                                        const std::vector<std::string>& pipes);
 
@@ -96,7 +96,7 @@ CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiP
 // Returns the kernels of one run of the call. Throws like CountValues.
 std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call);
 
-// [s] Returns the shortest time of `runs` runs without counting.
+// Returns the shortest time [s] of `runs` runs without counting.
 double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now);
 
 }  // namespace dlroof::gpu

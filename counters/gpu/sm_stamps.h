@@ -12,7 +12,7 @@ struct SmStamp {
   unsigned long long cycles = 0;       // [1] clock cycles of this SM
 };
 
-// [1/s] Returns the mean clock of the SMs that have two stamps. `stamps` contains the earlier stamp
+// Returns the mean clock [1/s] of the SMs that have two stamps. `stamps` contains the earlier stamp
 // of every SM, then the later stamp of every SM. Returns nullopt if they are too close in time.
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
 

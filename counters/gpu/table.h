@@ -45,8 +45,8 @@ struct CuptiCallType {
   std::string tensor;  // type of a CuptiSet: "int8"
   // The elements "u8" and "s8" of source and weights in names of mixes: "s8s8f32"; may be empty.
   std::vector<std::string> elements;
-  // The call should execute no tensor operations. They are counted to check that: f32 convolutions
-  // may run in tf32.
+  // The call should execute no tensor operations. They are counted to check this, because f32
+  // convolutions may run in tf32.
   bool check = false;
 };
 
@@ -90,7 +90,7 @@ struct NcuChoice {
   std::optional<int> launches;  // [1] maximum number of launches to profile
   std::string table;            // path of the output
   bool whole_names = true;      // ask for names of kernels that ncu does not simplify
-  bool only_program = false;    // not in the processes that it starts, such as compilers
+  bool only_program = false;    // ignore child processes of the program, such as compilers
 };
 
 // Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks.
@@ -98,11 +98,11 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
                                     const std::vector<std::string>& metrics,
                                     const std::vector<std::string>& command);
 
-// Returns whether ncu is older than the option that NcuChoice::whole_names needs, so that it
-// printed `output` and did not start the program.
+// Returns whether `output` is the error of an ncu that lacks the option for NcuChoice::whole_names
+// and therefore did not start the program.
 bool RefusesWholeNames(std::string_view output);
 
-// Returns one sentence: why ncu wrote no table, and the cure. `output` is all that ncu printed.
+// Returns one sentence: why ncu wrote no table, and the cure. `output`: everything ncu printed.
 std::string NcuFailureSentence(std::string_view output, int exit_code);
 
 }  // namespace dlroof::gpu

@@ -1,12 +1,11 @@
-// The file format of a trace of one process's GPU work. The injected library writes it while the
-// program runs, so that a file that ends anywhere can be read up to there. Needs only the C++
-// standard library: the injected library includes it too.
+// The file format of a trace of one process's GPU work. The injected library writes the file while
+// the program runs; a file that ends early is readable up to its end. Needs only the C++ standard
+// library, because the injected library includes it too.
 //
-// A file is a FileHeader and blocks. A block is a BlockHeader and records; the checksum is that of
-// the records. A record begins with a RecordHeader and is a multiple of 8 bytes long. Numbers are
-// little-endian, times are in ns on the clock of CUPTI. A text, a kernel and a device are defined
-// by a record before the first record that refers to them. A reader skips kinds of records that it
-// does not know, and bytes that a record has beyond those that it knows.
+// A file is a FileHeader and blocks. A block is a BlockHeader and records. A record begins with a
+// RecordHeader; its length is a multiple of 8 bytes. Numbers are little-endian, times are in ns on
+// CUPTI's clock. A record that defines a text, a kernel or a device precedes the records that refer
+// to its number. Readers skip unknown kinds of records, and unknown bytes at the end of a record.
 #pragma once
 
 #include <bit>
@@ -32,7 +31,7 @@ struct FileHeader {
 struct BlockHeader {
   std::uint32_t mark;
   std::uint32_t bytes;     // [byte] of the records
-  std::uint64_t checksum;  // Checksum of the records
+  std::uint64_t checksum;  // Checksum() of the records
 };
 
 enum class Kind : std::uint16_t {
@@ -45,7 +44,7 @@ enum class Kind : std::uint16_t {
   kFill = 7,
   kRange = 8,
   kDropped = 9,
-  // 10: what tracing cost itself, of older versions
+  // 10 in older versions: the overhead of tracing
   kFailure = 11,
   kFull = 12,
   kEnd = 13,
@@ -55,18 +54,18 @@ enum class Kind : std::uint16_t {
 
 struct RecordHeader {
   Kind kind;
-  std::uint16_t words;  // [8 byte] of the record with this header
+  std::uint16_t words;  // [8 byte] length of the record, including this header
 };
 
 struct ProcessRecord {
   RecordHeader header;
   std::uint32_t pid, parent;
   std::uint32_t command;  // text: the program and its arguments, separated by spaces
-  std::uint32_t cupti;    // CUPTI_API_VERSION of the library that was found
+  std::uint32_t cupti;    // version of the CUPTI library (cuptiGetVersion)
   std::uint32_t reserved;
   std::uint64_t begin_ns;  // when CUDA was initialized
 };
-// `bytes` bytes follow, then zeros up to a multiple of 8.
+// Defines a text. `bytes` bytes follow, then zeros up to a multiple of 8.
 struct TextRecord {
   RecordHeader header;
   std::uint32_t number, bytes, reserved;
@@ -80,7 +79,7 @@ struct DeviceRecord {
   std::uint32_t reserved;
   std::uint64_t memory_bytes;  // [byte]
 };
-// All launches of a function with one grid and block.
+// Defines a kernel: all launches of a function with the same grid and block.
 struct KernelRecord {
   RecordHeader header;
   std::uint32_t number, reserved;
@@ -88,8 +87,8 @@ struct KernelRecord {
   std::uint32_t grid[3], block[3];
   std::uint32_t reserved_too[6];  // shared memory and registers, of older versions
 };
-// Graph 0: not of a CUDA graph. Where graphs are traced as a whole, the launch of a graph has a
-// kernel without a grid.
+// One launch. `graph` is 0 if it is not part of a CUDA graph. If graphs are traced as a whole, a
+// graph is one launch of a kernel without a grid.
 struct LaunchRecord {
   RecordHeader header;
   std::uint32_t kernel;
@@ -116,44 +115,43 @@ struct FillRecord {
   std::uint32_t device, context, stream, reserved;
   std::uint64_t graph_node;
 };
-// An NVTX range of a thread. Written when it ends.
+// An NVTX range of a thread. Written at the end of the range.
 struct RangeRecord {
   RecordHeader header;
   std::uint32_t name;  // text
   std::uint64_t begin_ns, duration_ns;
   std::uint32_t thread, depth;
 };
-// A call of CUDA that put work onto the GPU.
+// A call of a CUDA function that put work onto the GPU.
 struct CallRecord {
   RecordHeader header;
-  std::uint32_t
-      correlation;  // that of the launch, copy or fill; of a graph's: of each of its nodes
+  std::uint32_t correlation;  // equals that of the launch, copy, fill, or all nodes of the graph
   std::uint64_t begin_ns;
   std::uint32_t thread, reserved;
 };
-// Work of the GPU of which there is no record.
+// The number of GPU work items that were not recorded.
 struct DroppedRecord {
   RecordHeader header;
   std::uint32_t reserved;
-  std::uint64_t records;  // [1] since the last such record
+  std::uint64_t records;  // [1] since the previous DroppedRecord
 };
 struct FailureRecord {
   RecordHeader header;
   std::uint32_t text;  // a sentence: why there is no trace
 };
-// What CUPTI answered when it was asked to record something.
+// CUPTI's result for a request to record something.
 struct AnswerRecord {
   RecordHeader header;
-  std::uint32_t what, result;  // texts: "kernels"; CUPTI's word, CUPTI_SUCCESS if it will
-  std::uint32_t accepted;      // [1] of calls: functions of CUDA that it will record
+  std::uint32_t what, result;  // texts: "kernels"; CUPTI's code, "CUPTI_SUCCESS" if it accepts
+  std::uint32_t accepted;      // [1] for calls: number of CUDA functions that it will record
 };
-// The file has reached its largest size; nothing but the end follows.
+// The file has reached its maximum size; only an EndRecord may follow.
 struct FullRecord {
   RecordHeader header;
   std::uint32_t reserved;
   std::uint64_t at_ns;
 };
-// The process ended by exit(). Without it the last part of the trace may be missing.
+// The process ended by exit(). Without this record the last part of the trace may be missing.
 struct EndRecord {
   RecordHeader header;
   std::uint32_t reserved;

@@ -13,9 +13,10 @@
 namespace dlroof::gpu_trace {
 namespace {
 
-constexpr std::uint64_t kLatestNs = std::uint64_t{1} << 62;    // later times are damage
-constexpr std::uint64_t kMaxWorkNs = 3'600'000'000'000 * 24;   // [ns] so are longer kernels
-constexpr std::size_t kMaxBlockBytes = std::size_t{64} << 20;  // [byte] so are larger blocks
+// Records and blocks with larger values are damaged.
+constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 62;   // [ns]
+constexpr std::uint64_t kMaxWorkNs = 3'600'000'000'000 * 24;   // [ns] duration of a kernel
+constexpr std::size_t kMaxBlockBytes = std::size_t{64} << 20;  // [byte]
 
 // Values of CUPTI's CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
 constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4,
@@ -36,7 +37,7 @@ CopyKind KindOf(const CopyRecord& record) {
 
 Size3 SizeOf(const std::uint32_t (&from)[3]) { return {from[0], from[1], from[2]}; }
 
-// Thrown by a record that cannot be read or refers to what is not defined.
+// Thrown if a record cannot be read or refers to an undefined text, kernel or device.
 struct Damaged {};
 
 class TraceReader {
@@ -66,7 +67,7 @@ class TraceReader {
     return std::max<std::size_t>(header.bytes, sizeof header);
   }
 
-  // Returns the position behind the block. Nothing is read behind a damaged one.
+  // Reads a block. Returns the position after it, or the end of the file if the block is damaged.
   std::size_t ReadBlock(std::string_view bytes, std::size_t at) {
     BlockHeader header;
     if (bytes.size() - at < sizeof header) {
@@ -78,7 +79,7 @@ class TraceReader {
     if (header.mark != kBlockMark || header.bytes > kMaxBlockBytes || header.bytes % 8 != 0) {
       damaged_block_ = true;
     } else if (header.bytes > records.size()) {
-      cut_ = true;  // the whole records of the last block are right
+      cut_ = true;  // the complete records of the cut last block are readable
       ReadRecords(records, true);
     } else if (Checksum(records.data(), header.bytes) != header.checksum) {
       damaged_block_ = true;
@@ -124,7 +125,7 @@ class TraceReader {
         {Kind::kFailure, &TraceReader::Read<FailureRecord>}};
     if (kind == Kind::kFull) trace_.full = true;
     if (kind == Kind::kEnd) trace_.ended = true;
-    for (const auto& [known, reader] : kReaders)  // not the kinds of a later version of the format
+    for (const auto& [known, reader] : kReaders)  // skips kinds of later versions of the format
       if (known == kind) (this->*reader)(bytes);
   }
 
@@ -141,7 +142,7 @@ class TraceReader {
     Store(Taken<Record>(bytes));
   }
 
-  // Returns the index of the text or the kernel with this number.
+  // Returns the index of the text or kernel with this number in the file.
   using Indexes = std::unordered_map<std::uint32_t, std::uint32_t>;
   static std::uint32_t IndexOf(std::uint32_t number, const Indexes& indexes) {
     const auto found = indexes.find(number);
@@ -162,7 +163,7 @@ class TraceReader {
   void Store(const ProcessRecord& record) {
     trace_.pid = record.pid;
     if (texts_.contains(record.command)) trace_.command = TextOf(record.command);
-    if (record.begin_ns < kLatestNs) trace_.begin_ns = static_cast<std::int64_t>(record.begin_ns);
+    if (record.begin_ns < kMaxTimeNs) trace_.begin_ns = static_cast<std::int64_t>(record.begin_ns);
   }
 
   void Store(const DeviceRecord& record) {
@@ -177,7 +178,7 @@ class TraceReader {
 
   template <class Record>
   static Interval TimeOf(const Record& record) {
-    if (record.begin_ns >= kLatestNs || record.duration_ns > kMaxWorkNs) throw Damaged();
+    if (record.begin_ns >= kMaxTimeNs || record.duration_ns > kMaxWorkNs) throw Damaged();
     return {static_cast<std::int64_t>(record.begin_ns),
             static_cast<std::int64_t>(record.begin_ns + record.duration_ns)};
   }
@@ -220,7 +221,7 @@ class TraceReader {
   }
 
   void Store(const CallRecord& record) {
-    if (record.begin_ns >= kLatestNs) throw Damaged();
+    if (record.begin_ns >= kMaxTimeNs) throw Damaged();
     trace_.calls.push_back(
         {record.correlation, record.thread, static_cast<std::int64_t>(record.begin_ns)});
   }

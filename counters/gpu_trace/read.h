@@ -16,7 +16,7 @@ namespace dlroof::gpu_trace {
 
 using Size3 = std::array<std::uint32_t, 3>;
 
-// A kernel as it is launched: all launches with these properties do the same work.
+// A function with its grid and block. All its launches do the same work.
 struct Kernel {
   std::uint32_t name = 0;       // index of Trace::texts; mangled
   Size3 grid = {}, block = {};  // grid {}: a CUDA graph that was traced as a whole
@@ -24,14 +24,14 @@ struct Kernel {
   bool operator==(const Kernel&) const = default;
 };
 
-// The device and the queue on which something ran.
+// The device and the stream on which a launch, copy or fill ran.
 struct Place {
   std::uint32_t device = 0, context = 0, stream = 0;
 
   auto operator<=>(const Place&) const = default;
 };
 
-// When something ran. [ns] on the clock of the trace
+// Begin and end [ns] on the trace's clock.
 struct Interval {
   std::int64_t begin_ns = 0, end_ns = 0;
 };
@@ -39,7 +39,7 @@ struct Interval {
 struct Launch {
   Interval time;
   std::uint32_t kernel = 0;  // index of Trace::kernels
-  std::uint32_t graph = 0;   // CUDA graph, 0 if launched alone
+  std::uint32_t graph = 0;   // number of its CUDA graph; 0: not launched by a graph
   Place place;
   std::uint32_t correlation = 0;
 };
@@ -64,12 +64,12 @@ struct Range {
   Interval time;
   std::uint32_t name = 0;  // index of Trace::texts
   std::uint32_t thread = 0;
-  std::uint32_t depth = 0;  // [1] ranges around it on its thread
+  std::uint32_t depth = 0;  // [1] number of enclosing ranges of its thread
 };
 
-// A call of CUDA that launched kernels, or began copies or fills.
+// A call of a CUDA function that launched kernels, copies or fills.
 struct Call {
-  std::uint32_t correlation = 0;  // Launch::correlation of what it launched
+  std::uint32_t correlation = 0;  // equals Launch::correlation of its kernels
   std::uint32_t thread = 0;
   std::int64_t begin_ns = 0;
 };
@@ -82,7 +82,7 @@ struct Device {
 
 // The trace of one process. Launches, copies and fills are in the order of their begin.
 struct Trace {
-  std::string file;  // its name without folder
+  std::string file;  // name of the trace file, without folder
   std::optional<std::uint32_t> pid;
   std::string command;
   std::optional<std::int64_t> begin_ns;
@@ -94,12 +94,12 @@ struct Trace {
   std::vector<Range> ranges;  // in the order of their begin
   std::vector<Call> calls;    // by correlation, then begin
   std::vector<Device> devices;
-  double dropped = 0;             // [1] records that CUPTI or the full file lost
+  double dropped = 0;             // [1] records lost by CUPTI or because the file was full
   double untimed = 0;             // [1] records of work without a time, left out
   std::optional<Reason> failure;  // why nothing could be traced
-  bool full = false;              // the file reached its largest size
+  bool full = false;              // the file reached its maximum size
   bool ended = false;             // the process ended by exit()
-  // What is wrong with the file, and what CUPTI refused to record: a sentence each.
+  // Sentences about damage of the file and about requests that CUPTI refused.
   std::vector<std::string> remarks;
 };
 

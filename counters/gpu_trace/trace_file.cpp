@@ -9,9 +9,9 @@
 namespace dlroof::gpu_trace {
 namespace {
 
-constexpr std::size_t kBlockBytes = 256 << 10;  // [byte] that wait at most
-constexpr std::size_t kMaxText = 60'000;        // [byte] longer texts are cut
-constexpr int kMaxFiles = 1000;                 // of one process number
+constexpr std::size_t kBlockBytes = 256 << 10;  // [byte] more waiting bytes are written as a block
+constexpr std::size_t kMaxText = 60'000;        // [byte] longer texts are truncated
+constexpr int kMaxFiles = 1000;                 // per process number
 
 int Create(const std::string& folder, std::uint32_t pid) {
   const std::string begin = folder + "/" + std::to_string(pid);
@@ -23,7 +23,7 @@ int Create(const std::string& folder, std::uint32_t pid) {
   return -1;
 }
 
-// Returns false if the file system takes no more.
+// Returns false if the write fails.
 bool WriteAll(int fd, const char* data, std::size_t bytes) {
   while (bytes > 0) {
     const auto written = write(fd, data, bytes);

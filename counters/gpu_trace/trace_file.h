@@ -12,22 +12,22 @@
 
 namespace dlroof::gpu_trace {
 
-// The file of one process. Not thread-safe. Never throws because of the file: what cannot be
-// written is lost. The destructor does not write.
+// The file of one process. Not thread-safe. Does not throw if the file cannot be written: the
+// records are lost. The destructor does not write.
 class TraceFile {
  public:
-  // Creates FOLDER/PID.gputrace, or FOLDER/PID-2.gputrace and so on if that exists. Nothing is
-  // recorded beyond `most_bytes`.
+  // Creates FOLDER/PID.gputrace, or FOLDER/PID-2.gputrace and so on if it exists. Records at most
+  // `most_bytes` [byte].
   TraceFile(const std::string& folder, std::uint32_t pid, std::uint64_t most_bytes);
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
   bool IsOpen() const { return fd_ >= 0; }
-  // Closes the file without writing: for a forked child, whose parent writes it.
+  // Closes the file without writing. For a forked child: its parent writes the file.
   void Abandon();
 
-  // Adds a record, whose header's `kind` is set. Writes a block if enough is waiting.
+  // Adds a record, whose header's `kind` must be set. Writes a block if enough records wait.
   template <class Record>
   void Add(Record record) {
     static_assert(sizeof(Record) % 8 == 0);
@@ -41,12 +41,12 @@ class TraceFile {
     Add(record);
     return true;
   }
-  // Returns the number of the text, which it defines first if it is new.
+  // Returns the number of the text. Adds a TextRecord first if the text is new.
   std::uint32_t TextNumber(const char* text);
-  // Returns the number of the kernel, which it defines first if it is new.
+  // Returns the number of the kernel. Adds `kernel` first if it is new.
   std::uint32_t KernelNumber(KernelRecord kernel);
 
-  // Writes what is waiting as one block, by one call of write(2).
+  // Writes the waiting records as one block, by one call of write(2).
   void WriteBlock();
 
  private:
@@ -64,7 +64,7 @@ class TraceFile {
   std::uint64_t most_bytes_ = 0, written_ = 0;
   bool full_ = false;
   std::vector<char> waiting_;  // the block's header and records
-  // The pointers to names are CUPTI's: the text behind one is compared each time.
+  // CUPTI owns the pointers to names and may reuse one: each look-up also compares the text.
   std::unordered_map<const char*, std::uint32_t> by_pointer_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
   std::vector<const std::string*> texts_;

@@ -1,11 +1,10 @@
-// Watches libgomp's regions by symbol interposition: this program defines libgomp's entry points,
-// which the linker prefers to libgomp's own and which call those. They cost a load and a jump if
-// no thread is watched.
+// Watches libgomp's parallel regions by symbol interposition: this program defines libgomp's entry
+// points. The linker prefers these definitions, and they call libgomp's own. They cost a load and a
+// jump if no thread is watched.
 //
 // Entry points: libgomp's manual, "Implementing PARALLEL construct". Compilers up to GCC 4.8 call
-// GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. The regions of code
-// that clang or Intel's compiler made begin elsewhere, so nothing is known where their runtime is
-// loaded.
+// GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. Code of clang and
+// Intel's compiler calls another runtime; if that is loaded, no regions are reported.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <omp.h>

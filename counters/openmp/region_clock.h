@@ -19,7 +19,7 @@ class alignas(64) ThreadInRegion {
     waited_ = 0;
     left_.reset();
   }
-  // If EndsBarrier does not follow, the barrier is the one at the end of the region.
+  // Without a following EndsBarrier, this is the barrier at the end of the region.
   void BeginsBarrier(double at) { left_ = at; }
   void EndsBarrier(double at) {
     if (!left_) return;
@@ -57,8 +57,8 @@ class RegionClock {
   // Returns the sums, or nullopt if a region had more than kMaxThreads threads. Stops watching.
   std::optional<RegionsSeen> Stop();
 
-  // Returns whether to count a region that `thread` is about to begin: only outermost regions of
-  // the watched thread count. Costs one load and one jump while no thread is watched.
+  // Returns whether to count a region that `thread` is about to begin: only the watched thread's
+  // outermost regions count. Costs one load and one jump while no thread is watched.
   bool Counts(ThreadMark thread) const {
     return watching_.load(std::memory_order_relaxed) == thread && !inside_;
   }

@@ -33,7 +33,7 @@ PerfAnswer AskPerf() {
   else
     close(static_cast<int>(descriptor));
   std::error_code ignored;
-  // Besides "cpu", hybrid CPUs have the PMUs cpu_core and cpu_atom; Arm's are called armv8_*.
+  // Hybrid CPUs have the PMUs cpu_core and cpu_atom in place of "cpu", Arm CPUs armv8_*.
   for (const auto& source :
        std::filesystem::directory_iterator("/sys/bus/event_source/devices", ignored)) {
     const auto name = source.path().filename().string();

@@ -28,8 +28,8 @@ struct PmuEvent {
 
 // FLOPs of one pipe, or bytes of one level: the sum of event counts times factors.
 struct PmuQuantity {
-  std::string pipe;                     // set for FLOPs
-  std::optional<Level> level;           // set for bytes
+  std::string pipe;                     // "fp32.vector"; set for FLOPs
+  std::optional<Level> level;           // set for bytes of a level
   bool any_type = false;                // the events count all types: use for calls with one pipe
   std::map<std::string, double> terms;  // factor by event, [flop] or [byte] per count
 
@@ -37,7 +37,7 @@ struct PmuQuantity {
 };
 
 struct PmuTable {
-  std::string name;    // for the user
+  std::string name;    // names of the CPUs, for the user
   std::string source;  // document with the event codes, and what they omit
   int slots = 4;       // general-purpose counters that a thread can always use
   std::map<std::string, PmuEvent> events;
@@ -93,22 +93,22 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 // around at 48 bits (Intel and AMD cores, memory controllers) or at 64.
 double Difference(const PerfReading& reading);
 
-// [1] Returns the instructions of the calling thread while `call` runs, in user space. Returns
-// nothing if the system has no hardware counter for them.
+// Returns the user-space instructions [1] of the calling thread while `call` runs. Returns nullopt
+// if the system has no hardware counter for them.
 std::optional<double> CountInstructions(const std::function<void()>& call);
 
-// Counts those quantities of the table that apply to the call: bytes, and FLOPs of the call's
-// pipes (if the request names none: of all pipes with events of their own). Each event's count is
-// the median of three calls. Events of one PMU are counted in groups of `table.slots` events, or
-// half as many if the kernel rejects a group. Each of these adds a caveat: an event is left out if
-// the kernel rejects it or if it was on a counter for less than half of the call; a count is scaled
-// up if its event was on a counter for only a part of the call.
+// Counts the table's quantities that apply to the call: bytes, and FLOPs of the call's pipes (if
+// the request names none: of all pipes with events of their own). Each event's count is the median
+// of three calls. Events of one PMU are counted in groups of `table.slots` events, or half as many
+// if the kernel rejects a group. Adds a caveat for each event that is left out (rejected by the
+// kernel, or on a counter for less than half of the call) and for each count that is scaled up (its
+// event was on a counter for a part of the call).
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
                       const PerfBackend& backend);
 
 // The PerfBackend that calls perf_event_open(2). Counts core events in user space on each thread
-// that exists when the call begins (an OpenMP thread pool exists by then). Counts events of other
-// PMUs on the CPUs of their cpumask, which includes other programs.
+// that exists when the call begins (an OpenMP thread pool exists by then). Counts events of uncore
+// PMUs on the CPUs of their cpumask; these counts include other programs.
 std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
                                                     const std::function<void()>& call);
 

@@ -63,8 +63,8 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
 }
 
 constexpr std::size_t kColours = 7;      // different colours of SeriesColour()
-constexpr std::size_t kMaxTitles = 18;   // most trajectories in the legend
-constexpr std::size_t kMaxLabelled = 6;  // most trajectories with labels at their ends
+constexpr std::size_t kMaxTitles = 18;   // trajectories in the legend
+constexpr std::size_t kMaxLabelled = 6;  // trajectories with labels at their ends
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
 std::vector<std::string> Captions(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
@@ -116,7 +116,7 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
   for (const auto* roofs : std::set{&figure.roofs.front(), &figure.roofs.back()}) {
     const int threads = roofs->roofs.threads;
     auto labelled = *roofs;
-    if (roofs != &figure.roofs.front())  // a name would lie on that of the roof just above it
+    if (roofs != &figure.roofs.front())  // a name would overlap that of the roof just above it
       std::erase_if(labelled.roofs.bytes, [&](const roofline::Roof& roof) {
         return roof.per_second > 0.75 * figure.roofs.front().roofs.bytes.front().per_second;
       });
@@ -127,8 +127,8 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
   return text;
 }
 
-// Adds a trajectory to the gnuplot script: a data block of its coloured points, one of the arrows
-// from each point to the next, and where `labelled` labels at its ends.
+// Adds a trajectory to the gnuplot script: a data block of its coloured points, a data block of
+// arrows from each point to the next, and with `labelled` labels at its ends.
 void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, bool labelled,
                    Plot& plot, std::string& labels) {
   std::vector<const roofline::TrajectoryPoint*> points;

@@ -16,7 +16,7 @@ namespace dlroof::figure {
 std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension);
 
 struct TrajectoryFigure {
-  std::vector<Figure> roofs;  // roofs only; one per number of threads, most first
+  std::vector<Figure> roofs;  // roofs only, one per number of threads, the most threads first
   Level level = Level::kDram;
   std::vector<roofline::Trajectory> trajectories;  // each has at least two points
   std::vector<std::string> captions;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 80;
 constexpr int kBenchmarkColumns = 66;     // [columns] of a benchmark's name that fit beside the map
-constexpr std::size_t kLongestNode = 18;  // [1] characters that fit below the map
+constexpr std::size_t kMaxNodeName = 18;  // [1] characters that fit below the map
 constexpr int kMapWidth = 980, kTop = 46, kNodeNames = 110, kRoofs = 330;  // [px]
 // Larger maps are drawn as an image, which viewers blur when they enlarge it.
 constexpr std::size_t kMaxRectangles = 20000;
@@ -56,13 +56,13 @@ std::string SharedDomain(const std::vector<std::string>& nodes) {
   return shared ? domain : "";
 }
 
-// Returns names that fit beside the map: without a shared domain, and of longer ones the end.
+// Returns names that fit below the map: without a shared domain; of longer names only the end.
 std::vector<std::string> NodeLabels(std::vector<std::string> nodes) {
   const auto domain = SharedDomain(nodes);
   for (auto& name : nodes) {
     name.resize(name.size() - domain.size());
-    if (name.size() <= kLongestNode) continue;
-    auto begin = name.size() - kLongestNode + 1;
+    if (name.size() <= kMaxNodeName) continue;
+    auto begin = name.size() - kMaxNodeName + 1;
     while (begin < name.size() && (static_cast<unsigned char>(name[begin]) & 0xC0) == 0x80) ++begin;
     name = "\u2026" + name.substr(begin);
   }
@@ -80,7 +80,7 @@ std::string Cells(const NodeMap& map) {
   return block + "EOD\n";
 }
 
-// Returns tics of the colour scale; its ends say that they stand for all beyond them.
+// Returns tics of the colour scale. Its ends are marked if there are values beyond them.
 std::string ScaleTics(const NodeMap& map, double scale) {
   const bool clips = std::ranges::any_of(map.slower, [&](const auto& row) {
     return std::ranges::any_of(row,

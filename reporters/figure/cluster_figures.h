@@ -19,7 +19,7 @@ struct VersusSeries {
 
 struct VersusFigure {
   Figure a, b;                 // roofs for the number of threads of most records
-  std::string name_a, name_b;  // for the text below the figure; callers may set them
+  std::string name_a, name_b;  // names in the text below the figure; callers may change them
   std::vector<VersusSeries> series;
   std::size_t drawn = 0, operators = 0;  // [1] pairs with bytes on both sides, all pairs
 };
@@ -33,9 +33,9 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
 
 struct NodeMap {
   std::vector<std::string> nodes, benchmarks;
-  // [%] By benchmark and node: additional time over the median node; not set without a time.
+  // [%] By benchmark and node: difference of the node's time from the median node's, if it has one.
   std::vector<std::vector<std::optional<double>>> slower;
-  // [%] By roof: difference of each node's rate from the median node.
+  // [%] By roof: difference of each node's rate from the median node's.
   std::vector<std::pair<std::string, std::vector<double>>> roofs;
   std::string caption;
 };

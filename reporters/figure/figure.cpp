@@ -83,7 +83,7 @@ void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
     figure.classic.insert(figure.classic.end(), classic.begin(), classic.end());
     figure.time.insert(figure.time.end(), time.begin(), time.end());
   }
-  // gnuplot's time grows with the square of the number of series.
+  // Limits the series, because gnuplot's time grows with the square of their number.
   constexpr std::size_t kMaxDrawn = 100;
   std::set<std::string> drawn;
   for (const auto& mark : figure.classic) drawn.insert(mark.series);
@@ -145,7 +145,7 @@ std::optional<roofline::Roof> SharedComputeRoof(const roofline::PlacedRun& run,
   return std::nullopt;
 }
 
-// Returns gnuplot's message, which follows an echo of the command and a position mark.
+// Returns the last line, gnuplot's message after an echo of the command and a position mark.
 std::string LastLine(const std::string& text) {
   const auto end = text.find_last_not_of(" \r\n");
   if (end == std::string::npos) return "no message";
@@ -248,7 +248,7 @@ std::string GnuplotText(std::string_view text) {
 std::string RunGnuplot(const std::string& script) {
   if (!IsInPath("gnuplot"))
     throw BadInput("figures need gnuplot, which is not installed (apt-get install gnuplot-nox)");
-  // The user's settings files are ignored, so that a file gives the same picture everywhere.
+  // Ignores the user's settings files, so that a run file gives the same picture everywhere.
   auto ran = RunChild({"gnuplot", "--default-settings", "-"}, {}, script);
   if (ran.exit_code != 0 || ran.out.empty())
     throw BadInput("gnuplot failed: {}", LastLine(ran.err));

@@ -18,7 +18,7 @@ struct FigureOptions {
   std::optional<Level> level;  // level of the FLOP/byte; default: the farthest known
   bool all_levels = false;     // draws one point per level, coloured by level
   std::string sweep;           // name of a parameter: draws only its sweep lines; may be empty
-  // An older run, or null. Draws an arrow from each record's point in it to its point here.
+  // An older run, or null. Draws an arrow from each benchmark's point in it to its new point.
   const roofline::PlacedRun* before = nullptr;
 };
 
@@ -41,7 +41,7 @@ struct Figure {
   std::vector<roofline::TimeMark> time;
   std::string caption;
   bool all_levels = false;
-  bool has_nearer = false;                 // a mark is of a nearer level, without bytes of `level`
+  bool has_nearer = false;                 // some marks are of a nearer level than `level`
   std::string sweep;                       // name of the swept parameter
   std::vector<roofline::SweepLine> lines;  // of the swept parameter
   std::vector<std::pair<std::pair<double, double>, std::pair<double, double>>> classic_moves,
@@ -52,16 +52,16 @@ struct Figure {
 };
 Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options = {});
 
-// Returns the compute roofs to draw, highest first: those of the pipes in use, or of all plain
-// pipes if none is in use. If the roof in use is that of an instruction set and the plain roof of
-// its pipe is higher, the plain roof is included, because the measured ridge ends at it.
+// Returns the compute roofs to draw, highest first: the roofs of the pipes in use, or of all plain
+// pipes if none is in use. If a roof in use is of an instruction set and its pipe's plain roof is
+// higher, includes the plain roof, because the measured ridge ends at it.
 std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
                                        const roofline::RoofSet& roofs);
 
 // Returns "svg", "pdf" or "png". Throws BadInput for any other extension.
 std::string FigureExtension(const std::string& path);
 
-// Return gnuplot scripts.
+// Return gnuplot scripts that draw the figure in a file and in a terminal of `width` columns.
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);
 
@@ -80,8 +80,8 @@ struct PageFigure {
   std::optional<Reason> reason;
 };
 
-// Runs gnuplot on the script that `script` returns. If either throws BadInput, returns its message
-// as the reason and writes it to standard error: a page is useful without its figure.
+// Runs gnuplot on the script that `script` returns. If that throws BadInput, returns the message as
+// the reason and writes it to standard error, because a page is useful without its figure.
 PageFigure DrawForPage(const std::function<std::string()>& script);
 
 // Returns the text as a gnuplot literal in single quotes. Letters, digits, blanks,

@@ -17,13 +17,14 @@ constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1"
                                                                            {"L3", "#b5468f"},
                                                                            {"DRAM", "#009e73"},
                                                                            {"HOST", "#6b7280"}};
-constexpr std::size_t kMaxSeries = 18;   // most series in the legend
-constexpr std::size_t kMaxCrosses = 60;  // most time marks with crosses; more would overlap
+constexpr std::size_t kMaxSeries = 18;   // series in the legend
+constexpr std::size_t kMaxCrosses = 60;  // time marks with crosses; more would overlap
 
 // gnuplot's hollow point types; the next number is the filled type.
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
 
-// The colour shows operation and direction, the shape the type; only measured marks are filled.
+// Style of a series. The colour shows op and direction, the shape the type; only measured marks are
+// filled.
 struct Style {
   std::string_view colour;
   int hollow = 6;  // gnuplot's point type; the next number is the filled shape
@@ -96,8 +97,8 @@ bool AllMeasured(const Figure& figure) {
                              [](const roofline::ClassicMark& mark) { return mark.measured; });
 }
 
-// Returns the two types of a sweep's lines if the filling can show them: there are exactly two
-// types, and every mark is measured.
+// Returns the two types of a sweep's lines if the fill of marks can show them: there are exactly
+// two types, and every mark is measured.
 std::vector<std::string> FillTypes(const Figure& figure) {
   std::set<std::string> types;
   for (const auto& line : figure.lines) types.insert(TypeOf(line.series));
@@ -107,8 +108,8 @@ std::vector<std::string> FillTypes(const Figure& figure) {
              : std::vector<std::string>(types.begin(), types.end());
 }
 
-// The colour shows the series (without its type if the filling shows the type), the shape shows the
-// value of the swept parameter.
+// Style of a sweep. The colour shows the series (without its type if the fill shows the type), the
+// shape the value of the swept parameter.
 struct SweepStyle {
   std::vector<std::string> fill;
   std::map<std::string, std::size_t> colours = {};

@@ -18,11 +18,11 @@ namespace dlroof::figure {
 // The files of a page.
 EmbeddedFile PageHtml();  // template with a {{NAME}} for each inserted text
 EmbeddedFile PageStyle();
-std::vector<EmbeddedFile> PageScripts();     // without plotly.js, in running order
+std::vector<EmbeddedFile> PageScripts();     // without plotly.js, in the order of execution
 std::optional<EmbeddedFile> PlotlyScript();  // if the program was built with plotly.js
 
-// Sorts scripts into running order: first format.js, which creates the object that the other
-// scripts fill, last main.js, which uses all of them.
+// Sorts scripts into the order of execution: first format.js, which creates the object that the
+// other scripts fill, last main.js, which uses all of them.
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
 
 // Writes the page of a run. Its scripts draw numbers that PageContent computed. Scripts, style and
@@ -37,12 +37,13 @@ void WritePage(const roofline::PlacedRun& run, std::ostream& out,
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 
-// Returns trajectories as a member of a page's content. PageContent has only those along threads.
+// Returns trajectories as the member "trajectories" of a page's content. PageContent has only
+// trajectories along threads.
 nlohmann::json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories);
 
-// Writes the page of a content that PageContent returned, with what the caller added to it:
-// "trajectories" (TrajectoriesJson), "program" (document::ToJson). Throws BadInput if the program
-// was built without plotly.js.
+// Writes the page of a PageContent, to which the caller may have added "trajectories"
+// (TrajectoriesJson) and "program" (document::ToJson). Throws BadInput if the program was built
+// without plotly.js.
 void WritePage(const nlohmann::json& content, std::ostream& out);
 
 // Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the
@@ -51,8 +52,8 @@ void WriteSitePage(std::string_view more_style, std::ostream& out);
 std::string SitePolicy();                                    // Content-Security-Policy
 std::string Join(const std::vector<EmbeddedFile>& scripts);  // one script after the other
 
-// Writes `text` with each {{key}} replaced. Inserted text is not searched for keys. Throws
-// std::out_of_range for a key that `values` lacks.
+// Writes `text` with each {{key}} replaced by its value. Does not replace keys in values. Throws
+// std::out_of_range for a key that is not in `values`.
 void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
           std::ostream& out);
 

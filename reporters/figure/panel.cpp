@@ -19,9 +19,9 @@ namespace {
 
 constexpr double kFarRight = 1e9, kFarLeft = 1e-9;  // [flop/byte] outside every chart
 constexpr double kCharacter = 5.5;                  // [px] mean width of a letter of a label
-constexpr double kWideCharacter = 6.5;              // [px] the same in a wider font
+constexpr double kWideCharacter = 6.5;              // [px] mean width in a wider font
 constexpr double kMaxShift = 15;                    // [px] of a ridge's label
-constexpr double kLine = 13;                        // [px] least distance of two labels' lines
+constexpr double kLine = 13;                        // [px] min distance of two labels' lines
 
 // Returns powers of ten per pixel.
 Point PerPixel(const Panel& panel) {
@@ -36,10 +36,10 @@ struct Bounds {
   }
 };
 
-// Ridges whose labels would lie on top of each other.
+// Ridges whose labels would overlap.
 struct RidgeGroup {
-  std::vector<std::string> intensities;  // [flop/byte] different ones, highest first
-  double lowest_per_second = 0;          // [flop/s] of the lowest of their compute roofs
+  std::vector<std::string> intensities;  // [flop/byte] distinct, highest first
+  double lowest_per_second = 0;          // [flop/s] lowest of their compute roofs
 };
 
 // Returns the ridges of a memory level, highest first. Labels are as far apart as their roofs,
@@ -64,8 +64,8 @@ struct FlatLabel {
   std::string text, style;
 };
 
-// Returns labels above the right ends of the flat roofs, and below those of sustained rates. The
-// second of two labels that would overlap moves to the left.
+// Returns labels above the right ends of the flat roofs, and below the lines of sustained rates.
+// The second of two labels that would overlap moves to the left.
 std::vector<FlatLabel> FlatLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::vector<FlatLabel> labels;
@@ -88,8 +88,8 @@ std::vector<FlatLabel> FlatLabels(const Figure& figure, const Panel& panel) {
   return labels;
 }
 
-// Returns how far a label [powers of ten] that begins at `x` must move to the left, so that it ends
-// before the roofs' labels at its height. It moves only so far that it stays beside its ridge.
+// Returns how far [powers of ten] a label that begins at `x` must move to the left to end before
+// the roofs' labels at its height: at most kMaxShift, so that it stays beside its ridge.
 double ShiftBeforeFlatLabels(double x, double y, std::size_t characters, const Figure& figure,
                              const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
@@ -199,7 +199,7 @@ std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
                      text::WithPrefix(roof.per_second, unit), roofline::RoofNote(roof));
 }
 
-// The label of a slanted roof is at its visible lower end; the second of two labels that would
+// Puts the label of a slanted roof at its visible lower end; the second of two labels that would
 // overlap moves along its roof.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
@@ -219,7 +219,7 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
     auto name = RoofName(slanted, "B/s");
     if (slanted.sustained_per_second)
       name += fmt::format(", sustained {}", text::WithPrefix(*slanted.sustained_per_second, "B/s"));
-    // A label that is longer than its line is left out, except that of the level of the points.
+    // Omits a label that is longer than its line, except the label of the points' level.
     const double end = y + kCharacter * static_cast<double>(name.size()) * std::sin(angle) * y_px;
     const double highest =
         figure.flats.empty() ? panel.top : std::log10(figure.flats.front().per_second);

@@ -1,5 +1,5 @@
-// Pieces of gnuplot scripts that the figures share: a chart's ranges, its roofs with their labels,
-// and its marks (points, error bars, sweep lines, arrows, colours of series).
+// Parts of gnuplot scripts that several figures use: a chart's ranges, roofs with labels, and marks
+// (points, error bars, sweep lines, arrows, colours of series).
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ struct Panel {
 };
 
 Panel ClassicPanel(const Figure& figure);
-// Returns the panel of an ArrowChart, which fits the roofs of all figures and `marks`, not the
-// figures' marks.
+// Returns the panel of an ArrowChart: it contains the roofs of all figures and `marks`, but not the
+// figures' own marks.
 Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks,
                   double height);
 // Both axes have the same scale, so the machine balance is a line at 45 degrees.
@@ -40,7 +40,7 @@ std::string RoofName(const roofline::Roof& roof, std::string_view unit);
 // Returns the commands that set the terminal for a file extension ("svg") and a size [px].
 std::string SetTerminal(const std::string& extension, int width, int height);
 
-// Returns the least distance of two labels that do not lie on top of each other [powers of ten].
+// Returns the minimum vertical distance of labels that do not overlap [powers of ten].
 double LineHeight(const Panel& panel);
 
 // Return commands for the ranges and for labels. `log_x` and `log_y` are powers of ten; `style` is
@@ -48,15 +48,15 @@ double LineHeight(const Panel& panel);
 std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& style);
 std::string RoofLabels(const Figure& figure, const Panel& panel);  // with the sustained rates
-// The same without the sustained rates, with other names of the roofs.
+// Returns the labels without sustained rates; `renamed` converts the roofs' names.
 std::string RoofLabels(Figure figure, const Panel& panel,
                        const std::function<std::string(const std::string& name)>& renamed);
-// Ridges so near each other that their labels would overlap share one label: "ridge 201, 212".
+// Returns the labels of ridges. Ridges whose labels would overlap share one: "ridge 201, 212".
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 // Returns gnuplot's dash type of a roof: solid if validated, dash-dotted if specified, else dashed.
 int DashOf(const roofline::Roof& roof);
-// After the name of the level of the bytes, where marks are of a nearer level.
+// Appended to the level's name in captions if some marks are of a nearer level.
 inline constexpr const char* kOrOfCache = " or the cache that holds the tensors";
 // Returns a row of a data block for "with vectors": an arrow.
 std::string ArrowRow(const Point& from, const Point& to);
@@ -93,18 +93,18 @@ struct ArrowChart {
 std::string ArrowChartScript(const ArrowChart& chart, const std::string& extension,
                              const Panel& panel, const std::string& labels, const Plot& plot);
 
-// Adds the points with confidence intervals and a legend, and lines: those of the sweep, or one
-// line that joins the levels of each record.
+// Adds the points with confidence intervals and a legend, and lines: the sweep's lines, or a line
+// that joins the levels of each record.
 void AddClassicMarks(const Figure& figure, Plot& plot);
-// Adds for each record a dot at the time that its roofs allow, a symbol at its measured time and
-// the line between them. Crosses on it are the pipes' cumulative times at their own ceilings.
+// Adds for each record a dot at the time that its roofs allow, a symbol at its measured time, and
+// the line between them with crosses at the pipes' cumulative times at their own ceilings.
 void AddTimeMarks(const Figure& figure, Plot& plot);
 
 // Returns the legend of the symbols: "hollow: f32, filled: f16" or "hollow: modelled, ...".
 std::string FillLegend(const Figure& figure);
 
-// Returns one of seven colours by Okabe and Ito, which any colour vision can tell apart; the eighth
-// series has the first colour again.
+// Returns one of Okabe and Ito's seven colours, which are distinguishable by any colour vision. The
+// eighth series has the first colour again.
 std::string_view SeriesColour(std::size_t index);
 
 // Returns the colour, or for a pale mark one third of it on white.

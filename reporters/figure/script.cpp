@@ -14,7 +14,7 @@
 namespace dlroof::figure {
 namespace {
 
-// Returns the points measured around the ridge, for the levels that are drawn.
+// Returns the points measured around the ridge, for the drawn levels.
 std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& figure) {
   auto ridges = figure.roofs.ridges;
   if (!figure.all_levels)

@@ -13,7 +13,7 @@ namespace dlroof::figure {
 namespace {
 
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
-constexpr std::size_t kMaxVersusTitles = 15;  // most series in the legend
+constexpr std::size_t kMaxVersusTitles = 15;  // series in the legend
 
 // Returns the point of the farthest level: DRAM, or the cache that holds a warm call's tensors.
 const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record) {
@@ -55,7 +55,7 @@ roofline::ClassicMark Drawn(const roofline::PlacedRun& run, std::size_t record,
           .noisy = run.places[record].timing->noisy};
 }
 
-// One colour for an operator and type, whatever the direction and the libraries.
+// Returns the series of a pair: op and type, without direction and libraries.
 std::string SeriesName(const record::Record& a, const record::Record& b) {
   return fmt::format("{} {}", a.op, a.type == b.type ? a.type : a.type + " to " + b.type);
 }

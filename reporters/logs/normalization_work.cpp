@@ -19,8 +19,8 @@ Flags FlagsOf(const Primitive& primitive) {
   return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
 }
 
-// Returns the bytes per element of the tensors that have the size of the data. The log may print
-// one descriptor for source and destination.
+// Returns the bytes per element of all tensors with the size of the data. The log may print one
+// descriptor for source and destination.
 double PassBytes(const Primitive& primitive) {
   double values = 0, gradients = 0;
   int value_count = 0, gradient_count = 0;
@@ -55,8 +55,8 @@ double ForwardFlops(const Flags& flags, double n) {
          n * flags.add + n * flags.relu;
 }
 
-// In a batch normalization the elements that share statistics also share the scale (a channel), so
-// the sums for the gradients of scale and shift are also those for the source's gradient.
+// Returns the FLOPs of one channel of n elements. Its elements share statistics and scale, so the
+// sums for the gradients of scale and shift are also used for the source's gradient.
 double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
   double flops = 3 + n * flags.relu;
@@ -112,7 +112,7 @@ void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& 
   work.destination = shape.groups * shape.size;
 }
 
-// Layer and group normalization: `points` elements have the same scale.
+// Returns the work of a layer or group normalization. `points` elements have the same scale.
 FormWork GroupsWork(const Primitive& primitive, const Normalized& shape, double points,
                     double pass_bytes) {
   const auto flags = FlagsOf(primitive);
@@ -126,7 +126,7 @@ FormWork GroupsWork(const Primitive& primitive, const Normalized& shape, double 
   return work;
 }
 
-// Softmax over rows of n elements along the axis.
+// Returns the work of a (log)softmax over rows of n elements along the axis.
 FormWork RowWork(const Primitive& primitive, bool logarithm) {
   const auto dims = DimsOf(primitive).front();
   const auto axis_text = WordOf(primitive.text.auxiliary, "axis");

@@ -69,7 +69,7 @@ double InAndOut(const Primitive& primitive) {
   return TypeBytes(*source) + TypeBytes(*destination);
 }
 
-// Returns the sources, of which there is at least one.
+// Returns the sources, at least one. Throws NoClosedForm if there is none.
 std::vector<const Tensor*> SourcesOf(const Primitive& primitive) {
   std::vector<const Tensor*> sources;
   for (const auto& tensor : primitive.tensors)
@@ -78,7 +78,7 @@ std::vector<const Tensor*> SourcesOf(const Primitive& primitive) {
   return sources;
 }
 
-// Returns the work of images of which each element is read or written once, without FLOPs.
+// Returns the work of reading all source images and writing all destination images, without FLOPs.
 FormWork ImageWork(const Primitive& primitive, const LetterSizes& sizes) {
   if (!sizes.Has("ic")) throw NoClosedForm{"the problem lacks ic"};
   const double planes = sizes.Or("mb", 1) * sizes.Or("ic", 1);
@@ -99,8 +99,8 @@ std::vector<double> Broadcast(const std::vector<std::vector<double>>& sources) {
   return dims;
 }
 
-// Returns the bytes of a post-op's operand, which has the sizes of the destination that the mask
-// selects.
+// Returns the bytes of a post-op's operand. The mask selects which of the destination's sizes it
+// has.
 std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
                                    std::string_view mask) {
   const auto elements = MaskedElements(work, mask);
@@ -108,7 +108,7 @@ std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
   return elements && bytes ? std::optional(*elements * *bytes) : std::nullopt;
 }
 
-// The algorithms of a binary, each one FLOP per element.
+// Throws NoClosedForm for an unknown algorithm of a binary. All known ones have 1 FLOP per element.
 void CheckBinary(std::string_view algorithm) {
   constexpr std::string_view kKnown[] = {"add", "mul", "max", "min", "div", "sub",   "ge",
                                          "gt",  "le",  "lt",  "eq",  "ne",  "select"};
@@ -172,7 +172,7 @@ double EltwiseFlops(std::string_view algorithm, double alpha, bool backward) {
   if (form == kEltwise.end()) throw NoClosedForm{"no formula of this eltwise"};
   const auto flops = backward ? form->backward : form->forward;
   if (!flops) throw NoClosedForm{"no formula of this eltwise"};
-  // A leaky relu multiplies values below 0.
+  // Counts the multiplication of values below 0 by a leaky relu.
   const bool leaky = algorithm.starts_with("relu") && alpha != 0 && !backward;
   return *flops + (leaky ? 1 : 0);
 }
@@ -198,7 +198,7 @@ FormWork BinaryWork(const Primitive& primitive) {
   work.destination_bytes = ElementBytes(primitive, "dst");
   work.elementwise = work.destination;
   work.bytes = work.destination * work.destination_bytes;
-  // Two sources of the same sizes have them printed once.
+  // If two sources have the same sizes, the log prints them once.
   for (std::size_t source = 0; const auto* tensor : SourcesOf(primitive))
     work.bytes += TypeBytes(*tensor) * ProductOf(dims[std::min(source++, dims.size() - 1)]);
   return work;
@@ -211,13 +211,13 @@ FormWork SumWork(const Primitive& primitive) {
   const auto sources = SourcesOf(primitive);
   work.bytes = work.destination * work.destination_bytes;
   for (const auto* tensor : sources) work.bytes += work.destination * TypeBytes(*tensor);
-  // Its scales are not printed.
+  // Ignores the sum's scales, which the log does not print.
   work.elementwise = work.destination * static_cast<double>(sources.size() - 1);
   return work;
 }
 
-// sum, max, min and mul have an operation per element except the first; mean also has a division;
-// norms also have a power (or |s|) per element, an epsilon and a root.
+// FLOPs of reductions: sum, max, min and mul have an operation per element except the first; mean
+// also has a division; norms also have a power (or |s|) per element, an epsilon and a root.
 FormWork ReductionWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
   if (dims.size() < 2) throw NoClosedForm{"the problem lacks the destination's sizes"};
@@ -235,9 +235,9 @@ FormWork ReductionWork(const Primitive& primitive) {
   return work;
 }
 
-// Filters have K taps. A maximum has K - 1 comparisons, an average K - 1 additions and a division.
-// Backward: the gradient of a maximum is added at its position; that of an average is divided and
-// added at K positions.
+// FLOPs of pooling with K taps: a maximum has K - 1 comparisons, an average K - 1 additions and a
+// division. Backward: the gradient of a maximum is added at its position; the gradient of an
+// average is divided and added at K positions.
 FormWork PoolingWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
   const double taps = sizes.Image('k');
@@ -274,8 +274,8 @@ FormWork ReorderWork(const Primitive& primitive) {
   return work;
 }
 
-// Problems are "8x32x56x56:8x32x56x56 8x64x56x56": the sources, and in some versions the
-// destination.
+// Problems are like "8x32x56x56:8x32x56x56 8x64x56x56": the sources, and in some versions of oneDNN
+// the destination.
 FormWork ConcatWork(const Primitive& primitive) {
   const std::string_view problem = primitive.text.problem;
   const auto dims = ReadDimsList(problem.substr(0, problem.find(' ')));

@@ -24,7 +24,7 @@ std::string_view At(const std::vector<std::string_view>& parts, std::size_t i) {
   return i < parts.size() ? parts[i] : std::string_view();
 }
 
-// Splits "wei_layer_f32" into role and type. The type is empty if the word does not end with one.
+// Splits "wei_layer_f32" into role and type. The type is empty if the word does not end in a type.
 std::pair<std::string_view, std::string_view> RoleAndType(std::string_view word) {
   for (const auto& [type, bytes] : kTypes)
     if (word.size() > type.size() + 1 && word.ends_with(type) &&

@@ -16,7 +16,7 @@ namespace dlroof::logs {
 // A memory descriptor: "src:f32:a:blocked:aBcd8b::f0", or "src_f32:a:blocked:aBcd8b:f0" before 3.3.
 struct Tensor {
   std::string role;        // "src", "diff_dst", "wei_layer"; "data" if the log has no role
-  std::string type;        // "f32"; "undef" for a tensor that the call lacks; may be empty
+  std::string type;        // "f32"; "undef" for a tensor that the call does not have; may be empty
   std::string properties;  // "a": the library chose the layout, "p": padded, "o", "0": offsets
   std::string format;      // "blocked", "sparse"; may be empty
   std::string tag;         // "aBcd8b"; may be empty
@@ -41,7 +41,7 @@ struct Primitive {
 
 Primitive ReadPrimitive(const PrimitiveText& text);
 
-// Sizes of a problem "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number after each key.
+// The sizes in a problem like "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number after each key.
 class LetterSizes {
  public:
   // Returns nullopt for a text of another form, or with a number above 2^31-1.
@@ -57,15 +57,15 @@ class LetterSizes {
   std::map<std::string, double, std::less<>> sizes_;
 };
 
-// Returns the sizes of "8x64x56x56", or nullopt for another form, such as a size that is known only
-// at run time ("*").
+// Returns the sizes of "8x64x56x56", or nullopt for another form, such as a size known only at run
+// time ("*").
 std::optional<std::vector<double>> ReadDims(std::string_view text);
 // Returns the sizes of each part of "16x256:256x192", or nullopt if a part has another form.
 std::optional<std::vector<std::vector<double>>> ReadDimsList(std::string_view text);
 double ProductOf(const std::vector<double>& dims);
 
 // Returns the first word of the line that no known version of oneDNN prints, with its kind ("the
-// format 'sparse' of a tensor"), or nullopt: what it changes in the call's work is not known.
+// format 'sparse' of a tensor"), or nullopt. The work of a call with such a word is unknown.
 std::optional<std::string> UnknownWord(const Primitive& primitive);
 
 // Returns the value of a key: "1" of "axis" in "alg:softmax_accurate axis:1". A missing key has an

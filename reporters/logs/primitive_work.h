@@ -1,17 +1,17 @@
 // FLOPs and compulsory bytes of one call of a primitive, by closed form. Pure.
 //
-// FLOPs, counted as the operators of dlroof count their own:
-//   matrix: 2 per multiply-add; of a convolution or deconvolution those of filter taps inside the
-//     image (counters/base/filter_axis.h). All directions of a convolution, deconvolution, matrix
-//     product or inner product have the same number; the backward call of a recurrent layer has
-//     twice the number of the forward call (data and weight gradient).
+// FLOPs, counted as dlroof's operators count them:
+//   matrix: 2 per multiply-add; in a convolution or deconvolution only filter taps inside the image
+//     (counters/base/filter_axis.h). All directions of a convolution, deconvolution, matrix product
+//     or inner product have the same number; the backward call of a recurrent layer has twice the
+//     number of the forward call (data and weight gradient).
 //   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each
 //     function (exp, log, tanh, sigmoid, erf, sqrt, power, rounding) counts 1. A bias adds 1 per
 //     element of the destination; its gradient adds 1 per element of the destination's gradient.
 //     Quantization scales and zero points count 0 in matrix operations, but 1 in a reorder.
-// Bytes: every tensor of the call once, whole, without padding of blocked layouts: read or written.
-//   The additional operands of post-ops (the destination of a sum, the operand of a binary) count
-//   too. Workspace and scratchpad belong to the library and do not count.
+// Bytes: every tensor of the call is read or written once, completely, without the padding of
+//   blocked layouts. Additional operands of post-ops (the destination of a sum, the operand of a
+//   binary) count too. The library's workspace and scratchpad do not count.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@
 
 namespace dlroof::logs {
 
-// The work of calls from numbers alone. dlroof's operators and the reader of logs both call these,
-// so that a call has the same work as a benchmark and in another program's log.
+// The work of calls from their sizes. dlroof's operators and the reader of logs both use these
+// functions, so that a call has the same work in a benchmark and in another program's log.
 struct CallWork {
   double matrix = 0, elementwise = 0;  // [flop]
   double bytes = 0;                    // [byte]
@@ -51,25 +51,26 @@ struct CellFlops {
 };
 // LSTM. Forward: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and candidate g), c = f*c' + i*g
 // (3), tanh(c), and its product with o. Backward: tanh(c) again (1); do (4), dc (5), di, df, dg (4
-// each), each with the gate's derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias
+// each), including the gate's derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias
 // gradient.
 inline constexpr CellFlops kLstmCell = {13, 27};
-// Peepholes, in addition. Forward: a product and an add for each of i, f and o. Backward, products
-// and adds: do into dc (2), di and df into dc' (4), 3 peephole gradients (6).
+// Additional FLOPs of peepholes. Forward: a product and an add for each of i, f and o. Backward,
+// products and adds: do into dc (2), di and df into dc' (4), 3 peephole gradients (6).
 inline constexpr CellFlops kLstmPeephole = {6, 12};
 
-// The calls of one cell in a recurrent layer or a stack of them.
+// The sizes of a recurrent layer or a stack of layers.
 struct RecurrentCounts {
   double weights = 0;  // [1] of all layers and directions, without bias and peepholes
-  double samples = 0;  // [1] of all steps: each is multiplied with every weight
+  double samples = 0;  // [1] steps x samples: each is multiplied with every weight
   double cells = 0;    // [1] steps x samples x layers x directions
   double hidden = 0;   // [1] units of a cell
   double state = 0;    // [1] channels of its hidden state
   double summed = 0;   // [1] outputs that are sums of two directions
 };
-// Returns the FLOPs of a forward or backward call; `cell` has those of a unit, for peepholes too.
-// Backward each weight has two products (data and weight gradient), the gradient of the layer above
-// is added to that of the next step (1 per channel of the state), and no outputs are summed.
+// Returns the FLOPs of a forward or backward call. `cell` has the FLOPs of a unit, including those
+// of peepholes. Backward, each weight has two products (data and weight gradient), the gradient of
+// the layer above is added to that of the next step (1 per channel of the state), and no outputs
+// are summed.
 CallWork FlopsOfRecurrent(const RecurrentCounts& counts, const CellFlops& cell, bool backward);
 
 // The work of a primitive of a log.
@@ -77,10 +78,10 @@ struct PrimitiveWork {
   std::optional<double> matrix;       // [flop]
   std::optional<double> elementwise;  // [flop] set if `matrix` is
   std::optional<double> bytes;        // [byte] between DRAM and the caches
-  std::optional<Reason> reason;       // why one of these is not set
+  std::optional<Reason> reason;       // why a member is not set
 };
 
-// Never throws for any text.
+// Does not throw, whatever the texts are.
 PrimitiveWork WorkOf(const Primitive& primitive);
 
 // Returns true if the primitive only moves data: its FLOPs are known to be 0.
@@ -92,14 +93,14 @@ bool HasNoFlops(const PrimitiveWork& work);
 std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
 
 // Returns the work that post-ops of a log ("sum", "eltwise_gelu_erf") add to a call with a
-// destination of `elements` elements, of `element_bytes` [byte] each. Post-ops with an operand of
-// their own (binary) need its sizes: throws NoClosedForm for them and for unknown ones.
+// destination of `elements` elements, of `element_bytes` [byte] each. Throws NoClosedForm for
+// unknown post-ops and for binary ones, whose operand has sizes of its own.
 CallWork WorkOfPostOps(const std::vector<std::string>& post_ops, double elements,
                        double element_bytes);
 
 // The rest of this file is private to the module: closed forms by kind of primitive.
 
-// Thrown by a closed form that does not know the work of a call. WorkOf catches it.
+// Thrown if a closed form does not apply to a call. WorkOf catches it.
 struct NoClosedForm {
   std::string reason;
 };
@@ -117,8 +118,8 @@ struct FormWork {
 // Returns a FormWork of 0 FLOPs and 0 bytes whose destination has these sizes.
 FormWork WorkOn(const std::vector<double>& destination_dims);
 
-// Returns the product of the destination's sizes whose bit is set in the mask, a number, or
-// nullopt.
+// Returns the product of the destination's sizes whose bit is set in the mask, or nullopt if the
+// mask is not a number.
 std::optional<double> MaskedElements(const FormWork& work, std::string_view mask);
 
 // Returns the size of one element of the role's tensor [byte], or 0 if the call has no such tensor.

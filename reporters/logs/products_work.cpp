@@ -23,7 +23,7 @@ double BiasElements(const Primitive& primitive, double channels) {
   return primitive.HasBias() && primitive.text.prop != "backward_data" ? channels : 0;
 }
 
-// Adds the work of a product to `work`, whose destination is set.
+// Adds the work of a product to `work`, whose destination must be set.
 void AddProduct(const ProductCounts& counts, const ProductElementBytes& bytes, FormWork& work) {
   const auto product = WorkOfProduct(counts, bytes);
   work.matrix = product.matrix;
@@ -39,8 +39,9 @@ std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
   return dims;
 }
 
-// Returns the dimensions of an image under a filter. The filter is applied to the points of
-// `applied` ('o': the destination's) and reads or writes those of `reached`.
+// Returns the dimensions of an image under a filter. `applied` and `reached` are 'i' (source) or
+// 'o' (destination): the filter is applied at each point of `applied`, and reads or writes points
+// of `reached`.
 std::vector<FilterAxis> AxesOf(const LetterSizes& sizes, char reached, char applied) {
   std::vector<FilterAxis> axes;
   for (const char side : {'d', 'h', 'w'}) {
@@ -121,14 +122,14 @@ FormWork ConvolutionWork(const Primitive& primitive) {
   return FilterWork(primitive, sizes, AxesOf(sizes, 'i', 'o'));
 }
 
-// The filter is applied to every point of the source.
+// Work of a deconvolution, which applies the filter at every point of the source.
 FormWork DeconvolutionWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
   return FilterWork(primitive, sizes, AxesOf(sizes, 'o', 'i'));
 }
 
-// Problems are "16x256:256x192", "4x16x256:1x256x192"; a third part has the sizes of the
-// destination. oneDNN 1.x prints "b4m16n192k256".
+// Problems are like "16x256:256x192" or "4x16x256:1x256x192", in some versions with the
+// destination's sizes as a third part. oneDNN 1.x prints "b4m16n192k256".
 FormWork MatmulWork(const Primitive& primitive) {
   const auto letters = LetterSizes::Read(primitive.text.problem);
   auto dims = letters ? MatricesOf(*letters) : DimsOf(primitive);
@@ -159,7 +160,7 @@ FormWork MatmulWork(const Primitive& primitive) {
   return work;
 }
 
-// "bs:4 beta:1" and "32x64:64x48": C = beta * C + the sum of 4 products.
+// Work of a ukernel brgemm. "bs:4 beta:1" with "32x64:64x48" is C = beta * C + sum of 4 products.
 FormWork BlockProductWork(const Primitive& primitive) {
   auto work = MatmulWork(primitive);
   const auto products = NumberFromZero(WordOf(primitive.text.auxiliary, "bs")).value_or(1);
@@ -170,7 +171,7 @@ FormWork BlockProductWork(const Primitive& primitive) {
   return work;
 }
 
-// Packs a block of a matrix for ukernels.
+// Work of a ukernel transform, which packs a block of a matrix.
 FormWork BlockTransformWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
   FormWork work = WorkOn(dims.front());

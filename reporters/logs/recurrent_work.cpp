@@ -6,11 +6,10 @@
 namespace dlroof::logs {
 namespace {
 
-// A kind of recurrent cell: vanilla RNN, LSTM, GRU, GRU with a linear transformation before its
-// reset.
+// A kind of recurrent cell: vanilla RNN, LSTM, GRU, or linear-before-reset GRU.
 //
-// Elementwise operations per hidden unit, sample, step, layer and direction. h' is the previous
-// state; x and s are the products of the weights with the input and with h'.
+// FLOPs of elementwise operations per hidden unit, sample, step, layer and direction. h' is the
+// previous state; x and s are the products of the weights with the input and with h'.
 //   vanilla_rnn  h = act(x + s + b): bias 1, function 1.
 //     backward: gradient of the function 3 (dh*(1 - h*h)), bias 1.
 //   vanilla_lstm kLstmCell.

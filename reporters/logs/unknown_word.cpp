@@ -1,5 +1,5 @@
-// The words of oneDNN 1.0 to 3.14 (src/common/verbose.cpp). Words that change the work in a way
-// that the log does not tell are absent: the format "sparse", whose non-zeros are not printed.
+// The words in logs of oneDNN 1.0 to 3.14 (src/common/verbose.cpp). Does not list words of calls
+// whose work the log does not determine: the format "sparse", whose non-zeros are not printed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dlroof::logs {
 namespace {
 
-// Lists of words with blanks between them. One that begins with a blank has the empty word, too.
+// Lists of words separated by blanks. A list that begins with a blank also has the empty word.
 constexpr std::string_view kDirections =
     " undef forward forward_training forward_inference backward backward_data backward_weights "
     "backward_bias";
@@ -26,16 +26,16 @@ constexpr std::string_view kAttributes =
     "attr-rnn_data_qparams rnn_data_qparams oscale zero_points post_ops scratchpad_mode";
 constexpr std::string_view kAttributeValues =
     " user library strict relaxed any true false sum stochastic environment host_scalar";
-// Fields of a template beside those of PrimitiveText, and the one that this reader adds.
+// Fields of a template that are not in PrimitiveText, and kProcessField, which this reader adds.
 constexpr std::string_view kOtherFields = "process component backend";
 
-// The words of a problem's sizes.
+// The keys of a problem's sizes.
 constexpr std::string_view kSizes =
     "g mb ic oc id ih iw od oh ow kd kh kw sd sh sw dd dh dw pd ph pw l t sic slc dhc dlc dic m n "
     "k "
     "b";
 
-// The keys of the auxiliary field with their values. A key without any has numbers.
+// The keys of the auxiliary field with their values. Keys without values here have numbers.
 constexpr std::pair<std::string_view, std::string_view> kAuxiliary[] = {
     {"", " "},
     {"alg",
@@ -67,8 +67,8 @@ bool IsIn(std::string_view list, std::string_view word) {
 
 bool Has(std::string_view text, char c) { return text.find(c) != text.npos; }
 
-// Returns whether the text is empty, or numbers, sizes ("32x1") and "*" for a value that is known
-// at run time, with marks between them.
+// Returns whether the text consists of numbers, sizes ("32x1"), "*" (a value known only at run
+// time) and punctuation, or is empty.
 bool AreNumbers(std::string_view text) {
   const bool some = text.find_first_of("0123456789*") != text.npos;
   return (some && text.find_first_not_of("0123456789.e+-x*:,") == text.npos) ||
@@ -85,8 +85,8 @@ bool IsRole(std::string_view role) {
   return IsIn(kRoles, role) || IsIn(kRoles, WithoutDigits(role));
 }
 
-// Returns whether a tag is that of a blocked layout: each size has one of the first letters,
-// "aBcd", and blocks have a number before theirs, "16a4b".
+// Returns whether a tag is of a blocked layout: a letter from 'a' on for each dimension ("aBcd"),
+// and for each block a number before its letter ("16a4b").
 bool IsTag(std::string_view tag) {
   if (IsIn(" any undef", tag)) return true;
   std::string sizes;
@@ -104,10 +104,10 @@ bool IsTag(std::string_view tag) {
          !Has(kDigits, tag.back());
 }
 
-// Returns whether a part of a tensor's description is empty, strides ("4096x1"), or flags with what
-// they say of compensations and of a bias: "f0", "f0_mask3", "s8m3", "zpm1", "sa0.5".
+// Returns whether a part of a tensor's description is empty, strides ("4096x1"), or flags of
+// compensations and of a bias: "f0", "f0_mask3", "s8m3", "zpm1", "sa0.5".
 bool IsExtra(std::string_view part, bool bias) {
-  constexpr double kFlags = 64;  // more than all of them together
+  constexpr double kFlags = 64;  // larger than the sum of all flags
   for (const std::string_view begin : {"s8m", "zpm", "sa"})
     if (part.starts_with(begin))
       return !part.substr(begin.size()).empty() && AreNumbers(part.substr(begin.size()));
@@ -142,7 +142,7 @@ Found OfTensor(const Tensor& tensor) {
   return std::nullopt;
 }
 
-// The names of post-ops are known by their closed forms.
+// Returns the first unknown part of an attribute. Closed forms check the names of post-ops.
 Found OfAttribute(std::string_view word) {
   const auto key = word.substr(0, word.find(':'));
   if (!IsIn(kAttributes, key)) return Named("the attribute", key);
@@ -173,7 +173,7 @@ Found OfAuxiliary(std::string_view word, std::string_view kind) {
   return known || by_form ? Found() : Named("the value", word);
 }
 
-// Returns the first key of a problem with letters that is no size.
+// Returns the first unknown key in a problem's sizes.
 Found OfProblem(std::string_view problem) {
   while (!problem.empty()) {
     problem.remove_prefix(std::min(problem.find_first_not_of("0123456789_"), problem.size()));

@@ -1,4 +1,4 @@
-// The syntax of a line of oneDNN's verbose mode, and what a log says of the library: version,
+// The syntax of a line of oneDNN's verbose mode, and facts about the library in a log: version,
 // instruction set, threads, processes (verbose_log.h).
 #include "reporters/logs/verbose_line.h"
 
@@ -38,7 +38,8 @@ std::optional<double> WithDecimalComma(std::string_view whole, std::string_view 
   return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
 }
 
-// oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12, which has too few digits for a time.
+// Takes the time stamp. Ignores stamps like 1.79537e+12 (oneDNN 2.7, gemm_api), which have too few
+// digits.
 void TakeStamp(std::string_view& rest, VerboseLine& line) {
   const auto field = PeekField(rest);
   if (field.empty() || field[0] < '0' || field[0] > '9') return;
@@ -73,7 +74,7 @@ bool Has(std::string_view text, std::string_view part) { return text.find(part) 
 
 bool IsMarked(std::string_view line) { return FindMarker(line) != line.npos; }
 
-// Returns whether the line of an execution ends with its time, or that of a template with its name.
+// Returns whether the line of an execution ends with its time, or a template with "exec_time".
 bool IsComplete(std::string_view line) {
   const auto last = Trimmed(line.substr(line.rfind(',') + 1));
   return last == "exec_time" || NumberFromZero(last).has_value();
@@ -145,7 +146,7 @@ LineParts PartsOf(std::string_view fields, const VerboseTemplate& names) {
   const std::size_t expected = names.size();
   LineParts parts{.fields = SplitText(fields, ',')};
   auto& all = parts.fields;
-  // oneDNN 2.7 leaves out the empty auxiliary field of a gemm_api before the problem.
+  // oneDNN 2.7 omits the empty auxiliary field before the problem for a gemm_api.
   if (names[expected - 2] == "problem_desc" && std::ranges::count(all, "gemm_api") == 1 &&
       all.size() > 2 && all.size() + 1 >= expected && all.size() <= expected &&
       all[expected - 3].find(':') != std::string_view::npos)

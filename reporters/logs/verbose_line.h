@@ -19,20 +19,20 @@ bool AreDigits(std::string_view text);
 // Returns the text without blanks at its end.
 std::string_view Trimmed(std::string_view text);
 
-// Returns the line without what others put behind it: padding of a terminal, and the rest of the
+// Returns the line without text that others appended: padding of a terminal, and the rest of the
 // JSON in which docker and journald store lines ("...,0.5\n","stream":"stdout"}).
 std::string_view OfOneDnn(std::string_view line, std::size_t marker);
 
-// Returns the text with lines that a terminal wrapped joined again, each followed by empty lines so
-// that the others keep their numbers; or nullopt if none is wrapped. A wrapped line has the length
-// of the longest line of an execution, and its rest follows without a marker. As evidence, one such
-// line without a time must get one: programs print lines of their own after a long line.
+// Joins lines that a terminal wrapped, each followed by empty lines, so that later lines keep their
+// numbers. Returns nullopt if no line is wrapped. A wrapped line has the length of the longest line
+// of an execution, and is followed by lines without a marker. At least one such line must have a
+// time only after joining, because a program may print its own lines after a long line.
 std::optional<std::string> Unwrapped(std::string_view text);
 
 // Reads an information line that is no template.
 void ReadFacts(std::string_view fields, VerboseLog& log);
 
-// Finds the main process of a log, and makes the calls of others primitives of their own.
+// Sets the main process of a log. Calls of other processes become primitives of their own.
 void SetApart(VerboseLog& log);
 
 }  // namespace dlroof::logs

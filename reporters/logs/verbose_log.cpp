@@ -14,7 +14,7 @@
 namespace dlroof::logs {
 namespace {
 
-constexpr char kEscape = '\x1b';  // begins a colour of a terminal
+constexpr char kEscape = '\x1b';  // begins a terminal's colour sequence
 
 // Returns why a line of an execution has no time, or "" if it has one.
 std::string_view WithoutTime(std::string_view fields, std::optional<double> milliseconds) {
@@ -165,9 +165,9 @@ class Reader {
     if (ids.size() > 1) log_.processes[process_].ancestors.assign(ids.begin() + 1, ids.end());
   }
 
-  // Whether a partition's primitives have lines of their own: see VerboseLog.
+  // Returns whether a partition's primitives have lines of their own: see VerboseLog.
   bool HasOwnLines(const VerboseLine& line, double seconds) const {
-    constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] of the partition's time
+    constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] times of executions / partition's
     const auto start = SecondsOf(line);
     double sum = 0;
     for (std::size_t i = log_.executions.size(); i > after_partition_; --i) {
@@ -210,8 +210,8 @@ class Reader {
     return *line.stamp_milliseconds * 1e-3;
   }
 
-  // `fields` are all but the last one, the time. Rejects the line and returns nullopt if the fields
-  // do not match the template.
+  // `fields` are all fields except the time. Rejects the line and returns nullopt if they do not
+  // match the template.
   std::optional<PrimitiveText> ReadPrimitive(const std::vector<std::string_view>& fields) {
     const std::size_t expected = template_.size() - 1;
     if (fields.size() != expected) {

@@ -16,11 +16,11 @@ enum class VerboseKind {
   kInformation,  // version, threads, instruction set, templates, warnings
   kExecuted,     // a primitive ran
   kCreated,      // a primitive was created or found in the cache, with its time
-  kNested,     // a primitive was created within the creation of another one, whose time has its own
-  kDispatch,   // a note on a creation or on the choice of an implementation, without a time
-  kPartition,  // a partition of oneDNN Graph ran
-  kGraph,      // another line of oneDNN Graph
-  kOther,      // an unknown operation
+  kNested,       // a primitive was created within another creation, whose time includes its time
+  kDispatch,     // a note on a creation or on the choice of an implementation, without a time
+  kPartition,    // a partition of oneDNN Graph ran
+  kGraph,        // another line of oneDNN Graph
+  kOther,        // an unknown operation
 };
 
 // One line. Its views point into the text of the line.
@@ -45,7 +45,7 @@ using VerboseTemplate = std::vector<std::string>;
 // with "primitive" and "exec_time".
 std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line);
 
-// Returns the number if the whole text is a number from 0 to 1e15.
+// Returns the number if the whole text is a number from 0 to 1e15, else nullopt.
 std::optional<double> NumberFromZero(std::string_view text);
 
 // Returns the parts between separators. An empty text has one empty part.
@@ -73,7 +73,7 @@ struct Execution {
 struct Creation {
   std::size_t before = 0;  // index of the execution that follows it
   double seconds = 0;      // [s]
-  bool hit = false;        // found in the cache
+  bool hit = false;        // the primitive was found in the cache
   std::optional<double> start_seconds;
   std::uint32_t process = 0;  // index into VerboseLog::processes
 };
@@ -86,29 +86,29 @@ struct StepMark {
   double seconds = 0;  // [s] on the clock of the executions
 };
 
-// "DLROOF_PROCESS,1240,1200,1": the following lines are of process 1240, whose parent is 1200. The
-// ancestors are written before the first lines of a process, and its number alone before others.
+// "DLROOF_PROCESS,1240,1200,1": the following lines are of process 1240, whose parent is 1200.
+// Ancestors are written only before the first lines of a process.
 struct LogProcess {
   std::int64_t id = 0;                  // 0: the log does not name the process
   std::vector<std::int64_t> ancestors;  // the parent first
 };
 inline constexpr std::string_view kProcessLine = "DLROOF_PROCESS,";
 
-// The name under which PrimitiveText::others of a call has "other" if another process than the main
-// one executed it: such calls are primitives of their own.
+// Name in PrimitiveText::others with the value "other" for calls that another process than the main
+// one executed: they are primitives of their own.
 inline constexpr std::string_view kProcessField = "process";
 
 // The lines that were rejected for one reason.
 struct RefusedLines {
   std::string reason;
   std::int64_t count = 0;       // [1]
-  std::int64_t first_line = 0;  // from 1
+  std::int64_t first_line = 0;  // number of the first of them, from 1
 };
 
 // Numbers of lines [1].
 struct LineCounts {
   std::int64_t all = 0;
-  std::int64_t verbose = 0;  // with a marker
+  std::int64_t verbose = 0;  // lines with oneDNN's marker
   std::int64_t information = 0;
   std::int64_t executed = 0;  // executions of primitives, used or not
   std::int64_t used = 0;      // executions that were used
@@ -118,11 +118,11 @@ struct LineCounts {
   std::vector<RefusedLines> refused;  // in order of appearance
 };
 
-// Executions of a partition of oneDNN Graph are primitives of the kind "partition" (engine,
-// implementation; `problem` has its operations), unless the executions before its line, which lie
-// in its time, take half of that time: then its primitives have lines of their own.
-// Executions of ukernels ("brgemm", "transform"), blocks of products that a program multiplies in
-// threads of its own, are executions of primitives of these kinds.
+// Executions of a oneDNN Graph partition are primitives of the kind "partition" (engine,
+// implementation; `problem` has its operations). They are not counted if executions in the
+// partition's time, on the lines before, take at least half of it: then the partition's primitives
+// have lines of their own. Executions of ukernels ("brgemm", "transform"), blocks of products that
+// a program computes in threads of its own, are primitives of these kinds.
 struct VerboseLog {
   // Facts about the library. A text that the log does not print is empty.
   std::string version;                    // "v3.7.3"
@@ -135,8 +135,8 @@ struct VerboseLog {
   std::vector<StepMark> marks;
   // In order of appearance; one with the number 0 if the log does not name processes.
   std::vector<LogProcess> processes;
-  // Index of the process whose steps count: one without an ancestor in the log, and among these the
-  // one whose calls take the most time.
+  // Index of the process whose calls are the steps: of the processes without an ancestor in the
+  // log, the one whose calls take the most time.
   std::uint32_t main_process = 0;
   LineCounts lines;
 };
@@ -144,7 +144,7 @@ struct VerboseLog {
 // Returns whether the primitive is a ukernel: see VerboseLog.
 bool IsUkernel(const PrimitiveText& text);
 
-// Reads any text: each line is used, counted with a reason, or ignored as other output.
+// Reads any text: uses each line, or refuses it with a reason, or ignores it as other output.
 VerboseLog ReadVerboseLog(std::string_view text);
 
 // Returns oneDNN's name of the instruction set: "avx512_core_vnni" for "Intel AVX-512 with Intel DL

@@ -21,13 +21,14 @@ double LargestCache(const machine::Machine& machine) {
   return largest;
 }
 
-// Returns whether the bytes are those of all tensors, each once, which a call must move.
+// Returns whether the bytes are compulsory: those of all tensors, each counted once.
 bool AreCompulsory(const LevelUse& use) {
   return use.level == Level::kDram && use.bytes_from == Provenance::kModelled &&
          !HasModelledRereads(use.record);
 }
 
-// Returns whether the call was slow enough for the bytes that no warm cache can contain.
+// Returns whether the call is below the roof if only the bytes beyond the largest cache, which may
+// be warm, come from DRAM.
 bool CacheMakesTheDifference(const LevelUse& use) {
   if (use.record.cache == "cold") return false;
   const double cached = LargestCache(use.machine);
@@ -60,7 +61,7 @@ std::map<std::string, NamedFlops>& NamedFlopsOfOps() {
   return flops;
 }
 
-// Returns the counts of the record's name, or nullopt if it says no problem of an op.
+// Returns the FLOPs of the problem in the record's name, or nullopt if it is not a known op's.
 std::optional<ProductFlops> FlopsOfName(const record::Record& record, const OpWords* words) {
   if (words != nullptr && words->product_flops) return words->product_flops(record.problem);
   const auto named = NamedFlopsOfOps().find(record.op);
@@ -74,15 +75,14 @@ std::optional<ProductFlops> FlopsOfName(const record::Record& record, const OpWo
 }
 
 struct CountedProducts {
-  double flops = 0;  // [flop] as the record has them
-  ProductFlops of_problem;
+  double flops = 0;         // [flop] in the record
+  ProductFlops of_problem;  // computed from the name
 
-  // [1] Returns the useful FLOPs over those of the record, below 1 only in files whose convention
-  // counts the padding.
+  // Returns useful FLOPs / FLOPs of the record [1]: below 1 in older files, which count padding.
   double UsefulShare() const { return of_problem.useful / flops; }
 };
 
-// Returns nullopt for names that say no problem, and for records without modelled FLOPs.
+// Returns nullopt if the name has no known problem or the record has no modelled FLOPs.
 std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
                                                  const OpWords* words) {
   const auto work = record.work.find(Provenance::kModelled);
@@ -95,8 +95,9 @@ std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
   return CountedProducts{*counted, *of_problem};
 }
 
-// Returns why the FLOPs that the definition counts exceed those that the call needs, if that alone
-// brings it below the roof. `over` is achieved / roof, `most` the largest such ratio that is noise.
+// Returns a clause if the call exceeds the arithmetic roof only because it executes fewer FLOPs
+// than its definition counts (Winograd, products with padding); otherwise nullopt. `over` is the
+// achieved rate / roof [1], `most` the largest ratio that measurement noise explains.
 std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const OpWords* words,
                                             double over, double most) {
   if (BestKnown(record).flops_from != Provenance::kModelled) return std::nullopt;
@@ -194,7 +195,7 @@ std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& 
     [](record::Record& record) { return DropWrongFlops(FindWords(record.op, {}), record); });
 
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words) {
-  constexpr double kSame = 0.01;  // [1] relative difference of two counts that needs no words
+  constexpr double kSame = 0.01;  // [1] relative difference of two counts that is not reported
   const auto counted = CountedProductsOf(record, words);
   if (!counted) return std::nullopt;
   const auto& [useful, dense] = counted->of_problem;

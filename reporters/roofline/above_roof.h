@@ -1,5 +1,5 @@
-// Calls that are faster than a roof allows: which of the roof and the counted or modelled work is
-// wrong, and the remark that says so. Pure.
+// Calls that are faster than a roof allows: decides whether the roof or the call's FLOPs or bytes
+// are wrong, and writes a remark. Pure.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,19 @@
 
 namespace dlroof::roofline {
 
-// [s] Returns the time that a call which took `seconds` can have taken at most, with the upper end
-// of the median's interval, at least 2 % more. A roof time above it puts the call above this roof.
+// Returns the upper limit [s] of the measured time `seconds` [s]: scaled by upper end / median of
+// the record's 95 % interval, at least by 1.02. A call whose roof time is longer exceeds the roof.
 double LongestSeconds(const record::Record& record, double seconds);
 
-// Returns whether modelled DRAM bytes of a GPU call may include data that later waves of its kernel
-// read again. The model that adds them leaves a counting note.
+// Returns whether the modelled DRAM bytes of a GPU call may include data that later waves of thread
+// blocks read again: the traffic model that adds such bytes also adds a note to record.counting.
 bool HasModelledRereads(const record::Record& record);
 
-// The bytes of one level, and the roof that they are compared with.
+// A call's bytes at one memory level, and that level's roof.
 struct LevelUse {
   const record::Record& record;
   const machine::Machine& machine;
-  const machine::Ceiling& ceiling;  // of the level
+  const machine::Ceiling& ceiling;  // the level's roof
   Level level = Level::kDram;
   double bytes = 0;  // [byte]
   Provenance bytes_from = Provenance::kModelled;
@@ -33,34 +33,32 @@ struct LevelUse {
 // Returns what is wrong if the call moved the level's bytes faster than its roof allows. Returns
 // nullopt if it did not.
 //
-// Counted bytes were moved, so the roof is too low. Compulsory bytes pass DRAM, so its roof is too
-// low too, unless the part of them that a warm cache can still contain makes the difference.
-// Other modelled or simulated bytes are wrong if the roof is validated. Otherwise, and under a
-// specified roof, it is not known which of the two is wrong.
+// - Counted bytes were moved, so the roof is too low (kRoof).
+// - Compulsory bytes (all tensors, each once) at DRAM: kBytes if the call is below the roof without
+//   the bytes that a warm cache may hold. Otherwise kUnknown for a specified roof, else kRoof.
+// - Other modelled or simulated bytes: kBytes if the roof is validated, else kUnknown.
 std::optional<WrongPart> WrongPartOf(const LevelUse& use);
 
-// Returns "above the l2 roof by 50 %, so l2 does not count as its bound: its bytes were counted,
-// ...".
+// Returns "above the l2 roof by 50 %, so l2 does not count as its bound: ...".
 std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 
-// Returns a sentence on the count that the record's modelled FLOPs are, if the op's two counts of
-// its problem differ by more than 1 % (ProductFlops).
+// Returns a sentence that says whether the record's modelled FLOPs include products with padding.
+// Returns nullopt if the two counts (ProductFlops) differ by at most 1 %.
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
 
-// Registers the count of an op without padding: the FLOPs of the products of a record's name, or of
-// all its steps if it has no products. `flops` throws BadInput if the problem is none of the op's.
-// Returns true.
+// Registers the FLOP count of an op without padding, computed from a record's name: the FLOPs of
+// its matrix products, or of all its steps if it has no products. `flops` throws BadInput if the
+// problem's text is invalid. Returns true.
 using NamedFlops = std::function<double(const record::Record& record)>;
 bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
 
-// Removes modelled FLOPs that are not those of the record's name or not the sum of
-// their parts, and adds a counting note that says so. Returns what is wrong with them. Readers of
-// run files call it for each record.
+// Removes the modelled FLOPs of a record if they contradict the problem in its name, and adds a
+// counting note. Returns what is wrong, or nullopt. Readers of run files call it for each record.
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record);
 
-// Adds a remark if the call computes faster than its arithmetic roof: whether the FLOP count (an
-// algorithm with fewer FLOPs, an older file's taps in the padding) or the roof is wrong. Needs
-// placement.time.
+// Adds a remark if the call's FLOP/s exceed its arithmetic roof. The remark says whether the roof
+// is wrong or the FLOP count, which may include FLOPs that the call skips (Winograd, padding).
+// Requires placement.time.
 void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,
                                const machine::CeilingSet& ceilings, Placement& placement);
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kTooUncertain = 0.5;  // [1] interval / median above which no advice is given
 constexpr double kFarAboveRoof = 4;    // [1] times over the roof from which a ProblemRemedy applies
-constexpr double kAtItsRoof = 1.25;    // [1] times over the roof below which only less work helps
-constexpr std::size_t kMaxClauses = 2;  // of evidence in one sentence
+constexpr double kAtItsRoof = 1.25;    // [1] calls below this many times the roof are at the roof
+constexpr std::size_t kMaxClauses = 2;  // clauses of evidence in one sentence
 
 bool UsedReferenceImplementation(const record::Record& record) {
   return record.library != "reference" && record.algorithm.starts_with("ref");
@@ -38,7 +38,7 @@ const ProblemRemedy* RemedyOf(const AdviceCase& at) {
   return found == at.words->remedies.end() ? nullptr : &*found;
 }
 
-// Returns whether all FLOPs of a narrow type went to the fp32 pipe.
+// Returns whether all modelled FLOPs of a bf16 or f16 call are on the fp32 pipe.
 bool IsEmulated(const record::Record& record) {
   if (record.type != "bf16" && record.type != "f16") return false;
   const auto modelled = record.work.find(Provenance::kModelled);
@@ -99,18 +99,18 @@ std::string Advice(const AdviceCase& at) {
 
 // Thresholds of the rules.
 constexpr double kMuchOverhead = 0.3;       // [1] launches' share of the time
-constexpr double kFasterInGraph = 1.1;      // [1] time / time in a graph
-constexpr double kMuchFasterInGraph = 1.5;  // [1] the same, where launches are not in the time
-constexpr double kSameAsKernels = 0.03;     // [1] of the traced kernels
-constexpr double kSameSeconds = 0.3e-6;     // [s] the same
+constexpr double kFasterInGraph = 1.1;      // [1] time / time in a CUDA graph
+constexpr double kMuchFasterInGraph = 1.5;  // [1] this ratio if the call was timed in a graph
+constexpr double kSameAsKernels = 0.03;     // [1] relative difference from the traced kernels' time
+constexpr double kSameSeconds = 0.3e-6;     // [s] absolute difference from the traced kernels' time
 constexpr double kNoMatrix = 0.01;          // [1] share of FLOPs on matrix units
-constexpr double kFewMatrix = 0.5;          // [1] the same
+constexpr double kFewMatrix = 0.5;          // [1] share of FLOPs on matrix units
 constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs
-constexpr double kMoreExecuted = 1.2;       // [1] the same
-constexpr double kMuchTraffic = 1.5;        // [1] DRAM bytes / compulsory ones
-constexpr double kManyReads = 3;            // [1] bytes of a cache level / compulsory ones
-constexpr double kMemoryWaits = 0.7;        // [1] least memory roof time / measured time
-constexpr double kBestMix = 0.97;           // [1] of the roof: the same within the noise
+constexpr double kMoreExecuted = 1.2;       // [1] executed / useful FLOPs
+constexpr double kMuchTraffic = 1.5;        // [1] DRAM bytes / compulsory bytes
+constexpr double kManyReads = 3;            // [1] bytes of a cache level / compulsory bytes
+constexpr double kMemoryWaits = 0.7;        // [1] min memory roof time / measured time
+constexpr double kBestMix = 0.97;           // [1] mix / roof: faster mixes equal it within noise
 
 using Evidence = std::optional<std::string>;
 
@@ -141,7 +141,7 @@ Evidence MuchOverhead(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// Compares the time with the launch, on an idle GPU, with that in a CUDA graph.
+// Finds calls whose time launched on an idle GPU is at least `factor` x that in a graph, `graph`.
 Evidence LessInGraph(const AdviceCase& at, std::optional<double> graph, double factor) {
   const auto call = record::SampleMedian(at.record, &record::GpuSample::call_seconds);
   const double launched = std::max(call.value_or(0), at.time.seconds);
@@ -157,13 +157,13 @@ Evidence FasterInGraph(const AdviceCase& at) {
   return LessInGraph(at, graph, kFasterInGraph);
 }
 
-// The launches of a call whose time is that in a graph, in which they are not.
+// Finds high launch costs of a call whose stated time is that in a CUDA graph, without launches.
 Evidence LaunchedAlone(const AdviceCase& at) {
   if (!IsInGraph(at.record)) return std::nullopt;
   return LessInGraph(at, at.time.seconds, kMuchFasterInGraph);
 }
 
-// Without the level whose roof is too low, another roof binds, which may be far away.
+// Finds a roof that the call exceeds. The bound is then another roof, which may be far away.
 Evidence AboveTooLowRoof(const AdviceCase& at) {
   for (const auto& [level, wrong] : at.time.above_roof)
     if (wrong == WrongPart::kRoof)
@@ -172,7 +172,7 @@ Evidence AboveTooLowRoof(const AdviceCase& at) {
   return std::nullopt;
 }
 
-// An LSTM of many kernels on a GPU, which cuDNN can compute in a few persistent ones.
+// Finds a GPU LSTM bound by launches: cuDNN's persistent algorithms need only a few kernels.
 Evidence ManyStepsNotPersistent(const AdviceCase& at) {
   if (at.time.bound != Bound::kOverhead || at.record.op != "LSTM" || at.record.device != "gpu" ||
       std::ranges::any_of(at.record.options,
@@ -311,8 +311,8 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// The level's roof is that of its best mix of reads and writes. These operators read a tensor and
-// write one of its size, which copies do too.
+// Compares with the level's best copy kernel. The level's roof is its best mix of loads and stores,
+// but these operators read one tensor and write one of equal size, as copies do.
 Evidence MixOfACopy(const AdviceCase& at) {
   constexpr std::string_view kCopies[] = {"Eltwise", "LayerNorm", "Softmax"};
   if (!MemoryAtItsRoof(at) || std::ranges::count(kCopies, at.record.op) == 0) return std::nullopt;
@@ -356,8 +356,8 @@ constexpr AdviceRule kRules[] = {
     {"launched-alone", LaunchedAlone,
      "capture its calls in a CUDA graph, or launch the next one before it ends"}};
 
-// Says if the time in a CUDA graph is not that of the kernels that CUPTI traced, and of the gaps
-// between them. Fills and copies are not among the kernels, and the traced call ran by itself.
+// Reports a time in a CUDA graph that differs from the sum of the kernels traced by CUPTI and the
+// gaps between them. Memory fills and copies are not traced, and the trace has only one call.
 Evidence ApartFromKernels(const record::Record& record, double seconds,
                           const machine::CeilingSet& ceilings) {
   const auto gap = LaunchCost(record, ceilings);

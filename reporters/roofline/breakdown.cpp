@@ -159,14 +159,14 @@ double ProductsOf(const BreakdownFacts& facts) {
   return AtLeast0(*products - *facts.single_thread_compute_seconds) / facts.parallel.threads;
 }
 
-// Times of the kernel beyond the roof [s] per thread. `distance` is kDistance, `rest` is kKernel.
+// kLanes, kInstructions, kKernel (`rest`) and kDistance of a call, per thread [s].
 struct KernelTimes {
   double lanes = 0, instructions = 0, rest = 0, distance = 0;
 };
 
-// Returns the least time [s] on one thread of the instructions that belong to no component measured
-// separately: all instructions at the core's issue rate, minus the issue time of the measured
-// components. A component without an instruction count is subtracted with its measured time.
+// Returns kInstructions [s] on one thread: the issue time of all instructions minus that of the
+// components that were measured separately. Of a component without an instruction count, subtracts
+// the measured time.
 double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;
@@ -184,9 +184,9 @@ double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   return AtLeast0(counted->all / *counted->per_second - elsewhere);
 }
 
-// If the call was timed with tensors in L2 (near) and beyond L2 (far), the roof's time is
-// subtracted first: an arithmetic roof from the near time, a memory roof from far - near, then from
-// near. The modelled lanes and the instructions are then taken out of the rest of the near time.
+// If the call was timed with tensors in L2 (near) and beyond L2 (far), subtracts the roof's time
+// first: an arithmetic roof from the near time; a memory roof from far - near, the remainder from
+// near. Then subtracts the modelled lanes and the instructions from the near time.
 KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   const auto& parallel = facts.parallel;
   KernelTimes times;

@@ -28,7 +28,7 @@ enum class ComponentKind {
   kDistance,      // measured extra time of the kernel if the tensors are not in L2
   kLevels,        // modelled time of the bytes of the other memory levels, without overlap
   kUnexplained,   // the rest of the threads' busy time
-  kImbalance,     // busy time of the slowest thread of each region minus the threads' mean
+  kImbalance,     // wait for the slowest thread of each region: its busy time minus the mean
   kForkJoin,      // starting and ending parallel regions
   kSerial,        // one thread works, the other threads wait
   kCall,          // overhead of a library call, measured with an empty primitive
@@ -89,8 +89,8 @@ struct Breakdown {
   std::vector<Component> components;  // the roof first; their sum is `seconds`
   double seconds = 0;
   double starts = 0;  // [1] parallel regions (CPU) or kernels (GPU) of one call
-  // [s] Half the widest interval of a component: smaller components are one row of a table. 0
-  // without intervals.
+  // [s] Half the widest interval of a component; 0 without intervals. Tables join smaller
+  // components into one row.
   double noise_seconds = 0;
   std::optional<Efficiencies> efficiencies;
 

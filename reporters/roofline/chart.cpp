@@ -40,8 +40,8 @@ std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
                                                                    : std::nullopt;
 }
 
-// Returns a key that is equal for all records of one line: op to type of the name, `parts` of the
-// problem, options and threads.
+// Returns the key of a line. Records of one line have the same op, device, library, direction,
+// type, `parts` of the problem, cache state, options and threads.
 std::string GroupOf(const record::Record& record, const Parts& parts,
                     const std::vector<std::string>& options, const std::string& threads) {
   std::string group;
@@ -53,7 +53,7 @@ std::string GroupOf(const record::Record& record, const Parts& parts,
   return group;
 }
 
-// Returns such a key without the swept parameter and its followers; with padding if `strict`.
+// Returns the key without the swept parameter and its followers; keeps padding if `strict`.
 std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& word, bool strict) {
   parts.erase(word.key);
   for (const auto& key : Followers(word))
@@ -73,7 +73,7 @@ std::string SeriesOf(const record::Record& record) {
 struct Candidate {
   std::size_t record;
   double value;
-  std::string loose, strict;  // groups
+  std::string loose, strict;  // its group without padding, and with it
 };
 
 // Returns null if the record's op has no batch.
@@ -131,8 +131,8 @@ Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
           ceiling.sustained_per_second};
 }
 
-// Returns whether the rate falls by more than the noise of two visits while the intensity rises:
-// another program slowed a kernel around the ridge, which was measured once.
+// Returns whether the rate falls by more than noise while the intensity rises: another program must
+// have slowed a ridge kernel, because each was measured only once.
 bool Falls(const std::vector<machine::RidgePoint>& ridge) {
   constexpr double kNoise = 0.05;  // [1]
   return std::ranges::adjacent_find(ridge, [](const auto& point, const auto& next) {
@@ -181,7 +181,7 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
       visit(i, run.file.records[i], run.places[i]);
 }
 
-// Returns `level`, or where `or_nearer` the record's farthest level if it has no bytes of `level`.
+// Returns `level`; with `or_nearer`, the farthest level of a placement without bytes of `level`.
 Level MarkLevel(const Placement& placement, Level level, bool or_nearer) {
   if (!or_nearer || placement.classic.empty() || PointOf(placement, level) != nullptr) return level;
   return std::ranges::max(placement.classic, {}, &ClassicPoint::level).level;
@@ -294,7 +294,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
         const auto found = time.compute_roofs.find(pipe);
         const auto& row = found == time.compute_roofs.end() ? pipe : found->second;
         used.insert(row);
-        // With tensor_balance the pipe's own ceiling is drawn too.
+        // If the roof is another row than the pipe's (tensor_balance), both are drawn.
         if (time.pipe_seconds.contains(pipe) && !row.starts_with(pipe)) used.insert(pipe);
       }
   });

@@ -20,7 +20,7 @@ namespace dlroof::roofline {
 struct SweepLine {
   std::string series;                // library, direction and type: "tf2.2 fwd f16"
   std::vector<std::size_t> records;  // indices into the run's records, by rising value
-  std::vector<double> values;        // of the swept parameter, all different
+  std::vector<double> values;        // of the swept parameter, in the same order; all different
 };
 
 // Returns a line for each group of placed records that differ only in `parameter`, if it has at
@@ -30,7 +30,7 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
                                   std::size_t least = 2);
 
 // Returns the lines of all parameters with this name ("stride") in the vocabulary of the file's
-// ops. Throws BadInput, which lists the names, if there is none.
+// ops. Throws BadInput, which lists the names, if no parameter has this name.
 std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
                                   std::size_t least = 2);
 
@@ -38,11 +38,11 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
 // number of threads, which is the value. Of two records with the same value the first is used.
 std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
 
-// Returns the lines through the records with a time whose batch is proportional to their number of
-// threads and that differ in nothing else. The value is the number of threads.
+// Returns the weak-scaling lines: records with a time that differ only in their number of threads
+// (the value) and in a batch proportional to it.
 std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least = 2);
 
-// [1] Returns the record's batch divided by its threads, or nullopt if its op has no batch.
+// Returns batch / threads [1] of a record, or nullopt if its op has no batch.
 std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words);
 
 struct Roof {
@@ -93,8 +93,9 @@ std::string LevelName(std::string_view key);
 // Returns the intensity [flop/byte] at which a compute roof and a bandwidth roof meet.
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
-// Returns DRAM, as in the tables' column FLOP/byte, or without a roof of it the farthest level with
-// a placed record; nothing without any placed record.
+// Returns the level that a roofline chart shows by default: DRAM (as the tables' column FLOP/byte)
+// or, without a DRAM roof, the farthest level with a placed record. Returns nullopt if no record is
+// placed.
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {
@@ -105,11 +106,11 @@ struct ClassicMark {
   double flops_per_second = 0;  // [flop/s]
   bool measured = false;        // FLOPs and bytes are both measured
   std::optional<std::pair<double, double>>
-      ci95;            // [flop/s] of flops_per_second, from that of the time
+      ci95;            // [flop/s] of flops_per_second, from the time's interval
   bool noisy = false;  // drawn pale
 };
-// Returns the marks of the records with bytes of `level`. Where `or_nearer`, a record without them
-// has a mark of its farthest level: of a warm call, the cache that holds its tensors.
+// Returns the marks of the records with bytes of `level`. With `or_nearer`, a record without such
+// bytes gets a mark at its farthest level: for a warm call, the cache that holds its tensors.
 std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level,
                                       bool or_nearer = false);
 
@@ -130,16 +131,16 @@ struct TimeMark {
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level,
                                 bool or_nearer = false);  // as ClassicMarks
 
-// [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled so
-// that its larger coordinate is the measured time (Wang et al. 2020, one level at a time;
-// `times_over_roof` is of all levels). Returns nullopt without positive coordinates at this level.
+// Returns the time point [s] of this level: its complexity point {bytes / bandwidth, FLOPs /
+// ceiling}, scaled so that the larger coordinate is the measured time (Wang et al. 2020, one level
+// at a time). Returns nullopt if a coordinate is unknown or 0.
 std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level);
 
-// [s] Returns the cumulative sums of pipe_seconds: one pipe, two pipes, ..., all pipes.
+// Returns the cumulative sums [s] of pipe_seconds: one pipe, two pipes, ..., all pipes.
 std::vector<double> PipesUntil(const TimePoint& time);
 
-// Returns the 95 % interval of FLOP/s from that of the time, if it has one. FLOPs are constant, so
-// it is flops_per_second x median / {upper, lower}.
+// Returns the 95 % interval [flop/s], computed from the time's: flops_per_second x median / {upper,
+// lower}. Returns nullopt if the time has no interval.
 std::optional<std::pair<double, double>> RateInterval(const record::Timing& timing,
                                                       double flops_per_second);
 

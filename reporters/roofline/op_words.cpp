@@ -29,8 +29,8 @@ OpWords FromJson(const json& object) {
 
 bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
 
-// Returns the problem, which lacks the key, with the key inserted at each possible position. Keys
-// with an underscore follow the text's only underscore, the others precede it.
+// Returns the problem's text with the missing key and its value inserted, once for each possible
+// position. Keys with an underscore are after the text's only underscore, other keys before it.
 std::vector<std::string> Inserted(std::string_view problem, const std::string& key,
                                   const std::string& value) {
   const bool after = key.starts_with('_');
@@ -106,7 +106,7 @@ std::vector<std::string> SweepNames(const OpVocabulary& words) {
   return names;
 }
 
-// An `x` after a digit belongs to the value.
+// An `x` after a digit is part of the value: "0:1x0:1".
 std::vector<ProblemPart> ProblemParts(std::string_view problem) {
   std::vector<ProblemPart> parts;
   std::string_view prefix;

@@ -237,8 +237,8 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
-// Ends the interval of an estimate at the roof: without all its threads' waits a call may seem
-// faster than the machine is.
+// Limits the interval of a noisy time to times above the roof: the correction for CPU waits may
+// make a call seem faster than the machine is.
 void BoundByRoof(Placed& placed) {
   auto& [timing, placement, breakdown] = placed;
   if (!timing || !timing->noisy || !timing->ci95 || !placement.time) return;
@@ -251,8 +251,8 @@ void BoundByRoof(Placed& placed) {
   timing->ci95->first = least;
 }
 
-// Replaces the proposal of `advice` by that of the breakdown, if its largest component is
-// explained.
+// Replaces what `advice` proposes by the breakdown's proposal (BreakdownAdvice), unless the largest
+// component is kUnexplained.
 void ReplaceProposal(const Breakdown& breakdown, std::string& advice) {
   const auto* largest = breakdown.Largest();
   const auto proposal = advice.find(": ");

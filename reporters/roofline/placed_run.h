@@ -52,8 +52,8 @@ PlacedRun PlaceRun(record::RunFile file, const PlaceView& view = {});
 // Returns the classic point of this level, or null if there is none.
 const ClassicPoint* PointOf(const Placement& placement, Level level);
 
-// Returns the classic point with the lowest roof (of tied levels the farthest) of those that are
-// not above the roof of their level (TimePoint::above_roof), or null without such points.
+// Returns the classic point with the lowest roof, of tied levels the farthest. Ignores levels whose
+// roof the call exceeds (TimePoint::above_roof). Returns null if no point remains.
 const ClassicPoint* Binding(const Placement& placement);
 
 // Share of the binding roof that a call reaches.
@@ -72,9 +72,9 @@ struct WorkRate {
   std::optional<Level> level;
 };
 
-// Returns the call's FLOP/s and its FLOP/byte of DRAM: counted bytes, else the compulsory ones,
-// also where a warm cache holds them, so that rows can be compared. Without bytes at DRAM it is the
-// farthest level of `view` with known bytes. Returns nullopt if the FLOPs are unknown or 0.
+// Returns the call's FLOP/s and its FLOP/byte at DRAM, with counted or else compulsory bytes, even
+// if a warm cache holds the tensors: so all rows of a table are comparable. Without DRAM bytes uses
+// the farthest level of `view` with known bytes. Returns nullopt if the FLOPs are unknown or 0.
 std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
                                    const PlaceView& view = {});
 
@@ -85,6 +85,7 @@ inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 // Prefixes of shares of a roof that is not validated, and of times above it.
 inline std::string_view AtMostMark(bool at_most) { return at_most ? "<= " : ""; }
 inline std::string_view AtLeastMark(bool at_least) { return at_least ? ">= " : ""; }
+// Explains both prefixes below a table.
 inline constexpr std::string_view kLimitMeaning =
     "<= and >= are limits: a roof is not validated, and may be higher";
 
@@ -93,16 +94,15 @@ std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy);
 // Returns "2.92x" or ">= 2.92x", or "" if neither is known.
 std::string TimesOverRoofText(const TimePoint& time);
 
-// Returns "0.412 %", the larger distance of the interval's ends from the median. Without an
-// interval returns the number of clean repetitions, "n=5", which are too few for one
-// (kSpreadMeaning).
+// Returns "0.412 %": the larger distance of an end of the 95 % interval from the median. Without an
+// interval returns the number of clean repetitions, "n=5" (kSpreadMeaning).
 std::string SpreadText(const record::Timing& timing);
 inline constexpr std::string_view kSpreadMeaning =
     "± n=N: a 95 % confidence interval needs 6 clean repetitions, there are N";
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".
 std::string BoundText(const TimePoint& time);
-// Returns "DRAM roof": what bounds a call of unknown FLOPs is not known.
+// Returns "DRAM roof". For calls of unknown FLOPs, whose bound is unknown.
 std::string BoundText(const BandwidthPoint& point);
 
 struct Opportunity {
@@ -124,8 +124,9 @@ nlohmann::json ToJson(const ZeroFlopSummary& summary);
 nlohmann::json ToJson(const record::Record& record, const machine::Machine* machine,
                       const PlaceView& view = {});
 
-// Returns "context", "machines" and "records", "models" if a counted suite was run, and "census" if
-// a kernel executed no FLOPs. A view other than the default is in context.dlroof.view.
+// Returns the run file: "context", "machines" and "records"; "models" if a suite with occurrence
+// counts was run; "census" (ZeroFlopSummary) if a kernel executed no FLOPs. Writes a view that is
+// not the default to context.dlroof.view.
 nlohmann::json ToJson(const PlacedRun& run);
 // Places the run first.
 nlohmann::json ToJson(const record::RunFile& file, const PlaceView& view = {});

@@ -15,9 +15,9 @@
 namespace dlroof::roofline {
 namespace {
 
-// Factor by which the true rate may be above a ceiling that failed validation (other programs;
-// repetitions or passes that disagree; two hardware threads on one core) where the ceiling is to
-// show that a count of bytes is wrong.
+// A byte count is rejected only if the call moved the bytes faster than the ceiling. If the ceiling
+// failed validation (interference, disagreeing passes, two hardware threads on a core), the true
+// rate may be higher, by at most this factor.
 constexpr double kValidationFactor = 2;
 
 // ---- the choice of the ceiling that FLOPs or bytes are placed under ----
@@ -25,10 +25,10 @@ constexpr double kValidationFactor = 2;
 // A ceiling that work is placed under: the roof, or a rate that the machine was seen to reach,
 // which is a lower limit of the roof.
 struct UsedCeiling {
-  std::string name;                           // of its row, mix or level
+  std::string name;                           // name of the row, mix or level
   const machine::Ceiling* ceiling = nullptr;  // null: every candidate may be wrong by any factor
-  bool replaced = false;  // it is not the best one, which may be wrong by any factor
-  // By the name of a ceiling, why the true rate may be higher; empty: the ceiling is the roof.
+  bool replaced = false;  // replaces the fastest ceiling, which may be wrong by any factor
+  // Why the true rate may be higher, by the ceiling's name; empty: the ceiling is the roof.
   std::map<std::string, std::string> not_validated = {};
 };
 
@@ -38,7 +38,7 @@ bool IsRowOf(const std::string& pipe, const std::string& key) {
 
 using Rows = std::vector<const machine::CeilingRow*>;
 
-// Returns the rows of a map that are parts of `key` and that `allowed` accepts.
+// Returns the rows below `key` ("fp32.vector": "fp32.vector.avx2", ...) that `allowed` accepts.
 template <class Allowed>
 Rows RowsOf(const std::string& key, const std::map<std::string, machine::Ceiling>& all,
             const Allowed& allowed) {
@@ -48,8 +48,8 @@ Rows RowsOf(const std::string& key, const std::map<std::string, machine::Ceiling
   return rows;
 }
 
-// Returns the ceiling as it is. But a rate that may be wrong by any factor is no evidence: then
-// returns the best of `others` that is, as a lower limit of the true rate.
+// Returns `ceiling` unless its rate may be wrong by any factor (unbounded). Then returns the best
+// bounded one of `others`, as a lower limit of the true rate.
 UsedCeiling Use(const std::string& name, const machine::Ceiling& ceiling, Rows others) {
   UsedCeiling used{name, &ceiling};
   if (ceiling.AllowsPercentages()) return used;
@@ -68,9 +68,8 @@ UsedCeiling Use(const std::string& name, const machine::Ceiling& ceiling, Rows o
 }
 
 // Returns the best ceiling of a pipe among the rows whose instructions `isa` allows. If `isa` is
-// unknown (empty) or allows no row, uses the plain row, which is the best of all. If the rate of
-// the best one may be wrong by any factor, it is no evidence, and the best of the others that is
-// replaces it. Returns nullopt if the machine has no ceiling for the pipe.
+// unknown (empty) or allows no row, returns the pipe's roof. Replaces an unbounded ceiling as Use
+// does. Returns nullopt if the machine has no ceiling for the pipe.
 std::optional<UsedCeiling> RoofOf(const std::string& pipe, const std::string& isa,
                                   const machine::CeilingSet& ceilings) {
   if (!isa.empty()) {
@@ -84,8 +83,8 @@ std::optional<UsedCeiling> RoofOf(const std::string& pipe, const std::string& is
   return Use(pipe, plain->second, RowsOf(pipe, ceilings.flops, any));
 }
 
-// Returns the ceiling of a memory level. One of its mixes replaces it, as above. Returns nullopt if
-// the machine has no ceiling for the level.
+// Returns the ceiling of a memory level; one of its mixes replaces an unbounded ceiling. Returns
+// nullopt if the machine has no ceiling for the level.
 std::optional<UsedCeiling> RoofOf(Level level, const machine::CeilingSet& ceilings) {
   const auto roof = ceilings.bytes.find(level);
   if (roof == ceilings.bytes.end()) return std::nullopt;
@@ -94,8 +93,8 @@ std::optional<UsedCeiling> RoofOf(Level level, const machine::CeilingSet& ceilin
   return Use(name, roof->second, RowsOf(name, ceilings.mixes, any));
 }
 
-// Returns the highest ceiling of the matrix units; another one replaces it, as above. Returns
-// nullopt if the machine has none.
+// Returns the highest ceiling of the matrix units; another one replaces an unbounded ceiling.
+// Returns nullopt if the machine has none.
 std::optional<UsedCeiling> MatrixRoof(const machine::CeilingSet& ceilings) {
   Rows rows;
   for (const machine::CeilingRow& row : ceilings.flops)
@@ -130,9 +129,8 @@ void MoveToCache(const record::Record& record, const machine::Machine& machine,
 // Time at the compute roof or at one level's roof; the largest of these is the roof time.
 struct RoofTerm {
   double seconds = 0;
-  // Not empty: `seconds` uses rates that the machine was seen to reach, but that are not validated
-  // as its highest. `seconds` is then an upper limit.
-  std::map<std::string, std::string> not_validated = {};  // reason by ceiling
+  // Reasons by ceiling. If not empty, the true ceilings may be higher: `seconds` is an upper limit.
+  std::map<std::string, std::string> not_validated = {};
 
   bool AtMost() const { return !not_validated.empty(); }
   void Add(double more, const UsedCeiling& used) {
@@ -141,8 +139,7 @@ struct RoofTerm {
   }
 };
 
-// Returns the term with the longer time; of equal ones an exact term, which bounds the maximum from
-// below.
+// Returns the term with the longer time; of equal times the term that is not just an upper limit.
 const RoofTerm& Longer(const RoofTerm& a, const RoofTerm& b) {
   if (a.seconds != b.seconds) return a.seconds > b.seconds ? a : b;
   return a.AtMost() ? b : a;
@@ -201,8 +198,8 @@ void AddCompute(const UsedCeiling& roof, double seconds, RoofTimes& times) {
 
 // By pipe: its FLOPs, and the ceiling that they are divided by.
 using JudgedPipes = std::map<std::string, std::pair<double, UsedCeiling>>;
-// Returns an empty map and adds a remark if one of the pipes has no ceiling, or none whose rate is
-// evidence.
+// Returns the ceiling for each pipe. If a pipe has no ceiling, or only unbounded ones, returns an
+// empty map and adds a remark.
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
                    const machine::CeilingSet& ceilings, Placement& placement) {
   JudgedPipes judged;
@@ -264,7 +261,7 @@ struct TimedCall {
   double seconds = 0;       // [s] measured time of the call
 };
 
-// Returns the least time [s] that the bytes can take, with the possible error of the ceiling.
+// Returns the minimum time [s] that the bytes need, with the ceiling's possible error.
 double LeastSeconds(const UsedCeiling& roof, Level level, double bytes) {
   const double seconds = bytes / roof.ceiling->per_second;
   if (roof.ceiling->IsSpecified()) return level == Level::kDram ? seconds : 0;
@@ -280,9 +277,9 @@ bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
   return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
 }
 
-// Returns why bytes [byte] that were not measured are left out, if they are: the call is too fast
-// to have moved them, even if the ceiling is too slow. A specified rate excludes only DRAM traffic
-// that fits a cache; other points above their roof are drawn and reported.
+// Returns a reason to ignore modelled or simulated bytes: the call was too fast to move them even
+// with the ceiling's possible error. Under a specified ceiling only DRAM bytes that fit a cache are
+// ignored; other points above their roof are drawn and reported.
 std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
                                     std::pair<double, Provenance> known) {
   const auto [bytes, from] = known;
@@ -302,8 +299,8 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
       Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
 }
 
-// Adds the level to RoofTimes::above, with a remark, if the call exceeds its roof. Returns whether
-// it does.
+// Returns whether the call exceeds the level's roof. If so, adds it to RoofTimes::above and
+// remarks.
 bool AddAboveRoof(const LevelUse& use, const UsedCeiling& roof, RoofTimes& times,
                   std::vector<std::string>& remarks) {
   const auto wrong = WrongPartOf(use);
@@ -352,8 +349,8 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
   }
 }
 
-// Adds the reasons of the ceilings of a term. Those of a term that binds make the distance to the
-// roof a limit.
+// Adds the reasons why a term's ceilings are not validated: to `uncertain` if the term binds, so
+// that the distance to the roof is a limit, otherwise to `asides`.
 void ReportNotValidated(const RoofTerm& term, const RoofTerm& longest, Placement& placement) {
   const bool binds = longest.AtMost() && term.seconds >= longest.seconds;
   for (const auto& [name, reason] : term.not_validated)
@@ -482,7 +479,7 @@ RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, doub
   return times;
 }
 
-// Returns the sustained ceilings for a call that was timed after the clock had settled.
+// Returns the sustained ceilings for a call that was timed after the clock settled, else nullopt.
 std::optional<machine::CeilingSet> SustainedIfSteady(const record::Record& record,
                                                      const machine::CeilingSet& ceilings) {
   return record::IsSteady(record) ? std::optional(machine::Sustained(ceilings)) : std::nullopt;

@@ -26,27 +26,26 @@ struct SweepWord {
 
 // What to do about calls far above their roof, if the problem's text shows the cause.
 struct ProblemRemedy {
-  std::string device;    // of these calls: "gpu"
-  std::string key;       // of a part of the problem (ProblemParts): "_p"
-  std::string contains;  // text in that part's value: ":"
+  std::string device;    // "gpu": device of the calls to which it applies
+  std::string key;       // "_p": it applies if the value of this key of the problem (ProblemParts)
+  std::string contains;  // ":": contains this text
   std::string option;    // no remedy for names that already have this option
   std::string evidence;  // a clause: "its padding differs at the two ends"
   std::string next;      // a clause: what to try
 };
 
-// FLOPs [flop] of the products of a call whose filter reaches into padding.
+// Two FLOP counts [flop] of a call whose filter reaches into padding.
 struct ProductFlops {
-  double useful = 0;  // of taps inside the image: what records state
-  double dense = 0;   // padding included: the literature's count, and that of older files
+  double useful = 0;  // only filter taps inside the image; this count is in records
+  double dense = 0;   // with padding; this count is in the literature and in older run files
 };
 
 struct OpWords {
   std::string noun;              // one call of the op: "convolution"
   std::vector<SweepWord> sweep;  // in the order in which reports list them
-  // These are not in run files, but only known of this program's ops.
+  // The members below are not in run files: they are known only for this program's ops.
   std::vector<ProblemRemedy> remedies = {};
-  // Returns the two counts of a problem's products, or nullopt if the text is no problem of the op.
-  // Empty for ops without padding.
+  // Returns the FLOPs of a problem, nullopt for an invalid text. Empty for ops without padding.
   std::function<std::optional<ProductFlops>(const std::string& problem)> product_flops = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
@@ -106,10 +105,10 @@ struct ClassicPoint {
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s] achieved
   double roof = 0;              // [flop/s] min(compute roof, intensity x bandwidth)
-  // [1] achieved / roof. Exactly one of the two is set, see TimePoint::times_over_roof. The second
-  // is an upper limit of the fraction.
+  // [1] achieved / roof. Exactly one of the two is set: `fraction`, or its upper limit
+  // `fraction_at_most` if a roof is not validated (see TimePoint::times_over_roof).
   std::optional<double> fraction, fraction_at_most;
-  std::optional<std::pair<double, double>> ci95;  // [flop/s] of flops_per_second, from the time's
+  std::optional<std::pair<double, double>> ci95;  // [flop/s] 95 % interval of flops_per_second
   bool memory_bound = false;                      // the bandwidth roof is the lower one
   Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
 };
@@ -141,16 +140,15 @@ struct TimePoint {
   std::optional<double> overhead_seconds;
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // set if `bound` is kMemory
-  // [1] seconds / max(compute_seconds, memory_seconds); overhead is not included. Exactly one of
-  // the two is set. The largest of these times decides: if it uses a ceiling that is not validated,
-  // the machine was seen to reach that rate, but may reach a higher one, so the second is set, a
-  // lower limit. Other times can only be shorter than stated and change nothing.
+  // [1] seconds / max(compute_seconds, memory_seconds), without overhead. Exactly one of the two is
+  // set. If the largest of these times uses a ceiling that is not validated, the true ceiling may
+  // be higher, so `times_over_roof_at_least` is set, a lower limit. Ceilings of the shorter times
+  // do not matter: with higher ceilings these times only get shorter.
   std::optional<double> times_over_roof, times_over_roof_at_least;
-  // Some of these roofs are specified, not measured; bound, times over the roof and percentages use
-  // them.
+  // Some of the roofs used (for bound, times over the roof, percentages) are not measured.
   bool specified = false;
-  // Levels for which the times over the roof from compute and this level only would be a lower
-  // limit.
+  // Levels at which the roofline of only compute and this level gives a lower limit of the times
+  // over the roof, because the longer of its two times uses a ceiling that is not validated.
   std::vector<Level> not_validated_levels;
   // The time point: the complexity point times `times_over_roof` or `times_over_roof_at_least`. Its
   // largest coordinate is `seconds`.
@@ -158,8 +156,8 @@ struct TimePoint {
   std::map<Level, double> point_memory_seconds;
 };
 
-// Bandwidth of a record whose FLOPs are not known, at the level whose roof time is the longest. Its
-// time may have another cause, so `fraction` is no more than the share of this roof.
+// Bandwidth of a record with unknown FLOPs, at the level with the longest roof time. Arithmetic may
+// bound such a call, so `fraction` is the share of this roof only.
 struct BandwidthPoint {
   Level level = Level::kDram;
   double bytes_per_second = 0;     // [byte/s] achieved
@@ -175,19 +173,19 @@ struct Placement {
   std::optional<TimePoint> time;
   std::optional<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
-  // The remarks about roofs that the call exceeds: they say whether the roof or the work is wrong.
+  // Remarks about roofs that the call exceeds; each says whether the roof or the work is wrong.
   std::vector<std::string> above_roof_remarks;
-  // Which of the two counts of ProductFlops the record's FLOPs are, if they differ by more than
-  // 1 %. Also one of `asides`.
+  // Says which count of ProductFlops is in the record, if the two differ by more than 1 %. Also one
+  // of `asides`.
   std::optional<std::string> flop_count;
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;
-  // Not validated ceilings that make times_over_roof a lower limit, with the reason of the failure.
+  // Ceilings that make times_over_roof a lower limit, with the reason why they are not validated.
   // Not repeated in `remarks`: reports write each reason once, for all records together.
   std::map<std::string, std::string> uncertain;
-  // Ceilings that may be wrong by any factor and could not be replaced: nothing is placed under
-  // them.
+  // Ceilings under which nothing is placed, because they may be wrong by any factor and there is no
+  // other ceiling of the pipe or level. With the reason.
   std::map<std::string, std::string> unusable;
   std::string advice;  // one sentence; set by AddFindings if there is evidence
 };
@@ -196,7 +194,7 @@ struct Placement {
 // returned the time point.
 std::optional<double> LeastTimesOverRoof(const TimePoint& time);
 
-// FLOPs, bytes and launches of a record, each from the most trusted provenance that has it.
+// FLOPs, bytes and launches of a record, each from the most trusted provenance with this quantity.
 struct KnownWork {
   const std::map<std::string, double>* flops = nullptr;  // by pipe, all from one provenance
   Provenance flops_from = Provenance::kModelled;
@@ -206,17 +204,16 @@ struct KnownWork {
 // The record must outlive the result.
 KnownWork BestKnown(const record::Record& record, const PlaceView& view = {});
 
-// Returns the nearest cache that may hold `bytes` [byte], all tensors of the record's call, when
-// the call begins: the call is warm and they fit. On a CPU the L1 and L2 of all threads count
-// together, the L3 once; on a GPU only L2 counts. Every tensor then passes this cache at least
-// once, and nothing is known of DRAM. Returns nullopt for calls that are not warm, and for unknown
-// or small caches.
+// Returns the nearest cache that can hold all tensors, of `bytes` [byte] together, of a warm call
+// when it begins. Then each tensor passes this cache at least once, and DRAM traffic is unknown. On
+// a CPU counts the L1 and L2 of all threads together and one L3; on a GPU only L2. Returns nullopt
+// if the call is not warm or the caches are unknown or too small.
 std::optional<Level> HoldingCache(const record::Record& record, const machine::Machine& machine,
                                   double bytes);
 
-// Returns the cost [s] of one launch within the time that the record states: of a call on an idle
-// device, launch_seconds; of a queued call, the queued overhead; in a CUDA graph, that of a node.
-// Returns nullopt for the sum of kernel durations, which contain no launch, and for unknown costs.
+// Returns the cost [s] of one launch contained in the record's time: launch_seconds for a call on
+// an idle device, kQueuedOverhead for a queued call, kGraphNodeOverhead in a CUDA graph. Returns
+// nullopt if the time is a sum of kernel durations (no launches) or the cost is unknown.
 std::optional<double> LaunchCost(const record::Record& record, const machine::CeilingSet& ceilings);
 
 // Places a record. If it has no time, work or matching ceilings, the placement is empty except for

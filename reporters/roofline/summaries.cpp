@@ -20,7 +20,7 @@ struct ModelLayer {
 
 // Layers of a suite whose names differ only in the problem.
 struct Group {
-  record::Record parts;  // parts that their names share: op, device, ...
+  record::Record parts;  // parts that the layers' names share: op, device, ...
   std::vector<ModelLayer> layers;
 };
 
@@ -83,7 +83,7 @@ void AddLayer(const record::Record& record, const machine::Machine* machine, dou
     model.fix_first.push_back({record.name, count, seconds, seconds - roof_seconds, limit, 0});
 }
 
-// Computes the rates and shares when all layers are added.
+// Computes the rates and shares. Call it after all layers are added.
 void Finish(double placed_seconds, ModelSummary& model) {
   if (model.flops) model.flops_per_second = *model.flops / *model.seconds;
   if (model.roof_seconds) model.roof_fraction = *model.roof_seconds / placed_seconds;

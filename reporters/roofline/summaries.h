@@ -14,7 +14,7 @@ namespace dlroof::roofline {
 
 // A layer with much time above its roof.
 struct LayerToFix {
-  std::string name;               // of its record
+  std::string name;               // name of the layer's record
   double count = 1;               // [1] occurrences
   double seconds = 0;             // [s] of all occurrences
   double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
@@ -58,15 +58,15 @@ std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 // What the choices of a library's heuristic cost, over the benchmarks that timed all algorithms.
 struct HeuristicSummary {
   std::string library;  // "cudnn"
-  int benchmarks = 0;   // [1] with Record::heuristic_over_best
-  int slower = 0;       // [1] of them by more than kHeuristicLoss
+  int benchmarks = 0;   // [1] benchmarks that timed all algorithms
+  int slower = 0;       // [1] benchmarks with more than kHeuristicLoss
   double median = 1;    // [1] of heuristic_over_best
-  double most = 1;      // [1]
+  double most = 1;      // [1] maximum of heuristic_over_best
   std::string worst;    // name of the benchmark with `most`
 };
-inline constexpr double kHeuristicLoss = 1.1;  // [1] heuristic_over_best
+inline constexpr double kHeuristicLoss = 1.1;  // [1] threshold of heuristic_over_best
 
-// Returns a summary of each library with such benchmarks, in order of appearance.
+// Returns a summary for each library with Record::heuristic_over_best, in order of appearance.
 std::vector<HeuristicSummary> SummarizeHeuristics(const std::vector<record::Record>& records);
 // Returns "the heuristic of cudnn loses 2.46x on one of 68 (NAME), 1.02x in the median".
 std::string HeuristicText(const HeuristicSummary& summary);
@@ -76,8 +76,8 @@ struct ZeroFlopSummary {
   std::string set;
   double seconds = 0;                        // [s] of all kernels
   double zero_flop_seconds = 0;              // [s] of kernels without FLOPs
-  int kernels = 0;                           // [1] different names
-  int zero_flop_kernels = 0;                 // [1] different names
+  int kernels = 0;                           // [1] kernels with different names
+  int zero_flop_kernels = 0;                 // [1] kernels without FLOPs
   std::optional<double> launches;            // [1] set if those of all kernels are known
   std::optional<double> zero_flop_launches;  // [1]
   double flops = 0;                          // [flop] executed
@@ -91,6 +91,6 @@ std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Reco
 double ZeroFlopTimeShare(const ZeroFlopSummary& summary);                   // [1]
 double FlopsPerSecond(const ZeroFlopSummary& summary);                      // [flop/s]
 std::optional<double> ZeroFlopLaunchShare(const ZeroFlopSummary& summary);  // [1]
-std::optional<double> MatrixShare(const ZeroFlopSummary& summary);          // [1] of the FLOPs
+std::optional<double> MatrixShare(const ZeroFlopSummary& summary);  // [1] matrix / all FLOPs
 
 }  // namespace dlroof::roofline

@@ -36,7 +36,7 @@ constexpr std::pair<ComponentKind, Cause> kCauses[] = {
     {kCall, Cause::kOverhead},       {kStolen, Cause::kStolen},     {kTail, Cause::kImbalance},
     {kLaunch, Cause::kOverhead},     {kIdle, Cause::kOverhead}};
 
-// The factors of the cost at the roof, max(arithmetic, bytes x rate), per unit of work.
+// The factors of the cost at the roof (trajectory.h): max(arithmetic, bytes x rate of each level).
 struct Factors {
   double arithmetic = 0;          // [s of one thread]
   std::map<Level, double> bytes;  // [byte]
@@ -55,7 +55,7 @@ Factors FactorsOf(const CostFacts& facts, const RoofTime& other) {
   return factors;
 }
 
-// Returns the cost at the roof. Each factor may be that of another point.
+// Returns the cost at the roof, with each factor from the given point (before or after a step).
 double RoofCost(const Factors& arithmetic, const Factors& bytes, const Factors& rate) {
   double cost = arithmetic.arithmetic;
   for (const auto& [level, count] : bytes.bytes) cost = std::max(cost, count * rate.rate.at(level));
@@ -208,8 +208,8 @@ Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const Sw
   return trajectory;
 }
 
-// Returns for each part of the first name whether all names have the same part there, or nothing
-// for a single trajectory.
+// Returns for each part of the first name whether all names have the same part at this position.
+// Returns an empty vector for a single trajectory.
 std::vector<bool> SharedParts(const std::vector<Trajectory>& trajectories) {
   if (trajectories.size() < 2) return {};
   const auto first = PartsOf(trajectories.front().name);
@@ -309,7 +309,7 @@ namespace {
 
 constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost
 
-// [1] Returns the loss as a share of the larger cost, negative for a gain.
+// Returns the loss as a share of the larger cost [1], negative for a gain.
 double TotalShare(const Loss& loss) { return loss.Share(loss.Total()); }
 
 // Returns "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".
@@ -326,13 +326,13 @@ std::string RateText(const Trajectory& trajectory, const TrajectoryStep& step) {
 }
 
 // Returns whether the 95 % intervals of the costs overlap. A time without an interval is exact.
-bool WithinIntervals(const TrajectoryPoint& one, const TrajectoryPoint& other) {
+bool WithinIntervals(const TrajectoryPoint& first, const TrajectoryPoint& second) {
   const auto interval = [](const TrajectoryPoint& point) {
     const double scale = point.cost.Cost() / point.seconds;
     const auto [low, high] = point.ci95.value_or(std::pair(point.seconds, point.seconds));
     return std::pair(low * scale, high * scale);
   };
-  const auto a = interval(one), b = interval(other);
+  const auto a = interval(first), b = interval(second);
   return a.first <= b.second && b.first <= a.second;
 }
 

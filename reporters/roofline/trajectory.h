@@ -4,10 +4,10 @@
 // The cost of a point is threads x seconds / work, the threads' time per unit of work. Scaling is
 // ideal if the cost stays the same. Its growth from one point to the next is the loss (negative for
 // a gain), which is the sum of these causes:
-// - The roof's own time is max(arithmetic, bytes x time of a byte over the levels). Its change is
-//   divided among these three factors by their Shapley values: each factor's mean effect over all
+// - The change of the roof's time, max(arithmetic, bytes x seconds per byte of each level), is
+//   divided among these three factors by their Shapley values: a factor's mean effect over all
 //   orders in which the three can change.
-// - The other causes are the changes of the breakdown's components.
+// - The changes of the breakdown's components are the other causes.
 // - The rest is unexplained.
 #pragma once
 
@@ -62,12 +62,12 @@ struct CostFacts {
 
 struct Loss {
   double before = 0, after = 0;  // cost [thread seconds / unit of work]
-  // Change of the cost by cause [same unit]; the sum is after - before. Contains kUnexplained, and
+  // Change of the cost by cause [same unit]; the sum is after - before. Has kUnexplained and the
   // causes that are known at both points.
   std::map<Cause, double> by;
 
   double Total() const { return after - before; }
-  // [1] Returns change / larger cost: 0.2 means that a fifth of the threads' time is lost.
+  // Returns change / larger cost [1]: 0.2 means that a fifth of the threads' time is lost.
   double Share(double change) const;
   // Returns the largest cause with the sign of Total().
   Cause Largest() const;
@@ -127,8 +127,8 @@ TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& befor
 // 30 by bandwidth.". Costs that differ by at most 5 % are the same.
 std::string DiagnosisText(const Trajectory& trajectory);
 
-// Returns the largest cause of a step with its percentage points, "overhead +12", or an empty text
-// for a cost that stays the same.
+// Returns the largest cause of a step with its percentage points, "overhead +12", or "" if the cost
+// changes by less than 5 %.
 std::string StepText(const TrajectoryStep& step);
 
 // Returns "8 threads" or "batch 64".

@@ -49,7 +49,7 @@ CsvField PlainField(CsvText& at) {
   return field;
 }
 
-// A field whose quote is not closed is plain text, and so is what follows a closed quote.
+// Reads a quoted field. Text after a closed quote, and a field without a closing quote, are plain.
 CsvField QuotedField(CsvText& at) {
   const auto begin = at;
   CsvField field = at.Start();

@@ -21,14 +21,13 @@ struct CsvField {
 
 using CsvRow = std::vector<CsvField>;  // at least one field
 
-// Returns the rows of `text` without empty lines. A quoted field may contain commas and line ends,
-// and has "" for a quote. Throws BadInput ("WHERE:LINE: column N: ...") if a quote is not closed,
-// if text follows a closed quote, or if the text is not UTF-8. `separator` may stand for the comma.
+// Returns the rows of `text` without empty lines. A quoted field may contain separators, line ends,
+// and "" for a quote. Reads a field without a closing quote, and text after a closed quote, as
+// plain text. Makes text that is not UTF-8 printable. Throws BadInput if it has a NUL byte.
 std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, char separator = ',');
 
-// Returns the separator of the line that begins at `at`: the one of comma, semicolon (which
-// spreadsheets write where the comma is the decimal mark) and tab that is most frequent outside of
-// quotes.
+// Returns the separator of the line that begins at `at`: comma, semicolon (spreadsheets write it if
+// the comma is the decimal mark) or tab, whichever is most frequent outside of quotes.
 char SeparatorAfter(std::string_view text, std::size_t at = 0);
 
 // Returns "FILE:3: column 17", the start of every message about a field.
@@ -44,10 +43,10 @@ std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string
 // Throws BadInput unless the row has as many fields as the header.
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);
 
-// Returns a field to write: quoted if the text has a quote, a comma or a line break, and with "'"
-// before what a spreadsheet would take for a formula.
+// Returns a field to write: quoted if the text has a quote, a comma or a line break, and with a "'"
+// before text that a spreadsheet would take for a formula.
 std::string CsvCell(std::string_view text);
-// Returns a field with all digits, or an empty field.
+// Returns a field with all digits of the value, or an empty field for nullopt.
 std::string CsvCell(const std::optional<double>& value);
 
 }  // namespace dlroof::text

@@ -20,7 +20,7 @@ constexpr std::string_view kUnnamed = "<unnamed>";
 // Stands for <unnamed> while a name is analysed, so that its brackets are not those of a template.
 constexpr std::string_view kUnnamedAtom = "\x01";
 constexpr std::string_view kRest = "…";  // stands for dropped template arguments
-constexpr int kMinArgument = 12;         // [columns] an argument is not shortened further
+constexpr int kMinArgument = 12;         // [columns] arguments are not shortened further
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -59,8 +59,8 @@ std::string Closed(std::string text) {
   return text;
 }
 
-// Returns the end of the group that begins with the bracket at `begin`: the position behind the
-// bracket that closes it.
+// Returns the end of the group that begins with the bracket at `begin`: the position after its
+// closing bracket.
 std::size_t EndOfGroup(std::string_view text, std::size_t begin) {
   int depth = 0;
   for (std::size_t at = begin; at < text.size(); ++at) {
@@ -92,8 +92,7 @@ std::string Finished(std::string text) {
   return text;
 }
 
-// Shortens a name that cannot be taken apart. Anonymous namespaces are dropped, so that none is
-// cut.
+// Shortens a name that cannot be parsed. Removes anonymous namespaces, so that none is cut.
 std::string Middle(std::string prepared, int width) {
   if (auto whole = Finished(prepared); TextWidth(whole) <= width) return whole;
   ReplaceAll(fmt::format("{}::", kUnnamedAtom), "", prepared);
@@ -234,7 +233,7 @@ std::string Assembled(const Parts& parts, std::string_view path) {
   return Finished(std::move(text));
 }
 
-// Drops the end of the names of cuDNN's kernels that is the same for most of them:
+// Drops the end that most names of cuDNN's kernels share:
 // "_execute_segment_k_off_kernel__5x_cudnn".
 std::string WithoutCommonEnd(const std::string& function) {
   return function.substr(0, function.find("_execute_"));
@@ -242,8 +241,8 @@ std::string WithoutCommonEnd(const std::string& function) {
 
 bool Fits(const std::string& text, int width) { return TextWidth(text) <= width; }
 
-// Drops trailing template arguments until the name fits, if necessary with the last one that is
-// left shortened in its middle, unless too little of it would be left.
+// Drops trailing template arguments until the name fits. Shortens the last remaining argument in
+// its middle if necessary and if enough of it would remain.
 std::optional<std::string> WithFewerArguments(Parts parts, int width) {
   if (!parts.is_template) return std::nullopt;
   const auto all = parts.arguments;
@@ -269,7 +268,7 @@ std::string RepairedKernelName(std::string_view name) {
   constexpr std::string_view kEnd = "unnamed>::";
   std::string repaired(name);
   for (auto at = repaired.find(kEnd); at != std::string::npos; at = repaired.find(kEnd, at)) {
-    // A "<" behind a word begins template arguments, it does not belong to "<unnamed>".
+    // A "<" after a word begins template arguments and is not part of "<unnamed>".
     const bool own = at > 0 && repaired[at - 1] == '<' && (at < 2 || !IsWord(repaired[at - 2]));
     const bool of_word = at > 0 && IsWord(repaired[at - 1]);
     if (!own && !of_word) repaired.insert(at++, 1, '<');
@@ -286,7 +285,7 @@ std::string KernelFunction(std::string_view name) {
 }
 
 std::string ShortKernelName(std::string_view name, int width) {
-  // The sizes of a record's name, "gemm [128, 256]", stay.
+  // Keeps the sizes of a record's name, "gemm [128, 256]".
   if (const auto sizes = name.rfind(" [");
       sizes != std::string_view::npos && sizes > 0 && name.ends_with(']') &&
       sizes + 2 < name.size() && std::isdigit(static_cast<unsigned char>(name[sizes + 2])))

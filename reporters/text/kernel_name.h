@@ -8,7 +8,7 @@
 
 namespace dlroof::text {
 
-// Width of kernel names in tables and legends. [columns]
+// Width [columns] of kernel names in tables and legends.
 inline constexpr int kKernelNameWidth = 60;
 
 // Restores the "<" that Nsight Compute's simplification of names drops before "unnamed>::", its
@@ -21,10 +21,10 @@ std::string RepairedKernelName(std::string_view name);
 // spelled "<unnamed>".
 std::string KernelFunction(std::string_view name);
 
-// Returns the name in at most `width` columns (at least 1), without return type and parameters. As
-// far as necessary, it then drops namespaces of template arguments, the kernel's own namespaces,
-// nested and then trailing template arguments ("…" stands for them), and last shortens the middle.
-// Sizes behind the name, " [128, 256]", stay and are beyond `width`.
+// Returns the name in at most `width` columns (at least 1), without return type and parameters. If
+// necessary, also drops, in this order, namespaces of template arguments, the kernel's own
+// namespaces, nested and trailing template arguments (replaced by "…"), and last the middle. Keeps
+// sizes after the name, " [128, 256]", which do not count for `width`.
 std::string ShortKernelName(std::string_view name, int width = kKernelNameWidth);
 
 // Returns the short names of `names` in the same order. Different names stay different: from the

@@ -1,4 +1,4 @@
-// Names of benchmarks in tables, and what a terminal can show of them.
+// Names of benchmarks in tables, and texts for terminals without UTF-8 or colours.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace dlroof::text {
 
-// Shortens names of one table to at most `width` columns, so that different names remain different:
-// in long ones runs of parts that all names with the same first part have become "…", then a
-// middle. Returns nullopt if that is not possible.
+// Shortens the names of one table to at most `width` columns, so that different names remain
+// different: in long names "…" replaces first runs of parts that all names with the same first part
+// share, then the middle. Returns nullopt if that is not possible.
 std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::string>& names,
                                                      int width);
 
@@ -18,7 +18,7 @@ std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::stri
 // "u", " ±" by "+-", "…" by "*".
 std::string InAscii(std::string text);
 
-// Removes the sequences with which programs colour their output: ESC [ ... letter.
+// Removes the escape sequences of coloured output: ESC [ ... letter.
 std::string WithoutEscapes(std::string_view text);
 
 // Returns whether the environment (LC_ALL, LC_CTYPE, LANG) asks for UTF-8.

@@ -28,7 +28,7 @@ std::string_view TakeDigits(std::string_view& text) {
   return digits;
 }
 
-// The apostrophes and spaces (also no-break, narrow and thin ones) of locales.
+// Apostrophes and spaces (also no-break, narrow and thin spaces) that locales use between groups.
 constexpr std::string_view kNeutral[] = {"'",        "\xE2\x80\x99", " ",
                                          "\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89"};
 
@@ -141,7 +141,7 @@ DecimalMark NumberConvention::Decide(const std::string& where) const {
 
 namespace {
 
-// The words of a dimension. Seconds have the prefixes n, u and m; other units have K, M, G, ...
+// The words of each dimension. Seconds have the prefixes n, u and m, other units K, M, G, ...
 const std::pair<Dimension, std::vector<std::string_view>> kUnitWords[] = {
     {Dimension::kSeconds, {"second", "seconds", "sec", "s"}},
     {Dimension::kBytes, {"byte", "Byte", "bytes", "Bytes", "B"}},
@@ -201,7 +201,8 @@ std::optional<Unit> ReadUnit(std::string_view text) {
 
 namespace {
 
-// Replaces lone surrogates by U+FFFD. Half a unit at the end of a cut file is left out.
+// Converts UTF-16 to UTF-8. Replaces lone surrogates by U+FFFD, and ignores half a unit at the end
+// of a cut file.
 std::string FromUtf16(std::string_view bytes, bool little_endian) {
   const auto unit = [&](std::size_t i) {
     const auto first = static_cast<unsigned char>(bytes[2 * i + (little_endian ? 1 : 0)]);

@@ -10,18 +10,18 @@
 
 namespace dlroof::text {
 
-// Returns whether tools write this text for a value that they do not have: an empty text, "-",
-// "n/a", "nil", "nan", "inf" and their like, in any case and with any sign.
+// Returns whether tools write this text for a missing value: an empty text, "-", "n/a", "nil",
+// "nan", "inf" and similar words, in any case and with any sign.
 bool IsNoValue(std::string_view text);
 
-// Returns the number if the whole text is one in the "C" locale, such as "-1.5e3", from
-// -kLargestNumber to kLargestNumber. Digits are not grouped.
+// Returns the number if the whole text is a number in the "C" locale, such as "-1.5e3", from
+// -kLargestNumber to kLargestNumber, without groups of digits. Otherwise returns nullopt.
 std::optional<double> PlainNumber(std::string_view text);
 
 enum class DecimalMark { kPoint, kComma };
 
-// Returns the number if the whole text is one with this decimal mark. Its integer part may be in
-// groups of three digits, separated by the other mark, apostrophes or spaces:
+// Returns the number if the whole text is a number with this decimal mark. Its integer part may be
+// in groups of three digits, separated by the other mark, apostrophes or spaces:
 // ("1,234.5", kPoint) and ("1.234,5", kComma) are 1234.5. A leading zero or an exponent excludes
 // groups.
 std::optional<double> NumberIn(std::string_view text, DecimalMark mark);
@@ -31,24 +31,26 @@ std::optional<double> NumberIn(std::string_view text, DecimalMark mark);
 // is a count, since a count has no fraction. One such number decides for the whole file.
 class NumberConvention {
  public:
-  // `documented` is set for a tool that writes one decimal mark in every locale. Without evidence
-  // for another one, it applies to numbers that have no other mark.
+  // `documented` is set for a tool that writes the same decimal mark in every locale. Without other
+  // evidence it applies to numbers that have only this mark.
   explicit NumberConvention(std::optional<DecimalMark> documented = {}) : documented_(documented) {}
 
-  // `count` is true for a number of things. Ignores texts that are not numbers.
+  // `count` is true for numbers of things (launches). Ignores texts that are not numbers.
   void Add(std::string_view text, int line, bool count = false);
 
-  // Throws BadInput ("WHERE:LINE: ...") if the numbers contradict each other, or if two readings of
-  // a number remain; the message has both. One number against three or more is a fault of its own.
+  // Throws BadInput ("WHERE:LINE: ...") if the numbers contradict each other, or if a number can be
+  // read in two ways (the message has both). A single number that contradicts at least three others
+  // does not count.
   DecimalMark Decide(const std::string& where) const;
 
  private:
   struct Example {
     std::string text;
     int line = 0;
-    int count = 1;  // [1] numbers like this one
+    int count = 1;  // [1] numbers of this kind
   };
-  // First number with only this reading, and first numbers with two.
+  // The first number that can only be read with this mark, and the first numbers that can be read
+  // in two ways.
   std::optional<Example> point_, comma_, either_point_, either_comma_;
   std::optional<DecimalMark> documented_;
 };
@@ -73,8 +75,8 @@ struct Unit {
 // unknown unit.
 std::optional<Unit> ReadUnit(std::string_view text);
 
-// Returns the text as UTF-8 without a byte order mark, from UTF-8, or from UTF-16 with or without a
-// byte order mark, as PowerShell writes it. Other bytes stay as they are.
+// Converts UTF-8, or UTF-16 with or without a byte order mark (as PowerShell writes it), to UTF-8
+// without a byte order mark. Returns other bytes unchanged.
 std::string WithoutByteOrder(std::string bytes);
 
 }  // namespace dlroof::text

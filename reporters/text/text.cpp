@@ -98,7 +98,7 @@ std::string Fixed(double value, int exponent) {
   return FixedText(value, std::max(0, 2 - exponent));
 }
 
-// Returns the parts of a name: each ends with a slash or, behind the first slash, before a letter
+// Returns the parts of a name. A part ends with a slash or, after the first slash, before a letter
 // that follows a digit.
 std::vector<std::string_view> NameParts(std::string_view name) {
   std::vector<std::string_view> parts;
@@ -115,8 +115,8 @@ std::vector<std::string_view> NameParts(std::string_view name) {
   return parts;
 }
 
-// Replaces runs of parts of `longer` names that all `names` with the same first part have, except
-// this first one, by "…" if they have `min_run` columns.
+// Replaces runs of parts of the `longer` names by "…" if all `names` with the same first part have
+// them and if they have at least `min_run` columns. Keeps the first part.
 std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& longer,
                                             const std::vector<std::string>& names, int min_run) {
   std::map<std::string_view, std::set<std::string_view>> alike;  // names by their first part
@@ -151,7 +151,7 @@ std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& long
   return shorter;
 }
 
-// Returns `width` columns of a longer text, of which `head` are from its start.
+// Shortens a text to `width` columns: keeps `head` columns of its start.
 std::string CutAt(int head, int width, const std::vector<Character>& characters) {
   return Fitting(characters.begin(), characters.end(), head, false) + std::string(kEllipsis) +
          Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
@@ -209,7 +209,7 @@ int TextWidth(std::string_view utf8) {
 
 std::string ShortenMiddle(const std::string& utf8, int width) {
   if (width < 1 || TextWidth(utf8) <= width) return utf8;
-  // The end gets the odd column: it distinguishes benchmarks more often than the start.
+  // Gives the odd column to the end, which distinguishes benchmarks more often than the start.
   return CutAt((width - 1) / 2, width, Characters(utf8));
 }
 
@@ -230,7 +230,7 @@ std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::stri
   longer = std::ranges::all_of(without_long_runs, fits)
                ? std::move(without_long_runs)
                : WithoutSharedParts(longer, names, kShortRun);
-  // Cuts the rest where all names remain different, nearest to the middle.
+  // Cuts longer names at the first of these positions at which all names remain different.
   for (const int head : {(width - 1) / 2, width / 3, 2 * width / 3, width / 6, 5 * width / 6}) {
     auto shown = names;
     for (std::size_t i = 0; i < places.size(); ++i)
@@ -285,7 +285,7 @@ int TerminalColumns() {
   return size.ws_col;
 }
 
-// std::to_chars takes a third of fmt's time, which matters for a table of 10^6 cells.
+// Uses std::to_chars, which takes a third of fmt's time: it matters for a table of 10^6 cells.
 std::string FixedText(double value, int digits) {
   std::array<char, 400> text;  // 309 digits before the point
   const auto done = std::to_chars(text.data(), text.data() + text.size(), value,

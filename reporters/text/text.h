@@ -1,5 +1,5 @@
-// Numbers and text as reports write them: SI prefixes (the only place that scales a number),
-// rounding for files, and UTF-8 text and aligned columns for a terminal.
+// Numbers and text as reports write them: SI prefixes (numbers are scaled only here), rounding for
+// files, and UTF-8 text and aligned columns for a terminal.
 #pragma once
 
 #include <iosfwd>
@@ -28,7 +28,7 @@ std::string ThreeDigits(double value);
 // "100 %".
 std::string PercentText(double share);
 
-// Significant digits that identify every double: RoundAll with these only turns whole floats into
+// Significant digits that identify every double. RoundAll with these only converts whole numbers to
 // integers.
 inline constexpr int kExactDigits = 17;
 // Significant digits of derived values: the clock resolves 8 digits of a repetition of 30 ms.
@@ -47,9 +47,9 @@ nlohmann::json WholeOrReal(double value);
 // Rounds all floating-point numbers of `json` in place, and converts whole numbers to integers.
 void RoundAll(nlohmann::json& json, int digits = kWrittenDigits);
 
-// Rounds a mean time per call [s]. Keeps so many decimals that seconds x iterations stays exact to
-// the nanosecond, the clock's resolution, and at least `digits` significant digits. Returns
-// `seconds` unchanged unless `iterations` is positive.
+// Rounds a mean time per call [s]. Keeps enough decimals that seconds x iterations is exact to the
+// nanosecond, the clock's resolution, and at least `digits` significant digits. Returns `seconds`
+// unchanged if `iterations` is not positive.
 double RoundedToClock(double seconds, double iterations, int digits = 0);
 
 // Writes a table: the first column left-aligned, the others right-aligned. All rows must have the

@@ -19,7 +19,7 @@
 namespace dlroof::text {
 namespace {
 
-constexpr int kGzipWindow = 16 + MAX_WBITS;  // tells zlib to expect gzip's header and checksum
+constexpr int kGzipWindow = 16 + MAX_WBITS;  // makes zlib expect gzip's header and checksum
 // [byte] xz -9 needs 65 MiB, zstd -19 8 MiB; zstd's own limit is 128 MiB.
 constexpr std::uint64_t kMaxDecoderBytes = std::uint64_t{1} << 28;
 
@@ -32,8 +32,8 @@ struct Step {
   std::size_t read, written;  // [byte] of the packed data, of the piece
 };
 
-// Decodes one member of packed data, a piece of text at a time. The input of a step is all that is
-// left of the data.
+// Decodes one member of packed data, a piece of text per step. The input of a step is the whole
+// rest of the data.
 class Decoder {
  public:
   Decoder() = default;
@@ -133,20 +133,20 @@ const Packing* PackingOf(std::string_view bytes) {
   return found == std::end(kPackings) ? nullptr : found;
 }
 
-// Returns the text of a line without what docker, Kubernetes, journald, GitHub or MPI put before
-// it, or nullopt if nothing is.
+// Returns a line without the prefix of docker, Kubernetes, journald, GitHub or MPI, or nullopt if
+// it has none.
 std::optional<std::string> WithoutPrefix(std::string_view line) {
   static const std::regex prefix(
       R"(^(?:(?:[^\t]*\t[^\t]*\t)?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |\[pod/[^\]]*\] |[\w.-]+ +\| |\[\d+,\d+\]<std(?:out|err)>:|\d+: ))");
-  constexpr std::size_t kLongest = 1000;  // [byte] std::regex recurses
+  constexpr std::size_t kMaxPrefix = 1000;  // [byte] limited because std::regex recurses
   std::cmatch found;
-  const auto begin = line.substr(0, kLongest);
+  const auto begin = line.substr(0, kMaxPrefix);
   if (!std::regex_search(begin.begin(), begin.end(), found, prefix)) return std::nullopt;
   const bool part = found.str().ends_with(" P ");
   return std::string(line.substr(static_cast<std::size_t>(found.length()))) + (part ? "" : "\n");
 }
 
-// Removes what a log put before each line, if it is before all of the first lines.
+// Removes the prefixes of a log's lines, if all of the first lines have one.
 std::string WithoutLogPrefixes(std::string text) {
   constexpr int kTried = 20;
   std::string plain;

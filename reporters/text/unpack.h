@@ -7,8 +7,8 @@
 
 namespace dlroof::text {
 
-// Limits for unpacked text [byte, times the file's bytes]: a file of a few MB may expand to more
-// than the memory.
+// Limits of the unpacked text: size [byte], and size / packed size [1]. A file of a few MB may
+// expand to more than the memory.
 inline constexpr std::size_t kMaxUnpacked = std::size_t{1} << 30, kMaxExpansion = 1000;
 
 // Returns whether the text begins with the magic bytes of a packed file.
@@ -21,7 +21,7 @@ std::string Unpack(std::string_view packed, const std::string& where,
                    std::size_t most_bytes = kMaxUnpacked);
 
 // Returns the text in UTF-8 without a byte order mark (WithoutByteOrder), unpacked if it is packed,
-// without colours, and without what a container's log has before each line.
+// without colours, and without the prefixes that a container's log has before each line.
 std::string PlainText(std::string bytes, const std::string& where);
 
 // Returns the plain text of a file, whatever its name. Throws BadInput like ReadFile and Unpack.

@@ -1,16 +1,16 @@
 // libdlroof_gpu_trace.so: traces the GPU work of the program into which the CUDA driver and NVTX
 // load it (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH). Writes a file for each process
-// (counters/gpu_trace/format.h) and changes nothing else of the program.
+// (counters/gpu_trace/format.h); the program itself does not change. Environment variables:
 //
-//   DLROOF_GPU_TRACE_FOLDER    where the files are created; without it nothing is traced
+//   DLROOF_GPU_TRACE_FOLDER    folder of the files; nothing is traced without it
 //   DLROOF_GPU_TRACE_CUPTI     files to try as libcupti, separated by colons
-//   DLROOF_GPU_TRACE_BYTES     [byte] largest size of a file
-//   DLROOF_GPU_TRACE_FLUSH_MS  [ms] after which finished work is in the file at the latest
-//   DLROOF_GPU_TRACE_DETAIL    "calls": nothing but the calls of CUDA that put work onto the GPU;
-//                              "graphs": also the work, CUDA graphs as a whole; otherwise the work
-//                              with each node of a graph, which slows the graph down
+//   DLROOF_GPU_TRACE_BYTES     [byte] maximum size of a file
+//   DLROOF_GPU_TRACE_FLUSH_MS  [ms] period in which finished work is written to the file
+//   DLROOF_GPU_TRACE_DETAIL    "calls": only CUDA calls that put work onto the GPU; "graphs": also
+//                              the work, with each CUDA graph as a whole; otherwise the work with
+//                              each node of a graph, which slows graphs down
 //
-// Nothing is destroyed at the end of the process: other threads may still launch work then.
+// Objects are not destroyed at the end of the process: other threads may still launch work then.
 #include <cuda.h>
 #include <cupti.h>
 #include <dlfcn.h>
@@ -39,8 +39,8 @@ namespace dlroof::gpu_trace {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;  // [byte] of one buffer of CUPTI
-constexpr std::size_t kMaxBuffers = 128;       // that CUPTI holds at the same time
-constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records differ
+constexpr std::size_t kMaxBuffers = 128;       // buffers that CUPTI owns at the same time
+constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records have other layouts
 constexpr std::uint64_t kLeaveThreadNs = 2'000'000'000;
 
 // The address of a function, as a pointer of any type.
@@ -52,7 +52,7 @@ struct Symbol {
   }
 };
 
-// The functions of CUPTI that are used, null where the library lacks them.
+// The CUPTI functions that tracing uses; null if the library lacks them.
 struct CuptiCalls {
   void* library = nullptr;
   decltype(&cuptiGetVersion) version = Find("cuptiGetVersion");
@@ -82,14 +82,14 @@ struct CuptiCalls {
   }
 };
 
-// What CUPTI answered to each request, for the trace.
+// CUPTI's result for a request; becomes an AnswerRecord.
 struct Answer {
   const char* what;
   CUptiResult result;
-  std::uint32_t accepted = 1;  // requests of this sort
+  std::uint32_t accepted = 1;  // number of accepted requests of this kind
 };
 
-// What the callbacks need. Set before the first callback, valid until the process ends.
+// State of the callbacks. Set before the first callback, valid until the process ends.
 struct Activity {
   CuptiCalls calls;
   std::uint32_t version = 0;
@@ -108,7 +108,7 @@ std::uint64_t DurationOf(std::uint64_t begin, std::uint64_t end) {
   return end > begin ? end - begin : 0;
 }
 
-// Sets what every record of GPU work has.
+// Sets the members that all records of GPU work have.
 template <class Activity, class Record>
 void SetTimeAndPlace(const Activity& from, Record& record) {
   record.begin_ns = from.start;
@@ -120,8 +120,8 @@ void SetTimeAndPlace(const Activity& from, Record& record) {
   if constexpr (requires { from.graphNodeId; }) record.graph_node = from.graphNodeId;
 }
 
-// The records of CUPTI's versions since CUDA 11.0 begin in the same way, so that those of the
-// version at compile time are read from each of them.
+// Reads a record as the type of the compiled version: since CUDA 11.0 all versions of CUPTI's
+// records begin with the same members.
 bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   KernelRecord kernel{};
   kernel.name = file.TextNumber(from.name);
@@ -151,7 +151,7 @@ CopyRecord CopyOf(const Activity& from) {
   return copy;
 }
 
-// A launch of a whole graph is one of a kernel without a grid.
+// Adds the launch of a graph that is traced as a whole: a launch of a kernel without a grid.
 bool AddGraph(const CUpti_ActivityGraphTrace2& from, TraceFile& file) {
   KernelRecord kernel{};
   kernel.name = file.TextNumber(("CUDA graph " + std::to_string(from.graphId)).c_str());
@@ -181,7 +181,7 @@ bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
   return file.AddWork(fill);
 }
 
-// Nothing is lost with a call but the range of its work.
+// Adds a call. A lost call only means that the NVTX range of its work is unknown.
 void AddCall(const CUpti_ActivityAPI& from, TraceFile& file) {
   if (from.start == 0) return;  // not measured
   CallRecord call{};
@@ -269,12 +269,12 @@ bool PutsWork(const char* name) {
   return false;
 }
 
-// Asks for records of those functions of the domain that put work onto the GPU. The answer is the
-// first refusal, if there is one.
+// Enables records of the domain's functions that put work onto the GPU. Returns the first refusal,
+// if there is one.
 template <class Enable>
 Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDomain domain,
                    Enable enable) {
-  constexpr CUpti_CallbackId kMax = 4096;  // more than there are
+  constexpr CUpti_CallbackId kMax = 4096;  // above every callback id
   Answer answer{what, CUPTI_SUCCESS, 0};
   for (CUpti_CallbackId id = 1; id < kMax; ++id) {
     const char* name = nullptr;
@@ -290,15 +290,15 @@ Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDoma
   return answer;
 }
 
-// The calls say in which range each kernel was launched, and at what pace. They are asked for
-// before the program has a context: of functions that are switched on afterwards CUPTI records
-// nothing if none was on when the context was made (CUDA 13.0; the call succeeds all the same).
-// External correlation ids would not do instead: their records accompany those of calls.
+// Enables records of CUDA calls, which show in which NVTX range and when each kernel was launched.
+// Must run before the program creates a context: if no function is enabled then, CUPTI later
+// records nothing, though enabling succeeds (CUDA 13.0). External correlation ids are no
+// alternative, because CUPTI writes their records only together with records of calls.
 void TraceCalls(const CuptiCalls& calls, std::vector<Answer>& answers) {
   if (calls.callback_name == nullptr || calls.enable_runtime == nullptr ||
       calls.enable_driver == nullptr || calls.set_thread_id_type == nullptr)  // before CUDA 12.6
     return answers.push_back({"calls", CUPTI_ERROR_NOT_SUPPORTED});
-  // Records of calls have the system's number of their thread. Not to be changed later.
+  // Threads get the system's numbers in records of calls. CUPTI cannot change this later.
   answers.push_back(
       {"thread numbers", calls.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)});
   answers.push_back(EnableCalls(calls, "calls of the runtime", CUPTI_CB_DOMAIN_RUNTIME_API,
@@ -320,7 +320,7 @@ void TraceWork(const CuptiCalls& calls, bool whole_graphs, std::vector<Answer>& 
       answers.push_back({what, calls.enable(kind)});
 }
 
-// Returns the error's sentence, or an empty text if CUPTI traces from now on.
+// Starts tracing. Returns a sentence with the error, or "" on success.
 std::string Start(const CuptiCalls& calls) {
   std::uint32_t version = 0;
   if (calls.version(&version) != CUPTI_SUCCESS || version < kOldestCupti)
@@ -339,8 +339,8 @@ std::string Start(const CuptiCalls& calls) {
   return "";
 }
 
-// Tries each libcupti until one traces: first those that the program has loaded, then those that
-// dlroof found, then those that the dynamic linker finds.
+// Tries to trace with each libcupti: first libraries that the program has loaded, then those in
+// DLROOF_GPU_TRACE_CUPTI, then those that the dynamic linker finds.
 std::string StartAny() {
   const std::vector<std::string> names = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.14",
                                           "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so"};
@@ -366,8 +366,8 @@ std::string StartAny() {
                              : first_error;
 }
 
-// Moves finished work into the file every so often, so that little is lost if the process is
-// killed. Never destroyed.
+// Periodically writes finished work to the file, so that little is lost if the process is killed.
+// Never destroyed.
 class Flusher {
  public:
   explicit Flusher(std::uint64_t period_ms) : period_ns_(period_ms * 1'000'000) {
@@ -465,7 +465,7 @@ void StartTracing() {
 
 }  // namespace dlroof::gpu_trace
 
-// The CUDA driver calls this in cuInit. 0 would make it report an error.
+// The CUDA driver calls this in cuInit. It would report an error if the result were 0.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   try {
     dlroof::gpu_trace::StartTracing();

@@ -1,5 +1,5 @@
-// Records the ranges that the program marks with NVTX. NVTX, which is a part of each library that
-// uses it, loads this library (NVTX_INJECTION64_PATH) and asks for functions to call.
+// Records the program's NVTX ranges. NVTX is header code in each library that uses it; it loads
+// this library (NVTX_INJECTION64_PATH) and gets the functions that it then calls.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ std::string NameOf(const nvtxEventAttributes_t* attributes) {
   if (attributes == nullptr) return "";
   if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII && attributes->message.ascii != nullptr)
     return attributes->message.ascii;
-  // Registered strings are copies of their texts (Attach).
+  // The handle of a registered string is a pointer to a copy of its text (see Attach).
   if (attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED &&
       attributes->message.registered != nullptr)
     return reinterpret_cast<const char*>(attributes->message.registered);
@@ -147,7 +147,7 @@ int Attach(NvtxGetExportTableFunc_t export_table) {
       +[](Domain, Attributes range) { return StartRange(NameOf(range)); });
   core2.Set(
       NVTX_CBID_CORE2_DomainRangeEnd, +[](Domain, nvtxRangeId_t id) { EndRange(id); });
-  // Registered strings and domains are copies of their texts.
+  // Handles of registered strings and domains are pointers to copies of their texts.
   core2.Set(
       NVTX_CBID_CORE2_DomainRegisterStringA, +[](Domain, const char* text) {
         return reinterpret_cast<nvtxStringHandle_t>(strdup(TextOf(text).c_str()));

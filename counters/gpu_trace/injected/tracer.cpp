@@ -12,12 +12,12 @@
 namespace dlroof::gpu_trace {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;  // [byte] of a file, if not set
+constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;  // [byte] default of ..._TRACE_BYTES
 
 std::mutex* forking = nullptr;
 std::unique_ptr<TraceFile>* forked = nullptr;
 
-// Around fork(): no other thread holds the lock in the child, and the child's file is its own.
+// Handlers around fork(): they ensure that the child can lock and that it gets a file of its own.
 void BeforeFork() { forking->lock(); }
 void InParent() { forking->unlock(); }
 void InChild() {

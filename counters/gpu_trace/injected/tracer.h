@@ -1,5 +1,4 @@
-// The state of tracing in one process: its file, and its clock. Used by what CUPTI calls and by
-// what NVTX calls, from any thread.
+// The state of tracing in one process: file and clock. CUPTI and NVTX call back from any thread.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +22,18 @@ class Tracer {
   // Never destroyed.
   static Tracer& Get();
 
-  // Whether files are to be written (DLROOF_GPU_TRACE_FOLDER).
+  // Returns whether tracing is on (DLROOF_GPU_TRACE_FOLDER is set).
   bool IsActive() const { return !folder_.empty(); }
 
-  // Calls use(file) under a lock. Creates the process's file first if it has none: a forked child
-  // gets a file of its own. Does nothing where no file can be created.
+  // Calls use(file) under a lock. Creates the process's file first if there is none; a forked child
+  // gets its own. Does nothing if no file can be created.
   template <class Use>
   void WithFile(const Use& use) {
     const std::lock_guard lock(mutex_);
     if (TraceFile* file = File()) use(*file);
   }
 
-  // [ns] on the clock of the trace: the system's time, which CUPTI uses too.
+  // Returns the time [ns] on the trace's clock: by default the system's time, as CUPTI.
   std::uint64_t Now() const;
   // Replaces the clock by CUPTI's own.
   void UseClock(std::uint64_t (*now)()) { now_ = now; }
