@@ -202,7 +202,7 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
     if (line.ends_with('\r')) line.remove_suffix(1);
     const auto place = fmt::format("{}:{}", where, number);
     const auto* const word = std::ranges::find_if(
-        kTemplates, [&](std::string_view text) { return line.starts_with(text); });
+        kTemplates, [&](std::string_view words) { return line.starts_with(words); });
     const bool of_names = std::exchange(names_follow, word == &kTemplates[1]) && HasNoNumber(line);
     if (word != std::end(kTemplates)) {
       layout.assign(line.substr(word->size()));
