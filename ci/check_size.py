@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 94_970,
-    "lines of C++ of tests": 47_180,
+    "lines of C++ without tests": 95_063,
+    "lines of C++ of tests": 47_147,
     "lines of scripts": 13_950,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
