@@ -343,6 +343,9 @@ Cluster ReadClusterFile(const std::string& path) {
   if (!reader.Has("cluster"))
     throw BadInput("{}: has no 'cluster', expected a file of `dlroof cluster gather`", path);
   ReadCluster(reader.Object("cluster"), cluster);
+  if (reader.Array("records").size() != cluster.run.records.size())
+    throw BadInput("{}: 'records': expected {} as there are benchmarks, got {}", path,
+                   cluster.run.records.size(), reader.Array("records").size());
   ReadNodesOf(reader.Array("records"), path, cluster);
   return cluster;
 }

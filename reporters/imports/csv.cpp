@@ -15,13 +15,16 @@ namespace {
 constexpr std::string_view kFlops = "flops_", kBytes = "bytes_";
 constexpr double kMaxThreads = 1e6;
 
+// "sep=;" is what a spreadsheet writes for another one.
+bool IsComment(std::string_view line) { return line.starts_with('#') || line.starts_with("sep="); }
+
 // Returns the text with empty lines in place of comments. A comment may contain a lone quote, so
 // comments must be removed before the text is read as CSV.
 std::string WithoutComments(std::string_view text) {
   std::string rows;
   for (bool quoted = false; !text.empty();) {
     const auto line = text::TakeLine(text);
-    if (quoted || !line.starts_with('#')) {
+    if (quoted || !IsComment(line)) {
       for (const char c : line) quoted = quoted != (c == '"');
       rows += line;
     }
@@ -61,19 +64,6 @@ bool ReadField(std::string_view column, const text::CsvField& field, text::Decim
   return true;
 }
 
-// Finds the decimal mark: a point, unless a spreadsheet wrote the file in another locale.
-text::DecimalMark MarkOf(const std::vector<text::CsvRow>& rows, const std::string& where) {
-  text::NumberConvention convention(text::DecimalMark::kPoint);
-  for (std::size_t i = 1; i < rows.size(); ++i)
-    for (std::size_t j = 0; j < rows[i].size(); ++j) {
-      const auto& column = rows[0][std::min(j, rows[0].size() - 1)].text;
-      const bool number = column == "launches" || column == "threads" ||
-                          column.starts_with(kFlops) || column.starts_with(kBytes);
-      if (number || column == "seconds") convention.Add(rows[i][j].text, rows[i][j].line);
-    }
-  return convention.Decide(where);
-}
-
 void CheckHeader(const text::CsvRow& header, const std::string& where) {
   std::map<std::string, int> seen;
   for (const text::CsvField& field : header)
@@ -111,8 +101,8 @@ void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::s
 // Returns the first line that is neither empty nor a comment.
 std::string_view HeaderOf(std::string_view text) {
   std::string_view line;
-  while ((line.empty() || line.starts_with('#')) && !text.empty()) line = text::TakeLine(text);
-  return line.starts_with('#') ? std::string_view() : line;
+  while ((line.empty() || IsComment(line)) && !text.empty()) line = text::TakeLine(text);
+  return IsComment(line) ? std::string_view() : line;
 }
 
 }  // namespace
@@ -134,7 +124,7 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where) {
   if (rows.empty()) throw BadInput(where + ":1: expected a header with 'name' and 'seconds'");
   const text::CsvRow& header = rows.front();
   CheckHeader(header, where);
-  const auto mark = MarkOf(rows, where);
+  const auto mark = text::MarkOf(rows, where);
   Imported imported;
   std::map<std::string, std::size_t> found;
   std::vector<std::string> unknown;

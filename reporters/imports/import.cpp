@@ -13,6 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/number_range.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
 #include "reporters/text/text.h"
 
@@ -94,6 +95,9 @@ void MergeWork(Provenance provenance, record::Record& record) {
 std::optional<std::string> JsonWithin(std::string_view text) {
   constexpr int kTried = 20;
   const auto end = text.find_last_of("}]");
+  // A line for each object.
+  auto lines = fmt::format("[{}]", fmt::join(logs::SplitText(text.substr(0, end + 1), '\n'), ","));
+  if (end != text.npos && nlohmann::json::accept(lines)) return lines;
   for (std::size_t at = 0, tried = 0; at < end && end != text.npos && tried < kTried; ++tried) {
     const auto part = text.substr(at, end + 1 - at);
     auto repaired = record::RepairedJson(part).value_or(std::string(part));

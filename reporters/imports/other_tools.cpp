@@ -36,6 +36,8 @@ const std::vector<OtherTool>& OtherTools() {
       {{}, "a report of Nsight Systems", kNsys, ".qdrep"},
       {{"Total Time (", "Min ("}, "a table of Nsight Systems", kKernels},
       {{"QCount", "Kernel Name"}, "a table of Nsight Systems", kKernels},
+      {{"\"GPU activities\"", "Time(%)"}, "a table of nvprof", kKernels},
+      {{"CPU Time", "Module", "Function"}, "a report of Intel VTune", kOwnCsv},
       {{"Intel(R) Advisor"}, "a report of Intel Advisor", kOwnCsv},
       {{"Function Call Sites and Loops"}, "a report of Intel Advisor", kOwnCsv},
       {{"rocprofiler-sdk-tool"}, "rocprofv3's JSON", kRocprof},

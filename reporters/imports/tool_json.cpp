@@ -25,18 +25,15 @@ struct JsonTool {
 };
 
 const std::vector<JsonTool>& JsonTools() {
+  // pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet
   static const std::vector<JsonTool> tools = {
-      {{"\"machine_info\"", "\"benchmarks\"", "\"stats\""},  // pytest-benchmark
+      {{"\"machine_info\"", "\"benchmarks\"", "\"stats\""},
        "/benchmarks",
        {"fullname"},
        {"/stats/data", "/stats/median"},
        1},
-      {{"\"results\"", "\"command\"", "\"mean\""},  // hyperfine
-       "/results",
-       {"command"},
-       {"/times", "/mean"},
-       1},
-      {{"\"model_filename\"", "\"avg_ns\""},  // llama-bench
+      {{"\"results\"", "\"command\"", "\"mean\""}, "/results", {"command"}, {"/times", "/mean"}, 1},
+      {{"\"model_filename\"", "\"avg_ns\""},
        "",
        {"model_filename", "n_prompt", "n_gen"},
        {"/samples_ns", "/avg_ns"},

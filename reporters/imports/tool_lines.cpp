@@ -117,16 +117,28 @@ json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& 
   return entries;
 }
 
+// Returns where the CSV begins. Spreadsheets write other separators.
+std::size_t CsvIn(std::string_view text) {
+  for (const char separator : {',', ';', '\t'}) {
+    std::string header(kCsvHeader);
+    std::ranges::replace(header, ',', separator);
+    if (const auto begin = text.find(header); begin != text.npos) return begin;
+  }
+  return text.npos;
+}
+
 json CsvEntries(const std::string& text, const std::string& where, LeftOut& left_out) {
-  const auto begin = text.find(kCsvHeader);  // below what the program printed
-  const auto rows = text::ReadCsv(std::string_view(text).substr(begin), where);
+  const auto begin = CsvIn(text);
+  const auto rows =
+      text::ReadCsv(std::string_view(text).substr(begin), where, text::SeparatorAfter(text, begin));
+  const auto mark = text::MarkOf(rows, where);
   json entries = json::array();
   const auto read = [&](const text::CsvRow& row) {
     text::RequireFields(row, rows[0], where);
     std::map<std::string, std::string> fields;
     for (std::size_t i = 0; i < row.size(); ++i) fields.emplace(rows[0][i].text, row[i].text);
     const auto number = [&](std::size_t at) {
-      return text::CsvNumberFromZero(row[at], where, DecimalMark::kPoint);
+      return text::CsvNumberFromZero(row[at], where, mark);
     };
     if (HasNoTime(row[0].text)) return;
     if (fields["error_occurred"] == "true")
@@ -136,7 +148,7 @@ json CsvEntries(const std::string& text, const std::string& where, LeftOut& left
       throw BadInput("{}: expected iterations and times", text::PlaceOf(row[0], where));
     auto entry = EntryOf(row[0].text, *iterations, *real, *cpu, row[4].text);
     for (const auto& [name, field] : fields)
-      if (const auto counter = text::PlainNumber(field); counter && !entry.contains(name))
+      if (const auto counter = text::NumberIn(field, mark); counter && !entry.contains(name))
         entry[name] = *counter;
     entry["label"] = fields["label"];
     entries.push_back(std::move(entry));
@@ -204,7 +216,7 @@ PerfRun SeparatedRun(std::string_view text) {
     const auto fields = logs::SplitText(line, text::SeparatorAfter(line));
     if (fields.size() < 5) continue;
     const auto value = PrintedNumber(std::string(fields[0]));
-    if (fields[2] == "duration_time" && value) run.seconds = 1e-9 * *value;
+    if (fields[2].starts_with("duration_time") && value) run.seconds = 1e-9 * *value;
     run.counts.emplace_back(fields[2], value);
   }
   return run;
@@ -243,7 +255,7 @@ constexpr std::string_view kPerfTitle = "Performance counter stats for";
 
 bool LooksLikeBenchmarkTable(std::string_view text) {
   auto first = FirstOf(text);
-  if (first.find(kCsvHeader) != first.npos) return true;
+  if (CsvIn(first) != first.npos) return true;
   while (!first.empty())
     if (const std::string line(text::TakeLine(first));
         line.size() <= kLongest && std::regex_match(line, ConsoleLine()))
@@ -253,7 +265,7 @@ bool LooksLikeBenchmarkTable(std::string_view text) {
 
 Imported ImportBenchmarkTable(const std::string& text, const std::string& where) {
   LeftOut left_out;
-  const bool csv = text.find(kCsvHeader) != text.npos;
+  const bool csv = CsvIn(text) != text.npos;
   auto entries = csv ? CsvEntries(text, where, left_out) : ConsoleEntries(text, where, left_out);
   if (entries.empty() && left_out.count == 0)
     throw BadInput("{}: expected a line of a benchmark with its times", where);
@@ -271,7 +283,8 @@ bool LooksLikePerfStat(std::string_view text) {
   const auto is_count = [](std::string_view line) {
     const auto fields = logs::SplitText(line, text::SeparatorAfter(line));
     const auto is = [&](std::size_t at) {
-      return fields[at] == "duration_time" || fields[at] == "task-clock" || fields[at] == "cycles";
+      const auto event = fields[at].substr(0, fields[at].find(':'));
+      return event == "duration_time" || event == "task-clock" || event == "cycles";
     };
     return fields.size() >= 5 && !text::IsNoValue(fields[0]) && (is(2) || is(3));
   };

@@ -102,7 +102,10 @@ std::vector<CsvTable> CsvTablesIn(std::string_view text) {
 class CsvReader {
  public:
   CsvReader(const CsvTable& table, const std::string& where)
-      : tool_(*table.tool), where_(where), rows_(RowsOf(table.text, where)) {}
+      : tool_(*table.tool),
+        where_(where),
+        rows_(RowsOf(table.text, where)),
+        mark_(text::MarkOf(rows_, where)) {}
 
   void Read(Records& records, LeftOut& left_out) {
     for (std::size_t i = 1; i < rows_.size(); ++i)
@@ -119,7 +122,7 @@ class CsvReader {
 
   std::optional<double> Number(const text::CsvRow& row, std::string_view column) const {
     const auto at = ColumnOf(rows_[0], column);
-    return at ? text::CsvNumberFromZero(row[*at], where_, text::DecimalMark::kPoint) : std::nullopt;
+    return at ? text::CsvNumberFromZero(row[*at], where_, mark_) : std::nullopt;
   }
 
   std::string TextOf(const text::CsvRow& row, std::string_view column) const {
@@ -170,6 +173,11 @@ class CsvReader {
     if (name.empty()) throw BadInput("{}: expected a name", place);
     const bool kernels = &tool_ < &CsvTools()[kKernelTools];
     if (kernels && name.front() == '[') return;  // "[CUDA memcpy Host-to-Device]"
+    // rocprofv3 writes one table of kernels, and others of domains ("HIP_API") and of calls.
+    if (tool_.seconds == kAll &&
+        (name == "KERNEL_DISPATCH" || name.ends_with("_API") || name.starts_with("hsa_") ||
+         (name.starts_with("hip") && std::isupper(name[3]) != 0)))
+      throw BadInput("{}: '{}' is no kernel: import the table *_kernel_stats.csv", place, name);
     const auto model = TextOf(row, tool_.model);
     auto id = TextOf(row, tool_.device);
     if (tool_.model != tool_.device && !model.empty()) id += ' ' + model;
@@ -189,6 +197,7 @@ class CsvReader {
   const CsvTool& tool_;
   const std::string& where_;
   std::vector<text::CsvRow> rows_;
+  text::DecimalMark mark_;
   std::set<std::string> launches_;
 };
 

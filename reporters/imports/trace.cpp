@@ -57,6 +57,7 @@ class TraceReader {
     const auto skeleton = record::EachJsonElement(
         in, [&](std::string_view key, std::size_t index, std::string_view element) {
           if (key == "traceEvents") Take({&file_, key, index}, element);
+          if (key == "deviceProperties") TakeGpu(element);
         });
     if (broken_.count > 0)
       trace_.left_out[fmt::format("that cannot be read ({})", broken_.first)] = broken_.count;
@@ -68,6 +69,8 @@ class TraceReader {
     for (auto& [thread, calls] : threads_) AddTimes(thread, calls);
     if (keep_calls_) trace_.begin += base_, trace_.end += base_;
     std::erase_if(trace_.ops, [](const TraceOp& op) { return op.calls == 0; });
+    for (auto& op : trace_.ops)
+      if (op.on_gpu) op.gpu = gpus_[op.process];
     return std::move(trace_);
   }
 
@@ -79,6 +82,13 @@ class TraceReader {
     throw BadInput(
         "{}: 'traceEvents': no complete event (\"ph\": \"X\") of an operator or kernel{}", where_,
         others.empty() ? "" : "; there are events: " + others);
+  }
+
+  void TakeGpu(std::string_view text) {
+    const auto parsed = parser_.parse(text.data(), text.size(), false);
+    double id = 0;
+    std::string_view name;
+    if (!parsed["id"].get(id) && !parsed["name"].get(name)) gpus_[fmt::format("{:.0f}", id)] = name;
   }
 
   void Take(const record::JsonPlace& place, std::string_view text) {
@@ -175,6 +185,7 @@ class TraceReader {
     trace_.end = std::max(trace_.end, begin + seconds);
     ++trace_.events;
     const auto [found, is_new] = numbers_.emplace(std::move(key), trace_.ops.size());
+    op.process = thread.first;
     if (is_new) trace_.ops.push_back(std::move(op));
     threads_[thread].push_back(
         {.op = found->second, .begin = begin, .seconds = seconds, .number = numbers.order});
@@ -241,6 +252,7 @@ class TraceReader {
   simdjson::dom::parser parser_;
   Trace trace_;
   ThreadNames names_;
+  std::map<std::string, std::string> gpus_;               // names by number
   std::unordered_map<std::string, std::size_t> numbers_;  // of ops, by their keys and processes
   std::map<ThreadId, std::vector<Call>> threads_;
   std::unordered_set<std::size_t> seen_;             // hashes of calls

@@ -17,7 +17,8 @@ namespace dlroof::imports {
 // All calls with the same name, the same inputs and the same kind of device.
 struct TraceOp {
   std::string name;
-  bool on_gpu = false;  // a kernel, copy or fill; otherwise an operator on the host
+  bool on_gpu = false;       // a kernel, copy or fill; otherwise an operator on the host
+  std::string process, gpu;  // of a kernel: Kineto's number of the GPU, and its name if known
   // Inputs as PyTorch records them: a tensor has sizes and a type, a scalar or a list has a value.
   std::vector<std::vector<std::int64_t>> sizes;
   std::vector<std::string> types, values;

@@ -40,7 +40,7 @@ std::optional<Work> WorkOf(const TraceOp& op) {
 }
 
 record::Record RecordOf(const TraceOp& op) {
-  record::Record record{.name = NameOf(op)};
+  record::Record record{.name = NameOf(op), .device = op.gpu};
   if (op.on_gpu) record.timed = record::timed::kKernels;
   record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
   Work work = WorkOf(op).value_or(Work{});
@@ -103,7 +103,13 @@ Imported ImportTrace(const std::string& text, const std::string& where) {
   if (taken.empty()) throw BadInput(where + ": 'traceEvents': no event has a self time above 0");
   std::ranges::stable_sort(taken, std::greater<>(), &TraceOp::seconds);
   Imported imported;
-  for (const auto* op : taken) imported.records.push_back(RecordOf(*op));
+  const bool several = std::ranges::any_of(taken, [&](const TraceOp* op) {
+    return !op->gpu.empty() && op->process != taken.front()->process;
+  });
+  for (const auto* op : taken) {
+    imported.records.push_back(RecordOf(*op));
+    if (several) imported.records.back().name += "/Device=" + text::Printable(op->process);
+  }
   MakeUnique(imported.records);
   AddRemarks(trace, taken, gpu ? operators : std::vector<const TraceOp*>(), where,
              imported.remarks);

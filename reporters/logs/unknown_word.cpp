@@ -32,10 +32,10 @@ constexpr std::string_view kOtherFields = "process component backend";
 // The keys of a problem's sizes.
 constexpr std::string_view kSizes =
     "g mb ic oc id ih iw od oh ow kd kh kw sd sh sw dd dh dw pd ph pw l t sic slc dhc dlc dic m n "
-    "k "
-    "b";
+    "k b";
 
-// The keys of the auxiliary field with their values. Keys without values here have numbers.
+// The keys of the auxiliary field with their values, and those whose values are numbers.
+constexpr std::string_view kNumberKeys = "alpha beta axis group p eps runtime_dims_masks bs num";
 constexpr std::pair<std::string_view, std::string_view> kAuxiliary[] = {
     {"", " "},
     {"alg",
@@ -48,16 +48,7 @@ constexpr std::pair<std::string_view, std::string_view> kAuxiliary[] = {
     {"direction",
      "unidirectional unidirectional_left2right unidirectional_right2left bidirectional_concat "
      "bidirectional_sum"},
-    {"activation", "undef eltwise_relu eltwise_tanh eltwise_logistic"},
-    {"alpha", {}},
-    {"beta", {}},
-    {"axis", {}},
-    {"group", {}},
-    {"p", {}},
-    {"eps", {}},
-    {"runtime_dims_masks", {}},
-    {"bs", {}},
-    {"num", {}}};
+    {"activation", "undef eltwise_relu eltwise_tanh eltwise_logistic"}};
 
 constexpr std::string_view kDigits = "0123456789";
 
@@ -167,9 +158,10 @@ Found OfAuxiliary(std::string_view word, std::string_view kind) {
   }
   const auto* const row =
       std::ranges::find(kAuxiliary, key, &std::pair<std::string_view, std::string_view>::first);
-  if (row == std::end(kAuxiliary)) return Named("the word", key);
+  const bool number = IsIn(kNumberKeys, key);
+  if (row == std::end(kAuxiliary) && !number) return Named("the word", key);
   const bool by_form = key == "alg" && (kind == "eltwise" || kind == "binary");
-  const bool known = row->second.empty() ? AreNumbers(value) : IsIn(row->second, value);
+  const bool known = number ? AreNumbers(value) : IsIn(row->second, value);
   return known || by_form ? Found() : Named("the value", word);
 }
 

@@ -25,13 +25,16 @@ std::string_view WithoutTime(std::string_view fields, std::optional<double> mill
   const auto last = fields.substr(fields.rfind(',') + 1);
   const auto number = text::PlainNumber(last);
   if (number && *number < 0) return "a negative time";
-  if (number || (!last.empty() && text::IsNoValue(last))) return "a time that is no number of ms";
+  const bool digits = last.find_first_not_of("0123456789.e+") == last.npos;
+  if (number || (!last.empty() && (digits || text::IsNoValue(last))))
+    return "a time that is no number of ms";
   return "no time at its end: cut, or mixed with other output";
 }
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
 
-// Returns the member of PrimitiveText for a field of a template, or null.
+// Returns the member of PrimitiveText for a field of a template, or null. The last three are those
+// of a partition.
 std::string* MemberOf(std::string_view name, PrimitiveText& text) {
   const std::pair<std::string_view, std::string*> rows[] = {
       {"engine", &text.engine},
@@ -42,7 +45,6 @@ std::string* MemberOf(std::string_view name, PrimitiveText& text) {
       {"attributes", &text.attributes},
       {"auxiliary", &text.auxiliary},
       {"problem_desc", &text.problem},
-      // Of a partition.
       {"logical_tensors", &text.tensors},
       {"partition_kind", &text.auxiliary},
       {"op_names", &text.problem}};

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "counters/base/error.h"
 #include "reporters/record/large_json.h"
@@ -15,17 +14,9 @@ namespace dlroof::record {
 namespace {
 
 // Members that are integers, which a locale writes in groups: "1.048.576" is no decimal fraction.
-constexpr std::array<std::string_view, 11> kIntegers = {"iterations",
-                                                        "size",
-                                                        "level",
-                                                        "num_sharing",
-                                                        "num_cpus",
-                                                        "mhz_per_cpu",
-                                                        "threads",
-                                                        "repetitions",
-                                                        "repetition_index",
-                                                        "family_index",
-                                                        "per_family_instance_index"};
+constexpr std::string_view kIntegers =
+    " iterations size level num_sharing num_cpus mhz_per_cpu threads repetitions repetition_index "
+    "family_index per_family_instance_index ";
 
 std::string_view Trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
@@ -59,15 +50,39 @@ std::optional<double> IntegerOf(std::string_view text) {
 }
 
 bool IsInteger(std::string_view key) {
-  return std::ranges::find(kIntegers, key) != kIntegers.end();
+  return kIntegers.find(fmt::format(" {} ", key)) != kIntegers.npos;
+}
+
+constexpr char kBreak = '\v';  // ends a line that is only a part of one of the file
+
+// Returns JSON without Google Benchmark's line ends with a break after each bracket and member. A
+// comma before a digit is a decimal comma, or one between numbers.
+std::string InLines(std::string_view text) {
+  std::string lines;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const auto after = text.find_first_not_of(" \t\r\n", i + 1);
+    const char next = after == text.npos ? '\n' : text[after];
+    if (c == '\n' || (c == '"' && (i == 0 || text[i - 1] != '\\'))) quoted = c == '"' && !quoted;
+    if (c == '}' && !quoted) lines += kBreak;
+    lines += c;
+    const bool ends = c == '{' || (c == '[' && next == '{') ||
+                      ((c == '}' || c == ']') && next != ',') ||
+                      (c == ',' && std::string_view("\"{}]").find(next) != std::string_view::npos);
+    if (ends && !quoted) lines += kBreak;
+  }
+  return lines;
 }
 
 class Repair {
  public:
   Repair(std::string_view text, const std::string& where) : where_(where) {
-    while (!text.empty()) {
-      const auto end = std::min(text.find('\n'), text.size());
+    for (int number = 1; !text.empty();) {
+      const auto end = std::min(text.find_first_of(std::string{'\n', kBreak}), text.size());
       lines_.push_back(Trimmed(text.substr(0, end)));
+      numbers_.push_back(number);
+      number += end < text.size() && text[end] == '\n' ? 1 : 0;
       text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
@@ -102,7 +117,7 @@ class Repair {
  private:
   struct LeftOut {
     int count = 0;          // [1]
-    std::size_t first = 0;  // line, from 0
+    std::size_t first = 0;  // index of the line
   };
 
   void LeaveOut(LeftOut& kind, std::size_t line) {
@@ -112,7 +127,7 @@ class Repair {
   void Describe(const LeftOut& kind, const char* what) {
     if (kind.count == 0) return;
     repaired_.remarks.push_back(fmt::format("{} {} are left out, line {} first: '{}'", kind.count,
-                                            what, kind.first + 1,
+                                            what, numbers_[kind.first],
                                             text::Printable(lines_[kind.first].substr(0, 60))));
   }
 
@@ -132,7 +147,7 @@ class Repair {
       const bool number = text::NumberIn(member->value, text::DecimalMark::kComma) ||
                           text::NumberIn(member->value, text::DecimalMark::kPoint);
       if (!number) continue;
-      convention.Add(member->value, static_cast<int>(i + 1));
+      convention.Add(member->value, numbers_[i]);
       foreign = foreign || !text::PlainNumber(member->value);
     }
     if (foreign) mark_ = convention.Decide(where_);
@@ -240,6 +255,7 @@ class Repair {
 
   const std::string& where_;
   std::vector<std::string_view> lines_;
+  std::vector<int> numbers_;               // of the lines in the file, from 1
   std::size_t at_ = 0;                     // the line
   std::string open_;                       // brackets, outermost first
   bool skipping_ = false;                  // the context of another run
@@ -255,7 +271,10 @@ class Repair {
 std::optional<BenchmarkLines> RepairedBenchmarkLines(std::string_view text,
                                                      const std::string& where) {
   const auto plain = text::WithoutEscapes(text);
-  return Repair(plain, where).Run();
+  auto repaired = Repair(plain, where).Run();
+  if (!repaired && plain.find("\"benchmarks\"") != plain.npos)
+    repaired = Repair(InLines(plain), where).Run();
+  return repaired;
 }
 
 }  // namespace dlroof::record

@@ -18,9 +18,8 @@ struct BenchmarkLines {
 // Returns the file as JSON. Strings whose backslashes, quotes or control characters were not
 // escaped are escaped; numbers of the program's locale are read by the marks of all numbers of the
 // file; missing commas and brackets are added; values that are none of these, and lines that are
-// not Google Benchmark's, are left out. Returns nullopt if the text has no list of benchmarks on
-// lines of its own, or is dlroof's own. Throws BadInput ("WHERE:LINE: ...") if a number has two
-// readings.
+// not Google Benchmark's, are left out. Returns nullopt if the text has no list of benchmarks, or
+// is dlroof's own. Throws BadInput ("WHERE:LINE: ...") if a number has two readings.
 std::optional<BenchmarkLines> RepairedBenchmarkLines(std::string_view text,
                                                      const std::string& where);
 

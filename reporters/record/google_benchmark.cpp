@@ -254,6 +254,12 @@ void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<dou
   }
 }
 
+// Returns whether the entry's rates are of a time that differs from the record's by more than 10 %.
+bool HasOtherRates(const Entry& entry, std::optional<double> seconds, const Record& record) {
+  return seconds && !record.counting.empty() && record.counting.back().source == kRateSource &&
+         std::abs(entry.seconds / *seconds - 1) > 0.1;
+}
+
 // Returns the threads of another program's benchmark, or nullopt if the file does not say.
 std::optional<int> ThreadsOf(std::string_view name, const Entry& entry) {
   const auto threads = entry.counters.find("threads");
@@ -479,7 +485,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   Complete();
   const bool own = context.contains("dlroof");
   const auto rule = ThreadRuleOf(context);
-  int threaded = 0;
+  int threaded = 0, of_cpu_time = 0;
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare, seen;
   for (const auto& group : groups_) ++bare[BareName(group.name)];
@@ -504,7 +510,10 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
     auto counted = record.work;
     AddWorkOfRates(group.name, entry, rate_seconds, record);
     if (!record.threads) record.threads = ThreadsOf(group.name, entry);
-    if (record.threads.value_or(1) < 2) continue;
+    if (record.threads.value_or(1) < 2) {
+      of_cpu_time += HasOtherRates(entry, rate_seconds, record) ? 1 : 0;
+      continue;
+    }
     threaded += 1;
     if (rule == ThreadRule::kUnknown) {
       record.work.clear();
@@ -515,6 +524,11 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
         {records.size() - 1, OneThread(group.name), *record.threads, std::move(counted)});
   }
   AddWorkOfThreads(records);
+  if (of_cpu_time > 0)
+    remarks_.push_back(fmt::format(
+        "the program's rates of {} benchmarks are of CPU time, those here of wall time, which is "
+        "longer or shorter by more than 10 %",
+        of_cpu_time));
   if (rule == ThreadRule::kUnknown)
     Remark(threaded,
            "their work is unknown: times and rates were divided by threads in another way "

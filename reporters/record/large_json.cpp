@@ -116,7 +116,7 @@ class ElementScanner {
       if (open_ == "}" && c == '[') BeginArray();
       open_ += c == '{' ? '}' : ']';
       if (open_.size() > kMaxJsonLevels) RefuseDepth(where_);
-    } else if (Closes(c) && !open_.empty()) {
+    } else if (!open_.empty() && c == open_.back()) {  // others are too many
       open_.pop_back();
     }
     ++at_;
@@ -141,6 +141,14 @@ class ElementScanner {
     if (in_string_) at = AfterString(at);
     while (at < end && depth_ > 0) {
       const char c = *at++;
+      if (broken_ && std::string_view(" \t\r\n,").find(c) == std::string_view::npos) {
+        broken_ = false;
+        if (c == '{' || c == ']') {  // the end of the element was in the broken string
+          while (--at > text_.data() + begin_ + 1 && at[-1] != '}') continue;
+          depth_ = 0;
+          break;
+        }
+      }
       if (c == '"')
         at = AfterString(at);
       else if (Opens(c)) {
@@ -156,11 +164,14 @@ class ElementScanner {
     complete_ = skeleton_.text.size();
   }
 
-  // Returns the position after the quote that ends the string around `at`, or the window's end.
+  // Returns the position after the quote that ends the string around `at`, or the window's end. A
+  // line's end ends a string whose own end is missing.
   const char* AfterString(const char* at) {
     const char* const end = text_.data() + end_;
-    while ((at = static_cast<const char*>(
-                std::memchr(at, '"', static_cast<std::size_t>(end - at)))) != nullptr) {
+    while ((at = std::find_if(at, end, [](char c) { return c == '"' || c == '\n'; })) < end) {
+      broken_ = *at == '\n';
+      in_string_ = !broken_;
+      if (broken_) return at;
       const char* escape = at++;
       while (escape[-1] == '\\') --escape;
       in_string_ = (at - escape) % 2 == 0;  // an odd number of backslashes escapes the quote
@@ -180,7 +191,7 @@ class ElementScanner {
   std::size_t at_ = 0, begin_ = 0, end_ = 0;
   std::string open_;       // closing brackets expected outside of elements, outermost first
   std::size_t depth_ = 0;  // open brackets in an element
-  bool in_string_ = false;
+  bool in_string_ = false, broken_ = false;
   std::string key_;  // the last string in the top-level object
   std::size_t string_begin_ = 0, index_ = 0;
   std::size_t complete_ = 0;  // [byte] of the skeleton up to the last complete element
@@ -341,6 +352,11 @@ std::optional<std::string> RepairedJson(std::string_view json) {
   for (std::size_t at = 0; at < json.size();) {
     if (json[at] == '"') {
       at = AppendString(json, at, repaired);
+      continue;
+    }
+    const auto next = std::min(json.find_first_not_of(" \t\r\n", at + 1), json.size() - 1);
+    if (json[at] == ',' && (json[next] == '}' || json[next] == ']')) {
+      at = next;
       continue;
     }
     std::size_t end = at;

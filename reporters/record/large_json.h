@@ -154,7 +154,8 @@ std::string QuotedJson(std::string_view text);
 
 // Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,
 // also as printf and older versions write them), with "\\xE4" in its strings for bytes that are not
-// UTF-8, and with strings as QuotedJson writes them. Returns nullopt if there are none.
+// UTF-8, with strings as QuotedJson writes them, and without commas before a closing bracket.
+// Returns nullopt if there are none.
 std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

@@ -91,7 +91,9 @@ class RunFileReader {
     if (skeleton.cut && skeleton.text.empty()) throw NoJson{"it ends too early"};
     if (skeleton.text.find_first_not_of(" \t\r\n") == std::string::npos)
       throw BadInput(where_ + ": empty file, expected a run file");
-    const auto whole = json::parse(RepairedJson(skeleton.text).value_or(skeleton.text));
+    const bool own = skeleton.text.find("\"records\"") != std::string::npos;
+    const auto repaired = own ? std::nullopt : RepairedJson(skeleton.text);
+    const auto whole = json::parse(repaired.value_or(skeleton.text));
     const JsonReader file(whole, where_);
     Finish(file, skeleton.cut);
     for (auto& record : run_.records)

@@ -123,6 +123,15 @@ std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string
   return value;
 }
 
+DecimalMark MarkOf(const std::vector<CsvRow>& rows, const std::string& where) {
+  NumberConvention convention(DecimalMark::kPoint);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < rows[i].size(); ++j)
+      if (j >= rows[0].size() || rows[0][j].text != "name")
+        convention.Add(rows[i][j].text, rows[i][j].line);
+  return convention.Decide(where);
+}
+
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where) {
   if (row.size() != header.size())
     throw BadInput("{}: expected {} fields as in the header, got {}", PlaceOf(row.back(), where),

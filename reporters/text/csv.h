@@ -40,6 +40,10 @@ std::string PlaceOf(const CsvField& field, const std::string& where);
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
                                         std::optional<DecimalMark> mark = {});
 
+// Returns the decimal mark of the fields below the header but those of a column "name": a point
+// without evidence for a comma, since spreadsheets write files in other locales.
+DecimalMark MarkOf(const std::vector<CsvRow>& rows, const std::string& where);
+
 // Throws BadInput unless the row has as many fields as the header.
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);
 

@@ -28,6 +28,7 @@
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/unpack.h"
 #include "tests/baselines/cluster/fake_nodes.h"
+#include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
 namespace dlroof {
@@ -151,6 +152,12 @@ TEST(ImpossibleNumbers, OfAClusterAreNeverSilent) {
   EXPECT_THAT(ShownSilently(cluster::ToJson(cluster, "dlroof"), ShowCluster), IsEmpty());
 }
 
+TEST(ImpossibleNumbers, ABenchmarkOfAClusterHasARecord) {
+  auto file = cluster::ToJson(cluster::Gathered(cluster::LastNodeIsSlower()), "dlroof");
+  file["records"] = json::array();
+  EXPECT_THAT(fakes::RefusalOf([&] { ShowCluster(file); }), HasSubstr("'records': expected 2"));
+}
+
 TEST(ImpossibleNumbers, AreNotInStoredFiles) {
   std::size_t files = 0;
   for (const auto& folder : {fakes::TestData(""), fakes::TestData("../../baselines/stored")})
@@ -249,22 +256,9 @@ TEST(ImpossibleNumbers, AMedianOutsideTheRepetitions) {
 // Changes the structure of a file: members and elements go, come twice, get another type, another
 // name or a number that cannot be.
 json StructureOf(json file, std::mt19937_64& random) {
-  static const json values[] = {nullptr,
-                                true,
-                                "",
-                                "abc",
-                                "1",
-                                -1,
-                                0,
-                                1e300,
-                                1e-300,
-                                2147483648,
-                                1e18,
-                                json::array(),
-                                json::object(),
-                                {{"a", 1}},
-                                {1, 2},
-                                {-1, "x"}};
+  static const json values = json::parse(
+      R"([null, true, "", "abc", "1", -1, 0, 1e300, 1e-300, 2147483648, 1e18, [], {}, {"a": 1},
+          [1, 2], [-1, "x"]])");
   const auto below = [&](std::size_t n) { return random() % n; };
   for (auto changes = 1 + below(3); changes > 0; --changes) {
     std::vector<std::pair<json*, std::string>> places;
@@ -285,9 +279,9 @@ json StructureOf(json file, std::mt19937_64& random) {
     else if (kind == 1 && parent->is_array())
       parent->push_back(json(value));
     else if (kind == 2 && parent->is_object())
-      (*parent)[key + "_x"] = std::exchange(value, values[below(std::size(values))]);
+      (*parent)[key + "_x"] = std::exchange(value, values[below(values.size())]);
     else
-      value = values[below(std::size(values))];
+      value = values[below(values.size())];
   }
   return file;
 }

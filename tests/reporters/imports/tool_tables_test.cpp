@@ -52,7 +52,9 @@ TEST(ToolTables, KernelsAreSummedOverTheirLaunches) {
       {R"json([{"frame":{"name":"ROOT"},"metrics":{"count":0,"time (ns)":0},"children":[{"frame":
            {"name":"void k<f, 1>(int)"},"metrics":{"count":3,"time (ns)":6000,"flops16":1e9,
            "bytes":1e6},"children":[]}]}])json",
-       6e-6, 3}};
+       6e-6, 3},
+      {"Time (%);Total Time (us);Instances;Name\n62,5;1.250,500;10;\"void k<f, 1>(int)\"\n",
+       1.2505e-3, 10}};
   for (const auto& [text, seconds, launches] : cases) {
     const auto records = Read(text).records;
     ASSERT_EQ(records.size(), 1U) << text;
@@ -81,9 +83,13 @@ TEST(ToolTables, GpusAndOtherParametersStayApart) {
            {"time (ns)":9,"device_id":"0"}},{"frame":{"name":"k"},"metrics":{"time (ns)":7,
            "device_id":"1"}}]}])json",
        {"k/Device=0", "k/Device=1"}},
-      {R"json([{"model_filename":"m","n_threads":4,"avg_ns":9},{"model_filename":"m","n_threads":8,
-           "avg_ns":7}])json",
-       {"m", "m (2)"}}};
+      {R"json({"model_filename":"m","n_threads":4,"avg_ns":9}
+{"model_filename":"m","n_threads":8,"avg_ns":7})json",
+       {"m", "m (2)"}},
+      {R"json({"deviceProperties":[{"id":0,"name":"H100"},{"id":1,"name":"Tesla T4"}],"traceEvents":[
+           {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":0.009},
+           {"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":1,"dur":0.007}]})json",
+       {"k/Device=0", "k/Device=1"}}};
   for (const auto& [text, names] : cases) {
     const auto records = Read(text).records;
     ASSERT_EQ(records.size(), 2U) << text;
@@ -95,7 +101,7 @@ TEST(ToolTables, GpusAndOtherParametersStayApart) {
   // A T4 has no roofs in the file of an H100.
   const machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 SXM", .by_threads = {{1, {}}}};
   std::ostringstream warnings;
-  for (const auto* text : {cases[0].first, cases[2].first}) {
+  for (const auto* text : {cases[0].first, cases[2].first, cases[5].first}) {
     const auto run = ImportedRun(Read(text).records, h100, {}, warnings);
     EXPECT_EQ(run.records[0].device, "gpu") << text;
     EXPECT_THAT(run.records[1].device, HasSubstr("T4"));
@@ -163,6 +169,8 @@ TEST(ToolTables, ABadRowIsLeftOutAlone) {
   const auto json =
       Read(R"({"results":[{"command":"a","mean":"x"},{"mean":1},7,{"command":"b","mean":1}]})");
   EXPECT_EQ(json.records.size(), 1U);
+  EXPECT_THAT(fakes::RefusalOf([] { Read("Name,Calls,TotalDurationNs\nHIP_API,1,9\n"); }),
+              HasSubstr("file:2: column 1: 'HIP_API' is no kernel"));
   EXPECT_THAT(fakes::RefusalOf([] { Read(R"({"results":[{"command":"a","mean":-1}]})"); }),
               HasSubstr("file: /results[0]: expected a time above 0"));
 }
@@ -171,6 +179,8 @@ TEST(BenchmarkTable, CsvAndConsoleHaveTheTimesAndRatesOfTheJson) {
   const char* const texts[] = {
       "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,label,error_occurred,\"FLOPS\""
       "\n\"BM_A/real_time\",50,2,1,ms,1048576000,,,5e9\n",
+      "name;iterations;real_time;cpu_time;time_unit;bytes_per_second;FLOPS\n"
+      "BM_A/real_time;50;2,0;1,0;ms;1,048576e9;5e9\n",
       "Run on (2 X 2596 MHz CPU s)\n-----\nBenchmark   Time   CPU Iterations "
       "UserCounters...\n-----\n"
       "BM_A/real_time    2.00 ms    1.00 ms   50 FLOPS=5G/s bytes_per_second=1000Mi/s\n"
@@ -215,7 +225,7 @@ TEST(BenchmarkTable, HasMeansErrorsAndCountersInColumns) {
 TEST(PerfStat, HasTheElapsedTimeAndCountedFlops) {
   for (const char* text :
        {"# started on Mon\n\n1250.12,msec,task-clock,1250120000,100.00,0.998,CPUs\n1000000000,ns,"
-        "duration_time,1,100.00,,\n64000000,,fp_arith_inst_retired.256b_packed_single,1,100.00,,\n",
+        "duration_time:u,1,100.00,,\n64000000,,fp_arith_inst_retired.256b_packed_single,1,1,,\n",
         "1000000000;ns;duration_time;1;100,00;;\n64000000;;"
         "fp_arith_inst_retired.256b_packed_single;1;100,00;;\n",
         "\n Performance counter stats for './a':\n\n     64,000,000      "

@@ -19,6 +19,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -60,6 +61,16 @@ TEST(ImportTrace, ABadEventCostsNoOther) {
     EXPECT_EQ(imported.records[0].name, "k");
     EXPECT_THAT(imported.remarks, Contains(HasSubstr("t.json: 1 events"))) << bad;
   }
+  // A string without its end costs its event, a bracket too many nothing.
+  const auto imported = ImportTrace(R"({"traceEvents": [{"ph": "X", "name": "C:\", "dur": 7},
+      {"ph": "X", "name": "j", "cat": "x", "dur": 7,}},
+      )" + good + R"(,
+      {"ph": "X", "name": "5" j", "dur": 7}
+      ]})",
+                                    "t.json");
+  ASSERT_EQ(imported.records.size(), 1U);
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 events that cannot be read")));
+  EXPECT_THAT(imported.remarks, Not(Contains(HasSubstr("cut off"))));
 }
 
 // A convolution, batch normalization, ReLU, LSTM and linear layer of PyTorch, once each.

@@ -79,6 +79,9 @@ TEST(BenchmarkLines, TextOfTheProgramIsLeftOutAndNamed) {
   text.insert(text.find("\"real_time\""), "[warn] {x\n");
   text.insert(text.rfind("    {"), "done: [3/4] {\"a\"\nwait ...");
   EXPECT_EQ(ReadText(text + "}\n]} bye\n").nanoseconds, kBoth);
+  auto line = ReadFile(fakes::TestData("faults/pre.json"), "a file of Google Benchmark");
+  std::erase(line, '\n');
+  EXPECT_EQ(ReadText(line + "bye {}").nanoseconds, kBoth);
 }
 
 // 20000 iterations of 1628.88 and 1626.46 ns, as the files have them.
@@ -89,6 +92,7 @@ TEST(BenchmarkLines, NumbersOfALocaleAreRead) {
     ASSERT_EQ(read.run.records.size(), 1U) << name;
     EXPECT_NEAR(read.nanoseconds.begin()->second, time, 1e-3) << name;
     EXPECT_EQ(read.run.records[0].repetitions[0].iterations, 20000);
+    EXPECT_THAT(read.warnings, HasSubstr("are of CPU time, those here"));
     EXPECT_EQ(Member(read.run.context.at("caches").at(2), "size"), 1048576);
   }
 }

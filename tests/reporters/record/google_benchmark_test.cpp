@@ -72,16 +72,10 @@ TEST(BenchmarkName, SettingsAreOnlyAtTheEndAndInOrder) {
 
 TEST(GoogleBenchmark, NamesThatDifferInSettingsStayApart) {
   std::string entries;
-  const std::vector<std::string> names = {"A/8",
-                                          "A/8/real_time",
-                                          "A/8/process_time",
-                                          "A/8/manual_time",
-                                          "A/8/iterations:1",
-                                          "A/8/repeats:2",
-                                          "A/8/min_time:2",
-                                          "A/8/min_warmup_time:1",
-                                          "A/8/threads:2",
-                                          "A/repeats:x/8"};
+  std::istringstream words(
+      "A/8 A/8/real_time A/8/process_time A/8/manual_time A/8/iterations:1 A/8/repeats:2 "
+      "A/8/min_time:2 A/8/min_warmup_time:1 A/8/threads:2 A/repeats:x/8");
+  const std::vector<std::string> names{std::istream_iterator<std::string>(words), {}};
   for (std::size_t i = 0; i < names.size(); ++i)
     for (int repetition = 0; repetition < 2; ++repetition)
       entries += (entries.empty() ? "" : ",") +
