@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/compare/roof_shift.h"
 #include "baselines/statistics/judge.h"
 #include "counters/base/error.h"
+#include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "reporters/roofline/roofline.h"
 
@@ -97,10 +98,55 @@ std::string TooFew(const Comparison& row) {
                      counts, statistics::kMinClean);
 }
 
+constexpr double kDeviationOfMad = 1.4826;
+constexpr double kOfMedian = 1.2533;        // standard error of a median / standard error of a mean
+constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if there are few
+constexpr std::size_t kMinForScatter = 4;
+
+// Returns the ceiling's last measured rate [flop/s] or [byte/s] and its time of measurement.
+std::pair<double, std::string> LastOf(const machine::Ceiling& row,
+                                      const machine::Machine& machine) {
+  if (row.visits.empty()) return {row.per_second, machine.measured_at};
+  return {row.visits.back().per_second, row.visits.back().at};
+}
+
+// Returns how much slower the machine was in the second run: the median shift over the validated
+// ceilings (of pipes and memory levels, all thread counts) that both runs measured at different
+// times, with its standard error. Uses each ceiling's last measurement. Returns nullopt if there is
+// no such ceiling.
+std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base,
+                                                    const machine::Machine& contender) {
+  std::vector<double> ratios;
+  const auto add = [&](const auto& rows, const auto& others) {
+    for (const auto& [key, row] : rows) {
+      const auto found = others.find(key);
+      if (found == others.end() || !row.IsValidated() || !found->second.IsValidated()) continue;
+      const auto [before, then] = LastOf(row, base);
+      const auto [after, now] = LastOf(found->second, contender);
+      if (then != now && before > 0 && after > 0) ratios.push_back(std::log(before / after));
+    }
+  };
+  for (const auto& [threads, set] : base.by_threads) {
+    const auto found = contender.by_threads.find(threads);
+    if (found == contender.by_threads.end()) continue;
+    add(set.flops, found->second.flops);
+    add(set.bytes, found->second.bytes);
+  }
+  if (ratios.empty()) return std::nullopt;
+  const auto count = static_cast<double>(ratios.size());
+  const double centre = Median(ratios);
+  std::vector<double> distances;
+  for (const double one : ratios) distances.push_back(std::abs(one - centre));
+  double deviation = kAssumedDeviation * std::sqrt(2);
+  if (ratios.size() >= kMinForScatter) deviation = kDeviationOfMad * Median(distances);
+  return statistics::MachineShift{centre, kOfMedian * deviation / std::sqrt(count),
+                                  static_cast<int>(ratios.size())};
+}
+
 // Records of the earlier runs (CompareOptions::earlier), by name.
 class EarlierRuns {
  public:
-  explicit EarlierRuns(const std::vector<NamedRun>& runs) {
+  explicit EarlierRuns(std::span<const NamedRun> runs) {
     for (const auto& run : runs) {
       auto& records = by_name_.emplace_back();
       for (const auto& record : run.file.records) records.emplace(record.name, &record);
@@ -390,8 +436,8 @@ CompareResult Compare(const NamedRun& base, const NamedRun& contender,
   CheckComparable(base, contender, records, options.across_machines);
   CheckControls(contender, options.controls);
   std::vector<PairOfRuns> pairs;
-  static const std::vector<NamedRun> none;
-  const auto& earlier = options.earlier == nullptr ? none : *options.earlier;
+  std::span<const NamedRun> earlier;
+  if (options.earlier != nullptr) earlier = *options.earlier;
   for (const auto& pair : records) pairs.push_back({pair, &base, earlier.size()});
   return Comparer(pairs, EarlierRuns(earlier), false, contender, options).Run();
 }
@@ -416,9 +462,10 @@ bool IsSameMeasurement(const record::Record& base, const record::Record& contend
 }
 
 std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender) {
-  if (const auto pair = statistics::PairByProcess(base, contender))
-    return LevelPair{statistics::LevelOfProcesses(pair->base),
-                     statistics::LevelOfProcesses(pair->contender), statistics::kFastestShare};
+  const auto before = statistics::TimesByProcess(base);
+  if (const auto after = before ? statistics::TimesByProcess(contender) : std::nullopt)
+    return LevelPair{statistics::LevelOfProcesses(*before), statistics::LevelOfProcesses(*after),
+                     statistics::kFastestShare};
   const auto old = statistics::LevelOfClean(base), now = statistics::LevelOfClean(contender);
   if (!old || !now) return std::nullopt;
   return LevelPair{*old, *now, {}};

@@ -101,18 +101,6 @@ bool IsOfFlops(const std::string& convention) {
   return convention == "flops" || convention.starts_with("flops.");
 }
 
-// Throws BadInput if a convention for which `checked` returns true has different values.
-template <class Checked>
-void CheckSome(const std::string& base_where, const json& base, const std::string& contender_where,
-               const json& contender, const Checked& checked) {
-  const auto& conventions = ConventionsOf(base);
-  if (!conventions.is_object()) return;
-  for (const auto& item : conventions.items())
-    if (checked(item.key()))
-      CheckMember(base_where, contender_where, conventions, ConventionsOf(contender), item.key(),
-                  "the convention " + item.key());
-}
-
 void CheckFormat(const NamedRun& base, const NamedRun& contender, bool across_machines) {
   const auto& a = record::Member(base.file.context, "dlroof");
   const auto& b = record::Member(contender.file.context, "dlroof");
@@ -122,8 +110,8 @@ void CheckFormat(const NamedRun& base, const NamedRun& contender, bool across_ma
            kNames[b.is_null() ? 1 : 0]);
   }
   CheckMember(base.where, contender.where, a, b, "schema", "the schema");
-  CheckSome(base.where, base.file.context, contender.where, contender.file.context,
-            [&](const std::string& key) { return across_machines || !IsOfFlops(key); });
+  CheckConventions(base.where, base.file.context, contender.where, contender.file.context,
+                   across_machines);
 }
 
 std::string FirstOf(const record::RunFile& file) {
@@ -132,9 +120,8 @@ std::string FirstOf(const record::RunFile& file) {
 }
 
 const machine::Machine* MachineOf(const record::RunFile& file, const std::string& device) {
-  for (const auto& machine : file.machines)
-    if (machine.device == device) return &machine;
-  return nullptr;
+  const auto found = std::ranges::find(file.machines, device, &machine::Machine::device);
+  return found == file.machines.end() ? nullptr : &*found;
 }
 
 void CheckMachines(const NamedRun& base, const NamedRun& contender,
@@ -261,8 +248,13 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
 }
 
 void CheckConventions(const std::string& base_where, const json& base,
-                      const std::string& contender_where, const json& contender) {
-  CheckSome(base_where, base, contender_where, contender, [](const std::string&) { return true; });
+                      const std::string& contender_where, const json& contender, bool of_flops) {
+  const auto& conventions = ConventionsOf(base);
+  if (!conventions.is_object()) return;
+  for (const auto& item : conventions.items())
+    if (of_flops || !IsOfFlops(item.key()))
+      CheckMember(base_where, contender_where, conventions, ConventionsOf(contender), item.key(),
+                  "the convention " + item.key());
 }
 
 std::vector<std::string> OtherFlopConventions(const json& base, const json& contender) {

@@ -60,9 +60,11 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 
-// Throws BadInput if a convention has different values in the two contexts.
+// Throws BadInput if a convention has different values in the two contexts; with `of_flops` also
+// those of counting FLOPs.
 void CheckConventions(const std::string& base_where, const nlohmann::json& base,
-                      const std::string& contender_where, const nlohmann::json& contender);
+                      const std::string& contender_where, const nlohmann::json& contender,
+                      bool of_flops = true);
 
 // Returns the conventions of counting FLOPs, such as "flops.conv2d", whose values differ between
 // the two contexts.

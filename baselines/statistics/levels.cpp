@@ -117,14 +117,6 @@ Level LevelOfProcesses(const ProcessLogs& processes, double share) {
           count - 1};
 }
 
-std::optional<ProcessPair> PairByProcess(const record::Record& base,
-                                         const record::Record& contender) {
-  auto before = TimesByProcess(base);
-  auto after = before ? TimesByProcess(contender) : std::nullopt;
-  if (!after) return std::nullopt;
-  return ProcessPair{*std::move(before), *std::move(after)};
-}
-
 Shift ShiftOfLevels(const Level& base, const Level& contender, double error) {
   Shift shift{.log_ratio = contender.log_seconds - base.log_seconds};
   shift.standard_error =
@@ -144,17 +136,14 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   const auto log_ratios = BlockLogRatios(base, contender);
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
                      .clean_blocks = log_ratios.size()};
-  const auto pair = PairByProcess(base, contender);
-  if (!pair || std::min(pair->base.size(), pair->contender.size()) < kMinBlocksOfLevels)
-    return blocks;
-  const auto fewest =
-      std::min(Joined(pair->base, SIZE_MAX).size(), Joined(pair->contender, SIZE_MAX).size());
+  const auto olds = TimesByProcess(base), news = TimesByProcess(contender);
+  if (!olds || !news || std::min(olds->size(), news->size()) < kMinBlocksOfLevels) return blocks;
+  const auto fewest = std::min(Joined(*olds, SIZE_MAX).size(), Joined(*news, SIZE_MAX).size());
   Level one, other;
   double least = HUGE_VAL;  // variance that a smaller share must not exceed
   for (const double share : {kFastestShare, 0.1, 0.05}) {
     if (share < kFastestShare && FastestCount(fewest, share) < kMinFastest) break;
-    const Level before = LevelOfProcesses(pair->base, share),
-                after = LevelOfProcesses(pair->contender, share);
+    const Level before = LevelOfProcesses(*olds, share), after = LevelOfProcesses(*news, share);
     const double error = std::max(ShiftOfLevels(before, after).standard_error, 1e-9);
     if (error * error >= least) continue;
     least = error * error * (share == kFastestShare ? kVarianceOfBetter : 1);

@@ -52,14 +52,6 @@ std::optional<ProcessLogs> TimesByProcess(const record::Record& record);
 // processes (Efron and Stein, Annals of Statistics 9 (1981) 586). Needs at least two processes.
 Level LevelOfProcesses(const ProcessLogs& processes, double share = kFastestShare);
 
-struct ProcessPair {
-  ProcessLogs base, contender;
-};
-
-// Returns TimesByProcess of both records, or nullopt if either is nullopt.
-std::optional<ProcessPair> PairByProcess(const record::Record& base,
-                                         const record::Record& contender);
-
 // Returns the shift between two levels, with Student's interval at level 1 - `error`.
 Shift ShiftOfLevels(const Level& base, const Level& contender, double error = 0.05);
 

@@ -44,7 +44,7 @@ WRITERS = {
     "dashboard": ("dlroof dashboard --db runs.sqlite -o site", "site/index.html", is_page),
     "model": ("dlroof model --gpu v100 --suite alexnet -o new.json", "new.json", is_json),
     "machine": ("dlroof machine --quick --remeasure -o new.json", "new.json", is_json),
-    "profile": (f"dlroof profile -o new.json -- {BENCH} {MEASURE}", "new.json", is_json),
+    "profile": (f"dlroof profile -o new.json -- {BENCH} {MEASURE.replace('reference/fwd_inference', 'onednn/fwd_inference/f32/t16n16')}", "new.json", is_json),
     "history": ("dlroof history add --db new.sqlite run.json", "new.sqlite", is_history),
 }
 
