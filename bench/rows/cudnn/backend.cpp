@@ -139,74 +139,96 @@ bool RegisterCudnn(const std::string& name_of_op) {
 
 }  // namespace
 
-void Describe(const RowsCase& request, GraphCall& call) {
-  const auto& [m, n] = request.rows;
-  // Columns are the channels, for which cuDNN requires the layout NHWC.
-  const std::vector<int64_t> matrix = {m, n, 1, 1}, column = {m, 1, 1, 1}, nhwc = {n, 1, n, n};
-  auto x = call.Input("x", matrix, request.type, nhwc);
-  if (request.op == &kEltwise) {
-    const auto function =
-        frontend::graph::Pointwise_attributes().set_mode(ModeOf(request.function));
-    return call.Output("y", call.graph.pointwise(x, function), matrix, request.type, nhwc);
-  }
-  if (request.op == &kSwiGlu) {
-    const auto set = [](frontend::PointwiseMode_t mode) {
-      return frontend::graph::Pointwise_attributes().set_mode(mode);
-    };
-    const auto gate = call.graph.pointwise(x, set(frontend::PointwiseMode_t::SWISH_FWD));
-    return call.Output("y",
-                       call.graph.pointwise(gate, call.Input("up", matrix, request.type, nhwc),
-                                            set(frontend::PointwiseMode_t::MUL)),
-                       matrix, request.type, nhwc);
-  }
+namespace {
+
+// Sizes of the tensors, and the strides of those that have columns. Columns are the channels, for
+// which cuDNN requires the layout NHWC.
+struct Layout {
+  explicit Layout(const Rows& rows)
+      : matrix{rows.m, rows.n, 1, 1},
+        row{1, rows.n, 1, 1},
+        column{rows.m, 1, 1, 1},
+        nhwc{rows.n, 1, rows.n, rows.n} {}
+
+  std::vector<int64_t> matrix, row, column, nhwc;
+};
+
+frontend::graph::Pointwise_attributes Pointwise(frontend::PointwiseMode_t mode) {
+  return frontend::graph::Pointwise_attributes().set_mode(mode);
+}
+
+// Eltwise and SwiGlu.
+void DescribeFunction(const RowsCase& request, const Layout& at, const cudnn::GraphTensor& x,
+                      GraphCall& call) {
+  auto y = call.graph.pointwise(
+      x, Pointwise(request.op == &kSwiGlu ? frontend::PointwiseMode_t::SWISH_FWD
+                                          : ModeOf(request.function)));
+  if (request.op == &kSwiGlu)
+    y = call.graph.pointwise(y, call.Input("up", at.matrix, request.type, at.nhwc),
+                             Pointwise(frontend::PointwiseMode_t::MUL));
+  call.Output("y", y, at.matrix, request.type, at.nhwc);
+}
+
+void DescribeGradients(const RowsCase& request, const Layout& at, const cudnn::GraphTensor& x,
+                       const cudnn::GraphTensor& scale, GraphCall& call) {
+  namespace graph = frontend::graph;
   const bool centred = request.op == &kLayerNorm;
-  if (!request.scale || (centred && !request.shift))
-    throw Unsupported("cuDNN's normalizations have a scale, and LayerNorm a shift");
-  const std::vector<int64_t> row = {1, n, 1, 1};
-  // cuDNN fuses the addition if the scale has the type of the rows.
-  const auto scale = call.Input("scale", row, request.residual ? request.type : "f32", nhwc);
-  if (request.residual) {
-    x = call.graph.pointwise(
-        x, call.Input("residual", matrix, request.type, nhwc),
-        frontend::graph::Pointwise_attributes().set_mode(frontend::PointwiseMode_t::ADD));
-    call.Output("sum", x, matrix, request.type, nhwc);
-  }
-  if (request.backward) {
-    const auto dy = call.Input("dy", matrix, request.type, nhwc);
-    const auto factor = call.Input("factor", column, "f32");
-    const auto [dx, dscale, dshift] =
-        centred
-            ? call.graph.layernorm_backward(
-                  dy, x, scale,
-                  frontend::graph::Layernorm_backward_attributes().set_saved_mean_and_inv_variance(
-                      call.Input("mean", column, "f32"), factor))
-            : call.graph.rmsnorm_backward(
-                  dy, x, scale, factor,
-                  frontend::graph::Rmsnorm_backward_attributes().has_dbias(false));
-    call.Output("y", dx, matrix, request.type, nhwc);
-    call.Output("dscale", dscale, row, "f32", nhwc);
-    if (centred) call.Output("dshift", dshift, row, "f32", nhwc);
-    return;
-  }
+  const auto dy = call.Input("dy", at.matrix, request.type, at.nhwc);
+  const auto factor = call.Input("factor", at.column, "f32");
+  const auto [dx, dscale, dshift] =
+      centred ? call.graph.layernorm_backward(
+                    dy, x, scale,
+                    graph::Layernorm_backward_attributes().set_saved_mean_and_inv_variance(
+                        call.Input("mean", at.column, "f32"), factor))
+              : call.graph.rmsnorm_backward(dy, x, scale, factor,
+                                            graph::Rmsnorm_backward_attributes().has_dbias(false));
+  call.Output("y", dx, at.matrix, request.type, at.nhwc);
+  call.Output("dscale", dscale, at.row, "f32", at.nhwc);
+  if (centred) call.Output("dshift", dshift, at.row, "f32", at.nhwc);
+}
+
+void DescribeNorm(const RowsCase& request, const Layout& at, const cudnn::GraphTensor& x,
+                  const cudnn::GraphTensor& scale, GraphCall& call) {
   const auto set = [&](auto attributes) {
     attributes.set_forward_phase(request.training ? frontend::NormFwdPhase_t::TRAINING
                                                   : frontend::NormFwdPhase_t::INFERENCE);
     auto epsilon = call.graph.tensor(kLayerNormEpsilon);
     return attributes.set_epsilon(epsilon);
   };
-  if (centred) {
-    const auto [y, mean, factor] =
-        call.graph.layernorm(x, scale, call.Input("shift", row, "f32", nhwc),
-                             set(frontend::graph::Layernorm_attributes()));
-    call.Output("y", y, matrix, request.type, nhwc);
-    if (request.training) call.Output("mean", mean, column, "f32");
-    if (request.training) call.Output("factor", factor, column, "f32");
+  cudnn::GraphTensor y, mean, factor;
+  if (request.op == &kLayerNorm) {
+    const auto made = call.graph.layernorm(x, scale, call.Input("shift", at.row, "f32", at.nhwc),
+                                           set(frontend::graph::Layernorm_attributes()));
+    y = made[0], mean = made[1], factor = made[2];
   } else {
-    const auto [y, factor] =
-        call.graph.rmsnorm(x, scale, set(frontend::graph::Rmsnorm_attributes()));
-    call.Output("y", y, matrix, request.type, nhwc);
-    if (request.training) call.Output("factor", factor, column, "f32");
+    const auto made = call.graph.rmsnorm(x, scale, set(frontend::graph::Rmsnorm_attributes()));
+    y = made[0], factor = made[1];
   }
+  call.Output("y", y, at.matrix, request.type, at.nhwc);
+  if (request.training && mean) call.Output("mean", mean, at.column, "f32");
+  if (request.training) call.Output("factor", factor, at.column, "f32");
+}
+
+}  // namespace
+
+void Describe(const RowsCase& request, GraphCall& call) {
+  const Layout at(request.rows);
+  auto x = call.Input("x", at.matrix, request.type, at.nhwc);
+  if (request.op == &kEltwise || request.op == &kSwiGlu)
+    return DescribeFunction(request, at, x, call);
+  if (!request.scale || (request.op == &kLayerNorm && !request.shift))
+    throw Unsupported("cuDNN's normalizations have a scale, and LayerNorm a shift");
+  // cuDNN fuses the addition if the scale has the type of the rows.
+  const auto scale = call.Input("scale", at.row, request.residual ? request.type : "f32", at.nhwc);
+  if (request.residual) {
+    x = call.graph.pointwise(x, call.Input("residual", at.matrix, request.type, at.nhwc),
+                             Pointwise(frontend::PointwiseMode_t::ADD));
+    call.Output("sum", x, at.matrix, request.type, at.nhwc);
+  }
+  if (request.backward)
+    DescribeGradients(request, at, x, scale, call);
+  else
+    DescribeNorm(request, at, x, scale, call);
 }
 
 }  // namespace dlroof::rows
