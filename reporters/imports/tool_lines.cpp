@@ -18,8 +18,6 @@ namespace dlroof::imports {
 namespace {
 
 using nlohmann::json;
-using text::DecimalMark;
-
 constexpr std::size_t kLongest = 10000;  // [byte] of a line; std::regex recurses
 constexpr std::string_view kCsvHeader = "name,iterations,real_time,cpu_time,time_unit";
 
@@ -66,9 +64,8 @@ json EntryOf(const std::string& name, double iterations, double real, double cpu
 }
 
 json ErrorOf(const std::string& name, bool skipped, const std::string& message) {
-  return {{"name", name},
-          {skipped ? "skipped" : "error_occurred", true},
-          {skipped ? "skip_message" : "error_message", message}};
+  if (skipped) return {{"name", name}, {"skipped", true}, {"skip_message", message}};
+  return {{"name", name}, {"error_occurred", true}, {"error_message", message}};
 }
 
 // Adds the counters of a console's line: "key=value", or values that end where a name of the header
@@ -81,8 +78,8 @@ void AddCounters(std::string_view line, std::string_view header, json& entry) {
     const bool ends = at <= header.size() && (at == header.size() || header[at] == ' ');
     auto key = equal != word.npos ? word.substr(0, equal) : header.substr(0, ends ? at : 0);
     key.remove_prefix(key.rfind(' ') + 1);
-    const auto number = CounterOf(key, word.substr(equal + 1));
-    if (number && !key.empty()) entry[std::string(key)] = *number;
+    if (const auto number = CounterOf(key, word.substr(equal + 1)); number && !key.empty())
+      entry[std::string(key)] = *number;
     at = line.find_first_not_of(' ', at);
   }
 }
@@ -92,15 +89,13 @@ json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& 
   static const std::regex error(R"(^(\S.*?) +(SKIPPED|ERROR OCCURRED): '(.*)'$)");
   json entries = json::array();
   std::string header;
-  int number = 0;
-  for (std::string_view left = text; !left.empty();) {
+  int number = 1;
+  for (std::string_view left = text; !left.empty(); ++number) {
     const std::string line(text::TakeLine(left));
-    ++number;
     std::smatch found;
     if (line.size() > kLongest) continue;
-    constexpr std::string_view kLast = "Iterations";
-    if (const auto at = line.find(kLast); line.find(" CPU ") < at && at != line.npos)
-      header = line.substr(at + kLast.size());
+    if (const auto at = line.find("Iterations"); line.find(" CPU ") < at && at != line.npos)
+      header = line.substr(at + std::string_view("Iterations").size());
     if (std::regex_match(line, found, error))
       entries.push_back(ErrorOf(found[1], found[2] == "SKIPPED", found[3]));
     if (!std::regex_match(line, found, ConsoleLine()) || HasNoTime(found.str(1))) continue;
@@ -238,6 +233,7 @@ std::vector<PerfRun> TableRuns(std::string_view text) {
       runs.push_back({.name = found[1]});
       counts.clear();
     } else if (std::regex_match(line, found, time) && !runs.empty()) {
+      using text::DecimalMark;
       const auto mark = found[2] == "," ? DecimalMark::kComma : DecimalMark::kPoint;
       runs.back().seconds = PrintedNumber(found[1]);
       for (const auto& [event, number] : counts)
