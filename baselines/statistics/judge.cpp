@@ -38,31 +38,27 @@ constexpr double kTimesOpposite = 2;
 // [1] Share of earlier runs of all benchmarks that may be temporarily as far off as a change.
 constexpr double kMaxReturned = 0.01;
 constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between runs of quiet machines
-constexpr double kMaxRunNoise = 0.03;       // [1] one process on quiet hosts: 0.02
 constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
 constexpr double kWindow = 2.5;  // [standard deviations] of the values that count for a mean
 constexpr double kDeviationOfMad = 1.4826;
 
-// The standard deviation [1] of the ratio of two runs beyond the noise within runs: `assumed` if
-// too few benchmarks show it, `least` if enough do. Runs of one process drift by up to 5 %, of
-// several processes by half of that (baselines/studies/stored), GPU device times by 0.3 %
-// (baselines/studies/gpu-a-a).
-struct Between {
-  double assumed, least;
-};
-constexpr Between BetweenOf(Measured measured) {
+// Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs, assumed
+// if too few benchmarks show it. Runs of one process drift by up to 5 %, of several processes by
+// half of that (baselines/studies/stored), GPU device times by 0.3 % (baselines/studies/gpu-a-a).
+constexpr double BetweenOf(Measured measured) {
   switch (measured) {
     case Measured::kOneProcess:
-      return {0.03, 0.003};
+      return 0.03;
     case Measured::kProcesses:
-      return {0.015, 0.005};
+      return 0.015;
     case Measured::kDevice:
       break;
   }
-  return {0.005, 0.005};
+  return 0.005;
 }
+constexpr double kMinBetween = 0.005;  // [1] the same, if enough benchmarks show it
 
 double Square(double value) { return value * value; }
 
@@ -146,7 +142,6 @@ struct Row {
   double log_ratio = 0;  // [1] without the common shift
   double removed = 0;    // [1] the common shift
   double removed_variance = 0;
-  bool scatters = false;       // the noise between runs exceeds kMaxRunNoise
   bool machine_known = false;  // ceilings or controls show the machine's part of the shift
 
   double deviation() const { return std::sqrt(within + between + removed_variance); }
@@ -297,14 +292,13 @@ class JudgeOfRuns {
     common.standard_error = std::sqrt(centre.variance);
     for (const auto i : members) {
       Row& row = rows_[i];
-      const auto [assumed, least] = BetweenOf(candidates_[i].measured);
       if (settings_.run_noise)
         row.between = 2 * Square(*settings_.run_noise);
       else if (!learnt_)
-        row.between = common.is_known() ? std::max(centre.between, Square(least)) : Square(assumed);
-      if (learnt_ || settings_.run_noise || !common.is_known()) continue;
-      row.between_degrees = common.benchmarks;
-      row.scatters = centre.between > 2 * Square(kMaxRunNoise);
+        row.between = common.is_known() ? std::max(centre.between, Square(kMinBetween))
+                                        : Square(BetweenOf(candidates_[i].measured));
+      if (!learnt_ && !settings_.run_noise && common.is_known())
+        row.between_degrees = common.benchmarks;
     }
     common.machine = ControlsOf(members);
     if (const auto found = settings_.machines.find(group);
@@ -440,8 +434,6 @@ class JudgeOfRuns {
     if (!settings_.look_for_common_shift) return nullptr;
     const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
     const double measured = row.log_ratio + (row.machine_known ? 0 : row.removed);
-    if (row.scatters)
-      return "by more than these two runs scatter: run several processes, or --again";
     if (!holds(measured + (settings_.window ? 0 : row.base - candidate.base.log_seconds)))
       return "than BASE as measured: all benchmarks moved, or BASE is unlike the runs before it";
     const auto held = std::ranges::count_if(

@@ -348,14 +348,6 @@ TEST(Judge, AChangeOfOneProcessMustBeTwiceAsLargeAsTheOthersInTheOtherDirection)
   EXPECT_EQ(judged.each[4].verdict, Verdict::kFaster);
 }
 
-TEST(Judge, RunsThatScatterAccuseNobody) {
-  auto candidates = Quiet(75);
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    candidates[i].contender.log_seconds += 0.01 * static_cast<double>(i % 25) - 0.12;
-  candidates[3].contender.log_seconds = 0.9;
-  EXPECT_EQ(Judge(candidates, {}).each[3].verdict, Verdict::kAmbiguous);
-}
-
 // Of 100 earlier runs of all benchmarks, two were 30 % off and returned.
 TEST(Judge, WhatEarlierRunsWereOffByIsNoChange) {
   const auto judge = [](int off, double shift) {
