@@ -136,7 +136,7 @@ std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base
   const auto count = static_cast<double>(ratios.size());
   const double centre = Median(ratios);
   std::vector<double> distances;
-  for (const double one : ratios) distances.push_back(std::abs(one - centre));
+  for (const double ratio : ratios) distances.push_back(std::abs(ratio - centre));
   double deviation = kAssumedDeviation * std::sqrt(2);
   if (ratios.size() >= kMinForScatter) deviation = kDeviationOfMad * Median(distances);
   return statistics::MachineShift{centre, kOfMedian * deviation / std::sqrt(count),

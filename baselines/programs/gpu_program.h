@@ -58,7 +58,7 @@ struct GpuProgram {
   GpuCounting counting;
 };
 
-// Traces of further runs of the same program, one per process; empty: there was no such run.
+// Two optional further runs of the program: a trace per process of each, none without the run.
 struct OtherRuns {
   std::vector<gpu_trace::Trace> nodes;  // with the nodes of CUDA graphs, for TakeNodes
   std::vector<gpu_trace::Trace> calls;  // with CUDA calls only, for AddPace
@@ -81,9 +81,9 @@ struct LaunchSelection {
 
 // Chooses successive launches of the kernels with the most time in a steady step (without steps: in
 // the trace): all launches or, if there are more, the `max_launches` that represent most of the
-// step's time. Launches represent a kernel if their mean time is within 10 % of that of all its
-// launches in the step. The arguments tell ncu which names match, how many matching launches to
-// skip and how many to count; then ncu ends the program.
+// step's time. Some launches of a kernel represent it if their mean duration is within 10 % of the
+// mean over all its launches in the step. The arguments tell ncu which names match, how many
+// matching launches to skip and how many to count; then ncu ends the program.
 LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_launches);
 
 // Returns the regular expression that matches exactly these names.

@@ -157,8 +157,8 @@ class RangeTree {
     return kNone;
   }
 
-  // Returns the node for the kernels of the range: its own node, or that of the module or operator
-  // of which the range is a part.
+  // Returns the tree's node that counts the kernels launched in this range. A range inside a module
+  // or an operator has no node: the kernels count for that module or operator.
   std::uint32_t NodeOf(std::uint32_t range) {
     if (node_of_[range] == kNone) {
       const auto outer = around_.OfRange(range);

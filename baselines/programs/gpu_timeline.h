@@ -48,13 +48,14 @@ struct GpuKernelUse {
   std::string record;  // name of its record in the run file
 };
 
-// The device's time [s] in a step, or in the whole trace. The first five add up to wall_seconds.
+// How long the GPU did what, in a step or in the whole trace. kernel, copy, fill, idle and
+// graph_idle add up to wall.
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
   double copy_seconds = 0;    // a copy runs, and no kernel
   double fill_seconds = 0;    // a fill runs, and nothing else
   double idle_seconds = 0;    // nothing runs
-  // time of CUDA graphs as a whole in which no kernel, copy or fill of their nodes runs
+  // between begin and end of a CUDA graph: no kernel, copy or fill of it runs
   double graph_idle_seconds = 0;
   double wall_seconds = 0;
   double overlap_seconds = 0;      // sum of the kernels' durations - kernel_seconds
@@ -134,10 +135,10 @@ struct GpuTimeline {
   double launches = 0, copies = 0, fills = 0;  // [1] in the trace
   double wall_seconds = 0;                     // [s] from the begin of the first work to the end
   GpuSteps steps;
-  GpuTimes times;                     // mean over steady steps, or of the whole trace
+  GpuTimes times;                     // mean per steady step; without steps of the whole trace
   std::vector<GpuKernelUse> kernels;  // the most time of a step first
   std::vector<GpuCopies> copy_kinds;
-  std::optional<GpuGap> gap;  // the longest gap of the steady steps, or of the trace
+  std::optional<GpuGap> gap;  // the longest in the steady steps; without steps in the trace
   std::vector<GpuLane> lanes;
   double lane_seconds = 0;               // [s] duration of the lanes
   std::vector<GpuRangeWork> range_work;  // by RangeWorkOf

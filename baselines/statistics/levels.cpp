@@ -139,7 +139,7 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   const auto olds = TimesByProcess(base), news = TimesByProcess(contender);
   if (!olds || !news || std::min(olds->size(), news->size()) < kMinBlocksOfLevels) return blocks;
   const auto fewest = std::min(Joined(*olds, SIZE_MAX).size(), Joined(*news, SIZE_MAX).size());
-  Level one, other;
+  Level old, now;
   double least = HUGE_VAL;  // variance that a smaller share must not exceed
   for (const double share : {kFastestShare, 0.1, 0.05}) {
     if (share < kFastestShare && FastestCount(fewest, share) < kMinFastest) break;
@@ -147,18 +147,18 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
     const double error = std::max(ShiftOfLevels(before, after).standard_error, 1e-9);
     if (error * error >= least) continue;
     least = error * error * (share == kFastestShare ? kVarianceOfBetter : 1);
-    std::tie(one, other, blocks.share) = std::tie(before, after, share);
+    std::tie(old, now, blocks.share) = std::tie(before, after, share);
   }
-  for (auto* level : {&one, &other}) level->variance *= kErrorOfLevels * kErrorOfLevels;
-  const Shift shift = ShiftOfLevels(one, other, kError / kLooks.size());
+  for (auto* level : {&old, &now}) level->variance *= kErrorOfLevels * kErrorOfLevels;
+  const Shift shift = ShiftOfLevels(old, now, kError / kLooks.size());
   if (!(shift.standard_error > 0) ||
       (blocks.paired && shift.standard_error >= kOfRatios * blocks.paired->shift.standard_error))
     return blocks;
   const double p_value =
-      StudentTwoSided(shift.log_ratio / shift.standard_error, one.degrees + other.degrees);
+      StudentTwoSided(shift.log_ratio / shift.standard_error, old.degrees + now.degrees);
   blocks.paired = PairedShift{shift, std::min(1.0, kLooks.size() * p_value)};
-  blocks.base = one;
-  blocks.contender = other;
+  blocks.base = old;
+  blocks.contender = now;
   return blocks;
 }
 

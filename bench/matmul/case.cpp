@@ -214,17 +214,16 @@ namespace {
 void CheckScaling(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   const bool is_fp4 = matmul.types.source == "e2m1", is_fp8 = matmul.types.source == "e4m3";
-  const auto scaled = matmul.scaling;
   const auto refuse = [&](bool wrong, std::string_view reason) {
     if (!wrong) return;
     for (const auto& option : ScalingOptions()) workload::RefuseOption(name, option, reason);
   };
   refuse(!is_fp4 && !is_fp8, "needs the type e4m3e4m3bf16 or e2m1e2m1bf16");
-  refuse(is_fp4 != (scaled == Scaling::kNv),
+  refuse(is_fp4 != (matmul.scaling == Scaling::kNv),
          is_fp4 ? "does not exist for fp4: scales-nv does" : "needs the type e2m1e2m1bf16");
   refuse(p.b > 1 || p.transposed_a || !p.transposed_b,
          "applies to one product with _tB: both matrices are stored along k");
-  if (is_fp4 && scaled == Scaling::kNone)
+  if (is_fp4 && matmul.scaling == Scaling::kNone)
     throw BadInput({.column = workload::ColumnOfPart(name, 4)},
                    "the type e2m1e2m1bf16 needs the option scales-nv");
 }
@@ -232,12 +231,10 @@ void CheckScaling(const workload::BenchmarkName& name, const MatmulCase& matmul)
 }  // namespace
 
 MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name) {
-  const auto scalings = ScalingOptions();
-  workload::ProductCapabilities capabilities{{}, false, {{"bias"}, {"relu"}, scalings}};
+  workload::ProductCapabilities capabilities{{}, false, {{"bias"}, {"relu"}, ScalingOptions()}};
   for (const auto& row : kTypes) capabilities.types.emplace_back(row.type);
   auto matmul = ReadMatmulCase(name, capabilities);
-  for (size_t i = 0; i < scalings.size(); ++i)
-    if (workload::HasOption(name, scalings[i])) matmul.scaling = static_cast<Scaling>(i + 1);
+  matmul.scaling = ScalingOf(name);
   CheckScaling(name, matmul);
   if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
   return matmul;

@@ -58,6 +58,12 @@ std::vector<std::string_view> ScalingOptions() {
   return options;
 }
 
+Scaling ScalingOf(const workload::BenchmarkName& name) {
+  for (const auto& row : kScalings)
+    if (workload::HasOption(name, row.option)) return row.scaling;
+  return Scaling::kNone;
+}
+
 std::optional<Reason> ScalingRefusal(const MatmulCase& matmul, int compute_capability) {
   const auto* const row = RowOf(matmul.scaling);
   const int least = row != nullptr ? row->least : matmul.types.source == "e4m3" ? 89 : 0;
@@ -74,23 +80,26 @@ std::optional<Reason> ScalingRefusal(const MatmulCase& matmul, int compute_capab
 }
 
 FactorScales::FactorScales(const MatmulCase& matmul, Matrix matrix, uint64_t seed)
-    : scaling_(matmul.scaling),
-      is_weights_(matrix == Matrix::kB),
+    : is_weights_(matrix == Matrix::kB),
+      is_tiled_(matmul.scaling == Scaling::kMx || matmul.scaling == Scaling::kNv),
+      is_padded_(matmul.scaling == Scaling::kBlocks && is_weights_),
       rows_(is_weights_ ? matmul.problem.n : matmul.problem.m),
       depth_(matmul.problem.k) {
-  const auto* const row = RowOf(scaling_);
+  const auto* const row = RowOf(matmul.scaling);
   const Block block = row == nullptr ? Block{kAll, kAll} : is_weights_ ? row->b : row->a;
   block_rows_ = block.rows == kAll ? rows_ : block.rows;
   block_depth_ = block.depth == kAll ? depth_ : block.depth;
   row_blocks_ = Blocks(rows_, block_rows_);
   depth_blocks_ = Blocks(depth_, block_depth_);
-  if (row != nullptr) values_ = PowersOfTwo(row_blocks_ * depth_blocks_, seed);
+  if (row == nullptr) return;
+  type_ = row->type;
+  values_ = PowersOfTwo(row_blocks_ * depth_blocks_, seed);
 }
 
 int64_t FactorScales::count() const { return std::ssize(values_); }
 
 double FactorScales::Bytes() const {
-  return static_cast<double>(count()) * (scaling_ < Scaling::kMx ? sizeof(float) : 1);
+  return static_cast<double>(count()) * (is_tiled_ ? 1 : sizeof(float));
 }
 
 float FactorScales::At(int64_t row, int64_t step) const {
@@ -106,16 +115,15 @@ void FactorScales::Apply(std::vector<float>& elements) const {
 }
 
 size_t FactorScales::StoredCount() const {
-  if (scaling_ >= Scaling::kMx)
+  if (is_tiled_)
     return static_cast<size_t>(Blocks(rows_, kTileRows) * Blocks(depth_blocks_, kTileBlocks) *
                                kTileRows * kTileBlocks);
-  if (scaling_ == Scaling::kBlocks && is_weights_)
-    return static_cast<size_t>(row_blocks_ * Blocks(depth_blocks_, 4) * 4);
-  return values_.size();
+  return is_padded_ ? static_cast<size_t>(row_blocks_ * Blocks(depth_blocks_, 4) * 4)
+                    : values_.size();
 }
 
 size_t FactorScales::StoredIndex(int64_t row_block, int64_t block) const {
-  if (scaling_ >= Scaling::kMx) {
+  if (is_tiled_) {
     const int64_t outer = row_block % kTileRows, inner = block % kTileBlocks;
     const int64_t tile =
         row_block / kTileRows * Blocks(depth_blocks_, kTileBlocks) + block / kTileBlocks;
@@ -124,23 +132,21 @@ size_t FactorScales::StoredIndex(int64_t row_block, int64_t block) const {
   }
   // 3.1.4.5.1: blocks of 128 x 128 are consecutive along the sum, in a multiple of 4; blocks of
   // 1 x 128 along the rows.
-  return static_cast<size_t>(scaling_ == Scaling::kBlocks && is_weights_
-                                 ? row_block * Blocks(depth_blocks_, 4) * 4 + block
-                                 : block * row_blocks_ + row_block);
+  return static_cast<size_t>(is_padded_ ? row_block * Blocks(depth_blocks_, 4) * 4 + block
+                                        : block * row_blocks_ + row_block);
 }
 
 std::vector<std::byte> FactorScales::Stored() const {
   if (values_.empty()) return {};
-  const bool is_power = scaling_ == Scaling::kMx;
-  // The padding is 0, in the exponents of MXFP8 too.
-  std::vector<float> stored(StoredCount());
+  const bool is_power = type_ == "ue8m0";
+  std::vector<float> stored(StoredCount());  // padded with zeros
   for (int64_t row = 0; row < row_blocks_; ++row)
     for (int64_t block = 0; block < depth_blocks_; ++block) {
       const float value = values_[static_cast<size_t>(row * depth_blocks_ + block)];
       constexpr float kBias = 127;
       stored[StoredIndex(row, block)] = is_power ? std::log2(value) + kBias : value;
     }
-  return workload::Encoded(stored, is_power ? "u8" : RowOf(scaling_)->type);
+  return workload::Encoded(stored, is_power ? "u8" : type_);
 }
 
 double ScaleBytes(const MatmulCase& matmul) {

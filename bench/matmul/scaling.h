@@ -13,8 +13,10 @@
 
 namespace dlroof::matmul {
 
-// Returns the options of names that choose the scales, in the order of Scaling without kNone.
+// Returns the options of names that choose the scales.
 std::vector<std::string_view> ScalingOptions();
+// Returns the scales that an option of the name chooses, or kNone.
+Scaling ScalingOf(const workload::BenchmarkName& name);
 
 // Returns why a GPU of this compute capability (90 for 9.0) has no such product, or nullopt.
 std::optional<Reason> ScalingRefusal(const MatmulCase& matmul, int compute_capability);
@@ -39,8 +41,10 @@ class FactorScales {
   size_t StoredIndex(int64_t row_block, int64_t block) const;
   size_t StoredCount() const;
 
-  Scaling scaling_;
   bool is_weights_;
+  std::string_view type_;              // of a scale; empty without scales
+  bool is_tiled_;                      // stored in tiles of 128 rows and 4 scales along the sum
+  bool is_padded_;                     // stored in multiples of 4 along the sum
   int64_t rows_, depth_;               // of the factor
   int64_t block_rows_, block_depth_;   // of the elements that share a scale
   int64_t row_blocks_, depth_blocks_;  // numbers of scales

@@ -76,7 +76,7 @@ inline constexpr float kLayerNormEpsilon = 1e-5F;  // PyTorch's default
 
 // Indices of the parameters of LayerNorm, and of RmsNorm, which has no shift. Scale and shift have
 // one number per column, or are empty if unused. The others are of backward calls: the gradient of
-// the result, m x n, and for each row mean (0 for RmsNorm) and variance, as the forward call left.
+// the result, m x n, and for each row mean (0 for RmsNorm) and variance, from the forward call.
 enum LayerNormParameter : size_t { kScale, kShift, kGradient, kMean, kVariance };
 inline constexpr size_t kResidual = 2;  // index of RmsNorm's residual, m x n, of a forward call
 inline constexpr size_t kUp = 0;  // index of SwiGlu's second factor: m x n, in the case's type
@@ -95,12 +95,14 @@ logs::PrimitiveText Logged(const RowsCase& request);
 // mean.
 Work WorkOf(const RowsCase& request);
 
-// Gradients of the normalizations (norm_backward.cpp). A result has dx, m x n, then dscale and
-// dshift, n each. ResultSize also counts the elements of a forward result: m x n, and with a
-// residual m x n sums after them. `in` has source, scale
-// and shift, to which AddGradientInputs adds the other parameters. The errors are divided by the
-// allowed error: of a row of dx, of one number of dscale, or from n on of dshift.
+// Returns the number of elements of a call's result: y (m x n), with a residual followed by the
+// sums (m x n); of a backward call dx (m x n), dscale (n) and dshift (n).
 size_t ResultSize(const RowsCase& request);
+
+// The backward call of the normalizations (norm_backward.cpp). AddGradientInputs appends the
+// parameters kGradient, kMean and kVariance to source, scale and shift. NormRowError returns the
+// largest error of a row of dx, NormColumnError the error of dscale[column] or, for a column from n
+// to 2 n - 1, of dshift[column - n], both divided by the allowed error.
 void AddGradientInputs(const RowsCase& norm, uint64_t seed, Tensors<float>& in);
 void RunNormBackward(const RowsCase& norm, const Tensors<double>& in,
                      std::vector<double>& destination);
@@ -112,9 +114,8 @@ double NormColumnError(const RowsCase& norm, const Tensors<float>& in, int64_t c
 // Returns seeded source values between low and high, exactly representable in the case's type.
 std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low, float high);
 
-// Compares an output (float or double elements) row by row with the operator's definition; of a
-// gradient also the used ones of dscale and dshift, column by column; with a residual also the
-// sums.
+// Compares a result (float or double elements in the order of ResultSize) with the operator's
+// definition, row by row; dscale and dshift, if the call has scale and shift, column by column.
 template <class Number>
 workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
                              const std::vector<Number>& output, uint64_t seed);

@@ -231,14 +231,14 @@ float Same(float value) { return value; }
 // A type without `encode` and `decode` (f64) is never stored on a device.
 struct ElementRow {
   std::string_view type;
-  int64_t bytes;
+  int64_t bits;  // of an element
   std::vector<std::byte> (*encode)(const std::vector<float>& values) = nullptr;
   std::vector<float> (*decode)(const std::vector<std::byte>& bytes) = nullptr;
 };
 
 template <class Element, auto kNarrow, auto kWiden>
 constexpr ElementRow Stored(std::string_view type) {
-  return {type, sizeof(Element),
+  return {type, 8 * sizeof(Element),
           [](const std::vector<float>& values) { return Bytes<Element>(values, kNarrow); },
           [](const std::vector<std::byte>& bytes) { return Values<Element>(bytes, kWiden); }};
 }
@@ -260,10 +260,8 @@ std::vector<float> FromPairsOfE2m1(const std::vector<std::byte>& bytes) {
   return values;
 }
 
-constexpr std::string_view kHalfByte = "e2m1";
-
 constexpr std::array<ElementRow, 9> kElements = {
-    {{"f64", 8},
+    {{"f64", 64},
      Stored<float, Same, Same>("f32"),
      Stored<uint16_t, F16Bits, FromF16Bits>("f16"),
      Stored<uint16_t, Bf16Bits, FromBf16Bits>("bf16"),
@@ -271,7 +269,7 @@ constexpr std::array<ElementRow, 9> kElements = {
      Stored<int32_t, Nearest<int32_t>, Widened<int32_t>>("s32"),
      Stored<int8_t, Nearest<int8_t>, Widened<int8_t>>("s8"),
      Stored<uint8_t, Nearest<uint8_t>, Widened<uint8_t>>("u8"),
-     {kHalfByte, 0, PairsOfE2m1, FromPairsOfE2m1}}};
+     {"e2m1", 4, PairsOfE2m1, FromPairsOfE2m1}}};
 
 const ElementRow& RowOf(std::string_view type) {
   for (const ElementRow& row : kElements)
@@ -336,12 +334,13 @@ float FromE4m3Bits(uint8_t bits) {
 }
 
 int64_t ElementBytes(std::string_view type) {
-  if (type == kHalfByte) throw std::logic_error("an element of e2m1 has half a byte");
-  return RowOf(type).bytes;
+  const int64_t bits = RowOf(type).bits;
+  if (bits % 8 != 0) throw std::logic_error(fmt::format("{} has {} bits", type, bits));
+  return bits / 8;
 }
 
 int64_t StoredBytes(int64_t count, std::string_view type) {
-  return type == kHalfByte ? (count + 1) / 2 : count * ElementBytes(type);
+  return (count * RowOf(type).bits + 7) / 8;
 }
 
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type) {

@@ -153,7 +153,8 @@ std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
   return tensors;
 }
 
-// The scales of a factor in GPU memory. Multiplies `elements`, the check's inputs, by them.
+// The scales of a factor in GPU memory. The constructor multiplies `elements`, the inputs of the
+// check, by them.
 struct DeviceScales {
   FactorScales scales;
   cuda::DeviceBuffer buffer;
@@ -410,9 +411,8 @@ workload::PreparedCall Prepared(const std::shared_ptr<AnyCall>& call, Work model
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto matmul = ReadCublasltMatmulCase(name);
-  const bool is_narrow =
-      workload::IsInt8(matmul.types) || matmul.types.source != matmul.types.destination;
-  if (is_narrow && matmul.direction != ProductDirection::kForward)
+  if (matmul.types.source != matmul.types.destination &&
+      matmul.direction != ProductDirection::kForward)
     throw Unsupported("{} products have no backward pass, only fwd", matmul.type);
   if (const auto refusal = ScalingRefusal(matmul, cuda::ComputeCapability()))
     throw Unsupported(refusal->text);

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
 #include "bench/matmul/loops.h"
 #include "bench/workload/memory.h"
@@ -101,7 +100,6 @@ TEST(FactorScales, AreStoredAsCublasltReadsThem) {
       const auto bytes = scales.Stored();
       const bool is_weights = matrix == Matrix::kB;
       const int64_t rows = is_weights ? matmul.problem.n : matmul.problem.m;
-      std::set<std::pair<int64_t, float>> seen;
       for (int64_t row = 0; row < rows; row += std::max<int64_t>(1, rows / 60))
         for (int64_t step = 0; step < matmul.problem.k; step += 5)
           ASSERT_EQ(
