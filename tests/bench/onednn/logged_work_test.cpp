@@ -4,50 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dnnl.hpp>
 #include <numeric>
 
 #include "bench/suites/benchdnn.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "reporters/logs/primitive.h"
-#include "reporters/logs/primitive_work.h"
-#include "reporters/logs/verbose_log.h"
+#include "tests/fakes/logged_primitives.h"
 
 namespace dlroof::onednn {
 namespace {
 
-// Returns the primitives that a call executes, as the library logs them.
-std::vector<logs::Primitive> LoggedPrimitives(const workload::PreparedCall& call) {
-  testing::internal::CaptureStdout();
-  dnnl::set_verbose(1);
-  call.run();
-  dnnl::set_verbose(0);
-  std::fflush(stdout);
-  const auto log = logs::ReadVerboseLog(testing::internal::GetCapturedStdout());
-  std::vector<logs::Primitive> primitives;
-  for (const auto& execution : log.executions)
-    primitives.push_back(logs::ReadPrimitive(log.primitives[execution.primitive]));
-  return primitives;
-}
-
 double SumOf(const std::map<std::string, double>& parts) {
   return std::accumulate(parts.begin(), parts.end(), 0.0,
                          [](double sum, const auto& part) { return sum + part.second; });
-}
-
-struct LoggedWork {
-  double flops = 0, bytes = 0;
-};
-LoggedWork WorkOf(const std::vector<logs::Primitive>& primitives) {
-  LoggedWork sum;
-  for (const auto& primitive : primitives) {
-    const auto work = logs::WorkOf(primitive);
-    EXPECT_FALSE(work.reason) << work.reason->text << ": " << primitive.text.problem;
-    sum.flops += work.matrix.value_or(0) + work.elementwise.value_or(0);
-    sum.bytes += work.bytes.value_or(0);
-  }
-  return sum;
 }
 
 // Returns the benchmark that the line of benchdnn for the primitive is, or why there is none.
@@ -58,8 +28,7 @@ std::string BenchmarkOf(const logs::Primitive& primitive) {
   return found.size() == 1 ? found[0].name.value_or(found[0].reason) : *line;
 }
 
-// Prepares a benchmark. Returns
-// nothing if the library refuses it on this CPU.
+// Prepares a benchmark. Returns nothing if the library refuses it on this CPU.
 std::optional<workload::PreparedCall> Prepared(const std::string& name) {
   try {
     return workload::MakeWorkload(name).prepare({.threads = 1});
@@ -73,9 +42,9 @@ class EveryOperator : public testing::TestWithParam<const char*> {};
 TEST_P(EveryOperator, HasTheWorkThatItsLogHas) {
   const auto call = Prepared(GetParam());
   if (!call) GTEST_SKIP() << GetParam() << " is unsupported on this CPU";
-  const auto primitives = LoggedPrimitives(*call);
+  const auto primitives = fakes::LoggedPrimitives(*call);
   ASSERT_FALSE(primitives.empty());
-  const auto logged = WorkOf(primitives);
+  const auto logged = fakes::WorkOf(primitives);
   EXPECT_EQ(logged.flops, SumOf(call->modelled.flops)) << primitives[0].text.problem;
   EXPECT_EQ(logged.bytes, call->modelled.bytes.at(Level::kDram)) << primitives[0].text.tensors;
 }
@@ -127,7 +96,7 @@ TEST(LoggedBenchmark, IsTheBenchmarkItself) {
         "Softmax/cpu/onednn/fwd/f32/m12n40/training", "Eltwise/cpu/onednn/fwd/f32/m12n40/gelu_tanh",
         "Conv3D/cpu/onednn/fwd/f32/n2c16d5h9w11k32t3r3s3_s2p1/training/bias/relu",
         "LayerNorm/cpu/onednn/fwd/f32/m12n40/scale/shift"}) {
-    const auto primitives = LoggedPrimitives(Prepared(name).value());
+    const auto primitives = fakes::LoggedPrimitives(Prepared(name).value());
     ASSERT_EQ(primitives.size(), 1U) << name;
     EXPECT_EQ(BenchmarkOf(primitives[0]), name);
   }

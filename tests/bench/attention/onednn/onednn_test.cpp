@@ -2,13 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <dnnl.hpp>
 
 #include "bench/workload/workload.h"
-#include "reporters/logs/primitive.h"
-#include "reporters/logs/primitive_work.h"
-#include "reporters/logs/verbose_log.h"
+#include "tests/fakes/logged_primitives.h"
 #include "tests/fakes/outcome.h"
 
 namespace dlroof::attention {
@@ -40,23 +36,6 @@ TEST(AttentionOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
   EXPECT_DOUBLE_EQ(call.explain.executed_over_useful.value(), 16 / 12.5);
 }
 
-// Returns the FLOPs of one call by the library's own log of its primitives.
-double LoggedFlops(const workload::PreparedCall& call) {
-  testing::internal::CaptureStdout();
-  dnnl::set_verbose(1);
-  call.run();
-  dnnl::set_verbose(0);
-  std::fflush(stdout);
-  const auto log = logs::ReadVerboseLog(testing::internal::GetCapturedStdout());
-  double flops = 0;
-  for (const auto& execution : log.executions) {
-    const auto work = logs::WorkOf(logs::ReadPrimitive(log.primitives[execution.primitive]));
-    EXPECT_FALSE(work.reason) << work.reason->text;
-    flops += work.matrix.value_or(0) + work.elementwise.value_or(0);
-  }
-  return flops;
-}
-
 // The library computes every pair. Its scale, a x + b, counts two per pair where ours counts one;
 // the mask is one addition per pair.
 TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMask) {
@@ -67,8 +46,9 @@ TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMask) {
   };
   const auto all = prepared("b2h4q8k16d32_kv2");
   const double dense = all.modelled.parts.at("matrix") + all.modelled.parts.at("elementwise");
-  EXPECT_EQ(LoggedFlops(all), dense + kPairs);
-  EXPECT_EQ(LoggedFlops(prepared("b2h4q8k16d32_kv2br")), dense + 2 * kPairs);
+  EXPECT_EQ(fakes::WorkOf(fakes::LoggedPrimitives(all)).flops, dense + kPairs);
+  EXPECT_EQ(fakes::WorkOf(fakes::LoggedPrimitives(prepared("b2h4q8k16d32_kv2br"))).flops,
+            dense + 2 * kPairs);
 }
 
 TEST(AttentionOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
