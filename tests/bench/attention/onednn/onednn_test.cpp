@@ -7,7 +7,6 @@
 
 #include "bench/workload/workload.h"
 #include "reporters/logs/primitive.h"
-#include "reporters/logs/primitive_work.h"
 #include "reporters/logs/verbose_log.h"
 #include "tests/fakes/outcome.h"
 
