@@ -1,4 +1,4 @@
-# What is installed where (bench/install.md). All of it finds itself relative to the programs (counters/base/installation.h), and no
+# What is installed where (bench/install.md). All of it finds itself relative to the programs (counters/base/program.h), and no
 # installed file names a folder of the build (ci/check_installed.sh).
 #   bin              the programs
 #   lib/dlroof       the CUDA module, and oneDNN unless it is the system's
@@ -49,7 +49,7 @@ if(DLROOF_IF_onednn)
   endif()
 endif()
 if(TARGET dlroof_cuda)
-  # The module is built with the folders of the build's CUDA. Installed, it finds CUDA as bench/gpu_loader/cuda_folders.h says.
+  # The module is built with the folders of the build's CUDA. Installed, it finds CUDA as bench/gpu_loader/loader.h says.
   list(JOIN dlroof_cuda_rpath ":" dlroof_cuda_rpath_text)
   install(TARGETS dlroof_cuda LIBRARY DESTINATION ${dlroof_private_libraries} COMPONENT runtime)
   install(CODE "file(RPATH_CHANGE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${dlroof_private_libraries}/libdlroof_cuda.so\"

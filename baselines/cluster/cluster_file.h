@@ -11,9 +11,9 @@
 
 #include "baselines/cluster/gather.h"
 #include "baselines/cluster/node_effects.h"
-#include "counters/energy/energy.h"
+#include "counters/energy/energy_meter.h"
 #include "reporters/document/document.h"
-#include "reporters/figure/cluster_figures.h"
+#include "reporters/figure/figure.h"
 
 namespace dlroof::cluster {
 

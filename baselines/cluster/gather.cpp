@@ -13,7 +13,6 @@
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
-#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {

@@ -1,14 +1,21 @@
 #include "baselines/cluster/outliers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstdlib>
+#include <functional>
 #include <set>
+#include <tuple>
+#include <utility>
 
+#include "baselines/cluster/gather.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::cluster {
+
 namespace {
 
 constexpr KeyRow<NodeVerdict> kVerdicts[] = {
@@ -64,6 +71,138 @@ double SuspectEffect(const RowGroup& group, bool first_group, const Width& width
   const double skew = width.upper > kSkewed * width.middle ? width.upper - width.middle : 0;
   return std::max(rules.effect,
                   std::min(rules.most_effect, rules.deviations * wide) + kShareOfSkew * skew);
+}
+
+constexpr double kThrottledShare = 0.01;  // [1] min share of throttled periods
+constexpr double kStealShare = 0.05;      // [1] min difference from the median node's share
+constexpr double kMinOfSteal = 10;        // [s] of measurement: steal is counted in ticks of 10 ms
+constexpr double kNoisyShare = 0.5;       // [1] min share of noisy repetitions
+constexpr double kNoisierThanOthers = 0.4;  // [1] min difference from the median node's share
+constexpr double kSlowerThanOthers = 1.25;  // [1] min ratio to the median node's wall_over_clean
+constexpr std::size_t kMinNodes = 3;        // a median of fewer may be the node itself
+
+bool IsUnderQuota(const ClusterNode& node) {
+  const auto& load = node.facts.load;
+  if (load.quota_cpus && node.facts.cpus_specified && *load.quota_cpus < *node.facts.cpus_specified)
+    return true;
+  return load.periods && load.throttled && *load.throttled > kThrottledShare * *load.periods;
+}
+
+// The medians over nodes with which a node is compared. Not set for fewer than kMinNodes nodes.
+struct Usual {
+  std::optional<double> noisy_share, wall_over_clean;  // [1] both are set or none
+  double steal_share = 0;                              // [1]
+};
+
+// Returns whether the node's steal share is much larger than the median node's (`usual_share`).
+bool IsStolenFrom(const ClusterNode& node, double usual_share) {
+  const auto& load = node.facts.load;
+  return load.steal_share && load.wall_seconds.value_or(0) >= kMinOfSteal &&
+         *load.steal_share > usual_share + kStealShare;
+}
+
+Usual UsualOf(const std::vector<ClusterNode>& nodes, const std::vector<std::size_t>& indices) {
+  std::vector<double> steal, noisy, ratios;
+  for (const auto i : indices) {
+    const auto& [load, seen] = std::tie(nodes[i].facts.load, nodes[i].interference);
+    if (load.steal_share) steal.push_back(*load.steal_share);
+    if (seen.repetitions > 0) noisy.push_back(seen.NoisyShare());
+    if (seen.wall_over_clean) ratios.push_back(*seen.wall_over_clean);
+  }
+  Usual usual;
+  if (steal.size() >= kMinNodes) usual.steal_share = Median(std::move(steal));
+  if (noisy.size() < kMinNodes || ratios.size() < kMinNodes) return usual;
+  usual.noisy_share = Median(std::move(noisy));
+  usual.wall_over_clean = Median(std::move(ratios));
+  return usual;
+}
+
+bool IsDisturbed(const ClusterNode& node, const Usual& usual) {
+  if (!usual.noisy_share) return false;
+  const double share = node.interference.NoisyShare();
+  return (share >= kNoisyShare && share >= *usual.noisy_share + kNoisierThanOthers) ||
+         node.interference.wall_over_clean >= kSlowerThanOthers * *usual.wall_over_clean;
+}
+
+using Traits = std::map<std::string, std::string>;
+
+constexpr const char* kMemory = "memory";
+constexpr const char* kAlgorithms = "algorithms";
+constexpr double kSameMemory = 1.03;  // [1] firmware and kernel reserve different amounts
+
+// Returns the number at the begin of "23.5 GiB", or nullopt.
+std::optional<double> NumberIn(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return end == text.c_str() || value <= 0 ? std::nullopt : std::optional(value);
+}
+
+// Returns for each size of memory the text that represents all sizes close to it.
+std::map<std::string, std::string> SameMemory(const std::vector<Traits>& all) {
+  std::vector<std::pair<double, std::string>> sizes;
+  std::set<std::string> seen;
+  for (const auto& traits : all) {
+    const auto found = traits.find(kMemory);
+    if (found == traits.end() || !seen.insert(found->second).second) continue;
+    if (const auto number = NumberIn(found->second)) sizes.emplace_back(*number, found->second);
+  }
+  std::ranges::sort(sizes);
+  std::map<std::string, std::string> same;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    // "1.5 TiB" and "1.5 GiB" have the same number and other units.
+    const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ') + 1); };
+    if (sizes[i].first > kSameMemory * sizes[first].first ||
+        unit(sizes[i].second) != unit(sizes[first].second))
+      first = i;
+    same[sizes[i].second] = sizes[first].second;
+  }
+  return same;
+}
+
+// Returns the most frequent algorithm of each benchmark over the nodes, of tied ones the first.
+std::map<std::string, std::string> UsualAlgorithms(const std::vector<NodeSummary>& summaries,
+                                                   const std::vector<std::size_t>& nodes) {
+  std::map<std::string, std::map<std::string, int>> counts;
+  for (const auto node : nodes)
+    for (const auto& [benchmark, algorithm] : summaries[node].algorithms)
+      ++counts[benchmark][algorithm];
+  std::map<std::string, std::string> usual;
+  for (const auto& [benchmark, of_benchmark] : counts)
+    usual[benchmark] = std::ranges::max_element(of_benchmark, {}, [](const auto& count) {
+                         return count.second;
+                       })->first;
+  return usual;
+}
+
+// Returns "3 benchmarks, such as X: ref, most nodes: jit", or nullopt if no algorithm is unusual.
+std::optional<std::string> UnusualAlgorithms(const NodeSummary& summary,
+                                             const std::map<std::string, std::string>& usual) {
+  std::size_t count = 0;
+  std::string first;
+  for (const auto& [benchmark, algorithm] : summary.algorithms) {
+    const auto& most = usual.at(benchmark);
+    if (algorithm == most) continue;
+    if (count++ == 0) first = fmt::format("{}: {}, most nodes: {}", benchmark, algorithm, most);
+  }
+  if (count == 0) return std::nullopt;
+  return fmt::format("{} benchmark{}, such as {}", count, count == 1 ? "" : "s", first);
+}
+
+// Adds the node to the kind with these machines and traits.
+void AddNode(const NodeSummary& summary, const Traits& traits, std::size_t node,
+             std::vector<ClusterKind>& kinds) {
+  auto found = std::ranges::find_if(kinds, [&](const ClusterKind& kind) {
+    return kind.fingerprints == summary.machines && kind.traits == traits;
+  });
+  if (found == kinds.end())
+    found = kinds.insert(kinds.end(), {summary.machine_name, summary.machines, traits, {}});
+  found->nodes.push_back(node);
+}
+
+void LargestFirst(std::vector<ClusterKind>& kinds) {
+  std::ranges::stable_sort(kinds, std::ranges::greater{},
+                           [](const ClusterKind& kind) { return kind.nodes.size(); });
 }
 
 }  // namespace
@@ -152,6 +291,78 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
     findings.push_back(std::move(finding));
   }
   return findings;
+}
+
+double Interference::NoisyShare() const {
+  return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
+}
+
+std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
+                                          const std::vector<std::size_t>& indices) {
+  const auto usual = UsualOf(nodes, indices);
+  std::vector<Finding> findings;
+  for (const auto i : indices) {
+    const auto& node = nodes[i];
+    const auto add = [&](const char* what, NodeVerdict verdict) {
+      const double ratio = std::max(1.0, node.interference.wall_over_clean.value_or(1));
+      findings.push_back({.node = i, .what = what, .ratio = ratio, .verdict = verdict});
+    };
+    const bool quota = IsUnderQuota(node), steal = IsStolenFrom(node, usual.steal_share);
+    if (quota) add("quota", NodeVerdict::kLimited);
+    if (steal) add("steal", NodeVerdict::kDisturbed);
+    if (!quota && !steal && IsDisturbed(node, usual)) add("neighbours", NodeVerdict::kDisturbed);
+  }
+  return findings;
+}
+
+std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
+                                 const std::vector<bool>& counts, bool mix_unlike) {
+  std::vector<Traits> traits(summaries.size());
+  if (!mix_unlike)
+    for (std::size_t i = 0; i < summaries.size(); ++i) traits[i] = summaries[i].traits;
+  const auto memory = SameMemory(traits);
+  for (auto& of_node : traits)
+    if (const auto found = of_node.find(kMemory); found != of_node.end())
+      if (const auto same = memory.find(found->second); same != memory.end())
+        found->second = same->second;
+  std::vector<ClusterKind> by_traits, kinds;
+  for (std::size_t i = 0; i < summaries.size(); ++i)
+    if (counts[i]) AddNode(summaries[i], traits[i], i, by_traits);
+  LargestFirst(by_traits);
+  if (mix_unlike) return by_traits;
+  for (const auto& kind : by_traits) {
+    const auto usual = UsualAlgorithms(summaries, kind.nodes);
+    for (const auto node : kind.nodes) {
+      auto of_node = traits[node];
+      if (const auto unusual = UnusualAlgorithms(summaries[node], usual))
+        of_node[kAlgorithms] = *unusual;
+      AddNode(summaries[node], of_node, node, kinds);
+    }
+  }
+  LargestFirst(kinds);
+  return kinds;
+}
+
+std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKind& most_common) {
+  std::vector<std::string> differences;
+  if (kind.fingerprints != most_common.fingerprints)
+    differences.push_back(fmt::format("machine: {}, most nodes: {}", kind.name, most_common.name));
+  std::set<std::string> keys;
+  for (const auto* of : {&kind, &most_common})
+    for (const auto& [key, value] : of->traits) keys.insert(key);
+  const auto text = [](const ClusterKind& of, const std::string& key) {
+    const auto found = of.traits.find(key);
+    return found == of.traits.end() ? std::string("unknown") : found->second;
+  };
+  for (const auto& key : keys) {
+    if (text(kind, key) == text(most_common, key)) continue;
+    if (key == kAlgorithms)
+      differences.push_back(fmt::format("algorithms of {}", text(kind, key)));
+    else
+      differences.push_back(
+          fmt::format("{}: {}, most nodes: {}", key, text(kind, key), text(most_common, key)));
+  }
+  return differences;
 }
 
 }  // namespace dlroof::cluster

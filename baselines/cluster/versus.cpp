@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"

@@ -1,15 +1,11 @@
-#include "baselines/cluster/versus_models.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
-#include <set>
 #include <tuple>
 
+#include "baselines/cluster/versus.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -141,7 +137,6 @@ bool HasPass(const Model& model, std::string_view pass) {
   });
 }
 
-// Adds the rows of one model and data type.
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
              const std::string& type, const VersusOptions& options,
              std::vector<VersusModel>& rows) {

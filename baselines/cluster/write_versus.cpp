@@ -7,9 +7,9 @@
 #include <set>
 #include <tuple>
 
-#include "baselines/cluster/versus_models.h"
+#include "baselines/cluster/versus.h"
 #include "reporters/document/document.h"
-#include "reporters/record/estimate.h"
+#include "reporters/record/record.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
@@ -140,10 +140,6 @@ void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes)
 
 bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
 
-bool HasSeveralDevices(const VersusReport& report) {
-  return report.a->devices > 1 || report.b->devices > 1;
-}
-
 std::string DeviceText(const VersusCluster& cluster) {
   return fmt::format("{} {}{}", cluster.devices, cluster.devices == 1 ? "device" : "devices",
                      cluster.devices > 1     ? " (its rate is that many times one device's)"
@@ -216,7 +212,7 @@ void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) 
 }
 
 document::Table OperatorTable(const VersusReport& report) {
-  const bool several = HasSeveralDevices(report), costs = HasCosts(report);
+  const bool several = report.a->devices > 1 || report.b->devices > 1, costs = HasCosts(report);
   std::vector<std::string> head = {"operator", "A", "B"};
   if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
   head.insert(head.end(),
@@ -364,7 +360,6 @@ nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
   return object;
 }
 
-// Returns an object: energy class -> its quantity.
 nlohmann::json ByClassJson(const std::map<EnergyClass, Quantity>& values, const char* name) {
   nlohmann::json object;
   for (const auto& [kind, value] : values)

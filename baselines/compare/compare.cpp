@@ -11,8 +11,6 @@
 
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/judged_times.h"
-#include "baselines/compare/paired_record.h"
-#include "baselines/statistics/judge.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"

@@ -13,9 +13,7 @@
 #include <unordered_map>
 
 #include "baselines/compare/judged_times.h"
-#include "baselines/compare/paired_record.h"
 #include "counters/base/error.h"
-#include "reporters/record/run_file.h"
 
 namespace dlroof::compare {
 namespace {

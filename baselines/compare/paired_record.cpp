@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
@@ -13,7 +12,6 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
-#include "reporters/record/run_file.h"
 
 namespace dlroof::compare {
 

@@ -9,7 +9,6 @@
 #include <ostream>
 
 #include "reporters/document/document.h"
-#include "reporters/document/markup.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::compare {

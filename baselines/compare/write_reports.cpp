@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "baselines/compare/write_comparison.h"
-#include "reporters/document/markup.h"
+#include "reporters/document/document.h"
 
 namespace dlroof::compare {
 namespace {

@@ -1,5 +1,3 @@
-#include "baselines/history/dashboard.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +13,13 @@
 #include <vector>
 
 #include "baselines/compare/cause.h"
-#include "baselines/history/events.h"
 #include "baselines/history/history.h"
 #include "baselines/statistics/series_profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
-#include "reporters/document/markup.h"
+#include "reporters/document/document.h"
 #include "reporters/figure/page.h"
 
 namespace dlroof::history {

@@ -5,12 +5,9 @@
 #include <array>
 #include <bit>
 #include <chrono>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <thread>
-#include <utility>
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
@@ -41,7 +38,6 @@ constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetitio
                   {8, &record::Repetition::run_delay_seconds},
                   {64, &record::Repetition::core_share}}};
 
-// Removes the first 8 bytes and returns them as a double.
 double TakeDouble(std::string_view& bytes) {
   std::uint64_t bits = 0;
   for (int i = 0; i < 8; ++i)

@@ -1,14 +1,12 @@
-#include "baselines/history/events.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "baselines/history/history.h"
 #include "baselines/statistics/judge.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"

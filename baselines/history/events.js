@@ -1,5 +1,5 @@
 'use strict';
-// Lasting changes. An event is a change of level of several benchmarks in the same run (events.h).
+// Lasting changes. An event is a change of level of several benchmarks in the same run (history.h).
 dlroof.events = dlroof.list(dlroof.content.events);
 
 // Returns the number of runs since an event, and its date, as text.

@@ -1,5 +1,3 @@
-#include "baselines/history/export.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <tuple>
 
 #include "baselines/compare/compare_stored.h"
+#include "baselines/history/history.h"
 #include "counters/base/error.h"
 #include "counters/base/json_text.h"
 #include "reporters/record/run_file.h"

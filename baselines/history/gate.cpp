@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "baselines/compare/write_comparison.h"
-#include "reporters/document/markup.h"
+#include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::history {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "baselines/programs/gpu_device_work.h"
-#include "baselines/programs/operators.h"
+#include "baselines/programs/gpu_timeline.h"
+#include "baselines/programs/program_summary.h"
 
 namespace dlroof::programs {
 namespace {

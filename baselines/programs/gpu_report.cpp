@@ -8,7 +8,6 @@
 #include "reporters/document/document.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
@@ -46,7 +45,6 @@ class KernelPlaces {
     return TotalFlops(measured->second);
   }
 
-  // Returns the share of its roof that the kernel reaches; nullopt if it is not placed.
   std::optional<roofline::RoofShare> RoofShareOf(const GpuKernelUse& use) const {
     const auto record = Find(use);
     return record ? roofline::RoofShareOf(run_.places[*record].placement) : std::nullopt;
@@ -169,7 +167,6 @@ void AddBar(const GpuTimeline& timeline, const KernelPlaces& places, Document& d
   document.Add(std::move(bar));
 }
 
-// Adds sentences on the effect of tracing on the times of a step.
 void AddTraceCost(const GpuTimeline& timeline, Document& document) {
   const auto& steps = timeline.steps;
   if (steps.node_seconds)
@@ -307,7 +304,6 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
         text::PercentText(seconds / all_seconds));
 }
 
-// Adds a sentence on kernels that are faster than their roofs.
 void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
                   Document& document) {
   constexpr double kAbove = 1.02;  // [1]

@@ -1,7 +1,5 @@
 #include "baselines/programs/gpu_timeline.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +8,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "baselines/programs/gpu_device_work.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {
@@ -224,7 +221,6 @@ std::string RangeAt(const Trace& trace, std::int64_t at_ns) {
   return innermost == nullptr ? "" : trace.texts[innermost->name];
 }
 
-// Sets the longest gap.
 void AddGap(const Trace& trace, const DeviceWork& work, const Window& within,
             GpuTimeline& timeline) {
   std::int64_t longest = 0;  // [ns]

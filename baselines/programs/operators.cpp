@@ -1,5 +1,3 @@
-#include "baselines/programs/operators.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,10 +5,9 @@
 #include <cctype>
 #include <cmath>
 #include <map>
-#include <string>
-#include <string_view>
 #include <utility>
 
+#include "baselines/programs/program_summary.h"
 #include "baselines/programs/steps.h"
 
 namespace dlroof::programs {

@@ -35,7 +35,6 @@ struct Required {
 template <class T>
 Required(const char*, T&) -> Required<T>;
 
-// Writes the members of a structure.
 class Writer {
  public:
   // `rounded`: numbers are rounded to text::kWrittenDigits.
@@ -334,7 +333,6 @@ std::optional<T> Find(const json& context, const char* key) {
   return value;
 }
 
-// Removes a trace whose window is not positive.
 void RemoveImpossible(ProgramSummary& summary) {
   if (summary.traced && !(summary.traced->window_seconds > 0)) summary.traced.reset();
 }

@@ -1,17 +1,11 @@
 #include "baselines/programs/program_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <ostream>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/roofline/advice.h"
+#include "reporters/roofline/roofline.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
@@ -269,7 +263,6 @@ void AddBreakdown(const ProgramSummary& summary, const ProgramBreakdown& breakdo
   document.Add(std::move(bar));
 }
 
-// Adds the wall time of the program, and the part of it that is in the log.
 void AddProgramTime(const ProgramSummary& summary, Document& document) {
   if (summary.creation_hits + summary.creation_misses > 0)
     Say(document, "creation of primitives: {} made, {} found in the cache, {} together",
@@ -282,7 +275,6 @@ void AddProgramTime(const ProgramSummary& summary, Document& document) {
       Time(std::max(*summary.wall_seconds - inside, 0.0)));
 }
 
-// Adds a list of the processes that called oneDNN, if there are several.
 void AddProcesses(const ProgramSummary& summary, Document& document) {
   if (summary.processes.size() < 2) return;
   Say(document, "{} called oneDNN; steps and tables are the main one's:",

@@ -1,10 +1,8 @@
 #include "baselines/programs/program_summary.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "baselines/programs/steps.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {

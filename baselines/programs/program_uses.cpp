@@ -27,7 +27,6 @@ void AddComponent(ProgramComponentKind kind, std::string label, double seconds,
   breakdown.seconds += seconds;
 }
 
-// Adds a time component for each kind of primitive, the longest first.
 void AddByKind(ProgramComponentKind component, std::string_view prefix,
                const std::map<std::string, double>& by_kind, ProgramBreakdown& breakdown) {
   std::vector<std::pair<std::string, double>> rows(by_kind.begin(), by_kind.end());

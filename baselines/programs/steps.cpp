@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "counters/base/keys.h"
@@ -11,7 +10,6 @@
 namespace dlroof::programs {
 namespace {
 
-// Returns the indices of the main process's executions.
 std::vector<std::size_t> MainExecutions(const logs::VerboseLog& log) {
   std::vector<std::size_t> main;
   main.reserve(log.executions.size());
@@ -20,7 +18,6 @@ std::vector<std::size_t> MainExecutions(const logs::VerboseLog& log) {
   return main;
 }
 
-// Returns the steps between the begin and end marks in the log.
 Steps MarkedSteps(const logs::VerboseLog& log) {
   Steps steps;
   const logs::StepMark* open = nullptr;

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "baselines/settings/tune.h"
+#include "baselines/settings/tuning.h"
 #include "baselines/statistics/shift.h"
 #include "counters/base/numbers.h"
 

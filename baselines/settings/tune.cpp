@@ -1,11 +1,10 @@
-#include "baselines/settings/tune.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "baselines/settings/tuning.h"
 #include "baselines/statistics/judge.h"
 #include "counters/base/numbers.h"
 

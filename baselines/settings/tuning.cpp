@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <utility>
 
 #include "baselines/statistics/shift.h"
-#include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "baselines/statistics/shift.h"
 #include "counters/base/numbers.h"

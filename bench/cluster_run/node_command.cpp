@@ -1,19 +1,26 @@
 // dlroof cluster node: measures the benchmarks on one node of a cluster.
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
-#include "bench/cluster_run/this_node.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
@@ -21,8 +28,11 @@
 #include "counters/base/json_reader.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
 
 namespace dlroof::cluster_run {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,6 +173,76 @@ int RunNode(const NodeFlags& flags) {
   return StoppedByInterrupt() ? InterruptCode() : 1;
 }
 
+namespace fs = std::filesystem;
+
+struct Engine {
+  const char* name;
+  const char* rank;     // variable that only this engine sets
+  const char* local;    // variable with the task's number on its node; may be null
+  const char* several;  // variable with the number of a node's tasks; may be null
+};
+constexpr std::array<Engine, 5> kEngines = {{
+    {"slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
+    {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"pmix", "PMIX_RANK", nullptr, nullptr},
+    {"pmi", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
+}};
+
+// Returns whether a node has several tasks: "2", or Slurm's "2(x4)".
+bool IsSeveral(const std::string& tasks) { return std::atoi(tasks.c_str()) > 1; }
+
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+void NameByGpu(const Environment& environment, const std::string& local,
+               cluster::NodeFacts& facts) {
+  if (local.empty() || local.find_first_not_of("0123456789") != std::string::npos)
+    throw BadInput(
+        "--per-gpu: the launcher does not number the processes of a node; expected SLURM_LOCALID, "
+        "OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or FLUX_TASK_LOCAL_ID");
+  facts.gpu = GpuOfTask(environment("CUDA_VISIBLE_DEVICES"), local);
+  facts.host = std::exchange(facts.name, facts.name + "-gpu" + local);
+}
+
+std::string WordIn(const fs::path& path) {
+  std::istringstream text(ReadFileIfAny(path));
+  std::string word;
+  text >> word;
+  return word;
+}
+
+// Returns "800 to 3600 MHz", or "" if the system does not report the limits.
+std::string ClockLimits(const fs::path& cpus) {
+  const auto frequencies = cpus / "cpu0/cpufreq";
+  const auto least = WordIn(frequencies / "scaling_min_freq");  // [kHz]
+  const auto most = WordIn(frequencies / "scaling_max_freq");
+  if (least.empty() || most.empty()) return "";
+  auto text = fmt::format("{:.0f} to {:.0f} MHz", std::atof(least.c_str()) / 1e3,
+                          std::atof(most.c_str()) / 1e3);
+  if (const auto boost = WordIn(cpus / "cpufreq/boost"); !boost.empty())
+    text += boost == "1" ? ", boost on" : ", boost off";
+  if (const auto no_turbo = WordIn(cpus / "intel_pstate/no_turbo"); !no_turbo.empty())
+    text += no_turbo == "0" ? ", turbo on" : ", turbo off";
+  return text;
+}
+
+// Returns the numbers of the line "cpu  ..." of /proc/stat: user, nice, system, idle, iowait, irq,
+// softirq, steal, ...
+std::vector<double> CpuTimes(std::string_view stat) {
+  std::istringstream text{std::string(stat)};
+  std::string word;
+  std::vector<double> times;
+  if (!(text >> word) || word != "cpu") return times;
+  for (double time = 0; text >> time;) times.push_back(time);
+  return times;
+}
+
+constexpr std::size_t kSteal = 7;  // position in CpuTimes
+
 }  // namespace
 
 runner::Command MakeClusterNode() {
@@ -196,6 +276,119 @@ runner::Command MakeClusterNode() {
                        "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50",
                        {.type = runner::kFlag}}},
           .run = [flags] { return RunNode(*flags); }};
+}
+
+std::string GpuOfTask(const std::string& visible, const std::string& local) {
+  if (visible.empty()) return local;
+  std::vector<std::string> entries;
+  std::istringstream list(visible);
+  for (std::string entry; std::getline(list, entry, ',');) entries.push_back(entry);
+  if (entries.size() == 1) return entries.front();
+  const auto number = static_cast<std::size_t>(std::atoi(local.c_str()));
+  if (number < entries.size()) return entries[number];
+  throw BadInput(
+      "--per-gpu: process {} of the node, and CUDA_VISIBLE_DEVICES={} has {} GPUs: start one "
+      "process for each",
+      local, visible, entries.size());
+}
+
+cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
+                                bool per_gpu) {
+  cluster::NodeFacts facts;
+  facts.name = host;
+  facts.known_by = "hostname";
+  std::string local;
+  for (const auto& engine : kEngines) {
+    const bool slurm = &engine == &kEngines.front();
+    const auto node = slurm ? environment("SLURMD_NODENAME") : std::string();
+    const auto rank = environment(engine.rank);
+    if (slurm ? node.empty() : rank.empty()) continue;
+    facts.engine = engine.name;
+    facts.rank = rank;
+    if (slurm) {
+      facts.name = node;
+      facts.known_by = "SLURMD_NODENAME";
+    }
+    if (engine.local != nullptr) local = environment(engine.local);
+    if (per_gpu || engine.local == nullptr || engine.several == nullptr ||
+        !IsSeveral(environment(engine.several)))
+      break;
+    facts.host = std::exchange(facts.name, facts.name + "-task" + local);
+    break;
+  }
+  // The user may set the scheduler's name of the node, which may differ from the host's.
+  if (const auto node = environment("DLROOF_NODE"); facts.engine != "slurm" && !node.empty()) {
+    facts.name = node;
+    facts.known_by = "DLROOF_NODE";
+  }
+  if (per_gpu) NameByGpu(environment, local, facts);
+  for (const char* job : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"})
+    if (facts.job.empty()) facts.job = environment(job);
+  facts.place = environment("SLURM_TOPOLOGY_ADDR");
+  const auto where = fmt::format("cluster node: the node's name ({})", facts.known_by);
+  cluster::CheckNodeName(facts.name, where);
+  if (facts.name.starts_with('.'))
+    throw BadInput("{}: '{}' would name a hidden file", where, facts.name);
+  return facts;
+}
+
+cluster::NodeFacts ThisNode(bool per_gpu) {
+  const auto environment = [](const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return std::string(value == nullptr ? "" : value);
+  };
+  auto facts = IdentifyNode(environment, HostName(), per_gpu);
+  facts.cpus_specified = static_cast<int>(cpu::ThisCpu().allowed.size());
+  if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0)
+    facts.cpus = static_cast<int>(online);
+  return facts;
+}
+
+std::map<std::string, std::string> SystemOf(const fs::path& sysfs) {
+  std::map<std::string, std::string> system;
+  const auto add = [&](const char* key, const std::string& text) {
+    if (!text.empty()) system[key] = text;
+  };
+  utsname name{};
+  if (uname(&name) == 0) add("kernel", name.release);
+  add("microcode", cpu::Microcode().value_or(""));
+  const auto cpus = sysfs / "devices/system/cpu";
+  add("governor", WordIn(cpus / "cpu0/cpufreq/scaling_governor"));
+  add("clock limits", ClockLimits(cpus));
+  return system;
+}
+
+LoadWatch::LoadWatch(cpu::LimitFacts facts)
+    : facts_(std::move(facts)),
+      quota_(cpu::QuotaFrom(facts_)),
+      stat_(facts_.read(facts_.proc / "stat")),
+      begin_(cpu::WallSeconds()) {
+  if (quota_) throttling_ = cpu::ParseThrottling(facts_.read(quota_->stat));
+}
+
+cluster::NodeLoad LoadWatch::Load() const {
+  cluster::NodeLoad load;
+  load.wall_seconds = cpu::WallSeconds() - begin_;
+  load.steal_share = StealShare(stat_, facts_.read(facts_.proc / "stat"));
+  if (!quota_) return load;
+  load.quota_cpus = quota_->cpus;
+  const auto now = cpu::ParseThrottling(facts_.read(quota_->stat));
+  if (!now || !throttling_) return load;
+  const auto during = *now - *throttling_;
+  load.periods = during.periods;
+  load.throttled = during.throttled;
+  return load;
+}
+
+std::optional<double> StealShare(std::string_view before, std::string_view after) {
+  const auto first = CpuTimes(before), last = CpuTimes(after);
+  // Ignores the later numbers: guest times are included in the first ones.
+  if (first.size() <= kSteal || last.size() <= kSteal) return std::nullopt;
+  double all = 0;
+  for (std::size_t i = 0; i <= kSteal; ++i) all += last[i] - first[i];
+  const double steal = last[kSteal] - first[kSteal];
+  if (all <= 0 || steal < 0) return std::nullopt;
+  return steal / all;
 }
 
 }  // namespace dlroof::cluster_run

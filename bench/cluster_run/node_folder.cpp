@@ -12,12 +12,9 @@
 #include <iostream>
 #include <set>
 #include <sstream>
-#include <utility>
-#include <vector>
 
 #include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
-#include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/process.h"

@@ -20,7 +20,6 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "reporters/figure/cluster_figures.h"
 #include "reporters/figure/figure.h"
 #include "reporters/text/text.h"
 
@@ -95,7 +94,6 @@ struct Incomplete {
   bool bad_file = false;  // the file of a node is invalid or incomplete
 };
 
-// Prints which nodes are incomplete, and why.
 Incomplete PrintIncomplete(const cluster::Cluster& cluster) {
   Incomplete absent;
   for (const auto& node : cluster.nodes) {
@@ -164,7 +162,6 @@ void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::str
   WriteFile(*drain_list, lines);
 }
 
-// Returns kSlowNode if a node is slow, else kIncompleteNode if a node is incomplete, else 0.
 int ExitCodeOf(const cluster::Cluster& cluster) {
   if (!HostsToDrain(cluster).empty()) return kSlowNode;
   const bool whole = std::ranges::all_of(cluster.nodes, [](const cluster::ClusterNode& node) {

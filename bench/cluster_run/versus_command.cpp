@@ -9,14 +9,12 @@
 #include <sstream>
 
 #include "baselines/cluster/versus.h"
-#include "baselines/cluster/versus_models.h"
 #include "bench/cluster_run/commands.h"
-#include "bench/suites/suite_selection.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "reporters/figure/cluster_figures.h"
 #include "reporters/figure/figure.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"

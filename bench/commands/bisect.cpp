@@ -1,10 +1,9 @@
 // dlroof bisect: finds the commit that changed a benchmark's time.
-#include "bench/supervise/bisect.h"
-
 #include <iostream>
 #include <memory>
 
 #include "bench/commands/commands.h"
+#include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "counters/base/process.h"
 

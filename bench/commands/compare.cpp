@@ -13,13 +13,12 @@
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
-#include "baselines/history/stored_runs.h"
 #include "bench/commands/commands.h"
-#include "bench/supervise/remeasure.h"
+#include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
-#include "counters/base/installation.h"
 #include "counters/base/process.h"
+#include "counters/base/program.h"
 
 namespace dlroof::commands {
 namespace {

@@ -1,11 +1,10 @@
 // dlroof completion: writes bash's completion script for all programs, or the list of their flags.
-#include "bench/runner/completion.h"
-
 #include <iostream>
 #include <memory>
 
 #include "bench/commands/commands.h"
 #include "bench/runner/bench_flags.h"
+#include "bench/runner/command.h"
 #include "bench/suites/suite.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/files.h"

@@ -15,14 +15,14 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
-#include "bench/runner/process_limits.h"
-#include "bench/workload/library_file.h"
+#include "bench/runner/run_context.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/counter_manager.h"
 #include "counters/base/error.h"
-#include "counters/base/installation.h"
 #include "counters/base/numbers.h"
+#include "counters/base/program.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
@@ -68,7 +68,6 @@ void ReportCpu(const cpu::Cpu& cpu) {
     Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
 }
 
-// Reports limits of this process, such as a CPU quota.
 void ReportLimits(const cpu::LimitFacts& facts) {
   std::string topic = "limits";
   for (const auto& limit : cpu::FindLimits(facts)) {

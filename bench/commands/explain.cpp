@@ -8,17 +8,16 @@
 
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/trials.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
-#include "reporters/document/print.h"
+#include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/figure/breakdown_figure.h"
-#include "reporters/roofline/breakdown_text.h"
+#include "reporters/figure/figure.h"
+#include "reporters/roofline/breakdown.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
@@ -57,7 +56,6 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
       folder, std::cerr);
 }
 
-// Returns why the record has no breakdown.
 Reason MissingBreakdownReason(const record::Record& record) {
   if (record.parallel) return {"the record has no time, or no roofs"};
   if (record.device == "gpu") return {"its kernels were not traced, or it has no roofs"};

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -14,9 +13,7 @@
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
-#include "baselines/history/stored_runs.h"
 #include "bench/commands/commands.h"
-#include "bench/supervise/remeasure.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"

@@ -11,14 +11,10 @@
 #include <sstream>
 
 #include "baselines/history/builds.h"
-#include "baselines/history/dashboard.h"
-#include "baselines/history/events.h"
-#include "baselines/history/export.h"
-#include "baselines/history/stored_runs.h"
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "reporters/document/print.h"
+#include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 

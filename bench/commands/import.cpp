@@ -10,7 +10,6 @@
 #include "baselines/history/nsys_database.h"
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
-#include "bench/profile/benchdnn_results.h"
 #include "bench/profile/profile.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
@@ -19,7 +18,6 @@
 #include "counters/base/version.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
-#include "reporters/text/unpack.h"
 
 namespace dlroof::commands {
 namespace {

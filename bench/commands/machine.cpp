@@ -10,7 +10,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
-#include "bench/runner/process_limits.h"
+#include "bench/runner/run_context.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
@@ -18,7 +18,7 @@
 #include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/document/print.h"
+#include "reporters/document/document.h"
 #include "reporters/document/tables.h"
 #include "reporters/text/text.h"
 

@@ -22,7 +22,7 @@
 #include "counters/base/version.h"
 #include "counters/gpu/report.h"
 #include "counters/gpu/table.h"
-#include "reporters/document/print.h"
+#include "reporters/document/document.h"
 #include "reporters/document/tables.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/placed_run.h"
@@ -163,7 +163,6 @@ int Profile(const ProfileFlags& flags) {
   return profile::ProfileProgram(flags.program, std::cerr);
 }
 
-// Returns the options shared by programs on CPUs and GPUs.
 std::vector<Option> ProgramOptions(ProfileFlags& flags) {
   auto& program = flags.program;
   return {

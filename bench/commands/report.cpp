@@ -13,7 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "reporters/document/print.h"
+#include "reporters/document/document.h"
 #include "reporters/document/tables.h"
 #include "reporters/figure/figure.h"
 #include "reporters/figure/page.h"

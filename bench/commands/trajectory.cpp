@@ -14,15 +14,15 @@
 #include "bench/commands/commands.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/document/print.h"
+#include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/figure/breakdown_figure.h"
+#include "reporters/figure/figure.h"
 #include "reporters/figure/page.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
@@ -213,7 +213,6 @@ int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
   return exit_code;
 }
 
-// Returns the exit code.
 int ShowTrajectories(const TrajectoryFlags& flags) {
   CheckTrajectoryOutputs(flags.outputs);
   const auto& first = flags.what.front();

@@ -1,13 +1,12 @@
 // dlroof tune: finds settings with which benchmarks are faster than with their defaults.
-#include <fmt/format.h>
+#include "bench/tune/tune.h"
 
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "bench/commands/commands.h"
-#include "bench/suites/suite_selection.h"
-#include "bench/tune/tune_command.h"
+#include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "counters/base/process.h"
 

@@ -9,7 +9,7 @@
 
 #include "bench/conv2d/case.h"
 #include "bench/conv2d/conv3d.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
 namespace dlroof::conv2d {

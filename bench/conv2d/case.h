@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "bench/suites/benchdnn.h"
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/products.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/products.h"
+#include "bench/workload/workload.h"
 #include "counters/base/work.h"
 
 namespace dlroof::conv2d {

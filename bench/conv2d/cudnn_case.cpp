@@ -7,10 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
-#include "counters/base/error.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::conv2d {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/conv2d/case.h"
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/library_rules.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/work.h"
 

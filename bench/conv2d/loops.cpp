@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "bench/workload/memory.h"
-#include "bench/workload/products.h"
 
 namespace dlroof::conv2d {
 namespace {

@@ -12,12 +12,12 @@
 
 #include "bench/cudnn/library.h"
 #include "bench/gpu_loader/module.h"
-#include "ceilings/gpu_ceilings/measure.h"
+#include "ceilings/gpu_ceilings/bench.h"
 #include "counters/base/error.h"
 #include "counters/base/version.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
-#include "counters/gpu/driver.h"
+#include "counters/gpu/api.h"
 
 namespace dlroof::cuda_module {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bench/cudnn/library.h"
-#include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
 #include "counters/cuda/device.h"
 

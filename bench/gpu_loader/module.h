@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/workload/workload.h"
-#include "ceilings/gpu_ceilings/measure.h"
+#include "ceilings/gpu_ceilings/bench.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/counter_manager.h"
 #include "counters/base/error.h"

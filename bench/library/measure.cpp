@@ -10,8 +10,8 @@
 #include "bench/library/program.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
-#include "reporters/record/benchmark_name.h"
-#include "reporters/record/work_counters.h"
+#include "reporters/record/google_benchmark.h"
+#include "reporters/record/run_file.h"
 
 namespace dlroof::library {
 namespace {

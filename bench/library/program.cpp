@@ -7,18 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <set>
 #include <sstream>
 #include <utility>
 
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/prepared_calls.h"
-#include "bench/runner/run_context.h"
 #include "ceilings/cpu_ceilings/measure.h"
 #include "counters/base/process.h"
 #include "counters/caches/callgrind.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/record/benchmark_name.h"
+#include "reporters/record/run_file.h"
 
 namespace dlroof::library {
 namespace {

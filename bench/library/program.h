@@ -14,9 +14,9 @@
 
 #include "bench/library/include/dlroof/benchmark.h"
 #include "bench/runner/parts_of_run.h"
-#include "bench/runner/process_limits.h"
+#include "bench/runner/run_context.h"
 #include "bench/runner/runner.h"
-#include "reporters/live/session.h"
+#include "reporters/live/google_benchmark.h"
 
 namespace dlroof::library {
 

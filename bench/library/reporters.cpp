@@ -1,5 +1,4 @@
 // The public functions of <dlroof/benchmark.h> except Measure.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>

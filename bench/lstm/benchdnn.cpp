@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bench/lstm/case.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
 namespace dlroof::lstm {

@@ -9,14 +9,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
-#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
-#include "reporters/logs/primitive_work.h"
-#include "reporters/roofline/above_roof.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/roofline/roofline.h"
 
 namespace dlroof::lstm {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/lstm/case.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 
 namespace dlroof::lstm {
 

@@ -2,14 +2,10 @@
 // thread.
 #include "bench/lstm/loops.h"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 
-#include "bench/lstm/case.h"
 #include "bench/workload/memory.h"
-#include "bench/workload/workload.h"
 
 namespace dlroof::lstm {
 namespace {

@@ -9,7 +9,7 @@
 #include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "reporters/roofline/above_roof.h"
+#include "reporters/roofline/roofline.h"
 
 namespace dlroof::matmul {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench/matmul/case.h"
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/products.h"
+#include "bench/workload/workload.h"
 #include "counters/base/work.h"
 
 namespace dlroof::matmul {

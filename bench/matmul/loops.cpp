@@ -1,7 +1,6 @@
 #include "bench/matmul/loops.h"
 
 #include "bench/workload/memory.h"
-#include "bench/workload/products.h"
 
 namespace dlroof::matmul {
 namespace {

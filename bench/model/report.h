@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "bench/model/study.h"
-#include "counters/delta/prediction.h"
 #include "reporters/document/document.h"
 
 namespace dlroof::model {

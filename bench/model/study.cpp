@@ -10,21 +10,14 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/conv2d/case.h"
-#include "bench/suites/suite_selection.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/suites/suite.h"
+#include "bench/workload/workload.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
-#include "counters/delta/prediction.h"
 
 namespace dlroof::model {
 namespace {
-
-// Converts a pipe's ceiling [flop/s] to multiply-adds per cycle and SM.
-double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
-  return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
-}
 
 void RequireGpu(const machine::Machine& machine) {
   if (machine.device != "gpu")
@@ -78,8 +71,8 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   for (auto& [type, macs] : gpu.macs_per_clock) {
     const auto pipe = set.flops.find(delta::PipeOf(type, gpu));
     if (pipe != set.flops.end() && pipe->second.AllowsPercentages())
-      take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
-           pipe->second.how);
+      take(fmt::format("macs_per_clock_{}", type), macs,
+           pipe->second.per_second / 2 / gpu.sms / gpu.clock_hz, pipe->second.how);
   }
   for (const auto& [level, ceiling] : set.bytes) {
     if (!ceiling.AllowsPercentages()) continue;

@@ -10,17 +10,13 @@
 #include <compare>
 #include <cstdlib>
 #include <cstring>
-#include <dnnl.hpp>
 #include <functional>
-#include <limits>
 #include <map>
 #include <new>
 #include <numeric>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
-#include "bench/workload/library_file.h"
 #include "bench/workload/library_rules.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"

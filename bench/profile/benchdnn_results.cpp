@@ -1,5 +1,3 @@
-#include "bench/profile/benchdnn_results.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/profile/profile.h"
 #include "bench/suites/benchdnn.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/library_rules.h"

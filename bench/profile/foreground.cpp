@@ -1,7 +1,4 @@
-#include "bench/profile/foreground.h"
-
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -16,10 +13,9 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
-#include <optional>
-#include <stdexcept>
 #include <utility>
 
+#include "bench/profile/verbose_run.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::profile {

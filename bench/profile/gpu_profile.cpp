@@ -6,12 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "baselines/programs/gpu_program.h"
-#include "baselines/programs/operators.h"
-#include "bench/gpu_loader/cuda_folders.h"
+#include "baselines/programs/program_summary.h"
 #include "bench/gpu_loader/loader.h"
-#include "bench/profile/foreground.h"
 #include "bench/profile/profile.h"
-#include "bench/profile/torch_trace.h"
+#include "bench/profile/verbose_run.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -22,7 +20,7 @@
 #include "counters/gpu/report.h"
 #include "counters/gpu_trace/read.h"
 #include "reporters/imports/import.h"
-#include "reporters/record/kernels.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 

@@ -3,6 +3,7 @@
 // in a second run.
 #pragma once
 
+#include <filesystem>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -13,7 +14,10 @@
 #include "ceilings/machine/machine.h"
 #include "counters/base/process.h"
 #include "counters/gpu/table.h"
+#include "reporters/imports/import.h"
 #include "reporters/imports/trace.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::profile {
@@ -27,7 +31,7 @@ struct ProfileRequest {
   std::optional<int> threads, steps;   // override detected numbers
   bool pipe = false;                   // use a pipe, not a socket (ForegroundRequest)
   std::optional<double> most_seconds;  // [s] the program is ended after this time
-  // Run torch.profiler in the program (torch_trace.h). With --gpu: mark its modules and operators
+  // Run torch.profiler in the program. With --gpu: mark its modules and operators
   // as NVTX ranges.
   bool torch = false;
 };
@@ -84,5 +88,63 @@ bool LooksLikeOneDnnLog(std::string_view text);
 record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
                            const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings);
+
+// Imports output of benchdnn --mode=P: lines "perf,..." with the fields named by the preceding line
+// "Output template: ", or benchdnn's default fields. The time is the average (%0time%), otherwise
+// the minimum (%-time%), in ms. FLOPs are %Gops%; for convolutions benchdnn, too, counts only taps
+// inside the image (conv::prb_t::count_ops, counters/base/filter_axis.h). The pipe follows from the
+// implementation's name; if that has no instruction set and the type is narrower than f32, FLOPs
+// are omitted with a remark in `counting`. If dlroof has a benchmark for the problem, the record
+// gets its name and, if known, compulsory bytes; otherwise benchdnn's text is the name. Throws
+// BadInput as described in import.h.
+bool LooksLikeBenchdnnOutput(std::string_view text);
+imports::Imported ImportBenchdnn(const std::string& text, const std::string& where);
+
+// dlroof profile --torch: starts torch.profiler in an unmodified program through a hook that Python
+// imports at startup (torch_hook/sitecustomize.py), and reads its traces.
+
+// What the hook does in the program.
+enum class HookTask {
+  kProfile,  // runs torch.profiler
+  kRanges,   // marks modules and operators as NVTX ranges
+};
+
+// Returns the variables that start the hook in every Python process of the program, with
+// `python_path` (the user's PYTHONPATH, or "") appended. The hook writes traces and notes to
+// `folder`.
+Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
+                         const std::string& folder, const std::string& python_path);
+
+// Creates the folder. Returns TorchVariables for the installed hook and this process's PYTHONPATH.
+// Throws BadInput if the hook is not installed.
+Variables PrepareTorchHook(HookTask task, const std::string& folder);
+
+// Returns the notes (sentences) that the hook wrote to the folder.
+std::vector<std::string> TorchNotes(const std::string& folder);
+
+struct TorchTrace {
+  std::optional<imports::Trace> trace;  // read with keep_calls; absent for a reason in `remarks`
+  std::vector<std::string> remarks;     // sentences: notes of the hook, why there is no trace
+};
+
+// Reads a trace that the hook wrote to the folder: of the process with the largest file, the last
+// window with at least half as many module calls (without modules: bytes) as the process's window
+// with the most. Does not throw for a malformed trace.
+TorchTrace ReadTorchTrace(const std::string& folder);
+
+// Returns a repetition per call [s], or per group of successive calls so that there are at most
+// 256. Omits groups with a time of 0.
+std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds);
+
+// Adds the modelled work of a call. `pipe` executes the matrix products; if absent, `unknown` is
+// the reason. `wide`: elementwise FLOPs are f64, otherwise f32.
+void AddWork(const logs::PrimitiveWork& found, const std::optional<std::string>& pipe, bool wide,
+             std::string_view unknown, record::Record& record);
+
+// Returns a record per operator with its work, in the order of `operators`. `isa`: oneDNN's name of
+// the instruction set, "" if unknown. The caller sets the names.
+std::vector<record::Record> OperatorRecords(const imports::Trace& trace,
+                                            const std::vector<programs::OperatorTime>& operators,
+                                            const std::string& isa, std::optional<int> threads);
 
 }  // namespace dlroof::profile

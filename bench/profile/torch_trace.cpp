@@ -1,20 +1,18 @@
-#include "bench/profile/torch_trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "bench/profile/profile.h"
 #include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/installation.h"
 #include "counters/base/numbers.h"
+#include "counters/base/program.h"
 
 namespace dlroof::profile {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
-#include "reporters/roofline/above_roof.h"
+#include "reporters/roofline/roofline.h"
 
 namespace dlroof::rows {
 namespace {

@@ -99,7 +99,7 @@ Work WorkOf(const RowsCase& request);
 // sums (m x n); of a backward call dx (m x n), dscale (n) and dshift (n).
 size_t ResultSize(const RowsCase& request);
 
-// The backward call of the normalizations (norm_backward.cpp). AddGradientInputs appends the
+// The backward call of the normalizations (layernorm.cpp). AddGradientInputs appends the
 // parameters kGradient, kMean and kVariance to source, scale and shift. NormRowError returns the
 // largest error of a row of dx, NormColumnError the error of dscale[column] or, for a column from n
 // to 2 n - 1, of dshift[column - n], both divided by the allowed error.

@@ -8,14 +8,11 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <set>
-#include <string_view>
 
 #include "bench/runner/command.h"
 #include "counters/base/error.h"
 #include "counters/base/program.h"
-#include "counters/base/version.h"
 
 namespace dlroof::runner {
 namespace {
@@ -121,7 +118,6 @@ const std::map<std::string, workload::CacheState> kCacheStates = {
     {"cold", workload::CacheState::kCold},
     {"cold-weights", workload::CacheState::kColdWeights}};
 
-// Returns the flags for further measurements of each benchmark beside its time.
 std::vector<Option> PassOptions(BenchFlags& flags) {
   return {{"--dlroof_explain", &flags.explain,
            "profile the parallel regions of each CPU call in separate passes; the run file stores "
@@ -133,7 +129,6 @@ std::vector<Option> PassOptions(BenchFlags& flags) {
            "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU"}};
 }
 
-// Returns the flags that choose the device and its roofs.
 std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
   return {
       Ruled("--dlroof_device", {.type = "DEVICE"}, &flags.device,
@@ -148,7 +143,6 @@ std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
        "all ceilings again (default true)"}};
 }
 
-// Returns the flags that choose benchmarks.
 std::vector<Option> SuiteOptions(BenchFlags& flags) {
   auto& choices = flags.choices;
   return {Ruled("--dlroof_suite", {.type = runner::kSuite}, &flags.suites,
@@ -184,7 +178,6 @@ std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
                 "")};
 }
 
-// Returns the flags that decide how often a benchmark is repeated.
 std::vector<Option> RepetitionOptions(BenchFlags& flags, SpelledFlags& spelled) {
   return {
       Ruled("--dlroof_max_noise", {.type = "PERCENT", .limits = AboveZero{}}, &spelled.max_noise,
@@ -200,7 +193,6 @@ std::vector<Option> RepetitionOptions(BenchFlags& flags, SpelledFlags& spelled) 
             "them and use all repetitions")};
 }
 
-// Returns the flags that choose the counters and the state before a call.
 std::vector<Option> CountingOptions(BenchFlags& flags, SpelledFlags& spelled) {
   return {
       Ruled("--dlroof_counters", {.type = "SOURCE", .choices = CounterChoices(AllCounterSources())},
@@ -221,7 +213,6 @@ std::vector<Option> CountingOptions(BenchFlags& flags, SpelledFlags& spelled) {
             "sustained roofs")};
 }
 
-// Returns dlroof_bench with its own flags.
 runner::Command OwnProgram(BenchFlags& flags, SpelledFlags& spelled) {
   runner::Command program{.name = "dlroof_bench",
                           .about = "Flags of dlroof_bench beside Google Benchmark's:",

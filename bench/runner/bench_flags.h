@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/runner/timer.h"
-#include "bench/suites/suite_selection.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "counters/base/files.h"
 #include "counters/base/version.h"

@@ -1,10 +1,9 @@
-#include "bench/runner/completion.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <utility>
 
+#include "bench/runner/command.h"
 #include "counters/base/files.h"
 
 namespace dlroof::runner {

@@ -3,31 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <memory>
 #include <set>
-#include <sstream>
 
 #include "bench/gpu_loader/loader.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
 #include "bench/runner/parts_of_run.h"
 #include "bench/runner/prepared_calls.h"
-#include "bench/runner/process_limits.h"
 #include "bench/runner/run_context.h"
 #include "bench/runner/runner.h"
-#include "bench/suites/suite_selection.h"
-#include "bench/workload/library_file.h"
+#include "bench/suites/suite.h"
+#include "bench/workload/library_rules.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
-#include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/figure/page.h"
 #include "reporters/live/google_benchmark.h"
 #include "reporters/roofline/placed_run.h"
 

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/runner/watched_calls.h"
+#include "bench/runner/explain_pass.h"
 #include "bench/workload/workload.h"
 #include "counters/base/json_text.h"
 #include "counters/base/program.h"

@@ -3,16 +3,161 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <tuple>
 #include <utility>
 
+#include "bench/runner/timer.h"
+#include "counters/base/numbers.h"
+#include "counters/cpu/cpu.h"
+#include "counters/perf/perf_events.h"
+
 namespace dlroof::runner {
+
 namespace {
 
 // [1] CPU time of the pass / limit: a benchmark takes half of its limit on a quiet machine, and all
 // of it if other programs use half of the CPUs' time.
 constexpr double kCpuShare = 0.4;
+
+constexpr std::size_t kTries = 7;
+constexpr double kTrySeconds = 2e-3;
+// [s] CPU time of the parts of AddSingleThreaded. Calls of a few milliseconds take much less.
+constexpr double kCallSeconds = 2, kSmallestCallSeconds = 1;
+// [s] CPU time after which SecondsInterleaved stops, but it times both calls at least three times
+// unless its whole budget is spent.
+constexpr double kInterleavedSeconds = 4;
+constexpr std::size_t kMinInterleaved = 3;
+
+// Returns the indices of the clean repetitions or, if all are noisy, of the quarter in which
+// threads waited for a CPU (run delay) for the smallest share of the time.
+std::vector<std::size_t> Clean(std::vector<record::Repetition> repetitions) {
+  record::MarkNoisy(repetitions);
+  std::vector<std::size_t> chosen, all;
+  for (std::size_t i = 0; i < repetitions.size(); ++i) {
+    all.push_back(i);
+    if (!repetitions[i].noisy) chosen.push_back(i);
+  }
+  if (!chosen.empty()) return chosen;
+  std::ranges::stable_sort(all, {}, [&](std::size_t i) {
+    return repetitions[i].run_delay_seconds.value_or(0) / repetitions[i].seconds;
+  });
+  all.resize((all.size() + 3) / 4);
+  return all;
+}
+
+RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
+  for (double* sum : {&sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
+    *sum /= repetition.iterations;
+  return {repetition.seconds, sums, repetition.run_delay_seconds};
+}
+
+// Returns the mean of passes with equal numbers of calls. Divides each sum only once, so that whole
+// numbers stay whole.
+RegionPass MeanOf(const std::vector<RegionPass>& passes) {
+  RegionPass mean;
+  for (const auto& pass : passes) {
+    mean.seconds += pass.seconds;
+    mean.regions.regions += pass.regions.regions;
+    mean.regions.seconds += pass.regions.seconds;
+    mean.regions.longest_seconds += pass.regions.longest_seconds;
+    mean.regions.busy_seconds += pass.regions.busy_seconds;
+    if (pass.run_delay_seconds)
+      mean.run_delay_seconds = mean.run_delay_seconds.value_or(0) + *pass.run_delay_seconds;
+  }
+  auto& sums = mean.regions;
+  for (double* sum :
+       {&mean.seconds, &sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
+    *sum /= static_cast<double>(passes.size());
+  if (mean.run_delay_seconds) *mean.run_delay_seconds /= static_cast<double>(passes.size());
+  return mean;
+}
+
+cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t calls,
+                               const std::function<void()>& ready) {
+  return cpu::SpentBy(ready, [&] {
+    for (std::int64_t i = 0; i < calls; ++i) call.run();
+  });
+}
+
+// Repeated timings of one call.
+class Tries {
+ public:
+  // Finds how many calls take kTrySeconds. A single call that takes longer is the first timing.
+  explicit Tries(const workload::PreparedCall& tried) : call_(tried) {
+    call_.run();
+    Add();
+    calls_ = std::max<std::int64_t>(
+        1, std::llround(kTrySeconds / std::max(made_.front().seconds, 1e-8)));
+    if (calls_ > 1) made_.clear();
+  }
+
+  void Add() {
+    made_.push_back(RepetitionOf(SpentInCalls(call_, calls_, [] {}), static_cast<double>(calls_)));
+  }
+  std::size_t Made() const { return made_.size(); }
+  // Returns the time of a call [s]: the median over the clean timings.
+  double Seconds() const {
+    std::vector<double> seconds;
+    for (const auto i : Clean(made_)) seconds.push_back(made_[i].seconds);
+    return Median(seconds);
+  }
+
+ private:
+  const workload::PreparedCall& call_;
+  std::int64_t calls_ = 1;
+  std::vector<record::Repetition> made_ = {};
+};
+
+double SecondsOf(const workload::PreparedCall& call, const cpu::Budget& budget) {
+  Tries tries(call);
+  while (tries.Made() == 0 || (tries.Made() < kTries && !budget.IsSpent())) tries.Add();
+  return tries.Seconds();
+}
+
+// Returns the times [s] of two calls, timed alternately so that interference affects both.
+std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& first,
+                                             const workload::PreparedCall& second,
+                                             const cpu::Budget& budget) {
+  const auto part = budget.Part(kInterleavedSeconds);
+  Tries of_first(first), of_second(second);
+  for (std::size_t made = 0; made < kTries; ++made) {
+    if (made >= kMinInterleaved && part.IsSpent()) break;
+    if (of_first.Made() > 0 && of_second.Made() > 0 && budget.IsSpent()) break;
+    of_first.Add();
+    of_second.Add();
+  }
+  return {of_first.Seconds(), of_second.Seconds()};
+}
+
+// Returns the size [byte] of tensors that fit a core's private L2: three quarters of L2, because
+// the library needs the rest. Returns nullopt if CPUID does not describe L2.
+std::optional<double> NearBytes() {
+  const auto caches = cpu::CoreCaches();
+  const auto l2 = caches.find(Level::kL2);
+  if (l2 == caches.end()) return std::nullopt;
+  return 0.75 * l2->second;
+}
+
+using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
+
+// Returns two times [s] of the call: with tensors folded so that they fit L2, and with distinct
+// tensors. Both are absent if memory does not suffice for the copies.
+NearAndFar NearAndFarSeconds(const workload::PreparedCall& call, const cpu::Budget& budget) {
+  const auto near_bytes = NearBytes();
+  if (!near_bytes || !call.explain.folded) return {};
+  try {
+    return SecondsInterleaved(call.explain.folded(*near_bytes),
+                              call.explain.folded(std::numeric_limits<double>::infinity()), budget);
+  } catch (const Unsupported&) {
+  } catch (const std::system_error&) {
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -104,6 +249,81 @@ std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& lin
 void WriteProgress(int pipe, const machine::MeasureProgress& progress) {
   const auto line = ProgressLine(progress);
   [[maybe_unused]] const auto written = write(pipe, line.data(), line.size());
+}
+
+void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
+  for (const auto& library : workload::AllLibraries())
+    library.on_threads([](int) {});  // starts the threading runtimes
+  unwatched_reason_ = NoRegionsReason(AllRegionSources());
+  if (unwatched_reason_) return;
+  const auto& source = *FindRegionSource(AllRegionSources());
+  const auto spent = SpentInCalls(call, calls, source.begin);
+  const auto seen = source.end();
+  if (!seen) {
+    unwatched_reason_ = Reason{"a parallel region had more threads than can be profiled"};
+    return;
+  }
+  Pass pass;
+  pass.sums = seen->sums;
+  pass.source = source.name;
+  pass.threads = std::max(seen->widest_team, call.threads.value_or(threads));
+  pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
+  passes_.push_back(pass);
+  algorithm_ = call.algorithm;
+  executed_over_useful_ = call.explain.executed_over_useful;
+}
+
+void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
+                                     const cpu::Budget& budget) {
+  if (passes_.empty()) return;
+  single_thread_algorithm_ = call.algorithm;
+  single_.single_thread_seconds = SecondsOf(call, budget.Part(kCallSeconds));
+  CountInstructions(call);
+  if (budget.IsSpent()) return;
+  if (call.explain.parts) single_.parts = call.explain.parts();
+  if (!call.explain.smallest || budget.IsSpent()) return;
+  const auto smallest = call.explain.smallest();
+  if (smallest.algorithm != call.algorithm) return;
+  single_.smallest_seconds = SecondsOf(smallest, budget.Part(kSmallestCallSeconds));
+  if (single_.instructions) single_.instructions->smallest = perf::CountInstructions(smallest.run);
+}
+
+void WatchedCalls::CountInstructions(const workload::PreparedCall& call) {
+  const auto counted = perf::CountInstructions(call.run);
+  if (counted)
+    single_.instructions = InstructionCount{.all = *counted,
+                                            .per_second = cpu::MeasureInstructionRate(),
+                                            .how = "hardware counter, user space"};
+  else
+    single_.instructions_reason = Reason{"there is no hardware counter for them"};
+}
+
+void WatchedCalls::AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget) {
+  if (passes_.empty() || budget.IsSpent()) return;
+  std::tie(single_.near_seconds, single_.far_seconds) = NearAndFarSeconds(call, budget);
+}
+
+std::optional<ParallelTime> WatchedCalls::Mean() const {
+  std::vector<record::Repetition> each;
+  for (const auto& pass : passes_) each.push_back(pass.repetition);
+  ParallelTime time;
+  if (IsComparable())
+    time = single_;
+  else
+    time.instructions_reason = single_.instructions_reason;
+  for (const auto i : Clean(each)) {
+    const auto& [repetition, sums, threads, source] = passes_[i];
+    time.source = source;
+    time.passes.push_back(PerCall(repetition, sums));
+    time.calls += repetition.iterations;
+    time.threads = std::max(time.threads, threads);
+  }
+  if (time.passes.empty()) return std::nullopt;
+  time.mean = MeanOf(time.passes);
+  time.executed_over_useful = executed_over_useful_;
+  if (time.threads == 1) time.single_thread_seconds.reset();
+  if (time.instructions) time.instructions_reason.reset();
+  return time;
 }
 
 }  // namespace dlroof::runner

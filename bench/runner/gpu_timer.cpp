@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
-#include "counters/base/error.h"
 #include "counters/base/numbers.h"
-#include "counters/gpu/clock.h"
 
 namespace dlroof::runner {
 namespace {

@@ -51,7 +51,6 @@ CLI::Option* Add(const Option& option, CLI::App& app) {
   return added;
 }
 
-// Adds a command's options and subcommands to CLI11's app.
 void Add(const Command& command, CLI::App& app) {
   std::map<std::string, CLI::Option*> by_name;
   for (const auto& option : command.options) by_name[NamesOf(option).back()] = Add(option, app);

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <set>
 #include <sstream>
 #include <utility>
 
 #include "bench/runner/run_context.h"
-#include "bench/workload/library_file.h"
+#include "bench/workload/library_rules.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
@@ -91,10 +90,6 @@ std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags) {
   return ExplainOptions{.limit_seconds = flags.explain_seconds,
                         .progress = ProgressOf(flags),
                         .reports_timing = flags.progress_pipe.has_value()};
-}
-
-runner::GpuTiming GpuTimingOf(const BenchFlags& flags) {
-  return {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
 }
 
 }  // namespace
@@ -200,7 +195,7 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
           .session = &session,
           .turns = turns ? &*turns : nullptr,
           .best_state = [&session](int team) { return BestState(session, team); },
-          .gpu = GpuTimingOf(flags),
+          .gpu = {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady},
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,
           .explain = ExplainOptionsOf(flags),

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,7 +17,6 @@
 #include "counters/base/error.h"
 #include "counters/base/json.h"
 #include "reporters/live/google_benchmark.h"
-#include "reporters/live/session.h"
 
 namespace dlroof::runner {
 

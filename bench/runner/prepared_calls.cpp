@@ -6,11 +6,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "bench/workload/workload.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
-#include "counters/energy/energy_meter.h"
 
 namespace dlroof::runner {
 namespace {

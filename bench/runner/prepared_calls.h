@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/runner/cpu_timer.h"
 #include "bench/runner/gpu_timer.h"
 #include "bench/runner/timer.h"
 #include "bench/workload/workload.h"

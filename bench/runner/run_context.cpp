@@ -1,5 +1,7 @@
 #include "bench/runner/run_context.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,18 +9,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/simulation_marks.h"
-#include "bench/workload/workload.h"
-#include "counters/base/error.h"
 #include "counters/base/json_text.h"
 #include "counters/base/version.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::runner {
+
 namespace {
 
 using nlohmann::json;
@@ -205,6 +205,48 @@ int RunSimulatedCall(const SimulationRequest& request) {
                                           : workload.prepare(settings);
   CountSimulatedCall(workload, call, twin);
   return 0;
+}
+
+void RefusePinning(const cpu::Environment& environment) {
+  if (const auto variable = cpu::PinningVariable(environment))
+    throw BadInput(
+        "{} is set, which hides CPUs from the measurement: unset it; dlroof pins threads itself",
+        *variable);
+}
+
+void RefuseThreadLimit(int threads, const cpu::Environment& environment) {
+  const auto most = cpu::OpenMpThreadLimit(environment);
+  if (most && *most < threads)
+    throw BadInput(
+        "OMP_THREAD_LIMIT={0} allows fewer threads than the {1} of this run, and oneDNN's results "
+        "would be wrong: unset it, or use --dlroof_threads={0}",
+        *most, threads);
+}
+
+nlohmann::json LimitsContext(const std::vector<cpu::Limit>& limits) {
+  nlohmann::json context;
+  for (const auto& limit : limits)
+    context.push_back(
+        {{"limit", cpu::Key(limit.kind)}, {"found", limit.found}, {"effect", limit.effect}});
+  return context;
+}
+
+QuotaWatch::QuotaWatch(cpu::CpuQuota quota, cpu::ReadText read)
+    : quota_(std::move(quota)),
+      read_(std::move(read)),
+      begin_(cpu::ParseThrottling(read_(quota_.stat))) {}
+
+cpu::Throttling QuotaWatch::Read() const {
+  const auto now = cpu::ParseThrottling(read_(quota_.stat));
+  return now && begin_ ? *now - *begin_ : cpu::Throttling{};
+}
+
+std::optional<Reason> QuotaWatch::Stopped(const cpu::Throttling& during) const {
+  if (during.throttled <= 0) return std::nullopt;
+  return Reason{fmt::format(
+      "{} stopped this process in {:.0f} of {:.0f} periods: no waiting ends that; raise the quota "
+      "(docker --cpus, limits.cpu) or use fewer threads",
+      cpu::QuotaText(quota_), during.throttled, during.periods)};
 }
 
 }  // namespace dlroof::runner

@@ -5,18 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <map>
-#include <memory>
-#include <optional>
-#include <stdexcept>
 #include <utility>
 
-#include "bench/runner/explain_pass.h"
-#include "bench/runner/prepared_calls.h"
-#include "bench/runner/watched_calls.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
-#include "reporters/record/work_counters.h"
+#include "reporters/record/google_benchmark.h"
 
 namespace dlroof::runner {
 namespace {
@@ -106,7 +99,6 @@ record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::C
           .iterations = calls};
 }
 
-// Returns a record with name, repro command and device of the workload.
 record::Record NewRecord(const workload::Workload& workload) {
   record::Record record{.name = workload::NameOf(workload), .repro = workload.repro};
   record::SplitName(record);

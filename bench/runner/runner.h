@@ -15,13 +15,13 @@
 #include "bench/runner/explain_pass.h"
 #include "bench/runner/gpu_timer.h"
 #include "bench/runner/prepared_calls.h"
-#include "bench/runner/process_limits.h"
+#include "bench/runner/run_context.h"
 #include "bench/runner/timer.h"
 #include "bench/workload/workload.h"
 #include "counters/base/counter_manager.h"
 #include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
-#include "reporters/live/session.h"
+#include "reporters/live/google_benchmark.h"
 
 namespace dlroof::runner {
 

@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/products.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/work.h"
 #include "reporters/logs/primitive.h"

@@ -9,8 +9,6 @@
 #include <unordered_set>
 
 #include "bench/suites/benchdnn.h"
-#include "bench/suites/suite_selection.h"
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"

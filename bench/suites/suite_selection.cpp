@@ -1,5 +1,3 @@
-#include "bench/suites/suite_selection.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +13,6 @@
 
 #include "bench/suites/benchdnn.h"
 #include "bench/suites/suite.h"
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"

@@ -1,17 +1,15 @@
-#include "bench/supervise/bisect.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <ostream>
 #include <sstream>
 #include <utility>
 
 #include "baselines/history/builds.h"
-#include "bench/supervise/remeasure.h"
+#include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -38,7 +36,6 @@ class Git {
     while (ran.out.ends_with('\n')) ran.out.pop_back();
     return ran.out;
   }
-  // Returns whether `git ARGUMENTS` succeeds.
   bool Succeeds(const std::vector<std::string>& arguments) const {
     return Child(arguments).exit_code == 0;
   }

@@ -13,11 +13,9 @@
 #include <random>
 #include <sstream>
 
-#include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/json_text.h"
-#include "reporters/roofline/placed_run.h"
 
 namespace dlroof::supervise {
 namespace {
@@ -177,7 +175,6 @@ void JournalFile::Remove() { unlink(path_.c_str()); }
 
 namespace {
 
-// Returns the first part that failed, or null.
 const Part* FailureIn(const std::vector<Part>& parts) {
   const auto found =
       std::ranges::find_if(parts, [](const Part& part) { return part.failure.has_value(); });

@@ -1,13 +1,9 @@
-#include "bench/supervise/remeasure.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
-#include <optional>
 #include <ostream>
-#include <set>
 #include <sstream>
 #include <utility>
 

@@ -54,7 +54,6 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  // Returns the exit code.
   int Run() {
     for (const auto& entry : run_.finished()) AddParts(entry, false);
     for (int round = 0; round < rounds_ && MeasureRound(round);) ++round;

@@ -10,9 +10,7 @@
 #include <ostream>
 #include <random>
 
-#include "bench/runner/process_limits.h"
 #include "bench/runner/run_context.h"
-#include "bench/supervise/journal.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"

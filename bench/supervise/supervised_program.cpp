@@ -7,21 +7,17 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <ostream>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include "bench/runner/explain_pass.h"
-#include "bench/supervise/journal.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"

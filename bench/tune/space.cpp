@@ -1,5 +1,3 @@
-#include "bench/tune/space.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 
 #include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
+#include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -344,10 +343,6 @@ std::set<int> Counts(const cpu::Cpu& cpu, std::optional<int> fixed) {
   return counts;
 }
 
-std::set<int> FirstOf(const std::vector<int>& cpus, int count) {
-  return {cpus.begin(), cpus.begin() + count};
-}
-
 std::vector<settings::Choice> Waits() {
   return {{{{"OMP_WAIT_POLICY", "active"}}, "threads spin until they have work"},
           {{{"OMP_WAIT_POLICY", "passive"}}, "threads sleep until they have work"},
@@ -363,7 +358,7 @@ std::vector<settings::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_
   const auto spread = cpu::SpreadCpus(cpu, count);
   std::set<std::set<int>> known = {{spread.begin(), spread.end()}};
   for (const auto& places : PlacesOf(cpu)) {
-    const auto cpus = FirstOf(places.cpus, count);
+    const std::set<int> cpus(places.cpus.begin(), places.cpus.begin() + count);
     if (!known.insert(cpus).second) continue;
     auto pinned = plain;
     pinned.values["cpus"] = fmt::format("{}", fmt::join(cpus, ","));

@@ -1,5 +1,3 @@
-#include "bench/tune/trials.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "baselines/settings/tune.h"
+#include "baselines/settings/tuning.h"
 #include "bench/runner/runner.h"
 #include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/space.h"
+#include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
 #include "counters/base/files.h"
 #include "counters/base/numbers.h"

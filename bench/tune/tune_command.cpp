@@ -1,5 +1,3 @@
-#include "bench/tune/tune_command.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -7,11 +5,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "baselines/settings/tune.h"
+#include "baselines/settings/tuning.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/space.h"
-#include "bench/tune/trials.h"
+#include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"

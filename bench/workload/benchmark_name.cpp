@@ -1,4 +1,3 @@
-#include "bench/workload/benchmark_name.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +8,6 @@
 #include <optional>
 
 #include "bench/workload/workload.h"
-#include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/roofline/roofline.h"
 

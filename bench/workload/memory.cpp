@@ -8,7 +8,6 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <numeric>

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -15,7 +14,6 @@
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
 #include "reporters/logs/primitive.h"
-#include "reporters/logs/primitive_work.h"
 
 namespace dlroof::workload {
 namespace {

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"
 #include "reporters/logs/verbose_log.h"
@@ -25,7 +24,7 @@ void RequireType(const BenchmarkName& name, const std::vector<std::string_view>&
 
 // Returns the work of one call of an operator without matrix products that oneDNN would log as
 // `text`: FLOPs and compulsory DRAM bytes by the closed form that the reader of logs uses
-// (reporters/logs/primitive_work.h), the FLOPs on fp32.vector, for which narrower types are
+// (reporters/logs/primitive.h), the FLOPs on fp32.vector, for which narrower types are
 // widened (f64: fp64.vector), and one launch. Throws std::logic_error if there is no closed form.
 Work WorkOfLogged(const logs::PrimitiveText& text);
 

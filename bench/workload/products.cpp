@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "bench/workload/memory.h"
-#include "bench/workload/operator_parts.h"
 #include "counters/base/error.h"
-#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::workload {
 namespace {

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/workload/benchmark_name.h"
 #include "bench/workload/operator_parts.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"

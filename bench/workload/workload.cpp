@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "bench/workload/benchmark_name.h"
 #include "counters/base/keys.h"
 
 namespace dlroof::workload {

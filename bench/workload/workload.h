@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/workload/benchmark_name.h"
 #include "counters/base/counter_manager.h"
 #include "counters/base/error.h"
 #include "counters/base/parallel_time.h"
@@ -19,6 +19,68 @@
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::workload {
+
+// Benchmark names, op/device/library/direction/type/problem[/option...], and the problem texts in
+// them, such as n16c64h112. A name contains everything that is needed to run the benchmark again.
+
+// Parses a problem text from left to right. Columns in messages count from 1, plus `column_offset`:
+// the number of characters before the problem in a longer line.
+class TextCursor {
+ public:
+  explicit TextCursor(std::string_view text, int column_offset = 0)
+      : text_(text), column_offset_(column_offset) {}
+
+  bool AtEnd() const { return at_ == text_.size(); }
+  // Skips `word` and returns true if the unread text begins with it.
+  bool Accept(std::string_view word);
+  // Skips `word`, or calls Refuse if the unread text begins with something else.
+  void Expect(std::string_view word);
+  // Reads an integer from `least` to 2^31-1 without leading zeros, or calls Refuse with `what`.
+  int64_t Integer(int64_t least, std::string_view what);
+  // Reads sizes in this order, each a letter and an integer of at least 1: "n16c64".
+  struct Size {
+    std::string_view letter;
+    int64_t& value;
+  };
+  void Sizes(std::initializer_list<Size> sizes);
+  // Throws BadInput with the column: "expected EXPECTED, got ...".
+  [[noreturn]] void Refuse(std::string_view expected) const;
+
+ private:
+  std::string_view text_;
+  size_t at_ = 0;
+  int column_offset_;
+};
+
+// Returns the product of the sizes. Throws BadInput with `what` if it overflows 64 bits.
+int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what);
+
+struct BenchmarkName {
+  std::string op, device, library, direction, type, problem;
+  std::vector<std::string> options;
+
+  bool operator==(const BenchmarkName&) const = default;
+};
+
+std::string ToText(const BenchmarkName& name);
+
+// Splits a name at its slashes. Throws BadInput with the column (from 1) of the first bad character
+// for fewer than six parts, an empty part, or a character outside [A-Za-z0-9_.:+-]. Does not check
+// the op, the library and the problem; MakeWorkload does.
+BenchmarkName ParseBenchmarkName(const std::string& text);
+
+// Returns the name with `value` as the new size of `parameter` ("batch") in its problem. A square
+// image or kernel stays square, and the padding does not change. Throws BadInput for an invalid
+// name, an unknown parameter (the message lists the known ones), or if the new problem is invalid.
+std::string WithSize(const std::string& name, const std::string& parameter, std::int64_t value);
+
+// Returns the size of a parameter in the name's problem, or 1 if the problem does not mention it.
+// Throws BadInput for an invalid name or an unknown parameter.
+std::int64_t SizeOf(const std::string& name, const std::string& parameter);
+
+// Returns the name with the option threadsN added. Throws BadInput for an invalid name, a benchmark
+// that does not run on the CPU, or a name that already has such an option.
+std::string WithThreads(const std::string& name, int threads);
 
 // Result of comparing a call's outputs with the outputs of the reference loops.
 struct Verification {

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <ctime>
-#include <optional>
-#include <set>
 
+#include "ceilings/cpu_ceilings/curves.h"
 #include "ceilings/cpu_ceilings/measure_steps.h"
-#include "ceilings/cpu_ceilings/working_sets.h"
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 
@@ -156,10 +154,6 @@ Effort EffortOf(const MeasureOptions& options) {
   return options.quick ? kQuick : kFull;
 }
 
-std::string UtcNow() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
-
 }  // namespace
 
 double Allowance(double budget_left, int steps_left, double nominal, double longest) {
@@ -232,7 +226,8 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
   if (RemeasureNotValidated(session)) Finish(session);
   AddSustainedSteps(session);
   RunLastSteps(session, options);
-  session.machine.measured_at = UtcNow();
+  session.machine.measured_at =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   StampVisits(session.machine);
   return session.machine;
 }

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "ceilings/cpu_ceilings/curves.h"
 #include "ceilings/cpu_ceilings/measure_steps.h"
-#include "ceilings/cpu_ceilings/working_sets.h"
 #include "ceilings/cpu_kernels/bytes.h"
-#include "ceilings/cpu_kernels/bytes_validation.h"
-#include "ceilings/machine/ceiling.h"
-#include "counters/cpu/core_caches.h"
+#include "ceilings/machine/machine.h"
+#include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {

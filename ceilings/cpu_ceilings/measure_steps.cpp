@@ -6,12 +6,11 @@
 #include <chrono>
 #include <cmath>
 #include <new>
-#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::cpu_ceilings {

@@ -1,5 +1,3 @@
-#include "ceilings/cpu_ceilings/thread_team.h"
-
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "ceilings/cpu_ceilings/measure_steps.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::cpu_ceilings {

@@ -2,13 +2,22 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <optional>
+#include <vector>
+
+#include "counters/base/error.h"
 
 namespace dlroof::cpu_kernels {
+
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -38,6 +47,199 @@ constexpr Streams kStreams[] = {{1, 1, 1}, {1, 1, 2}, {2, 2, 3}, {3, 3, 4}, {1, 
 bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
   return std::all_of(std::begin(isa.needs), std::end(isa.needs),
                      [&](const char* need) { return need == nullptr || features.contains(need); });
+}
+
+constexpr std::size_t kPagesPerArray = 8;
+constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // the second call wraps around
+
+std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// Memory of small pages that no one has accessed yet.
+class NewPages {
+ public:
+  explicit NewPages(std::size_t pages) : bytes_(pages * PageBytes()) {
+    begin_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (begin_ == MAP_FAILED) throw std::bad_alloc();
+    madvise(begin_, bytes_, MADV_NOHUGEPAGE);
+  }
+  ~NewPages() { munmap(begin_, bytes_); }
+  NewPages(const NewPages&) = delete;
+  NewPages& operator=(const NewPages&) = delete;
+
+  float* Page(std::size_t page) const {
+    return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
+  }
+  // Returns for each page whether it is resident, or nothing if mincore fails.
+  std::optional<std::vector<bool>> Resident() const {
+    std::vector<unsigned char> flags(bytes_ / PageBytes());
+    if (mincore(begin_, bytes_, flags.data()) != 0) return std::nullopt;
+    std::vector<bool> resident;
+    resident.reserve(flags.size());
+    for (const auto flag : flags) resident.push_back((flag & 1U) != 0);
+    return resident;
+  }
+
+ private:
+  void* begin_;
+  std::size_t bytes_;
+};
+
+// Returns the index of an array's first page. Pages between arrays must not be accessed.
+std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
+
+// Returns a reason if other pages are resident than the first `pages` pages of each array.
+std::optional<Reason> WrongPages(const std::optional<std::vector<bool>>& resident, int arrays,
+                                 std::size_t pages) {
+  if (!resident) return Reason{"the system stopped reporting which pages it accesses"};
+  std::vector<bool> expected(resident->size());
+  for (int array = 0; array < arrays; ++array)
+    for (std::size_t page = 0; page < pages; ++page)
+      expected[FirstPage(static_cast<std::size_t>(array)) + page] = true;
+  if (*resident == expected) return std::nullopt;
+  return Reason{fmt::format("it accessed {} pages, and its bytes are on {} pages",
+                            std::ranges::count(*resident, true),
+                            static_cast<std::size_t>(arrays) * pages)};
+}
+
+KernelValidation ValidatePages(const Mix& mix, const BytesIsa& isa) {
+  const int arrays = mix.OfStreams().arrays;
+  const NewPages memory(FirstPage(static_cast<std::size_t>(arrays)));
+  const auto unused = memory.Resident();
+  if (!unused || std::ranges::count(*unused, true) > 0)
+    return {true, "the system does not report which pages it accesses"};
+  const auto workspace = std::make_unique<Workspace>();
+  workspace->floats = kPagesPerArray * PageBytes() / sizeof(float);
+  for (int i = 0; i < arrays; ++i)
+    workspace->arrays[i] = memory.Page(FirstPage(static_cast<std::size_t>(i)));
+  if (arrays == 1) workspace->arrays[1] = workspace->arrays[0];
+  const auto steps = workspace->floats / isa.step_floats;
+  for (const std::size_t pages : {kPagesPerArray / 2, kPagesPerArray}) {
+    mix.kernel(*workspace, static_cast<std::int64_t>(steps / 2));
+    if (const auto wrong = WrongPages(memory.Resident(), arrays, pages))
+      return {false, wrong->text};
+  }
+  return {true, fmt::format("it accesses the {} pages that it counts", arrays * kPagesPerArray)};
+}
+
+// Returns a float with pseudorandom bits (constants of MurmurHash3), so that the exclusive or of
+// several floats never cancels. Its mantissa has 11 bits, so that triads are exact without FMA too.
+float MixedFloat(std::size_t i) {
+  auto bits = static_cast<std::uint32_t>(i + 1) * 0x85ebca6bU;
+  bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;
+  return std::bit_cast<float>(0x3f800000U | (bits >> 21 << 12));
+}
+
+// A workspace with arrays in which every element is different.
+struct Content {
+  std::vector<float> memory;
+  Workspace workspace;
+
+  // Each array begins `apart` floats after the previous array.
+  Content(int arrays, std::size_t floats, std::size_t apart) : memory(3 * (floats + apart) + 64) {
+    for (std::size_t i = 0; i < Size(); ++i) Aligned()[i] = MixedFloat(i);
+    for (int i = 0; i < 3; ++i)
+      workspace.arrays[i] = Aligned() + static_cast<std::size_t>(i < arrays ? i : 0) * apart;
+    workspace.floats = floats;
+  }
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
+  std::size_t Size() const { return memory.size() - 16; }
+  float* Aligned() {
+    void* begin = memory.data();
+    std::size_t space = memory.size() * sizeof(float);
+    return static_cast<float*>(std::align(64, sizeof(float), begin, space));
+  }
+};
+
+// Returns the expected element i of the result, which is element `lane` of a vector.
+float Result(BytesOperation operation, const Workspace& workspace, std::size_t i,
+             std::size_t lane) {
+  const auto& [to, from, scaled] = workspace.arrays;
+  switch (operation) {
+    case BytesOperation::kLoad:
+      return to[i];
+    case BytesOperation::kStore:
+      return kStoredVector[lane];
+    case BytesOperation::kCopy:
+      return from[i];
+    case BytesOperation::kTriad:
+      return from[i] + kBytesScale * scaled[i];
+    case BytesOperation::kUpdate:
+      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(from[i]) ^ kFlippedBits[lane]);
+  }
+  return 0;
+}
+
+// Reference loop of a kernel with vectors of `width` floats. Reads a vector before writing it.
+void RunPlainLoops(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
+                   Workspace& workspace) {
+  std::vector<float> vector(width);
+  for (; steps > 0; --steps) {
+    for (std::size_t i = workspace.next; i < workspace.next + step; i += width) {
+      for (std::size_t j = 0; j < width; ++j) vector[j] = Result(operation, workspace, i + j, j);
+      std::ranges::copy(vector, workspace.arrays[0] + i);
+    }
+    workspace.next = (workspace.next + step) % workspace.floats;
+  }
+}
+
+bool SameContent(Content& left, Content& right) {
+  return std::equal(left.Aligned(), left.Aligned() + left.Size(), right.Aligned()) &&
+         left.workspace.next == right.workspace.next;
+}
+
+KernelValidation ValidateResults(const Mix& mix, const BytesIsa& isa) {
+  const int arrays = mix.OfStreams().arrays;
+  const std::size_t floats = kSteps * isa.step_floats;
+  Content ours(arrays, floats, floats), plain(arrays, floats, floats);
+  for (const auto steps : {kFirst, kSecond}) {
+    mix.kernel(ours.workspace, static_cast<std::int64_t>(steps));
+    RunPlainLoops(mix.operation, isa.vector_floats, isa.step_floats, steps, plain.workspace);
+    if (!SameContent(ours, plain))
+      return {false,
+              fmt::format("after {} steps its arrays differ from those of a plain loop", steps)};
+  }
+  return {true, "its arrays equal those of a plain loop"};
+}
+
+// Compares each register of a load kernel (Workspace::folds) with the exclusive or of its vectors.
+// A vector that was skipped, loaded twice, or of another width changes it.
+KernelValidation ValidateFolds(const Mix& mix, const BytesIsa& isa) {
+  Content content(1, kSteps * isa.step_floats, 0);
+  auto& workspace = content.workspace;
+  for (const auto steps : {kFirst, kSecond}) {
+    std::vector<std::uint32_t> expected(kFolds * isa.vector_floats), folds(expected.size());
+    for (std::size_t i = 0; i < steps * isa.step_floats; ++i)
+      expected[i % expected.size()] ^= std::bit_cast<std::uint32_t>(
+          workspace.arrays[0][(workspace.next + i) % workspace.floats]);
+    mix.kernel(workspace, static_cast<std::int64_t>(steps));
+    std::memcpy(folds.data(), workspace.folds.data(), folds.size() * sizeof(folds[0]));
+    if (folds != expected)
+      return {false, fmt::format("after {} steps it has not loaded every vector of {} byte once",
+                                 steps, isa.vector_floats * sizeof(float))};
+  }
+  return {true, "it loaded every element once"};
+}
+
+// Checks the vector width: the kernel writes to an array that overlaps the array that it reads.
+KernelValidation ValidateOrder(const Mix& mix, const BytesIsa& isa) {
+  const std::size_t offset = mix.streaming ? isa.vector_floats : isa.vector_floats / 2;
+  const std::size_t floats = kSteps * isa.step_floats;
+  Content ours(3, floats, 0), plain(3, floats, 0);
+  for (auto* content : {&ours, &plain}) {
+    content->workspace.arrays[0] += offset;
+    content->workspace.arrays[2] += floats + isa.step_floats;
+  }
+  mix.kernel(ours.workspace, kFirst);
+  RunPlainLoops(mix.operation, isa.vector_floats, isa.step_floats, kFirst, plain.workspace);
+  const auto vector_bytes = isa.vector_floats * sizeof(float);
+  if (!SameContent(ours, plain))
+    return {false,
+            fmt::format("it does not use vectors of {} byte one after the other: its loop may "
+                        "have become a call of memcpy, or its vectors have another width",
+                        vector_bytes)};
+  return {true, fmt::format("it uses vectors of {} byte one after the other", vector_bytes)};
 }
 
 }  // namespace
@@ -113,6 +315,21 @@ void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_f
     const bool used = i < static_cast<std::size_t>(streams);
     workspace.arrays[i] = used ? reinterpret_cast<float*>(memory + i * apart) : workspace.arrays[0];
   }
+}
+
+KernelValidation ValidateBytesKernel(const Mix& mix, const BytesIsa& isa) {
+  std::vector<KernelValidation> checks = {ValidateResults(mix, isa)};
+  if (mix.operation == BytesOperation::kLoad)
+    checks.push_back(ValidateFolds(mix, isa));
+  else if (mix.operation != BytesOperation::kStore)
+    checks.push_back(ValidateOrder(mix, isa));
+  checks.push_back(ValidatePages(mix, isa));
+  KernelValidation all{true, {}};
+  for (const auto& check : checks) {
+    if (!check.passed) return check;
+    all.text += (all.text.empty() ? "" : ", ") + check.text;
+  }
+  return all;
 }
 
 }  // namespace dlroof::cpu_kernels

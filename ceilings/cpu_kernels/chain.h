@@ -1,11 +1,10 @@
 // The loop of an arithmetic kernel, with a chain of dependent integer multiplications inside. If
 // the chain takes longer than the rest of an iteration, the loop's time counts the core's cycles
-// while the kernel's own instructions load it (load_clock.h).
+// while the kernel's own instructions load it (flops_validation.h).
 #pragma once
 
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "ceilings/cpu_kernels/flops.h"
 

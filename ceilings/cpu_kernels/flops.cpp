@@ -10,7 +10,7 @@
 #include <random>
 #include <utility>
 
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 
 namespace dlroof::cpu_kernels {
 namespace {

@@ -1,6 +1,6 @@
 // Kernels that measure a core's FLOP/s, one per instruction set and element type, with operands in
 // registers. CPU features select the kernels at run time; no compiler flag is needed.
-// ceilings/machine/ceiling.h describes the keys.
+// ceilings/machine/machine.h describes the keys.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ enum class Issue {
 inline constexpr std::size_t kFirstOperand = 0, kSecondOperand = 2048;
 inline constexpr std::size_t kTileBytes = 1024;
 
-// A kernel's loop with a chain of dependent multiplications beside it (load_clock.h).
+// A kernel's loop with a chain of dependent multiplications beside it (flops_validation.h).
 struct ClockKernel {
   int multiplications;  // of kCyclesPerMultiplication each, per iteration
   Kernel kernel;

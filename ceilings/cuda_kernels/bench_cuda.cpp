@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string>
 
 #include "ceilings/cuda_kernels/gemm_cublaslt.h"
 #include "ceilings/cuda_kernels/kernels.h"
-#include "ceilings/gpu_ceilings/measure.h"
+#include "ceilings/gpu_ceilings/bench.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/device.h"
 
@@ -40,7 +38,6 @@ constexpr KernelOfRow kKernels[] = {
     {"l1.shared.v16", {}, LaunchShared},
 };
 
-// Returns the row's launch function, or null if there is none.
 GpuKernel* FindKernel(const gpu_ceilings::GpuRow& row) {
   for (const auto& kernel : kKernels)
     if (row.key == kernel.key && kernel.k.value_or(row.instruction.k) == row.instruction.k)

@@ -7,7 +7,7 @@ namespace dlroof::cuda_kernels {
 
 // A Chain has Register, kUnroll and Step(v, a, b), which returns the next v; the loop body has
 // kChains * kUnroll instructions. Floating-point chains compute v * v + b with b near -2, which
-// never converges (ceilings/gpu_kernels/known.cpp). v * a + b would converge to b / (1 - a), and
+// never converges (ceilings/gpu_ceilings/known.cpp). v * a + b would converge to b / (1 - a), and
 // constant bits use less power than real operands, so that the clock would be too high.
 template <class Chain, int kChains = 8>
 __global__ void ChainKernel(const typename Chain::Register* operands,

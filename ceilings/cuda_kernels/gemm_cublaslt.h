@@ -20,7 +20,7 @@ using ProductDescriptor =
 ProductDescriptor DescribeProduct(gpu_ceilings::GpuElement element);
 
 // D = A^T B of n x n matrices, without scaling or addition. A and B are stored as n rows of k, D by
-// columns (ceilings/gpu_kernels/known.h).
+// columns (ceilings/gpu_ceilings/bench.h).
 class GpuGemm {
  public:
   // Throws Unsupported with cublasLt's message if there is no algorithm for the type on this GPU.

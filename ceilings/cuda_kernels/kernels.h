@@ -1,5 +1,5 @@
 // Launch functions of the kernels that measure a GPU's ceilings, whose operands and results
-// ceilings/gpu_kernels/known.h describes. They return CUDA's launch status. CUDA module only;
+// ceilings/gpu_ceilings/bench.h describes. They return CUDA's launch status. CUDA module only;
 // C++17.
 #pragma once
 

@@ -2,14 +2,50 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 
-#include "ceilings/gpu_ceilings/known.h"
 #include "ceilings/gpu_ceilings/rows.h"
+#include "ceilings/machine/machine.h"
+#include "counters/base/error.h"
+#include "counters/gpu/api.h"
 #include "counters/gpu/clock.h"
-#include "counters/gpu/driver.h"
 
 namespace dlroof::gpu_ceilings {
+
+// Operands of the GPU kernels, and their expected results, by reference loops on the host. Pure.
+//
+// Operand and result arrays of each family of kernels (GpuUnit). A slot has one value per thread of
+// a block: operand[slot * threads + thread], shared by all blocks;
+// result[(block * slots + slot) * threads + thread].
+//   chain    operands: slot 0: a, slot 1: b, then a start value per chain; results: per chain v
+//            after v = v * v + b in floating point or v = v + dot(a, b) in integers
+//   mma      operands: registers of A, of B per chain, then accumulators per chain; results:
+//            accumulators per chain. Registers have elements in the order of PTX ISA's fragments.
+//   wgmma    operands: kWgmmaTiles images of A (64 rows) and B (256 columns) for shared memory, 32
+//            byte of k each, in core matrices of 8 rows x 16 byte; results: accumulators
+//   GEMM     operands: A and B, each n rows of k; results: D by columns
+//   memory   operands: the arrays that are read (load: one; copy: a; triad: b, c); results of load
+//            and shared: a 32-bit sum per thread; of the others: the array that is written
+
+// Returns the row's operands as bytes. Throws std::invalid_argument for random operands of a memory
+// row, which the device itself generates.
+GpuBytes GpuOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind);
+
+std::int64_t GpuOperandBytes(const GpuRow& row, const GpuShape& shape);
+std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape);
+
+// Returns the first difference between `results` and the expected results of `iterations`
+// iterations on known operands, if they differ. Compares all bytes, but only 256 elements of a
+// GEMM, including its corners. Throws std::invalid_argument if the number of bytes is wrong.
+std::optional<Reason> GpuDifference(const GpuRow& row, const GpuShape& shape,
+                                    std::int64_t iterations, const GpuBytes& results);
+
+// Returns the results that GpuDifference expects. For a chain, mma or wgmma row: those of one
+// block, because all blocks have the same results. For a GEMM only the compared elements are set;
+// for load and shared rows only the first element, the sum over all threads.
+GpuBytes ExpectedResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
 struct GpuDescription {
   gpu::GpuIdentity identity;
@@ -48,5 +84,29 @@ class GpuBench {
   // Returns the total time [s] of `times` operations of this kind.
   virtual double Overhead(GpuOverhead kind, std::int64_t times) = 0;
 };
+
+// Describes a GPU as a machine::Machine and measures its ceilings. A row is one kernel of one pipe
+// or memory level; a pass measures all rows once.
+
+// Returns the machine of a GPU without ceilings: device "gpu", name, fingerprint, facts, L2 size.
+machine::Machine DescribeGpu(const gpu::GpuIdentity& identity);
+
+struct GpuMeasureOptions {
+  int device = 0;         // CUDA's device number
+  bool quick = false;     // fewer repetitions, one pass
+  bool thorough = false;  // more repetitions; also runs every pipe for 10 s
+  std::function<void(const std::string& row)> progress;  // may be empty
+  std::function<bool()> stopped;  // returns true to end the measurement early; may be empty
+};
+
+// Returns DescribeGpu with one CeilingSet, for 1 thread. Its `flops` and `mixes` contain the rows
+// of GpuRows that were measured; `absent` says why the other rows were not. facts["ended_early"] is
+// set if `options.stopped` ended the measurement. `now` returns the time of a steady clock [s].
+// Throws std::runtime_error if no row could be measured, and what bench.Describe throws.
+machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
+                              const std::function<double()>& now);
+
+// Measures the ceilings of a CUDA device. Defined only in the CUDA module (bench_cuda.cpp).
+machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 
 }  // namespace dlroof::gpu_ceilings

@@ -1,5 +1,3 @@
-#include "ceilings/gpu_ceilings/known.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "ceilings/gpu_ceilings/bench.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::gpu_ceilings {

@@ -1,5 +1,3 @@
-#include "ceilings/gpu_ceilings/measure.h"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,15 +9,15 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "ceilings/gpu_ceilings/bench.h"
 #include "ceilings/gpu_ceilings/validation.h"
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
+#include "counters/gpu/api.h"
 #include "counters/gpu/clock.h"
-#include "counters/gpu/driver.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {

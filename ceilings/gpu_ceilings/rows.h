@@ -2,7 +2,9 @@
 // how much work they do. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,5 +94,39 @@ int ExclusiveSharedBytes(const GpuRow& row, int shared_bytes_per_sm);
 bool ScalesWithSms(const GpuRow& row);
 // Returns `shape` with half of the blocks (at least 1) and their share of set_bytes.
 GpuShape HalfShape(const GpuShape& shape);
+
+// Conversion between numbers and the bytes of GPU operands and results. Pure.
+
+using GpuBytes = std::vector<std::byte>;
+
+// kKnown operands give results that are exact in every order of additions. kRandom operands, for
+// timed runs, vary in all bits of the type: zeros would use less power and allow a higher clock.
+enum class GpuOperandKind { kKnown, kRandom };
+
+int ElementBytes(GpuElement element);
+// Rounds the value to the type and writes ElementBytes(element) bytes. tf32 is stored as fp32.
+void WriteElement(GpuElement element, double value, std::byte* to);
+double ReadElement(GpuElement element, const std::byte* from);
+
+// As above, for accumulators of operands of this type: int32 for int8, fp64 for fp64, else fp32.
+int SumBytes(GpuElement element);
+void WriteSum(GpuElement element, double value, std::byte* to);
+double ReadSum(GpuElement element, const std::byte* from);
+
+// Returns the value of operand `index`: if known, a whole number from -2 to 2; if random, any int8
+// value or, in a floating-point type, a value in [-1, 1).
+double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index);
+
+template <class T>
+T Load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class T>
+void Store(T value, std::byte* to) {
+  std::memcpy(to, &value, sizeof value);
+}
 
 }  // namespace dlroof::gpu_ceilings

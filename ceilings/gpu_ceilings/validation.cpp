@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "counters/gpu/clock.h"
 
 namespace dlroof::gpu_ceilings {

@@ -45,7 +45,7 @@ struct GpuRate {
 GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePolicy& policy,
                        double pass_tolerance, bool by_clock);
 
-// ---- published peak rates of GPU architectures (chips.cpp) ----
+// ---- published peak rates of GPU architectures (rows.cpp) ----
 
 // The peak rate of a pipe or of L1 on a range of architectures.
 struct GpuPeak {

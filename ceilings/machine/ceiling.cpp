@@ -1,15 +1,12 @@
-#include "ceilings/machine/ceiling.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <stdexcept>
-#include <string_view>
-#include <vector>
+
+#include "ceilings/machine/machine.h"
 
 namespace dlroof::machine {
 

@@ -11,10 +11,9 @@
 #include <system_error>
 #include <tuple>
 
-#include "ceilings/machine/ceiling.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
-#include "counters/base/number_range.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::machine {
 namespace {

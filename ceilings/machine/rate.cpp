@@ -7,9 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <tuple>
-#include <utility>
 
-#include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "counters/cpu/team_look.h"
 

@@ -1,5 +1,3 @@
-#include "ceilings/machine/visits.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 
 namespace dlroof::machine {
 namespace {

@@ -8,16 +8,13 @@
 #include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <system_error>
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/machine/ceiling.h"
-#include "ceilings/machine/visits.h"
+#include "ceilings/machine/machine.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 
 namespace dlroof::machine_file {
 namespace {

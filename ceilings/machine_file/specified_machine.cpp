@@ -7,12 +7,12 @@
 #include <cctype>
 #include <cmath>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/prediction.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
-#include "counters/base/number_range.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::machine_file {
 

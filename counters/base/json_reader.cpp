@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "counters/base/number_range.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof {
 

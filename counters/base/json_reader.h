@@ -36,7 +36,7 @@ class JsonReader {
 
   bool Has(const std::string& key) const { return json_.contains(key); }
   std::vector<std::string> Keys() const;
-  double Number(const std::string& key) const;  // in the range of its key (number_range.h)
+  double Number(const std::string& key) const;  // in the range of its key (numbers.h)
   double Positive(const std::string& key) const;
   double NotNegative(const std::string& key) const;
   int AtLeastOne(const std::string& key) const;  // a whole number from 1 to 2^30

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -22,7 +21,6 @@
 #include <limits>
 #include <sstream>
 
-#include "counters/base/error.h"
 #include "counters/base/files.h"
 
 namespace dlroof {

@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <new>
 #include <numeric>
+#include <sstream>
 #include <system_error>
 
 #include "counters/base/error.h"
@@ -21,6 +21,7 @@
 #include "counters/base/version.h"
 
 namespace dlroof {
+
 namespace {
 
 constexpr int kBug = 70;  // EX_SOFTWARE of sysexits.h
@@ -65,8 +66,25 @@ void EndWithoutMemory() {
   std::abort();
 }
 
-bool AllWritten() {
-  return std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+namespace fs = std::filesystem;
+
+bool IsFolder(const fs::path& path) {
+  std::error_code none;
+  return fs::is_directory(path, none);
+}
+
+// Returns the first executable file `name` in the folders of PATH, with symbolic links resolved.
+// Skips empty entries, which stand for the working folder.
+std::optional<fs::path> FoundInPath(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto file = fs::path(folder) / name;
+    std::error_code none;
+    if (!folder.empty() && fs::is_regular_file(file, none) && access(file.c_str(), X_OK) == 0)
+      return fs::canonical(file, none);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -94,7 +112,7 @@ int RunProgram(const char* name, const std::function<int()>& run) {
                             error.what(), kVersion),
                 kBug);
   }
-  if (AllWritten()) return code;
+  if (std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   std::cerr << name << ": standard output: not all could be written (disk full or closed?)\n";
   return 2;
 }
@@ -117,6 +135,35 @@ std::string UnknownName(std::string_view kind, std::string_view name,
                         const std::optional<std::string>& nearest, std::string_view program) {
   const auto suggestion = nearest ? fmt::format("did you mean '{}'? ", *nearest) : std::string();
   return fmt::format("unknown {} '{}'; {}{} --help lists all", kind, name, suggestion, program);
+}
+
+fs::path ProgramPath() {
+  std::error_code none;
+  return fs::read_symlink("/proc/self/exe", none);
+}
+
+std::optional<Installation> InstallationOf(const fs::path& program) {
+  if (!program.is_absolute()) return std::nullopt;  // unknown: the working folder is not meant
+  const auto folder = program.parent_path();
+  const auto prefix = folder.parent_path();
+  if (folder.filename() == "bin" && IsFolder(prefix / "share/dlroof"))
+    return Installation{folder, prefix / "lib/dlroof", prefix / "share/dlroof"};
+  if (IsFolder(folder / "share/dlroof"))
+    return Installation{folder, folder, folder / "share/dlroof"};
+  return std::nullopt;
+}
+
+std::optional<Installation> ThisInstallation() {
+  if (auto own = InstallationOf(ProgramPath())) return own;
+  const auto dlroof = FoundInPath("dlroof");
+  return dlroof ? InstallationOf(*dlroof) : std::nullopt;
+}
+
+std::optional<fs::path> DataFolder() {
+  if (const char* const chosen = std::getenv("DLROOF_DATA"); chosen != nullptr && *chosen != '\0')
+    return chosen;
+  const auto installation = ThisInstallation();
+  return installation ? std::optional(installation->data) : std::nullopt;
 }
 
 }  // namespace dlroof

@@ -1,6 +1,7 @@
 // What the main function of every program does around its work, and its messages for unknown names.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,5 +28,34 @@ std::optional<std::string> NearestName(std::string_view name,
 // "unknown command 'reprot'; did you mean 'report'? dlroof --help lists all".
 std::string UnknownName(std::string_view kind, std::string_view name,
                         const std::optional<std::string>& nearest, std::string_view program);
+
+// Finds what is installed with dlroof: its programs, the libraries that it opens at run time, and
+// its data. All folders are found from a program's own place, so that an installation can be moved
+// as a whole, and no program contains a path of the machine that built it.
+
+// The folders of an installation, or of a build folder.
+struct Installation {
+  std::filesystem::path programs;   // dlroof, dlroof_bench
+  std::filesystem::path libraries;  // libdlroof_cuda.so, if the build has one
+  std::filesystem::path data;       // baselines/<machine>/*.json: stored runs
+};
+
+// Returns the path of this process's program with symbolic links resolved, or an empty path if the
+// system does not tell it.
+std::filesystem::path ProgramPath();
+
+// Returns the installation that a program belongs to. `program` is an absolute path with symbolic
+// links resolved. A program P/bin/x is installed if P/share/dlroof exists; its libraries are in
+// P/lib/dlroof. A program B/x is in a build folder if B/share/dlroof exists; its libraries are in
+// B. Returns nothing for any other program.
+std::optional<Installation> InstallationOf(const std::filesystem::path& program);
+
+// Returns this program's installation. If it has none, because it is a benchmark program of a user
+// that is linked with dlroof's library, returns the installation of the `dlroof` in PATH.
+std::optional<Installation> ThisInstallation();
+
+// Returns the folder of the data: the environment variable DLROOF_DATA if it is set and not empty,
+// otherwise the data of this program's installation, if it has one. The folder may not exist.
+std::optional<std::filesystem::path> DataFolder();
 
 }  // namespace dlroof

@@ -1,7 +1,6 @@
 #include "counters/base/work.h"
 
 #include <algorithm>
-#include <array>
 
 #include "counters/base/keys.h"
 

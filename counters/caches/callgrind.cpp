@@ -22,7 +22,6 @@
 #include "counters/base/json_text.h"
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
-#include "counters/cpu/core_caches.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::caches {

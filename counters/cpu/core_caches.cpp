@@ -1,5 +1,3 @@
-#include "counters/cpu/core_caches.h"
-
 #include <fmt/format.h>
 #include <immintrin.h>
 
@@ -10,6 +8,7 @@
 #include <string>
 
 #include "counters/base/files.h"
+#include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu {
 namespace {

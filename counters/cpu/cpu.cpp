@@ -13,14 +13,13 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "counters/base/files.h"
-#include "counters/cpu/control_groups.h"
+#include "counters/cpu/process_limits.h"
 
 namespace dlroof::cpu {
 namespace {

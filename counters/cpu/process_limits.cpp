@@ -8,13 +8,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <map>
 #include <sstream>
-#include <string_view>
 
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
-#include "counters/cpu/control_groups.h"
 
 namespace dlroof::cpu {
 
@@ -36,10 +33,6 @@ std::string Normalized(std::string_view value) {
     if (std::isspace(static_cast<unsigned char>(c)) == 0)
       text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
-}
-
-std::string GroupText(const LimitFacts& facts) {
-  return facts.read(facts.proc / "self" / "cgroup");
 }
 
 std::string ThreadsThatFit(double cpus) {
@@ -125,7 +118,7 @@ LimitFacts FactsOfThisProcess(const std::filesystem::path& sysfs) {
 }
 
 std::optional<CpuQuota> QuotaFrom(const LimitFacts& facts) {
-  return SmallestQuota(GroupText(facts), facts.sysfs, facts.read);
+  return SmallestQuota(facts.read(facts.proc / "self" / "cgroup"), facts.sysfs, facts.read);
 }
 
 std::vector<Limit> FindLimits(const LimitFacts& facts) {
@@ -162,7 +155,6 @@ std::optional<double> PositiveNumber(std::istream& text) {
   return number;
 }
 
-// Returns the quota in a folder, or nullopt if there is none.
 std::optional<CpuQuota> QuotaIn(const GroupFolder& folder, const ReadText& read) {
   constexpr double kMicrosecond = 1e-6;
   CpuQuota quota{.file = folder.path / (folder.v2 ? "cpu.max" : "cpu.cfs_quota_us"),

@@ -5,12 +5,11 @@
 #include <deque>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/gpu/driver.h"
+#include "counters/gpu/api.h"
 #include "counters/gpu/report.h"
 
 namespace dlroof::cuda {
@@ -260,7 +259,6 @@ class CudaClock final : public gpu::GpuClock {
     return {.seconds = seconds, .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
-  // Returns a CUDA graph of `calls` calls.
   GraphPointer Captured(const gpu::Enqueue& call, int calls) {
     stream_.Wait();
     CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_calls.h"

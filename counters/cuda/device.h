@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "counters/gpu/driver.h"
+#include "counters/gpu/api.h"
 
 namespace dlroof::cuda {
 

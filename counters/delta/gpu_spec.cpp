@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 
 namespace dlroof::delta {

@@ -107,10 +107,6 @@ IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{0, to}, {from, tiles_m}};
 }
 
-IndexRanges ColumnTiles(int64_t begin, int64_t end, int64_t tiles_m) {
-  return {{begin / tiles_m, (end - 1) / tiles_m + 1}};
-}
-
 // Caches sector counts: ranges at the same offset in the rows' period touch equally many.
 class CachedSectors {
  public:
@@ -164,7 +160,7 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
     return a(RowTiles(begin, end, grid.tiles_m));
   };
   const auto columns = [&](int64_t begin, int64_t end) {
-    return b(ColumnTiles(begin, end, grid.tiles_m));
+    return b({{begin / grid.tiles_m, (end - 1) / grid.tiles_m + 1}});
   };
   // A row of tiles is loaded once per column among the CTAs, a column once per row.
   const auto a_copies = [&](int64_t begin, int64_t end) {

@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "counters/base/error.h"
 #include "counters/base/keys.h"
-#include "counters/delta/model.h"
 
 namespace dlroof::delta {
 namespace {
@@ -40,10 +38,6 @@ double Occupancy(const CtaTile& tile, int64_t element_bytes, const GpuSpec& gpu)
   return std::floor(std::min({gpu.registers_per_sm / registers,
                               gpu.shared_bytes_per_sm / SharedBytes(tile, element_bytes),
                               gpu.threads_per_sm / threads, gpu.ctas_per_sm}));
-}
-
-int64_t KStep(int64_t n, int64_t element_bytes) {
-  return std::max<int64_t>(4, (n <= 32 ? 16 : 32) / element_bytes);
 }
 
 int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) {
@@ -121,7 +115,7 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu) {
 }
 
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n) {
-  CtaTile tile{m, n, KStep(n, layer.element_bytes), 1};
+  CtaTile tile{m, n, std::max<int64_t>(4, (n <= 32 ? 16 : 32) / layer.element_bytes), 1};
   tile.cluster_m = std::llround(gpu.coalesced_sms);
   tile.slices = Slices(layer, tile, gpu);
   const TilePlan plan{tile, Occupancy(tile, layer.element_bytes, gpu)};

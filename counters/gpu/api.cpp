@@ -6,8 +6,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "counters/gpu/driver.h"
-
 namespace dlroof::gpu {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "counters/gpu/clock.h"
 
-#include <cstddef>
-
 namespace dlroof::gpu {
 namespace {
 

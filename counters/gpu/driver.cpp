@@ -1,11 +1,11 @@
-#include "counters/gpu/driver.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "counters/gpu/api.h"
 
 namespace dlroof::gpu {
 namespace {

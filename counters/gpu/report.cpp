@@ -12,7 +12,6 @@
 #include <set>
 
 #include "counters/base/error.h"
-#include "counters/base/work.h"
 
 namespace dlroof::gpu {
 namespace {
@@ -68,7 +67,6 @@ double HalfWork(double half, double all, const std::vector<std::string>& pipes) 
   return expected || half >= kMovesShare * all ? half : 0;
 }
 
-// Returns the value of a quantity, or nullopt if it was not counted.
 std::optional<double> SumOf(const Quantities& sums, const char* quantity) {
   const auto sum = sums.find(quantity);
   return sum == sums.end() ? std::nullopt : std::optional(sum->second);

@@ -4,7 +4,6 @@
 // counters, and explains ncu's errors. Pure.
 #pragma once
 
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

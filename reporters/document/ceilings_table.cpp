@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "ceilings/machine/visits.h"
+#include "ceilings/machine/machine.h"
 #include "reporters/document/tables.h"
-#include "reporters/record/estimate.h"
+#include "reporters/record/record.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/text/text.h"
 

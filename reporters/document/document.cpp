@@ -12,8 +12,6 @@
 #include <sstream>
 
 #include "counters/base/keys.h"
-#include "reporters/document/print.h"
-#include "reporters/text/names.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::document {

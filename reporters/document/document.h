@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -134,5 +135,25 @@ void WriteHtml(const Document& document, const std::string& title, const Figure&
 // Returns the blocks for an interactive page: [{"sentences": [...]}, {"table": ...}, {"bar": ...},
 // ...]. Numbers in tables and bars are the same texts as in Write().
 nlohmann::json ToJson(const Document& document);
+
+// Writes the document to standard output, as wide as the terminal (`any_width`: without limit), in
+// ASCII if the locale has no UTF-8.
+void Print(const Document& document, bool any_width = false);
+
+// Text for XML and Markdown, and badges (small SVG images with a label and a verdict).
+
+// Escapes text for XML content and attributes. Characters that XML 1.0 (2.2) forbids (control
+// characters except tab, newline, return; U+FFFE, U+FFFF) become "\u0001" and so on.
+std::string XmlText(std::string_view text);
+
+// Escapes text for a table cell: Markdown and HTML appear literally; newlines are kept.
+std::string MarkdownText(const std::string& text);
+
+// Returns a Markdown list item "- text" or "12. text" (`mark`: "-" or "12."), in lines of about 120
+// columns.
+std::string MarkdownItem(std::string_view mark, const std::string& text);
+
+// Returns a self-contained SVG badge with selectable text. `good`: green, otherwise red.
+std::string BadgeSvg(std::string_view label, std::string_view text, bool good);
 
 }  // namespace dlroof::document

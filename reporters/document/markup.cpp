@@ -1,5 +1,4 @@
 // A Document as Markdown and as a page without scripts.
-#include "reporters/document/markup.h"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>

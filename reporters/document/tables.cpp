@@ -7,12 +7,9 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
-#include "reporters/record/estimate.h"
-#include "reporters/record/kernels.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::document {
@@ -96,7 +93,6 @@ void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row
     row.emplace_back(Rendered(record::SampleMedian(record, field), "s"));
 }
 
-// Adds a note on what the times of GPU calls mean.
 void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>& notes) {
   constexpr std::pair<const char*, const char*> kKinds[] = {
       {record::timed::kGraph, "calls that follow each other in a CUDA graph"},
@@ -156,7 +152,6 @@ List ReasonsList(std::string title, const Notes& notes, bool verbose) {
   return list;
 }
 
-// Returns the reasons for missing times.
 Notes Missing(const std::vector<record::Record>& records) {
   Notes missing;
   for (const auto& record : records)

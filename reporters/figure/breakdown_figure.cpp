@@ -1,5 +1,3 @@
-#include "reporters/figure/breakdown_figure.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -9,7 +9,6 @@
 #include <set>
 #include <sstream>
 
-#include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "reporters/figure/panel.h"

@@ -11,6 +11,8 @@
 
 #include "counters/base/error.h"
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/trajectory.h"
 
 namespace dlroof::figure {
 
@@ -88,5 +90,60 @@ PageFigure DrawForPage(const std::function<std::string()>& script);
 // "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay; every other character becomes "_".
 // Quotes, backticks and newlines are removed, so text of a file can never become a command.
 std::string GnuplotText(std::string_view text);
+
+// Figures of time breakdowns (a waterfall per benchmark, from the roof's time to the measured time)
+// and of trajectories (arrows from low to high concurrency under the roofs of each thread count).
+
+// Returns a gnuplot script that draws the breakdown of each record that has one, in the order of
+// the file. Throws BadInput if no record has a breakdown.
+std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension);
+
+struct TrajectoryFigure {
+  std::vector<Figure> roofs;  // roofs only, one per number of threads, the most threads first
+  Level level = Level::kDram;
+  std::vector<roofline::Trajectory> trajectories;  // each has at least two points
+  std::vector<std::string> captions;
+};
+
+// Throws BadInput if no trajectory can be drawn.
+TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
+                                      const std::vector<roofline::Trajectory>& trajectories);
+std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);
+
+// gnuplot scripts for clusters: two clusters on one roofline, and a map of nodes and benchmarks.
+// Text from files is inserted into scripts only by GnuplotText().
+
+// Benchmarks with the same op and type, drawn in one colour.
+struct VersusSeries {
+  std::string name;
+  std::vector<std::pair<roofline::ClassicMark, roofline::ClassicMark>> arrows;
+};
+
+struct VersusFigure {
+  Figure a, b;                 // roofs for the number of threads of most records
+  std::string name_a, name_b;  // names in the text below the figure; callers may change them
+  std::vector<VersusSeries> series;
+  std::size_t drawn = 0, operators = 0;  // [1] pairs with bytes on both sides, all pairs
+};
+
+// Each of `pairs` has the indices of a record in `a` and of a record in `b` for the same operator.
+// Throws BadInput if no pair has FLOPs, bytes and ceilings on both sides.
+VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
+                              const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
+
+std::string VersusScript(const VersusFigure& figure, const std::string& extension);
+
+struct NodeMap {
+  std::vector<std::string> nodes, benchmarks;
+  // [%] By benchmark and node: difference of the node's time from the median node's, if it has one.
+  std::vector<std::vector<std::optional<double>>> slower;
+  // [%] By roof: difference of each node's rate from the median node's.
+  std::vector<std::pair<std::string, std::vector<double>>> roofs;
+  std::string caption;
+};
+
+// Draws a row per benchmark and a column per node. Throws BadInput if `map` has no node or no
+// benchmark.
+std::string NodeMapScript(const NodeMap& map, const std::string& extension);
 
 }  // namespace dlroof::figure

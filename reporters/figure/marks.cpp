@@ -53,7 +53,6 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
   return styles;
 }
 
-// Adds a data block with marks of one series.
 void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
               bool measured, const std::string& title, double size, Plot& plot) {
   if (points.empty()) return;

@@ -7,10 +7,8 @@
 #include <tuple>
 
 #include "counters/base/error.h"
-#include "reporters/record/kernels.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/placed_run.h"
-#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::figure {
@@ -100,7 +98,6 @@ json WithGeometry(json object, const roofline::PlacedRun& run, std::size_t index
   return object;
 }
 
-// Returns the sweep lines of every parameter with lines.
 json SweepsJson(const roofline::PlacedRun& run) {
   json sweeps = json::array();
   for (const auto& parameter : roofline::SweepParameters(roofline::WordsOf(run.file.context))) {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 
-#include "reporters/figure/figure.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::figure {

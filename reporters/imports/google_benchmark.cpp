@@ -8,7 +8,6 @@
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
-#include "reporters/record/benchmark_lines.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {

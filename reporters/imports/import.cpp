@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <ostream>
 #include <ranges>
 #include <regex>
 #include <set>
 #include <utility>
 
-#include "counters/base/error.h"
 #include "counters/base/json_reader.h"
-#include "counters/base/number_range.h"
+#include "counters/base/numbers.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
 #include "reporters/text/text.h"

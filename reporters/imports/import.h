@@ -162,10 +162,10 @@ bool AddCommon(const std::map<Key, double>& launch, bool first, std::map<Key, do
 // Begins the device of a record of which the file has the GPU's compute capability only.
 inline constexpr const char* kCapability = "GPU of compute capability ";
 
-// Returns whether seconds of a call can be these (number_range.h).
+// Returns whether seconds of a call can be these (numbers.h).
 bool IsRunTime(double seconds);
 
-// Leaves out numbers that cannot be (number_range.h), and work whose rate cannot be. Remarks on it.
+// Leaves out numbers that cannot be (numbers.h), and work whose rate cannot be. Remarks on it.
 void LeaveOutImpossible(const std::string& where, Imported& imported);
 
 // Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out", if any.

@@ -185,7 +185,6 @@ void AddEvent(std::string event, std::optional<double> count, Work& work) {
   if (*count > 0) throw BadInput("the event '{}' is not known", text::Printable(whole));
 }
 
-// Adds the run's record.
 void AddRun(const PerfRun& run, const std::string& where, Imported& imported) {
   if (!run.seconds || !IsRunTime(*run.seconds))
     throw BadInput(

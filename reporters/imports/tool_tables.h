@@ -53,9 +53,4 @@ bool LooksLikeToolJson(std::string_view text);
 void ReadToolJson(const std::string& text, const std::string& where, Records& records,
                   LeftOut& left_out);
 
-// Returns the samples [s] of a file that nvbench's JSON names, or none if it is not there or has
-// another number or mean. Searches by nvbench's rules: beside the JSON, its folder, and here.
-std::vector<float> SamplesIn(const std::string& name, const std::string& where,
-                             std::optional<double> size, double mean);
-
 }  // namespace dlroof::imports

@@ -12,15 +12,12 @@
 #include <set>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 #include "counters/base/json_text.h"
 #include "reporters/document/tables.h"
-#include "reporters/live/session.h"
-#include "reporters/record/estimate.h"
 #include "reporters/record/google_benchmark.h"
+#include "reporters/record/record.h"
 #include "reporters/record/record_json.h"
-#include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 

@@ -1,7 +1,7 @@
 // Closed forms of batch, layer and group normalization, and softmax.
 #include <algorithm>
 
-#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::logs {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::logs {

@@ -1,14 +1,13 @@
 // A oneDNN primitive of a verbose log: its tensors and sizes.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::logs {
@@ -74,5 +73,154 @@ std::string_view WordOf(std::string_view text, std::string_view key);
 
 // Returns the post-ops of the attributes in their order: "eltwise_relu:0:1", "sum".
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
+
+// FLOPs and compulsory bytes of one call of a primitive, by closed form. Pure.
+//
+// FLOPs, counted as dlroof's operators count them:
+//   matrix: 2 per multiply-add; in a convolution or deconvolution only filter taps inside the image
+//     (counters/base/filter_axis.h). All directions of a convolution, deconvolution, matrix product
+//     or inner product have the same number; the backward call of a recurrent layer has twice the
+//     number of the forward call (data and weight gradient).
+//   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each
+//     function (exp, log, tanh, sigmoid, erf, sqrt, power, rounding) counts 1. A bias adds 1 per
+//     element of the destination; its gradient adds 1 per element of the destination's gradient.
+//     Quantization scales and zero points count 0 in matrix operations, but 1 in a reorder.
+// Bytes: every tensor of the call is read or written once, completely, without the padding of
+//   blocked layouts. Additional operands of post-ops (the destination of a sum, the operand of a
+//   binary) count too. The library's workspace and scratchpad do not count.
+
+// The work of calls from their sizes. dlroof's operators and the reader of logs both use these
+// functions, so that a call has the same work in a benchmark and in another program's log.
+struct CallWork {
+  double matrix = 0, elementwise = 0;  // [flop]
+  double bytes = 0;                    // [byte]
+};
+
+// A product of a source and weights: convolution, matrix product, inner product, in any direction.
+struct ProductCounts {
+  double multiply_adds = 0;                         // [1] of filters: UsefulPairs, filter_axis.h
+  double source = 0, weights = 0, destination = 0;  // [1] elements
+  double bias = 0;                                  // [1] elements; 0: without bias
+};
+struct ProductElementBytes {
+  double source = 0, weights = 0, destination = 0, bias = 0;  // [byte] of an element
+};
+// Returns 2 FLOPs per multiply-add; 1 per element of the destination for adding a bias, or for
+// summing its gradient; and the bytes of the four tensors. Post-ops: WorkOfPostOps.
+CallWork WorkOfProduct(const ProductCounts& counts, const ProductElementBytes& bytes);
+
+// A recurrent layer's elementwise FLOPs for one hidden unit, sample, step, layer and direction.
+struct CellFlops {
+  double forward = 0, backward = 0;  // [flop]
+};
+// LSTM. Forward: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and candidate g), c = f*c' + i*g
+// (3), tanh(c), and its product with o. Backward: tanh(c) again (1); do (4), dc (5), di, df, dg (4
+// each), including the gate's derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias
+// gradient.
+inline constexpr CellFlops kLstmCell = {13, 27};
+// Additional FLOPs of peepholes. Forward: a product and an add for each of i, f and o. Backward,
+// products and adds: do into dc (2), di and df into dc' (4), 3 peephole gradients (6).
+inline constexpr CellFlops kLstmPeephole = {6, 12};
+
+// The sizes of a recurrent layer or a stack of layers.
+struct RecurrentCounts {
+  double weights = 0;  // [1] of all layers and directions, without bias and peepholes
+  double samples = 0;  // [1] steps x samples: each is multiplied with every weight
+  double cells = 0;    // [1] steps x samples x layers x directions
+  double hidden = 0;   // [1] units of a cell
+  double state = 0;    // [1] channels of its hidden state
+  double summed = 0;   // [1] outputs that are sums of two directions
+};
+// Returns the FLOPs of a forward or backward call. `cell` has the FLOPs of a unit, including those
+// of peepholes. Backward, each weight has two products (data and weight gradient), the gradient of
+// the layer above is added to that of the next step (1 per channel of the state), and no outputs
+// are summed.
+CallWork FlopsOfRecurrent(const RecurrentCounts& counts, const CellFlops& cell, bool backward);
+
+// The work of a primitive of a log.
+struct PrimitiveWork {
+  std::optional<double> matrix;       // [flop]
+  std::optional<double> elementwise;  // [flop] set if `matrix` is
+  std::optional<double> bytes;        // [byte] between DRAM and the caches
+  std::optional<Reason> reason;       // why a member is not set
+};
+
+// Does not throw, whatever the texts are.
+PrimitiveWork WorkOf(const Primitive& primitive);
+
+// Returns true if the primitive only moves data: its FLOPs are known to be 0.
+bool HasNoFlops(const PrimitiveWork& work);
+
+// Returns the data type that selects the pipe of `matrix`: "f64", "f32", "f16", "bf16" or "int8".
+// The source's type decides: weights of fewer bits are converted to a floating-point type before
+// they are multiplied (oneDNN, "MatMul tutorial: weights decompression").
+std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
+
+// Returns the work that post-ops of a log ("sum", "eltwise_gelu_erf") add to a call with a
+// destination of `elements` elements, of `element_bytes` [byte] each. Throws NoClosedForm for
+// unknown post-ops and for binary ones, whose operand has sizes of its own.
+CallWork WorkOfPostOps(const std::vector<std::string>& post_ops, double elements,
+                       double element_bytes);
+
+// The rest of this file is private to the module: closed forms by kind of primitive.
+
+// Thrown if a closed form does not apply to a call. WorkOf catches it.
+struct NoClosedForm {
+  std::string reason;
+};
+
+struct FormWork {
+  double matrix = 0, elementwise = 0;  // [flop]
+  double bytes = 0;                    // [byte]
+  // The destination tensor, to which post-ops are applied.
+  double destination = 0;                // [1] elements
+  double destination_bytes = 0;          // [byte] of an element
+  std::vector<double> destination_dims;  // its sizes, if they are known
+  std::optional<Reason> missing_bytes;   // set if `bytes` lacks a tensor
+};
+
+// Returns a FormWork of 0 FLOPs and 0 bytes whose destination has these sizes.
+FormWork WorkOn(const std::vector<double>& destination_dims);
+
+// Returns the product of the destination's sizes whose bit is set in the mask, or nullopt if the
+// mask is not a number.
+std::optional<double> MaskedElements(const FormWork& work, std::string_view mask);
+
+// Returns the size of one element of the role's tensor [byte], or 0 if the call has no such tensor.
+// Throws NoClosedForm for an unknown type.
+double ElementBytes(const Primitive& primitive, std::string_view role);
+double TypeBytes(const Tensor& tensor);
+// Throws NoClosedForm for a problem of another form.
+LetterSizes SizesOf(const Primitive& primitive);
+std::vector<std::vector<double>> DimsOf(const Primitive& primitive);
+
+FormWork ConvolutionWork(const Primitive& primitive);
+FormWork DeconvolutionWork(const Primitive& primitive);
+FormWork MatmulWork(const Primitive& primitive);
+FormWork BlockProductWork(const Primitive& primitive);
+FormWork BlockTransformWork(const Primitive& primitive);
+FormWork InnerProductWork(const Primitive& primitive);
+FormWork RnnWork(const Primitive& primitive);
+// normalization_work.cpp
+FormWork BatchNormalizationWork(const Primitive& primitive);
+FormWork LayerNormalizationWork(const Primitive& primitive);
+FormWork GroupNormalizationWork(const Primitive& primitive);
+FormWork SoftmaxWork(const Primitive& primitive);
+FormWork LogsoftmaxWork(const Primitive& primitive);
+// pointwise_work.cpp
+FormWork EltwiseWork(const Primitive& primitive);
+FormWork BinaryWork(const Primitive& primitive);
+FormWork SumWork(const Primitive& primitive);
+FormWork ReductionWork(const Primitive& primitive);
+FormWork PoolingWork(const Primitive& primitive);
+FormWork ReorderWork(const Primitive& primitive);
+FormWork ConcatWork(const Primitive& primitive);
+
+// Returns the FLOPs of one element of an eltwise; `algorithm` is "eltwise_relu" or "relu". Throws
+// NoClosedForm for an algorithm that is not in the table.
+double EltwiseFlops(std::string_view algorithm, double alpha, bool backward);
+
+// Adds the FLOPs and bytes of the primitive's post-ops on its destination.
+void AddPostOps(const Primitive& primitive, FormWork& work);
 
 }  // namespace dlroof::logs

@@ -1,11 +1,10 @@
 // Closed forms of products: convolution, matrix product, inner product, blocks of them.
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "counters/base/filter_axis.h"
-#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::logs {

@@ -1,7 +1,7 @@
 // Closed forms of recurrent layers.
 #include <algorithm>
 
-#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::logs {
 namespace {

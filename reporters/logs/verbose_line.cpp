@@ -1,12 +1,10 @@
 // The syntax of a line of oneDNN's verbose mode, and facts about the library in a log: version,
 // instruction set, threads, processes (verbose_log.h).
-#include "reporters/logs/verbose_line.h"
-
 #include <algorithm>
 #include <array>
 
-#include "counters/base/number_range.h"
-#include "reporters/text/names.h"
+#include "counters/base/numbers.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

@@ -4,10 +4,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "counters/base/number_range.h"
-#include "reporters/logs/verbose_line.h"
+#include "counters/base/numbers.h"
 #include "reporters/text/csv.h"
-#include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

@@ -1,12 +1,10 @@
-#include "reporters/record/benchmark_lines.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "counters/base/error.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
-#include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

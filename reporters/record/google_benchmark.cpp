@@ -6,11 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "reporters/record/benchmark_name.h"
-#include "reporters/record/work_counters.h"
-#include "reporters/text/names.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::record {
 namespace {
@@ -87,7 +84,6 @@ void ReadTimes(const JsonObject& at, bool deviation, Entry& entry) {
                         : "its real_time is no time of a call";
 }
 
-// Sets the members of an aggregate.
 void ReadAggregate(const JsonObject& at, FileEntry& read) {
   const auto name = at.Text("name"), run = at.TextOr("run_name", "");
   std::string statistic = at.TextOr("aggregate_name", "");
@@ -268,7 +264,6 @@ std::optional<int> ThreadsOf(std::string_view name, const Entry& entry) {
   return ReadBenchmarkName(name).threads;
 }
 
-// Returns the name of the same benchmark with one thread.
 std::string OneThread(std::string name) {
   constexpr std::string_view kThreads = "/threads:";
   const auto at = name.rfind(kThreads);

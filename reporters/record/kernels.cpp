@@ -1,5 +1,3 @@
-#include "reporters/record/kernels.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +5,7 @@
 #include <array>
 #include <set>
 
-#include "reporters/text/kernel_name.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {

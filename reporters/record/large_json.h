@@ -17,11 +17,11 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "counters/base/number_range.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::record {
 
-// The numbers of a file that cannot be (number_range.h) and are left out, as if they were missing.
+// The numbers of a file that cannot be (numbers.h) and are left out, as if they were missing.
 struct DroppedNumbers {
   std::size_t count = 0;
   std::string first;  // "run.json: records[3]: work: 'launches': expected ..., got -1"

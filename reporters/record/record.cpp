@@ -14,7 +14,6 @@
 #include "counters/base/numbers.h"
 #include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
-#include "reporters/record/estimate.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "counters/energy/energy.h"
+#include "counters/energy/energy_meter.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record.h"
 

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -15,16 +14,11 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
-#include "reporters/record/benchmark_lines.h"
-#include "reporters/record/benchmark_name.h"
 #include "reporters/record/google_benchmark.h"
-#include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
-#include "reporters/record/work_counters.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
-#include "reporters/text/unpack.h"
 
 namespace dlroof::record {
 namespace {

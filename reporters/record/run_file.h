@@ -12,10 +12,35 @@
 #include <utility>
 #include <vector>
 
-#include "reporters/record/benchmark_name.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::record {
+
+// The names of Google Benchmark: FUNCTION/ARGUMENTS, followed by the settings that the program
+// registered, in this order: /min_time:T /min_warmup_time:T /iterations:N /repeats:N /process_time
+// /real_time or /manual_time /threads:N.
+
+struct BenchmarkName {
+  std::string_view bare;  // without the settings
+  std::optional<int> repeats, threads;
+  bool manual_time = false, real_time = false;
+  bool process_time = false;  // the CPU time is that of all threads
+};
+
+// Reads the settings at the end of a name. Text that only looks like a setting, in another place or
+// with another value ("/repeats:all/8"), belongs to `bare`, which refers to `name`.
+BenchmarkName ReadBenchmarkName(std::string_view name);
+
+// Returns the name without these settings except "/threads:2": the name of a record of dlroof's own
+// programs, which register no two benchmarks that differ in other settings.
+std::string BareName(const std::string& name);
+
+// Returns the name under which Google Benchmark lists a benchmark of dlroof's own programs.
+std::string ListedName(const std::string& bare, bool manual_time);
+
+// Splits "BM_A/8_median" into the benchmark's name and the statistic. Only files of Google
+// Benchmark before 1.5 need it; later ones have "run_name". Returns nullopt without such an ending.
+std::optional<std::pair<std::string_view, std::string_view>> SplitStatistic(std::string_view name);
 
 // Returns the member `key` of an object, or null if there is none. Member and Text read contexts,
 // which other programs may write: a member of an unexpected type counts as missing.
@@ -99,5 +124,28 @@ RunFile SideBySide(std::vector<std::pair<std::string, RunFile>>&& files);
 
 // Returns the label that SideBySide added to the record, if any.
 std::optional<std::string_view> LabelOf(const Record& record);
+
+// Records of a program's GPU kernels, as Nsight Compute and traces give them: each is the sum over
+// all launches of one kernel, and its time is the sum of their durations, without any launch.
+
+inline bool IsKernelSum(const Record& record) { return record.timed == timed::kKernels; }
+
+// The name of a kernel's record, SET/KERNEL, in parts. The set, usually the program, may be empty.
+struct KernelRecordName {
+  std::string_view set, kernel;
+};
+KernelRecordName KernelNameOf(const Record& record);
+
+// Returns whether this is the name of a kernel with which dlroof itself times the calls of a GPU.
+bool IsClockKernel(std::string_view kernel);
+
+// Removes the records of such kernels. Returns a sentence with their launches and time for the
+// user, or nullopt if there were none.
+std::optional<std::string> LeaveOutClockKernels(std::vector<Record>& records);
+
+// Completes a run file of an older dlroof profile --gpu, or of an import from Nsight Compute, whose
+// records do not say what their times are: marks them as sums of kernel durations, and removes
+// dlroof's own kernels. Returns LeaveOutClockKernels' sentence. Changes no other file.
+std::optional<std::string> CompleteOldKernels(RunFile& run);
 
 }  // namespace dlroof::record

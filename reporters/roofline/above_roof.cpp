@@ -1,5 +1,3 @@
-#include "reporters/roofline/above_roof.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "counters/base/keys.h"
 #include "reporters/record/record_json.h"
+#include "reporters/roofline/roofline.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {

@@ -1,13 +1,11 @@
-#include "reporters/roofline/advice.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "ceilings/machine/ceiling.h"
-#include "reporters/record/kernels.h"
-#include "reporters/roofline/above_roof.h"
+#include "ceilings/machine/machine.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/roofline.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {

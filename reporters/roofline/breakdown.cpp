@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "counters/base/numbers.h"
-#include "reporters/roofline/breakdown_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {

@@ -7,14 +7,9 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <set>
 
 #include "counters/base/error.h"
-#include "reporters/record/kernels.h"
 #include "reporters/record/run_file.h"
-#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {

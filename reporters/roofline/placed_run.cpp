@@ -6,13 +6,8 @@
 #include <array>
 #include <limits>
 
-#include "counters/gpu/driver.h"
-#include "reporters/record/estimate.h"
+#include "counters/gpu/api.h"
 #include "reporters/record/record_json.h"
-#include "reporters/roofline/above_roof.h"
-#include "reporters/roofline/advice.h"
-#include "reporters/roofline/breakdown.h"
-#include "reporters/roofline/breakdown_text.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/text/text.h"
 

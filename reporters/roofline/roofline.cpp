@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/above_roof.h"
 #include "reporters/roofline/chart.h"
 
 namespace dlroof::roofline {

@@ -6,10 +6,12 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ceilings/machine/machine.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::roofline {
@@ -172,7 +174,7 @@ struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
   std::optional<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
-  std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
+  std::vector<std::string> remarks;         // why a number is missing; AddFindings adds more
   // Remarks about roofs that the call exceeds; each says whether the roof or the work is wrong.
   std::vector<std::string> above_roof_remarks;
   // Says which count of ProductFlops is in the record, if the two differ by more than 1 %. Also one
@@ -225,5 +227,92 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
 // median of the record's Timing, which Place uses.
 std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
                                    const machine::Machine& machine, const PlaceView& view = {});
+
+// Findings about a placed record, and one sentence of advice: the bound, the evidence for its
+// cause, and what to try next. The rules for evidence are a table.
+
+// A placed call: the input of each AdviceRule.
+struct AdviceCase {
+  const record::Record& record;
+  const TimePoint& time;
+  const machine::CeilingSet& ceilings;
+  std::string_view noun;           // word for one call of the op: "convolution"
+  const OpWords* words = nullptr;  // the op's vocabulary; null for an unknown op
+};
+
+struct AdviceRule {
+  std::string_view name;
+  // Returns a clause with the measured value if that reaches the rule's threshold, else nullopt.
+  std::optional<std::string> (*evidence)(const AdviceCase&);
+  std::string_view next;  // a clause: what to try if the rule applies
+};
+
+// Returns the rules, the most important one first.
+std::span<const AdviceRule> AdviceRules();
+
+// Adds remarks to `placement`: a call above its roof, a reference implementation, a type emulated
+// in fp32, algorithms with wrong results. Sets its advice: the bound, the distance to the roof, the
+// evidence of at most two rules, and what to try next. Sets no advice if the call is not placed or
+// its time is noisy or uncertain. `words` is the vocabulary for NounOf.
+void AddFindings(const record::Record& record, const record::Timing& timing,
+                 const machine::CeilingSet& ceilings, const OpVocabulary& words,
+                 Placement& placement);
+
+// Returns whether the time's 95 % interval is wider than half the median.
+bool IsUncertain(const record::Timing& timing);
+
+// Calls that are faster than a roof allows: decides whether the roof or the call's FLOPs or bytes
+// are wrong, and writes a remark. Pure.
+
+// Returns the upper limit [s] of the measured time `seconds` [s]: scaled by upper end / median of
+// the record's 95 % interval, at least by 1.02. A call whose roof time is longer exceeds the roof.
+double LongestSeconds(const record::Record& record, double seconds);
+
+// Returns whether the modelled DRAM bytes of a GPU call may include data that later waves of thread
+// blocks read again: the traffic model that adds such bytes also adds a note to record.counting.
+bool HasModelledRereads(const record::Record& record);
+
+// A call's bytes at one memory level, and that level's roof.
+struct LevelUse {
+  const record::Record& record;
+  const machine::Machine& machine;
+  const machine::Ceiling& ceiling;  // the level's roof
+  Level level = Level::kDram;
+  double bytes = 0;  // [byte]
+  Provenance bytes_from = Provenance::kModelled;
+  double seconds = 0;  // [s] measured time of the call
+};
+
+// Returns what is wrong if the call moved the level's bytes faster than its roof allows. Returns
+// nullopt if it did not.
+//
+// - Counted bytes were moved, so the roof is too low (kRoof).
+// - Compulsory bytes (all tensors, each once) at DRAM: kBytes if the call is below the roof without
+//   the bytes that a warm cache may hold. Otherwise kUnknown for a specified roof, else kRoof.
+// - Other modelled or simulated bytes: kBytes if the roof is validated, else kUnknown.
+std::optional<WrongPart> WrongPartOf(const LevelUse& use);
+
+// Returns "above the l2 roof by 50 %, so l2 does not count as its bound: ...".
+std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
+
+// Returns a sentence that says whether the record's modelled FLOPs include products with padding.
+// Returns nullopt if the two counts (ProductFlops) differ by at most 1 %.
+std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
+
+// Registers the FLOP count of an op without padding, computed from a record's name: the FLOPs of
+// its matrix products, or of all its steps if it has no products. `flops` throws BadInput if the
+// problem's text is invalid. Returns true.
+using NamedFlops = std::function<double(const record::Record& record)>;
+bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
+
+// Removes the modelled FLOPs of a record if they contradict the problem in its name, and adds a
+// counting note. Returns what is wrong, or nullopt. Readers of run files call it for each record.
+std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record);
+
+// Adds a remark if the call's FLOP/s exceed its arithmetic roof. The remark says whether the roof
+// is wrong or the FLOP count, which may include FLOPs that the call skips (Winograd, padding).
+// Requires placement.time.
+void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,
+                               const machine::CeilingSet& ceilings, Placement& placement);
 
 }  // namespace dlroof::roofline

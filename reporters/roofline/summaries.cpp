@@ -1,11 +1,9 @@
 #include "reporters/roofline/summaries.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include "counters/base/numbers.h"
-#include "reporters/record/run_file.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::roofline {

@@ -1,10 +1,7 @@
-#include "reporters/text/kernel_name.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <functional>
 #include <map>

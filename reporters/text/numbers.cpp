@@ -7,12 +7,12 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::text {

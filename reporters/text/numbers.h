@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "counters/base/number_range.h"
-
 namespace dlroof::text {
 
 // Returns whether tools write this text for a missing value: an empty text, "-", "n/a", "nil",

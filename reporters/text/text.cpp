@@ -13,12 +13,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <optional>
 #include <ostream>
 #include <set>
-#include <string>
-
-#include "reporters/text/names.h"
 
 namespace dlroof::text {
 namespace {

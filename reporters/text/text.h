@@ -2,8 +2,10 @@
 // files, and UTF-8 text and aligned columns for a terminal.
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,5 +78,72 @@ using dlroof::Printable;
 // Returns the width [columns] of the terminal on standard output, or 0 (no limit) if standard
 // output is a file or a pipe.
 int TerminalColumns();
+
+// Names of benchmarks in tables, and texts for terminals without UTF-8 or colours.
+
+// Shortens the names of one table to at most `width` columns, so that different names remain
+// different: in long names "…" replaces first runs of parts that all names with the same first part
+// share, then the middle. Returns nullopt if that is not possible.
+std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::string>& names,
+                                                     int width);
+
+// Replaces the characters that reports add to names and numbers by ASCII of the same width: "µ" by
+// "u", " ±" by "+-", "…" by "*".
+std::string InAscii(std::string text);
+
+// Removes the escape sequences of coloured output: ESC [ ... letter.
+std::string WithoutEscapes(std::string_view text);
+
+// Returns whether the environment (LC_ALL, LC_CTYPE, LANG) asks for UTF-8.
+bool LocaleHasUtf8();
+
+// Names of GPU kernels as tools print them: demangled C++ with templates and parameters, or the
+// long words of libraries ("sm90_xmma_fprop_implicit_gemm_...").
+
+// Width [columns] of kernel names in tables and legends.
+inline constexpr int kKernelNameWidth = 60;
+
+// Restores the "<" that Nsight Compute's simplification of names drops before "unnamed>::", its
+// spelling of an anonymous namespace: "void unnamed>::Chain<unnamed>::Fp32>(int)" ->
+// "void <unnamed>::Chain<<unnamed>::Fp32>(int)".
+std::string RepairedKernelName(std::string_view name);
+
+// Returns the kernel's qualified name without return type, template arguments and parameters:
+// "void a::<unnamed>::Copy<float>(float *)" -> "a::<unnamed>::Copy". Anonymous namespaces are
+// spelled "<unnamed>".
+std::string KernelFunction(std::string_view name);
+
+// Returns the name in at most `width` columns (at least 1), without return type and parameters. If
+// necessary, also drops, in this order, namespaces of template arguments, the kernel's own
+// namespaces, nested and trailing template arguments (replaced by "…"), and last the middle. Keeps
+// sizes after the name, " [128, 256]", which do not count for `width`.
+std::string ShortKernelName(std::string_view name, int width = kKernelNameWidth);
+
+// Returns the short names of `names` in the same order. Different names stay different: from the
+// second one with the same short name on, it ends in " #2", " #3", ...
+std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names,
+                                          int width = kKernelNameWidth);
+
+// Reader of files that may be packed by gzip (RFC 1952), xz or zstd (RFC 8878).
+
+// Limits of the unpacked text: size [byte], and size / packed size [1]. A file of a few MB may
+// expand to more than the memory.
+inline constexpr std::size_t kMaxUnpacked = std::size_t{1} << 30, kMaxExpansion = 1000;
+
+// Returns whether the text begins with the magic bytes of a packed file.
+bool IsPacked(std::string_view bytes);
+
+// Returns the text of all members of packed data. Throws BadInput, whose message begins with
+// `where`, if the data are cut off, damaged, followed by other bytes, or expand to more than
+// `most_bytes` or kMaxExpansion times their size.
+std::string Unpack(std::string_view packed, const std::string& where,
+                   std::size_t most_bytes = kMaxUnpacked);
+
+// Returns the text in UTF-8 without a byte order mark (WithoutByteOrder), unpacked if it is packed,
+// without colours, and without the prefixes that a container's log has before each line.
+std::string PlainText(std::string bytes, const std::string& where);
+
+// Returns the plain text of a file, whatever its name. Throws BadInput like ReadFile and Unpack.
+std::string ReadUnpacked(const std::string& path, std::string_view expected);
 
 }  // namespace dlroof::text

@@ -1,5 +1,3 @@
-#include "reporters/text/unpack.h"
-
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -13,8 +11,8 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/text/csv.h"
-#include "reporters/text/names.h"
 #include "reporters/text/numbers.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::text {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu_ceilings/known.h"
+#include "ceilings/gpu_ceilings/bench.h"
 
 namespace dlroof::fakes {
 

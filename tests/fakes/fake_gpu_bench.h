@@ -10,7 +10,7 @@
 namespace dlroof::fakes {
 
 // Four SMs of compute capability 9.0 at 1 GHz. Every arithmetic row runs at `share` of what
-// chips.cpp says (0.97; mma 0.6; cublasLt 0.9), L1 at 120 of 128 byte per cycle and SM; L2 and
+// rows.cpp says (0.97; mma 0.6; cublasLt 0.9), L1 at 120 of 128 byte per cycle and SM; L2 and
 // DRAM have rates of their own, chosen by where the set fits.
 class FakeGpuBench : public gpu_ceilings::GpuBench {
  public:

@@ -10,7 +10,6 @@
 
 #include "bench/workload/workload.h"
 #include "reporters/logs/primitive.h"
-#include "reporters/logs/primitive_work.h"
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::fakes {

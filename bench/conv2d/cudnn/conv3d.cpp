@@ -1,10 +1,8 @@
 // Conv3D/gpu/cudnn: 3-D convolutions by cuDNN's graph API, channels innermost, sums in f32.
-#include "bench/conv2d/cudnn/conv3d.h"
-
-#include <fmt/format.h>
-
 #include <memory>
 #include <vector>
+
+#include "bench/conv2d/cudnn/plans.h"
 
 namespace dlroof::conv2d {
 namespace {

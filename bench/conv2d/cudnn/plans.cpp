@@ -106,7 +106,6 @@ cudnn::Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
   return fused;
 }
 
-// Reads a proposed engine configuration.
 EngineConfig Read(const cudnn::Descriptor& descriptor, std::string_view heuristic) {
   EngineConfig config;
   config.heuristic.assign(heuristic);

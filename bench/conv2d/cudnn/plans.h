@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/conv2d/conv3d.h"
 #include "bench/conv2d/cudnn_case.h"
+#include "bench/cudnn/graph.h"
 #include "bench/cudnn/support.h"
 
 namespace dlroof::conv2d {
@@ -63,5 +65,10 @@ struct Plan {
 // Returns a plan, or sets `failure` and returns nullopt if cuDNN cannot create one.
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
                              workload::Failure& failure);
+
+// The cuDNN graph of a Conv3D; can be built without a GPU. Part of the CUDA module.
+
+// Adds the convolution and its tensors "source", "weights", "destination" (channels innermost).
+void Describe(const Conv3dCase& conv, cudnn::GraphCall& call);
 
 }  // namespace dlroof::conv2d

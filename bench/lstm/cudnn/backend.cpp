@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <memory>
 
 #include "bench/cudnn/support.h"
 #include "bench/lstm/loops.h"

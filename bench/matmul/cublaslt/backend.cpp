@@ -10,7 +10,6 @@
 #include "bench/matmul/case.h"
 #include "bench/matmul/grouped.h"
 #include "bench/matmul/loops.h"
-#include "bench/matmul/scaling.h"
 #include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "counters/cuda/device.h"

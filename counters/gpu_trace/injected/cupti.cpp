@@ -21,12 +21,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -104,15 +101,11 @@ std::string ResultText(CUptiResult result) {
   return text == nullptr ? "unknown error" : text;
 }
 
-std::uint64_t DurationOf(std::uint64_t begin, std::uint64_t end) {
-  return end > begin ? end - begin : 0;
-}
-
 // Sets the members that all records of GPU work have.
 template <class Activity, class Record>
 void SetTimeAndPlace(const Activity& from, Record& record) {
   record.begin_ns = from.start;
-  record.duration_ns = DurationOf(from.start, from.end);
+  record.duration_ns = from.end > from.start ? from.end - from.start : 0;
   record.device = from.deviceId;
   record.context = from.contextId;
   record.stream = from.streamId;

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/versus_models.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 

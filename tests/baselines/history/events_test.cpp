@@ -1,11 +1,11 @@
-#include "baselines/history/events.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 #include <random>
+
+#include "baselines/history/history.h"
 
 namespace dlroof::history {
 namespace {

@@ -1,5 +1,3 @@
-#include "baselines/history/export.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "baselines/history/history.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"

@@ -1,11 +1,10 @@
-#include "baselines/history/stored_runs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
+#include "baselines/history/builds.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"

@@ -9,8 +9,8 @@
 #include <random>
 #include <sstream>
 
-#include "baselines/programs/gpu_device_work.h"
 #include "baselines/programs/gpu_program.h"
+#include "baselines/programs/gpu_timeline.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/gpu_trace_builder.h"
 

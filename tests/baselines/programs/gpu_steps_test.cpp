@@ -4,7 +4,7 @@
 #include "baselines/programs/gpu_program.h"
 #include "counters/base/files.h"
 #include "counters/gpu_trace/read.h"
-#include "reporters/text/unpack.h"
+#include "reporters/text/text.h"
 #include "tests/fakes/gpu_trace_builder.h"
 #include "tests/test_data.h"
 

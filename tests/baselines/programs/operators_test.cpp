@@ -1,5 +1,3 @@
-#include "baselines/programs/operators.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <sstream>
 
 #include "baselines/programs/program_report.h"
+#include "baselines/programs/program_summary.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::programs {

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "baselines/settings/tune.h"
+#include "baselines/settings/tuning.h"
 
 namespace dlroof::settings {
 

@@ -1,4 +1,3 @@
-#include "baselines/settings/tune.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "bench/conv2d/conv3d.h"
 #include "bench/matmul/case.h"
 #include "bench/matmul/grouped.h"
-#include "bench/suites/suite_selection.h"
+#include "bench/suites/suite.h"
 
 namespace dlroof::attention {
 namespace {

@@ -1,4 +1,3 @@
-#include "bench/cluster_run/this_node.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

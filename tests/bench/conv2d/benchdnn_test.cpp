@@ -11,7 +11,7 @@
 
 #include "bench/conv2d/case.h"
 #include "bench/suites/suite.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 #include "tests/bench/random_problems.h"
 
 namespace dlroof::conv2d {

@@ -1,11 +1,10 @@
-#include "bench/gpu_loader/cuda_folders.h"
-
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "bench/gpu_loader/loader.h"
 #include "counters/base/files.h"
 #include "tests/paths.h"
 

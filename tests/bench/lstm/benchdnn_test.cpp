@@ -10,7 +10,7 @@
 
 #include "bench/lstm/case.h"
 #include "bench/suites/suite.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 
 namespace dlroof::lstm {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "bench/matmul/loops.h"
-#include "bench/suites/suite_selection.h"
+#include "bench/suites/suite.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::matmul {

@@ -1,12 +1,11 @@
 // Scales of fp8 and fp4 products: cuBLASLt's layouts against the inverse of its documentation's
 // formulas, the check against planted wrong scales.
-#include "bench/matmul/scaling.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "bench/matmul/case.h"
 #include "bench/matmul/loops.h"
 #include "bench/workload/memory.h"
 #include "tests/fakes/refusal.h"

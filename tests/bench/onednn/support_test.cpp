@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bench/workload/library_file.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "tests/fakes/refusal.h"
 

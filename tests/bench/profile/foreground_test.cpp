@@ -1,4 +1,3 @@
-#include "bench/profile/foreground.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,9 @@
-#include "bench/profile/torch_trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "bench/profile/profile.h"
 #include "counters/base/files.h"
 
 namespace dlroof::profile {

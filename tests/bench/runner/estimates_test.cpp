@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bench/runner/timer.h"
-#include "reporters/record/estimate.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::runner {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "counters/cpu/core_caches.h"
+#include "counters/cpu/cpu.h"
 
 namespace dlroof::runner {
 namespace {

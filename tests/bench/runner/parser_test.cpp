@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "bench/runner/command.h"
-#include "bench/runner/completion.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::runner {

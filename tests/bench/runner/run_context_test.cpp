@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "bench/runner/parts_of_run.h"
-#include "bench/runner/process_limits.h"
 
 namespace dlroof::runner {
 namespace {

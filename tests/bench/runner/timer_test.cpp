@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "bench/runner/cpu_timer.h"
-
 namespace dlroof::runner {
 namespace {
 

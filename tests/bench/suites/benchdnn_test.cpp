@@ -18,7 +18,7 @@
 #include "bench/conv2d/conv3d.h"
 #include "bench/lstm/case.h"
 #include "bench/suites/suite.h"
-#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 #include "counters/base/files.h"
 #include "reporters/logs/primitive.h"
 #include "tests/fakes/primitives/logs.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "bench/conv2d/case.h"
-#include "bench/suites/suite_selection.h"
+#include "bench/suites/suite.h"
 #include "tests/test_data.h"
 
 namespace dlroof::suites {

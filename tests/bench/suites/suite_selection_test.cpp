@@ -1,5 +1,3 @@
-#include "bench/suites/suite_selection.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/suites/suite.h"
 #include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
 

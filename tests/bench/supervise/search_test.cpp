@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "bench/supervise/bisect.h"
+#include "bench/supervise/supervise.h"
 
 namespace dlroof::supervise {
 namespace {

@@ -1,5 +1,3 @@
-#include "bench/tune/space.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +5,7 @@
 #include <memory>
 #include <sstream>
 
-#include "bench/tune/trials.h"
-#include "bench/tune/tune_command.h"
+#include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 

@@ -3,7 +3,6 @@
 
 #include <stdexcept>
 
-#include "bench/workload/library_file.h"
 #include "bench/workload/library_rules.h"
 #include "tests/fakes/refusal.h"
 

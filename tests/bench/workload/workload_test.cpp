@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "bench/workload/benchmark_name.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"

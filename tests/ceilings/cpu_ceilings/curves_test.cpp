@@ -7,7 +7,6 @@
 #include <cmath>
 #include <random>
 
-#include "ceilings/cpu_ceilings/working_sets.h"
 #include "tests/fakes/reason.h"
 
 namespace dlroof::cpu_ceilings {

@@ -12,9 +12,8 @@
 #include <stdexcept>
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
-#include "ceilings/cpu_ceilings/thread_team.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 

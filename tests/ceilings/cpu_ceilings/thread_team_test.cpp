@@ -1,5 +1,3 @@
-#include "ceilings/cpu_ceilings/thread_team.h"
-
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -9,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "ceilings/cpu_ceilings/measure_steps.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/address_space.h"

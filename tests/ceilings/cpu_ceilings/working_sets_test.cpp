@@ -1,8 +1,7 @@
-#include "ceilings/cpu_ceilings/working_sets.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ceilings/cpu_ceilings/curves.h"
 #include "tests/fakes/reason.h"
 
 namespace dlroof::cpu_ceilings {

@@ -1,5 +1,3 @@
-#include "ceilings/cpu_kernels/bytes_validation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "ceilings/cpu_kernels/bytes.h"
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/broken_cpu_kernels.h"
 

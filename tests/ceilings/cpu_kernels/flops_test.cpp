@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu_kernels {

@@ -1,4 +1,3 @@
-#include "ceilings/cpu_kernels/load_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "ceilings/gpu_ceilings/known.h"
+#include "ceilings/gpu_ceilings/bench.h"
 #include "tests/fakes/gpu_on_cpu/kernels.h"
 #include "tests/fakes/reason.h"
 #include "tests/paths.h"

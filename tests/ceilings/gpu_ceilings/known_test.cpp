@@ -1,7 +1,5 @@
 // Results that kernels must leave, held against the instructions as their manuals describe them:
 // operands are read from the bytes that the device gets, by formulas written anew.
-#include "ceilings/gpu_ceilings/known.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "ceilings/gpu_ceilings/bench.h"
 #include "tests/fakes/expected_gpu_results.h"
 #include "tests/fakes/reason.h"
 

@@ -1,5 +1,3 @@
-#include "ceilings/gpu_ceilings/measure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <optional>
 #include <sstream>
 
+#include "ceilings/gpu_ceilings/bench.h"
 #include "reporters/document/tables.h"
 #include "tests/fakes/fake_gpu_bench.h"
 #include "tests/fakes/refusal.h"

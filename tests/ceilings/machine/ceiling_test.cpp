@@ -1,10 +1,10 @@
-#include "ceilings/machine/ceiling.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <tuple>
+
+#include "ceilings/machine/machine.h"
 
 namespace dlroof::machine {
 namespace {

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// A rate, a clock or a number of bytes that can be (number_range.h), and a share.
+// A rate, a clock or a number of bytes that can be (numbers.h), and a share.
 double RandomRate(std::mt19937& random) {
   return std::exp(std::uniform_real_distribution<double>(14, 23)(random));
 }

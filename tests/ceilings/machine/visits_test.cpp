@@ -1,5 +1,3 @@
-#include "ceilings/machine/visits.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 
 namespace dlroof::machine {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "ceilings/cpu_ceilings/measure.h"
-#include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/machine.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
 

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <string>
 
-#include "counters/base/installation.h"
+#include "counters/base/program.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {

@@ -13,7 +13,6 @@
 #include <stdexcept>
 
 #include "counters/base/files.h"
-#include "counters/cpu/core_caches.h"
 #include "tests/fakes/address_space.h"
 
 namespace dlroof::cpu {

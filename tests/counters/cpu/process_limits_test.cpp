@@ -6,8 +6,6 @@
 
 #include <map>
 
-#include "counters/cpu/control_groups.h"
-
 namespace dlroof::cpu {
 namespace {
 

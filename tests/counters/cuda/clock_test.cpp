@@ -9,7 +9,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/gpu/driver.h"
+#include "counters/gpu/api.h"
 #include "tests/fakes/no_gpu.h"
 #include "tests/fakes/refusal.h"
 

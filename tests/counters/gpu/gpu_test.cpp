@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu_ceilings/measure.h"
+#include "ceilings/gpu_ceilings/bench.h"
+#include "counters/gpu/api.h"
 #include "counters/gpu/clock.h"
-#include "counters/gpu/driver.h"
 #include "tests/paths.h"
 
 namespace dlroof::gpu {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::fakes {
 

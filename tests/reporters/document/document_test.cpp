@@ -9,8 +9,6 @@
 #include <random>
 #include <sstream>
 
-#include "reporters/document/markup.h"
-
 namespace dlroof::document {
 namespace {
 

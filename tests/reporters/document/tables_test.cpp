@@ -7,8 +7,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "reporters/record/estimate.h"
-#include "reporters/record/kernels.h"
+#include "reporters/record/record.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/trajectory_points.h"

@@ -7,8 +7,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/breakdown_figure.h"
-#include "reporters/figure/cluster_figures.h"
+#include "reporters/figure/figure.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/trajectory_points.h"

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "baselines/programs/program_report.h"
-#include "bench/profile/benchdnn_results.h"
 #include "bench/profile/profile.h"
 #include "bench/suites/suite.h"
 #include "counters/base/error.h"

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "bench/conv2d/case.h"
-#include "bench/profile/benchdnn_results.h"
+#include "bench/profile/profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/gpu/report.h"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "bench/profile/benchdnn_results.h"
-#include "reporters/logs/primitive_work.h"
+#include "bench/profile/profile.h"
+#include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
 #include "tests/reporters/imports/variants.h"

@@ -3,8 +3,8 @@
 // number of files of each sample (10^4 in the long tier).
 #include <nlohmann/json.hpp>
 
-#include "bench/profile/benchdnn_results.h"
-#include "reporters/logs/primitive_work.h"
+#include "bench/profile/profile.h"
+#include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
 #include "tests/fakes/primitives/logs.h"

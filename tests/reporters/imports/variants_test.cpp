@@ -1,7 +1,7 @@
 // Variants (variants.h) of tables and logs.
 #include "tests/reporters/imports/variants.h"
 
-#include "bench/profile/benchdnn_results.h"
+#include "bench/profile/profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"

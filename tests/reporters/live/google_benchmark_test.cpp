@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "reporters/document/tables.h"
-#include "reporters/record/work_counters.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/small_run.h"
 

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reporters/logs/primitive_work.h"
 #include "tests/fakes/primitives/problems.h"
 
 namespace dlroof::logs {

@@ -133,7 +133,7 @@ TEST(WorkOfPostOps, IsWorkedByHand) {
   EXPECT_THROW(WorkOfPostOps({"dw:k3s1p1"}, 12, 2), NoClosedForm);
 }
 
-// One step of one unit of each cell, by the formulas in primitive_work.cpp.
+// One step of one unit of each cell, by the formulas in primitive.cpp.
 void ForwardUnit(const std::string& cell) {
   Tally x, s, b, state;
   const auto gate = [&] { return Function(x + b); };  // products add into each other

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "counters/base/files.h"
-#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/primitive.h"
 #include "tests/fakes/primitives/logs.h"
 #include "tests/test_data.h"
 

@@ -1,5 +1,3 @@
-#include "reporters/record/benchmark_lines.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 
 #include "counters/base/files.h"
 #include "reporters/logs/verbose_log.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/run_file.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"

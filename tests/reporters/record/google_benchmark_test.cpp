@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "counters/base/files.h"
-#include "reporters/record/benchmark_name.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"

@@ -1,5 +1,3 @@
-#include "reporters/record/kernels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <regex>
 #include <sstream>
 
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/test_data.h"
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/run_file.h"
-#include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 

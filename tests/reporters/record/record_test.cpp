@@ -5,9 +5,8 @@
 
 #include <tuple>
 
-#include "reporters/record/estimate.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/record_json.h"
-#include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::record {

@@ -15,7 +15,6 @@
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
-#include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 

@@ -1,12 +1,11 @@
 // Calls that are faster than one of their roofs.
-#include "reporters/roofline/above_roof.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/roofline.h"
 #include "tests/fakes/small_roofline.h"
 
 namespace dlroof::roofline {

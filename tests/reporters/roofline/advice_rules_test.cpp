@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reporters/roofline/advice.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/roofline.h"
 
 namespace dlroof::roofline {
 namespace {

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "reporters/document/tables.h"
-#include "reporters/roofline/breakdown_text.h"
 
 namespace dlroof::roofline {
 namespace {

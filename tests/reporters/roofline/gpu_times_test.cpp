@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reporters/roofline/advice.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 #include "tests/fakes/placed_files.h"

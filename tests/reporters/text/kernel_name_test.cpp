@@ -1,4 +1,3 @@
-#include "reporters/text/kernel_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,8 +13,6 @@
 
 #include "counters/base/error.h"
 #include "reporters/text/csv.h"
-#include "reporters/text/names.h"
-#include "reporters/text/unpack.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::text {

@@ -1,10 +1,9 @@
 // cuDNN without a GPU: it takes the graphs of convolutions of volumes.
-#include "bench/conv2d/cudnn/conv3d.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/conv2d/cudnn/plans.h"
 #include "tests/bench/cudnn/described_graphs.h"
 
 namespace dlroof::conv2d {

@@ -14,7 +14,7 @@
 #include "bench/cudnn/support.h"
 #include "bench/lstm/case.h"
 #include "bench/lstm/cudnn/backend.h"
-#include "bench/suites/suite_selection.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "counters/cuda/device.h"
 #include "tests/fakes/no_gpu.h"

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "bench/lstm/cudnn/backend.h"
-#include "bench/suites/suite_selection.h"
+#include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "tests/fakes/described_gpus.h"
 #include "tests/fakes/refusal.h"

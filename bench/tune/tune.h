@@ -1,0 +1,149 @@
+// The search space of a benchmark: options, environment variables and, on a CPU, teams of threads
+// (number, CPUs, how they wait); and the process that measures a setting.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "baselines/settings/tuning.h"
+#include "bench/workload/workload.h"
+#include "counters/base/process.h"
+#include "counters/cpu/cpu.h"
+#include "reporters/document/document.h"
+#include "reporters/roofline/breakdown.h"
+
+namespace dlroof::tune {
+
+struct SpaceRequest {
+  bool precision = false;  // also try narrower types and other rounding
+  bool batch = false;      // also try other batch sizes, compared by time per image
+  // Environment variables to tune, with the values to try besides the default.
+  std::vector<std::pair<std::string, std::vector<std::string>>> environment;
+};
+
+// Properties of the machine that affect the search space.
+struct TunedMachine {
+  cpu::Cpu cpu;
+  // Mode in /sys/kernel/mm/transparent_hugepage/enabled; absent if unreadable.
+  std::optional<std::string> huge_pages;
+  bool reserved_pages = false;  // huge pages are reserved (hugetlbfs)
+  bool taskset = false;         // the program taskset is in PATH
+  std::set<std::string> fixed;  // variables set by the user: not tuned
+};
+TunedMachine ThisMachine();
+
+// Returns the coordinates (parameters to tune) of a benchmark, each with at least one choice.
+// Options in the benchmark's name are kept. On a GPU: options of the name (algorithm, layout,
+// padding) and the requested coordinates. Throws BadInput for an invalid name.
+std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
+                                          const TunedMachine& machine, const SpaceRequest& request);
+
+inline constexpr const char* kThreadsCoordinate = "threads";
+// Knob whose value is an option to remove from the benchmark's name.
+inline constexpr const char* kWithoutKnob = "without";
+
+// How to run a benchmark under a setting.
+struct TunedBenchmark {
+  workload::BenchmarkName name;
+  Variables environment;            // added to this process's environment
+  std::optional<std::string> cpus;  // CPU list for taskset ("0,2"); absent: all
+  double scale = 1;  // [1] factor for the time if the batch size differs from the default's
+};
+TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
+
+// Throws BadInput, beginning with `path`, if a setting from a file sets an environment variable
+// that is neither a knob of the tuner nor requested by the user with this value. Otherwise a file
+// could set LD_PRELOAD and execute code.
+void CheckVariables(const settings::Setting& setting, const SpaceRequest& request,
+                    const std::string& path);
+
+// Returns environment variables that apply this setting, as far as possible, to any program.
+Variables EnvironmentLines(const TunedBenchmark& benchmark);
+// Returns the quoted shell command that measures the benchmark.
+std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
+
+// Returns the teams of threads to try besides the default team. The default has a thread on every
+// allowed CPU, or `fixed` threads that occupy all cores before second hardware threads. Knobs:
+// "threads", "cpus" (for taskset; only with `pin`), and OMP_WAIT_POLICY and GOMP_SPINCOUNT (only
+// with `wait` and several threads).
+std::vector<settings::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
+                                          bool wait);
+
+// Trials of a benchmark's settings, in interleaved processes of dlroof_bench.
+
+struct BenchTrialRequest {
+  std::string program;           // path of dlroof_bench
+  workload::BenchmarkName name;  // with the default setting
+  double timeout_seconds = 60;   // [s] for each response of a process
+};
+
+// Returns a function that measures a block: each setting in a new process, one process running at a
+// time; on a GPU all settings in one process. The result of a failed process has a reason. After a
+// noisy block it pauses for up to 2 s.
+settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
+
+struct Proposal {
+  settings::Setting setting;
+  std::string text;  // for messages: "on 1 thread"
+};
+
+// Returns a setting that may reduce the breakdown's largest component, or nullopt if no setting can
+// (another batch size or shape might).
+std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
+
+// Returns alternatives to the GPU benchmark `name` listed by its operator: with an additional
+// option, or without one of its options.
+std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
+
+// Measures the default and the proposals in one process. Returns a sentence per proposal: its
+// device time beside the default's, or why it has none. Returns an empty vector after an interrupt.
+std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
+                                  const BenchTrialRequest& request);
+
+// Returns TryOnGpu's sentence for the results `before` (default) and `after` (proposal).
+std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
+                         const settings::TrialResult& after);
+
+// Measures proposal and default interleaved for at most `budget_seconds`. Returns a sentence with
+// the ratio of their times, or why there is none.
+std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
+                        double budget_seconds);
+
+// dlroof tune: finds the best settings of benchmarks.
+
+struct TuneRequest {
+  std::vector<std::string> names;    // names of benchmarks
+  std::optional<std::string> bench;  // path of dlroof_bench (supervise::BenchProgram)
+  std::string output = "tune.json";
+  bool resume = false;
+  bool compare_with_itself = false;  // A/A test: settings that change nothing
+  double budget_seconds = 120;       // [s] per benchmark; a larger budget continues a tuning
+  double timeout_seconds = 60;       // [s] for each response of a process
+  double min_effect = 0.02;          // [1]
+  std::uint64_t seed = 1;
+  SpaceRequest space;
+};
+
+// Tunes the benchmarks one after another; writes the file after each block. Returns the exit code:
+// 0; 1 if a benchmark fails with its default settings; InterruptCode() after an interrupt. Throws
+// BadInput.
+int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
+
+// Measures the confirmed best setting of each tuning in the file against the default again, and
+// adds the effects to the file. Returns the exit code: 0; 3 if a gain is not confirmed;
+// InterruptCode() after an interrupt.
+int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
+                  std::ostream& out);
+
+// Returns the report of a tuning: steps from default to best setting with confirmed speedups, other
+// choices tried, and settings to copy. `program`: path of dlroof_bench in the shown command line.
+document::List ReportOf(const settings::Tuning& tuning, const std::string& program);
+
+// Prints the reports of a tuning file.
+void ShowTunings(const std::string& path, std::ostream& out);
+
+}  // namespace dlroof::tune
