@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
@@ -17,13 +16,8 @@
 namespace dlroof::cluster {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
+using testing::AllOf, testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty,
+    testing::Not, testing::StartsWith;
 
 Prices OneKind(const std::string& kind) {
   return ParsePrices(fmt::format(R"({{"currency": "USD", "kinds": [{}]}})", kind), "p.json");
@@ -313,25 +307,19 @@ TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
   EXPECT_EQ(rows[1].in_b, 3);
 }
 
-TEST(MakeVersusModels, CoverageIsReportedAndTimesAreOfSharedLayersOnly) {
+TEST(MakeVersusModels, CoverageIsReportedAndTimesAreOfSharedLayersOnlyAndAFallbackIsInNoSum) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
-  const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
-  const auto rows =
-      MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
+  auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
+  auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].layers, 4);
   EXPECT_EQ(rows[0].in_a, 4);
   EXPECT_EQ(rows[0].in_both, 3);
   EXPECT_EQ(rows[0].a->value, 12);
   EXPECT_THAT(rows[0].missing, ElementsAre("n1"));
-}
-
-// n2 runs at 100 flop in 60 s under 100 flop/s.
-TEST(MakeVersusModels, AFallbackIsInNoSum) {
-  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
-  const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n1", 1), Of(kGpu + "fwd/f32/n2", 60)});
-  const auto rows =
-      MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
+  // n2 runs at 100 flop in 60 s under 100 flop/s.
+  gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n1", 1), Of(kGpu + "fwd/f32/n2", 60)});
+  rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].in_both, 1);
   EXPECT_EQ(rows[0].b->value, 1);

@@ -1,10 +1,13 @@
 #include "ceilings/cpu_ceilings/measure.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <set>
@@ -17,6 +20,8 @@
 #include "ceilings/machine/ceiling.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
+#include "tests/fakes/address_space.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
@@ -71,16 +76,13 @@ TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
   EXPECT_EQ(flops.at("bf16.matrix").per_second, 9);
 }
 
-TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
+TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIsAndIsAValidatedOneWhereItIsWithinTheNoise) {
   const auto best =
       machine::BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
   EXPECT_EQ(best.per_second, 4e9);
   EXPECT_EQ(best.mix, "triad.sse2");
   EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
   EXPECT_THROW(machine::BestMix({}), std::invalid_argument);
-}
-
-TEST(BestMix, IsAValidatedOneWhereItIsWithinTheNoise) {
   auto validated = Of(3.9e9);
   validated.status = machine::CeilingStatus::kValidated;
   EXPECT_EQ(
@@ -313,6 +315,72 @@ TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
   const auto text = out.str();
   EXPECT_EQ(std::ranges::count(text, '\n'), 11);
   EXPECT_EQ(text.find('\033'), std::string::npos);
+}
+
+TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
+  constexpr double kTaskSeconds = 1e-3;
+  const auto cpu = cpu::ThisCpu();
+  ThreadTeam team(cpu.allowed);
+  ASSERT_EQ(team.size(), static_cast<int>(cpu.allowed.size()));
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::atomic<int>> runs(cpu.allowed.size());
+    std::atomic<int> inside{0};
+    const auto time = team.Time([&](int i) {
+      ++runs[static_cast<std::size_t>(i)];
+      ++inside;
+      while (inside < team.size()) {  // ends only when all run at the same time
+      }
+      const double begin = cpu::WallSeconds();
+      while (cpu::WallSeconds() - begin < kTaskSeconds) {
+      }
+    });
+    for (auto& count : runs) EXPECT_EQ(count, 1);
+    EXPECT_GE(time.seconds, kTaskSeconds);
+  }
+}
+
+TEST(ThreadTeam, LooksAtTheCoresWhenItIsAskedTo) {
+  ThreadTeam team({cpu::ThisCpu().allowed.front()});
+  const auto nothing = [](int) {};
+  EXPECT_FALSE(team.Time(nothing).core_share);
+  const auto time = team.TimeWithCores(nothing);
+  EXPECT_GT(time.core_share.value(), 0);
+  EXPECT_LE(time.core_share.value(), 1);
+  EXPECT_THROW(team.TimeWithCores([](int) { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_FALSE(team.Time(nothing).core_share);
+}
+
+TEST(ThreadTeam, PassesOnWhatATaskThrowsAndStaysUsable) {
+  ThreadTeam team({cpu::ThisCpu().allowed.front()});
+  EXPECT_THROW(team.Run([](int) { throw std::bad_alloc(); }), std::bad_alloc);
+  int runs = 0;
+  team.Run([&](int) { ++runs; });
+  EXPECT_EQ(runs, 1);
+}
+
+// Two stacks of 64 MiB fit into the rest of the address space, the third does not.
+TEST(ThreadTeam, SaysThatAThreadCannotBeStarted) {
+  const auto in_little_room = [] {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 20);
+    pthread_setattr_default_np(&attributes);
+    fakes::LimitAddressSpace(160 << 20);
+    try {
+      const ThreadTeam team(std::vector<int>(8, cpu::ThisCpu().allowed.front()));
+    } catch (const std::runtime_error& error) {
+      std::fputs(error.what(), stderr);
+      std::_Exit(3);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(in_little_room(), testing::ExitedWithCode(3),
+              "thread [2-3] of 8 cannot be started: Resource temporarily unavailable");
+}
+
+TEST(ThreadTeam, RefusesACpuThatIsNotThere) {
+  EXPECT_THROW(ThreadTeam({1 << 15}), std::runtime_error);
+  EXPECT_THROW(ThreadTeam({}), std::invalid_argument);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "ceilings/gpu_ceilings/known.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
@@ -15,8 +14,7 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::HasSubstr, testing::IsEmpty;
 
 GpuBytes Known(const GpuRow& row, const GpuShape& shape) {
   return GpuOperands(row, shape, GpuOperandKind::kKnown);
@@ -261,7 +259,7 @@ GpuShape Small(const GpuRow& row) {
   return {2, 32, 0, IsMemory(row) && row.level == Level::kL1 ? 2 * 16384 : 960};
 }
 
-TEST(GpuDifference, FindsOneWrongByteInEveryRow) {
+TEST(GpuDifference, FindsOneWrongByteInEveryRowAndFindsABlockThatDidNothing) {
   for (const int capability : {75, 80, 89, 90})
     for (const auto& row : GpuRows(capability)) {
       const auto shape = Small(row);
@@ -273,9 +271,6 @@ TEST(GpuDifference, FindsOneWrongByteInEveryRow) {
       results.back() ^= std::byte{4};
       EXPECT_TRUE(GpuDifference(row, shape, 2, results)) << row.key;
     }
-}
-
-TEST(GpuDifference, FindsABlockThatDidNothing) {
   const auto row = fakes::RowOf(90, "fp32.vector.ffma");
   const GpuShape shape{3, 32, 0, 0};
   auto results = fakes::ExpectedGpuResults(row, shape, 1);
@@ -289,16 +284,13 @@ TEST(GpuDifference, RefusesResultsOfAnotherSize) {
   EXPECT_THROW(GpuDifference(row, {1, 32, 0, 0}, 1, GpuBytes(5)), std::invalid_argument);
 }
 
-TEST(GpuOperands, OfTimedRowsAreRandomNotZero) {
+TEST(GpuOperands, OfTimedRowsAreRandomNotZeroAndKnownSumsAreExactInFp32) {
   for (const auto& row : GpuRows(90)) {
     if (IsMemory(row)) continue;
     const auto operands = GpuOperands(row, Small(row), GpuOperandKind::kRandom);
     const auto zeros = std::ranges::count(operands, std::byte{0});
     EXPECT_LT(zeros, static_cast<std::ptrdiff_t>(operands.size()) / 4) << row.key;
   }
-}
-
-TEST(GpuOperands, KnownSumsAreExactInFp32) {
   // 8192 products of at most 2 x 2: below 2^24 in every order of additions.
   for (std::uint64_t i = 0; i < 10000; ++i)
     ASSERT_LE(std::abs(OperandValue(GpuElement::kFp8, GpuOperandKind::kKnown, i)), 2);

@@ -1,7 +1,6 @@
 #include "counters/gpu/counter.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -16,9 +15,7 @@
 namespace dlroof::gpu {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
+using testing::Contains, testing::HasSubstr, testing::Not;
 
 constexpr const char* kFfma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum";
 constexpr const char* kDram = "dram__bytes.sum";
@@ -344,7 +341,7 @@ TEST(CuptiCounter, WhatHasNoKnownKernelIsAReasonAndStays) {
               Contains(HasSubstr("not tested on a kernel of known work: bf16.matrix")));
 }
 
-TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
+TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgainAndPartOfADividedGpuCountsWhatItHas) {
   auto api = std::make_unique<fakes::FakeCupti>();
   int tries = 0;
   CuptiCounter counter({std::move(api),
@@ -361,9 +358,6 @@ TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
         Contains(HasSubstr("self-test of the counters is incomplete: 1 GiB of GPU memory")));
   }
   EXPECT_EQ(tries, 2);
-}
-
-TEST(CuptiCounter, PartOfADividedGpuCountsWhatItHas) {
   Bench bench;
   bench.cupti->refused = {{kDram, 1}};
   const auto counted = bench.Count(bench.Request());

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +21,7 @@
 namespace dlroof::record {
 namespace {
 
-using testing::HasSubstr;
+using testing::ElementsAre, testing::HasSubstr;
 
 RunFile Parsed(const std::string& text) {
   std::ostringstream warnings;
@@ -124,29 +123,23 @@ TEST(RecordJson, ReportsThePlaceOfWrongTypes) {
               HasSubstr("expected a number"));
 }
 
-TEST(WorkCounters, RoundTripWork) {
+TEST(WorkCounters, RoundTripWorkAndLabelRoundTripsTheOtherFactsAndALabelOfAnotherProgramIsText) {
   const auto works = Sample().work;
   auto counters = ToCounters(works);
   counters["real_time"] = 5;
   counters["somebody/else"] = 6;
   counters["modelled/bytes/l9"] = 7;
   EXPECT_EQ(WorkFromCounters(counters), works);
-}
-
-TEST(WorkCounters, LabelRoundTripsTheOtherFacts) {
   Record read;
   ReadLabel(ToLabel(Sample()), {nullptr, "x"}, read);
   EXPECT_EQ(LabelFacts(read), LabelFacts(Sample()));
   EXPECT_EQ(LabelFacts(read).size(), 9U);
   EXPECT_EQ(ToLabel({}), "");
-}
-
-TEST(WorkCounters, ALabelOfAnotherProgramIsText) {
   for (const char* label : {"{", "{}", R"({"algorithm": 5})", "; isa", "x | y"}) {
-    Record read;
-    ReadLabel(label, {nullptr, "x"}, read);
-    EXPECT_EQ(read.algorithm, label);
-    EXPECT_TRUE(read.counting.empty());
+    Record plain;
+    ReadLabel(label, {nullptr, "x"}, plain);
+    EXPECT_EQ(plain.algorithm, label);
+    EXPECT_TRUE(plain.counting.empty());
   }
 }
 
@@ -438,16 +431,13 @@ RunFile FileOf(const std::string& fingerprint, int threads, const std::string& n
   return file;
 }
 
-TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFiles) {
+TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFilesAndRefusesAnotherMachine) {
   const auto whole = JoinedRun(
       {{"a", FileOf("x", 1, "X")}, {"b", FileOf("x", 2, "X")}, {"c", FileOf("x", 2, "X")}});
   ASSERT_EQ(whole.records.size(), 2u) << "the record on two threads is in two files";
   EXPECT_EQ(whole.records[1].threads, 2);
   ASSERT_EQ(whole.machines.size(), 1u);
   EXPECT_EQ(whole.machines[0].by_threads.size(), 2u);
-}
-
-TEST(JoinedRun, RefusesAnotherMachine) {
   EXPECT_EQ(
       fakes::RefusalOf([] {
         JoinedRun({{"a", FileOf("x", 1, "X")}, {"b", FileOf("y", 2, "X")}});
@@ -472,6 +462,50 @@ TEST(SideBySide, LabelsTheRecordsOfEachFile) {
   EXPECT_EQ(split.library, whole.records[1].library) << "also in a file that is read again";
   EXPECT_EQ(whole.context["dlroof"],
             (nlohmann::json{{"files", {"1/run.json", "2/run.json", "my run.json"}}}));
+}
+
+TEST(Schema1, SentencesBecomeNotesAndKernels) {
+  Record record;
+  AddSentence("modelled: blocks of 64: 6 of 56", record);
+  AddSentence("perf: the kernel sees no PMU", record);
+  AddSentence(
+      "measured: CUPTI on GV100, 2 passes; 7 kernel launches: 3 x gemm<float, 2>, 3d_copy, "
+      "2 more; 40 % of DRAM's bytes are written",
+      record);
+  EXPECT_THAT(record.counting,
+              ElementsAre(CountingNote{"", Provenance::kModelled, "blocks of 64: 6 of 56"},
+                          CountingNote{"", {}, "perf: the kernel sees no PMU"},
+                          testing::Field(&CountingNote::provenance, Provenance::kMeasured)));
+  EXPECT_THAT(record.kernels,
+              ElementsAre(LaunchedKernel{"gemm<float, 2>", 3}, LaunchedKernel{"3d_copy"}));
+}
+
+TEST(Schema1, LabelsBecomeMembers) {
+  Record record;
+  ReadSentences(
+      "brgemm; isa avx2; verified: all 12; counted: modelled: a | perf: b; repro: --conv mb1",
+      record);
+  EXPECT_EQ(record.algorithm, "brgemm");
+  EXPECT_EQ(record.isa, "avx2");
+  EXPECT_EQ(record.verified, "all 12");
+  EXPECT_THAT(record.counting, ElementsAre(CountingNote{"", Provenance::kModelled, "a"},
+                                           CountingNote{"", {}, "perf: b"}));
+  EXPECT_EQ(record.repro, "--conv mb1");
+}
+
+TEST(Schema1, AFileMayHaveRecordsOfBothSchemas) {
+  std::ostringstream warnings;
+  const auto run = ParseRunFile(
+      R"({"context": {"dlroof": {"schema": 1}}, "records": [
+          {"name": "a", "algorithm": "brgemm; isa avx2", "counting": ["modelled: x"]},
+          {"name": "b", "algorithm": "brgemm", "isa": "avx2", "counting": [{"text": "x", "provenance": "modelled"}]}]})",
+      "run.json", warnings);
+  EXPECT_EQ(run.context["dlroof"]["schema"], kSchema);
+  for (const auto& record : run.records) {
+    EXPECT_EQ(AlgorithmText(record), "brgemm; isa avx2");
+    EXPECT_EQ(record.algorithm, "brgemm");
+    EXPECT_THAT(record.counting, ElementsAre(CountingNote{"", Provenance::kModelled, "x"}));
+  }
 }
 
 }  // namespace
