@@ -126,13 +126,20 @@ TEST(Gather, ARoofThatMostNodesDidNotValidateIsNotValidated) {
   EXPECT_THAT(dram.reasons, ElementsAre("validated on 1 of 3 nodes"));
 }
 
-TEST(Gather, RequestedNodesWithoutAFileAreMissing) {
+TEST(Gather, RequestedNodesWithoutAFileAreMissingAndThoseOfAnotherKindNotInTheMedians) {
   const auto cluster =
       Gathered({{"n1"}, {"n2-task0"}, {"n2-task1"}}, std::vector<std::string>{"n1", "n2", "n3"});
   EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2-task0", "n2-task1", "n3"));
   EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
   EXPECT_TRUE(cluster.asked_known);
   EXPECT_THAT(Gathered({{"n1"}}).remarks, Contains(HasSubstr("no list of requested nodes")));
+  const auto mixed = Gathered({{"n1", 2}, {"n2", 9, 1, "ff"}, {"n3", 4}});
+  ASSERT_EQ(mixed.kinds.size(), 2);
+  EXPECT_THAT(mixed.kinds[0].nodes, ElementsAre(0, 2));
+  EXPECT_EQ(mixed.run.records[0].repetitions.size(), 2);
+  EXPECT_EQ(mixed.nodes[1].kind, 1);
+  EXPECT_THAT(mixed.remarks,
+              Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
 }
 
 TEST(Gather, EachGpuOfANodeIsAUnitWithItsHostUnlessItHasOneProcess) {
@@ -175,16 +182,6 @@ TEST(Gather, AFailedNodeCostsNothingElseAndOneThatLacksBenchmarksIsNamed) {
   EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 2));
   EXPECT_THAT(fakes::RefusalOf([] { Gathered({}, std::nullopt, {Failed("n1", "half a file")}); }),
               HasSubstr("no node has a benchmark with a time; the first one: n1: half a file"));
-}
-
-TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
-  const auto cluster = Gathered({{"n1", 2}, {"n2", 9, 1, "ff"}, {"n3", 4}});
-  ASSERT_EQ(cluster.kinds.size(), 2);
-  EXPECT_THAT(cluster.kinds[0].nodes, ElementsAre(0, 2));
-  EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
-  EXPECT_EQ(cluster.nodes[1].kind, 1);
-  EXPECT_THAT(cluster.remarks,
-              Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
 }
 
 TEST(SummaryOf, ARunThatIsNotOfANodeIsRefusedAndFewerCpusAreARemark) {

@@ -159,7 +159,7 @@ TEST(RangeWorkOf, BackwardOperatorsBelongToTheModulesOfTheForwardOnes) {
             "aten::mse_loss 1 1 1\n");
 }
 
-TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInTheBackwardPass) {
+TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInItsPass) {
   Builder made;
   const auto kernel = made.Kernel("wgrad", 2);
   made.Range("autograd::engine::evaluate_function: MulBackward0, op_id = 40", 0, 30);
@@ -168,13 +168,10 @@ TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInTheBackwardPass) {
   const auto rows = WorkOf(made);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].name, "backward");
-}
-
-TEST(RangeWorkOf, StepsWithoutRangesDoNotCount) {
-  const auto made = FiveKernels(20, [](Builder& step_made, int step, std::int64_t at) {
+  const auto other = FiveKernels(20, [](Builder& step_made, int step, std::int64_t at) {
     if (step == 5 || step == 6) step_made.Range("dlroof: Net", at, 300);
   });
-  const auto timeline = TimelinesOf(made.trace)[0];
+  const auto timeline = TimelinesOf(other.trace)[0];
   ASSERT_EQ(timeline.steps.count, 19);
   EXPECT_EQ(timeline.range_steps, 2);
   ASSERT_EQ(timeline.range_work.size(), 2U);
@@ -356,19 +353,16 @@ Encoder WithMarkedCalls(bool repeats) {
   return encoder;
 }
 
-TEST(FindGpuSteps, LayersThatOneCallOfTheModelLaunchesAreOneStep) {
+TEST(FindGpuSteps, LayersThatOneMarkedCallOfTheModelLaunchesAreOneStep) {
   const auto steps = WithMarkedCalls(true).Steps();
   EXPECT_EQ(steps.from, StepsFrom::kMarks);
   EXPECT_EQ(steps.range, "dlroof: Bert");
   EXPECT_EQ(steps.launches, kLayers * 5);
   EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
-}
-
-TEST(FindGpuSteps, WithoutARepetitionTheMarkedCallsOfTheModelAreSteps) {
   // 2 to 3, 3 to 4, 10 to 11 and from 11 on; from 4 to 10 there are six.
-  const auto steps = WithMarkedCalls(false).Steps();
-  EXPECT_EQ(steps.from, StepsFrom::kMarks);
-  EXPECT_EQ(steps.count + steps.outliers, 4);
+  const auto marked = WithMarkedCalls(false).Steps();
+  EXPECT_EQ(marked.from, StepsFrom::kMarks);
+  EXPECT_EQ(marked.count + marked.outliers, 4);
 }
 
 TEST(FindGpuSteps, EqualLayersAloneAreTheShortestSequence) {

@@ -257,7 +257,7 @@ TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlopsOfItsOwn) {
   }
 }
 
-TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutTheHooks) {
+TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutHooksAndLoopsAreNoOperators) {
   const Traced traced({Module("Net", 0, 6), Op(1, 1, 4), Hook(6, 8), Module("Net", 10, 16),
                        Op(1, 11, 14), Hook(16, 18), Module("Net", 20, 28)});
   EXPECT_EQ(traced.summary.steps.count, 2);
@@ -269,13 +269,10 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutTheHooks) {
   EXPECT_DOUBLE_EQ(traced.trace().window_seconds, 16);
   EXPECT_NEAR(traced.trace().rest_share, 10. / 16, 1e-9);
   EXPECT_DOUBLE_EQ(Again(traced.summary).traced.value().hook_seconds, 2);
-}
-
-TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
-  const Traced traced({Module("OptimizedModule", 0, 8), Op(1, 1, 4),
-                       Module("OptimizedModule", 10, 18), Op(1, 11, 14),
-                       Module("OptimizedModule", 20, 28)});
-  EXPECT_NEAR(traced.Share("outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
+  const Traced compiled({Module("OptimizedModule", 0, 8), Op(1, 1, 4),
+                         Module("OptimizedModule", 10, 18), Op(1, 11, 14),
+                         Module("OptimizedModule", 20, 28)});
+  EXPECT_NEAR(compiled.Share("outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
 }
 
 TEST(AddOperators, OnePrimitiveAloneHasTheModelsStepsAndASummaryWithATraceReadsAgain) {

@@ -89,7 +89,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
 }
 
 // One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
-TEST(Conv2dReference, IsCrossCorrelationByHand) {
+TEST(Conv2dReference, IsCrossCorrelationWithStridePaddingDilationAndGroupsByHand) {
   const auto p = ParseConv2d("n1c1h3w3k1r2s2");
   workload::ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
@@ -105,16 +105,13 @@ TEST(Conv2dReference, IsCrossCorrelationByHand) {
   RunConv2dReference(p, ProductDirection::kBackwardWeights, arrays);
   // The image's patch at (0,0) (1 2 / 4 5) plus ten times that at (1,1) (5 6 / 8 9).
   EXPECT_THAT(arrays.weights, testing::ElementsAre(51, 62, 84, 95));
-}
-
-TEST(Conv2dReference, StridePaddingDilationAndGroupsByHand) {
   // Two groups of one channel each, row vectors of 4; filter taps two apart, stride 2, one zero on
   // the left: padded rows 0 1 2 3 4 and 0 5 6 7 8; outputs at 0 and 2: x0 a + x2 b, x2 a + x4 b.
-  const auto p = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
-  workload::ProductArrays<double> arrays{
+  const auto q = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
+  workload::ProductArrays<double> strided{
       {0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
-  RunConv2dReference(p, ProductDirection::kForward, arrays);
-  EXPECT_THAT(arrays.destination, testing::ElementsAre(20, 42, 6000, 8600));
+  RunConv2dReference(q, ProductDirection::kForward, strided);
+  EXPECT_THAT(strided.destination, testing::ElementsAre(20, 42, 6000, 8600));
 }
 
 TEST(Conv2dReferenceCell, VerifiesItselfAndKnowsItsWork) {

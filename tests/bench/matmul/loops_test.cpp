@@ -128,7 +128,7 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
   }
 }
 
-TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
+TEST(MatmulReference, AddsBiasReluAndTheDestinationAndMakesTheBiasGradient) {
   MatmulCase matmul;
   matmul.problem = ParseMatmul("m2n2k1");
   matmul.bias = true;
@@ -144,21 +144,18 @@ TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
   RunMatmulCase(matmul, arrays);
   EXPECT_EQ(arrays.bias, (std::vector<double>{1 + 3, 2 + 4}));
   EXPECT_EQ(arrays.weights, (std::vector<double>{1 * 1 + 2 * 3, 1 * 2 + 2 * 4}));
-}
-
-// 3 x 2 plus a bias of 1 plus what was there, -9 and -6: -2 and 1; gelu(-2) = -2 x 0.0227501319,
-// gelu(1) = 0.8413447461, from tables of the normal distribution.
-TEST(MatmulReference, AddsToTheDestinationBeforeTheFunction) {
-  MatmulCase matmul;
-  matmul.problem = ParseMatmul("m1n2k1");
-  matmul.bias = matmul.sum = true;
-  workload::ProductArrays<double> arrays{{3}, {2, 2}, {5, 5}, {1, 0}, {-9, -5}};
-  RunMatmulCase(matmul, arrays);
-  EXPECT_EQ(arrays.destination, (std::vector<double>{-2, 1}));
-  matmul.eltwise = workload::Eltwise::kGeluErf;
-  RunMatmulCase(matmul, arrays);
-  EXPECT_NEAR(arrays.destination[0], -2 * 0.0227501319, 1e-9);
-  EXPECT_NEAR(arrays.destination[1], 0.8413447461, 1e-9);
+  // 3 x 2 plus a bias of 1 plus what was there, -9 and -6: -2 and 1; gelu(-2) = -2 x 0.0227501319,
+  // gelu(1) = 0.8413447461, from tables of the normal distribution.
+  MatmulCase adding;
+  adding.problem = ParseMatmul("m1n2k1");
+  adding.bias = adding.sum = true;
+  workload::ProductArrays<double> added{{3}, {2, 2}, {5, 5}, {1, 0}, {-9, -5}};
+  RunMatmulCase(adding, added);
+  EXPECT_EQ(added.destination, (std::vector<double>{-2, 1}));
+  adding.eltwise = workload::Eltwise::kGeluErf;
+  RunMatmulCase(adding, added);
+  EXPECT_NEAR(added.destination[0], -2 * 0.0227501319, 1e-9);
+  EXPECT_NEAR(added.destination[1], 0.8413447461, 1e-9);
 }
 
 // The check finds an addend that is left out, and the other GELU (they differ by up to 5e-4).

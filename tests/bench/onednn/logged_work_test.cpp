@@ -143,7 +143,7 @@ TEST(LoggedBenchmark, IsTheBenchmarkItself) {
   }
 }
 
-TEST(OnednnMemories, KeepTheirValuesThroughABlockedLayoutAndInEveryTypeThatHoldsThem) {
+TEST(OnednnMemories, KeepTheirValuesInEveryLayoutAndTypeThatHoldsThem) {
   // 20 channels in blocks of 16: the layout has padding that must not be read back.
   const memory::desc blocked({2, 20, 3, 5}, memory::data_type::f32, memory::format_tag::nChw16c);
   std::vector<float> values(600);
@@ -154,15 +154,12 @@ TEST(OnednnMemories, KeepTheirValuesThroughABlockedLayoutAndInEveryTypeThatHolds
     values = workload::SeededValues(21, 1, type, type == "u8" ? 0.0F : -9.0F, 9.0F);
     EXPECT_EQ(Plain(tensors.Filled(PlainDesc({3, 7}, DataType(type)), values)), values) << type;
   }
-}
-
-TEST(OnednnMemories, ZeroedIsZeroPoisonedIsNotANumberAndACountThatDiffersIsRefused) {
-  Tensors tensors;
+  Tensors others;
   const auto desc = PlainDesc({2, 2}, memory::data_type::f32);
-  EXPECT_THAT(Plain(tensors.Zeroed(desc)), testing::Each(0.0F));
-  EXPECT_THROW(tensors.Filled(desc, {1, 2, 3}), std::logic_error);
+  EXPECT_THAT(Plain(others.Zeroed(desc)), testing::Each(0.0F));
+  EXPECT_THROW(others.Filled(desc, {1, 2, 3}), std::logic_error);
   for (const std::string type : {"f32", "bf16"})
-    for (const float value : Plain(tensors.Poisoned(PlainDesc({2, 3}, DataType(type)))))
+    for (const float value : Plain(others.Poisoned(PlainDesc({2, 3}, DataType(type)))))
       EXPECT_TRUE(std::isnan(value)) << type;
 }
 

@@ -62,7 +62,7 @@ struct Example {
   std::vector<std::string> files, arguments, levels, ab;
 };
 
-TEST(Run, RunsTheNamedCommandWithItsValues) {
+TEST(Run, RunsTheNamedCommandWithItsValuesAndTheWordsAfterDashes) {
   Example example;
   EXPECT_EQ(example.Run({"measure", "a", "b", "--threads", "3", "--clock=1.5", "--check=false",
                          "--levels=l1,l2", "--levels", "dram", "--form=json", "--ab", "x", "y",
@@ -78,17 +78,14 @@ TEST(Run, RunsTheNamedCommandWithItsValues) {
   EXPECT_EQ(example.budget, 0);
   EXPECT_EQ(example.Run({"cluster", "report", "c.json"}), 8);
   EXPECT_EQ(example.file, "c.json");
-}
-
-TEST(Run, WordsAfterDashesGoToTheirOption) {
-  Example example;
-  EXPECT_EQ(example.Run({"measure", "a", "--ab", "x", "y", "--", "b", "--quick", "--", "c"}), 7);
-  EXPECT_THAT(example.files, ElementsAre("a"));
-  EXPECT_THAT(example.arguments, ElementsAre("b", "--quick", "--", "c"));
-  EXPECT_FALSE(example.quick);
+  Example dashes;
+  EXPECT_EQ(dashes.Run({"measure", "a", "--ab", "x", "y", "--", "b", "--quick", "--", "c"}), 7);
+  EXPECT_THAT(dashes.files, ElementsAre("a"));
+  EXPECT_THAT(dashes.arguments, ElementsAre("b", "--quick", "--", "c"));
+  EXPECT_FALSE(dashes.quick);
   // A command without such an option takes them as arguments.
-  EXPECT_EQ(example.Run({"cluster", "report", "--", "-odd.json"}), 8);
-  EXPECT_EQ(example.file, "-odd.json");
+  EXPECT_EQ(dashes.Run({"cluster", "report", "--", "-odd.json"}), 8);
+  EXPECT_EQ(dashes.file, "-odd.json");
 }
 
 TEST(Run, RefusesWhatBreaksARuleAndNamesTheCommandMostLikeAnUnknownOne) {
@@ -397,7 +394,7 @@ TEST(LimitsContext, HasARowPerLimit) {
             R"([{"effect":"waits","found":"nice 5","limit":"priority"}])");
 }
 
-TEST(QuotaWatch, SaysHowOftenTheQuotaStoppedTheProcess) {
+TEST(QuotaWatch, SaysHowOftenTheQuotaStoppedTheProcessIfItWasRead) {
   const auto stat = std::make_shared<std::string>("nr_periods 10\nnr_throttled 4\n");
   const cpu::CpuQuota quota{.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"};
   const QuotaWatch watch(quota, [stat](const std::filesystem::path& path) {
@@ -411,15 +408,12 @@ TEST(QuotaWatch, SaysHowOftenTheQuotaStoppedTheProcess) {
                              HasSubstr("no waiting ends that")));
   stat->clear();
   EXPECT_EQ(watch.Stopped({}), std::nullopt);
-}
-
-// The counts of the control group before the run are not the run's.
-TEST(QuotaWatch, SaysNothingIfTheCountsCouldNotBeReadAtFirst) {
-  std::string stat;
-  const QuotaWatch watch({.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"},
-                         [&stat](const std::filesystem::path&) { return stat; });
-  stat = "nr_periods 3000\nnr_throttled 400\n";
-  EXPECT_EQ(watch.Stopped(watch.Read()), std::nullopt);
+  // The counts of the control group before the run are not the run's.
+  std::string late;
+  const QuotaWatch blind({.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"},
+                         [&late](const std::filesystem::path&) { return late; });
+  late = "nr_periods 3000\nnr_throttled 400\n";
+  EXPECT_EQ(blind.Stopped(blind.Read()), std::nullopt);
 }
 
 // Counts with fake sources: a GPU's whose counters are locked, and one that throws.

@@ -320,7 +320,7 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   }
 }
 
-TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
+TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneWithItsReason) {
   fakes::RunLog log;
   const auto record = fakes::RecordOf(fakes::FakeIn(workload::CacheState::kCold, log), {},
                                       {.energy = {.cpu = FiftyWatts()}});
@@ -328,15 +328,12 @@ TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
   ASSERT_FALSE(record.counting.empty());
   EXPECT_EQ(record.counting.back().source, "energy");
   EXPECT_THAT(record.counting.back().text, HasSubstr("flushing of caches"));
-}
-
-TEST(RunnerEnergy, AMachineWithoutCountersHasNoneAndPreparesNothingAgain) {
-  fakes::RunLog log;
-  const auto record = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {},
-                                      {.energy = {.cpu = energy::EnergyMeter{}}});
-  EXPECT_FALSE(record.energy);
-  EXPECT_EQ(log.prepared.size(), 1u);
-  for (const auto& note : record.counting) EXPECT_NE(note.source, "energy");
+  fakes::RunLog uncounted;
+  const auto without = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", uncounted), {},
+                                       {.energy = {.cpu = energy::EnergyMeter{}}});
+  EXPECT_FALSE(without.energy);
+  EXPECT_EQ(uncounted.prepared.size(), 1u);
+  for (const auto& note : without.counting) EXPECT_NE(note.source, "energy");
 }
 
 TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {

@@ -55,23 +55,21 @@ TEST(StoppingRule, AQuietMachineRepeatsAsOftenAsAskedForAndABurstIsReplaced) {
   EXPECT_LT(burst.seconds, 2);
 }
 
-TEST(StoppingRule, ABusyMachineEndsWithTheTimeButRunsAsManyAsAskedFor) {
+TEST(StoppingRule, ABusyMachineOrADriftingTimeEndsWithTheTimeAndFewerThanSixNeedNoInterval) {
   const auto course = Follow({.max_seconds = 1}, Busy);
   EXPECT_EQ(course.Clean(), 0);
   EXPECT_GE(course.seconds, 1);
   EXPECT_LT(course.seconds, 1 + kSeconds + 0.1 + 1e-9);  // one repetition and the longest pause
   EXPECT_EQ(Follow({.repetitions = 20, .max_seconds = 0.1}, Busy).repetitions.size(), 20);
   EXPECT_EQ(Follow({.repetitions = 3, .max_seconds = 0}, Busy).repetitions.size(), 3);
-}
-
-// Repetition i takes 1, 1.01, 1.02, ... s. After 9 the interval is 1.01 to 1.07: 3 % of the median.
-TEST(StoppingRule, ADriftingTimeRepeatsUntilTheTimeIsUpAndFewerThanSixNeedNoInterval) {
+  // Repetition i takes 1, 1.01, 1.02, ... s. After 9 the interval is 1.01 to 1.07: 3 % of the
+  // median.
   const auto drifting = [](double time) {
     return record::Repetition{.seconds = 1 + time / kSeconds / 100, .iterations = 1};
   };
   EXPECT_EQ(Follow({.max_noise = 0.031}, drifting).repetitions.size(), 9);
-  const auto course = Follow({.max_noise = 0.02}, drifting);
-  EXPECT_GE(course.seconds, 2);
+  const auto slower = Follow({.max_noise = 0.02}, drifting);
+  EXPECT_GE(slower.seconds, 2);
   const auto three = Follow({.repetitions = 3}, [](double time) {
     return record::Repetition{.seconds = 1 + time, .iterations = 1};
   });
@@ -225,7 +223,7 @@ TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
   EXPECT_EQ(renewed, 12);
 }
 
-TEST(SampleGpu, KeepsTheTimesApart) {
+TEST(SampleGpu, KeepsTheTimesApartAndReadsClockPowerAndThrottleReasonsUnderLoad) {
   Log log;
   auto clock = Logging(log);
   const auto sample = Sampled(clock, 1e-3);
@@ -238,14 +236,11 @@ TEST(SampleGpu, KeepsTheTimesApart) {
   const auto both = SampleGpu(
       clock, [](void*) {}, 1e-3, {}, &queued);
   EXPECT_DOUBLE_EQ(both.queued_seconds.value(), 1e-4);
-}
-
-TEST(SampleGpu, ReadsClockPowerAndThrottleReasonsUnderLoad) {
-  Log log;
-  const auto sample = Sampled(Logging(log), 1e-3);
-  EXPECT_EQ(sample.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
-  EXPECT_EQ(sample.power_watts, 500);
-  EXPECT_EQ(sample.throttle, 4);
+  Log loaded;
+  const auto under_load = Sampled(Logging(loaded), 1e-3);
+  EXPECT_EQ(under_load.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
+  EXPECT_EQ(under_load.power_watts, 500);
+  EXPECT_EQ(under_load.throttle, 4);
   EXPECT_EQ(Sampled(fakes::FakeClock(), 1e-5).clock_hz, 1.7e9);
 }
 
@@ -266,7 +261,7 @@ TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOfWhichIsAskedTwiceAboutALongCa
 const gpu::Enqueue kNothing = [](void*) {};
 
 // What a train costs beside its calls, 3 us here, is in neither time.
-TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCalls) {
+TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCallsOfWhichTheShorterMayBeOne) {
   Log log;
   auto clock = Logging(log);
   int renewed = 0;
@@ -282,17 +277,14 @@ TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCalls) {
   EXPECT_EQ(timer.calls(), 5);
   EXPECT_FALSE(timer.reason());
   EXPECT_EQ(timer.Time(75).seconds.size(), 5) << "15 calls in a pair";
-}
-
-TEST(RepeatedTimer, OneCallIsTheShorterTrainOfALongCall) {
-  Log log;
-  auto clock = Logging(log);
-  clock.graph = [&log](const gpu::Enqueue&, int calls) {
-    return [&log, calls] { return log.trains.push_back(calls), gpu::GpuBatch{0.5 * calls}; };
+  Log trains;
+  auto slow = Logging(trains);
+  slow.graph = [&trains](const gpu::Enqueue&, int calls) {
+    return [&trains, calls] { return trains.trains.push_back(calls), gpu::GpuBatch{0.5 * calls}; };
   };
-  RepeatedTimer timer(clock, kNothing, {}, 0.5, 1);
-  EXPECT_EQ(timer.Time(1).seconds, std::vector<double>{0.5});
-  EXPECT_THAT(log.trains, testing::ElementsAre(1, 2, 1, 2));
+  RepeatedTimer long_timer(slow, kNothing, {}, 0.5, 1);
+  EXPECT_EQ(long_timer.Time(1).seconds, std::vector<double>{0.5});
+  EXPECT_THAT(trains.trains, testing::ElementsAre(1, 2, 1, 2));
 }
 
 // A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.

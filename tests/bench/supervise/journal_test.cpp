@@ -54,7 +54,7 @@ TEST(Journal, IsReadAsItWasWrittenAndAcceptsMessagesThatAreNotUtf8) {
   EXPECT_EQ(ParseJournal(JournalLine(Header()) + JournalLine(entry), "j").entries.size(), 1);
 }
 
-TEST(Journal, CutAnywhereHasItsCompleteLines) {
+TEST(Journal, CutAnywhereHasItsCompleteLinesAndOtherFilesAreRefused) {
   const auto header = JournalLine(Header()), entry = JournalLine(JournalEntryOfTwo());
   const auto text = header + entry + entry;
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
@@ -66,9 +66,6 @@ TEST(Journal, CutAnywhereHasItsCompleteLines) {
     EXPECT_EQ(journal.complete_bytes, has_header ? header.size() + entries * entry.size() : 0)
         << cut;
   }
-}
-
-TEST(Journal, OtherFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal("hello\n"), HasSubstr("j:1: not a line"));
   EXPECT_THAT(Refusal("{}\n"), HasSubstr("j:1: not the journal"));
   EXPECT_THAT(Refusal(JournalLine(Header()) + "{\n" + JournalLine(JournalEntryOfTwo())),
@@ -76,9 +73,9 @@ TEST(Journal, OtherFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal(R"({"dlroof_journal": 2, "seed": 1})"
                       "\n"),
               HasSubstr("newer dlroof (schema 2"));
-  auto entry = JournalEntryOfTwo();
-  entry.outcomes.pop_back();
-  EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(entry)), HasSubstr("one of each"));
+  auto broken = JournalEntryOfTwo();
+  broken.outcomes.pop_back();
+  EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(broken)), HasSubstr("one of each"));
 }
 
 // The journal's name may be that of a file of somebody else, or of a link to one.
@@ -158,7 +155,7 @@ TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanItAndWhatHasNoResultIsAFailedReco
   EXPECT_EQ(merged["benchmarks"][0]["error_message"], "ended by signal 11");
 }
 
-TEST(Merge, TheResultOfAnotherBenchmarkAndABlockThatFailedAreAFailure) {
+TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitionsUnlessOneFailed) {
   EXPECT_THAT(PartFrom(fakes::Name("n1"), Result("n2", {1}), std::nullopt).failure.value().text,
               HasSubstr("left no result"));
   EXPECT_THAT(
@@ -168,14 +165,11 @@ TEST(Merge, TheResultOfAnotherBenchmarkAndABlockThatFailedAreAFailure) {
   const record::Record record = RecordOf(fakes::Name("n1"), {PartOf("n1", {9, 9, 1}, 0), failed});
   EXPECT_EQ(record.status, record::Status::kFailed);
   EXPECT_EQ(record.reason, "hangs");
-}
-
-TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitions) {
   const std::vector<Part> parts = {PartOf("n1", {9, 9, 1, 2, 1}, 0), PartOf("n1", {8, 8, 1, 1}, 4)};
-  const record::Record record = RecordOf(fakes::Name("n1"), parts);
-  EXPECT_THAT(SecondsOf(record), testing::ElementsAre(1, 2, 1, 1, 1));
-  EXPECT_EQ(record.repetitions[2].block, 0);
-  EXPECT_EQ(record.repetitions[3].block, 4);
+  const record::Record joined = RecordOf(fakes::Name("n1"), parts);
+  EXPECT_THAT(SecondsOf(joined), testing::ElementsAre(1, 2, 1, 1, 1));
+  EXPECT_EQ(joined.repetitions[2].block, 0);
+  EXPECT_EQ(joined.repetitions[3].block, 4);
   const auto merged = ToJson(MergedRun({{fakes::Name("n1"), parts}}, {}, json::object()));
   ASSERT_EQ(merged["benchmarks"].size(), 5);
   EXPECT_EQ(merged["benchmarks"][4]["repetition_index"], 4);

@@ -81,7 +81,7 @@ TEST(Space, NamesAndVariablesThatAreSetStayAndResultsThatDifferHaveToBeAskedFor)
   EXPECT_NE(Find(Space(int8, {.precision = true}), "instruction set"), nullptr);
 }
 
-TEST(Space, ABatchIsJudgedByTheTimeOfOneOfItAndHugePagesAreOfferedWhereTheyAreToBeAskedFor) {
+TEST(Space, ABatchIsJudgedByTheTimeOfOneOfItAndAGpuHasNoThreads) {
   EXPECT_EQ(Find(Space(kLstm), "batch"), nullptr);
   const auto space = Space(kLstm, {.batch = true});
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "8"}}));
@@ -94,12 +94,9 @@ TEST(Space, ABatchIsJudgedByTheTimeOfOneOfItAndHugePagesAreOfferedWhereTheyAreTo
   EXPECT_EQ(Find(Space(kLstm, {}, machine), "huge pages"), nullptr);
   machine.reserved_pages = true;
   EXPECT_TRUE(Has(Find(Space(kLstm, {}, machine), "huge pages"), {{"glibc.malloc.hugetlb", "2"}}));
-}
-
-TEST(Space, OfAGpuHasNoThreadsButAlgorithmAndLayout) {
-  const auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
+  const auto of_gpu = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
   std::vector<std::string> names;
-  for (const auto& coordinate : space) names.push_back(coordinate.name);
+  for (const auto& coordinate : of_gpu) names.push_back(coordinate.name);
   EXPECT_THAT(names, testing::ElementsAre("layout and algorithm and padding"));
 }
 

@@ -38,7 +38,7 @@ unsigned char* BytesOf(const FoldedMemory& memory) {
   return static_cast<unsigned char*>(memory.begin());
 }
 
-TEST(FoldedMemory, RepeatsItsPages) {
+TEST(FoldedMemory, RepeatsItsPagesAndOfAllItsBytesNone) {
   const FoldedMemory memory(7 * Page() + 5, 2 * Page() - 3);
   ASSERT_EQ(memory.distinct(), 2 * Page());
   auto* const bytes = BytesOf(memory);
@@ -48,18 +48,15 @@ TEST(FoldedMemory, RepeatsItsPages) {
   EXPECT_EQ(bytes[7 * Page() + 4], 0) << "the last byte";
   EXPECT_EQ(bytes[Page() + 7], 43);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % (std::size_t{2} << 20), 0U);
-}
-
-TEST(FoldedMemory, OfAllItsBytesRepeatsNoneAndHasAPageWhateverIsAsked) {
   const FoldedMemory whole(3 * Page(), 3 * Page());
   std::memset(whole.begin(), 1, 3 * Page());
   BytesOf(whole)[0] = 2;
   EXPECT_EQ(BytesOf(whole)[Page()], 1);
   EXPECT_EQ(BytesOf(whole)[2 * Page()], 1);
-  FoldedMemory memory(0, 0);
-  EXPECT_EQ(memory.distinct(), Page());
-  BytesOf(memory)[0] = 1;
-  const FoldedMemory moved(std::move(memory));
+  FoldedMemory least(0, 0);
+  EXPECT_EQ(least.distinct(), Page());
+  BytesOf(least)[0] = 1;
+  const FoldedMemory moved(std::move(least));
   EXPECT_EQ(BytesOf(moved)[0], 1);
   EXPECT_THROW(FoldedMemory(std::size_t{1} << 60, Page()), std::system_error);
 }

@@ -368,7 +368,7 @@ TEST(CheckOutput, ComparesEveryElementOfASmallOutputAndSamplesALargeOutputWithBo
   }
 }
 
-TEST(CheckOutput, SamplesFewerExpensiveUnits) {
+TEST(CheckOutput, SamplesFewerExpensiveUnitsAndFindsWhatIsNotFiniteOutsideOfThemToo) {
   auto reference = Ones(1000, 1, 1e9);  // 1 MFLOP a unit: 120 of them
   const std::vector<double> output(1000, 1);
   EXPECT_LE(std::stoi(CheckOutput(reference, output, 1).how), 120);
@@ -376,14 +376,11 @@ TEST(CheckOutput, SamplesFewerExpensiveUnits) {
   EXPECT_LE(std::stoi(CheckOutput(reference, output, 1).how), 64);
   reference.sample = [](int64_t count, uint64_t) { return std::vector<int64_t>{count}; };
   EXPECT_EQ(CheckOutput(reference, output, 1).how, "1 sampled outputs of 1000");
-}
-
-TEST(CheckOutput, FindsWhatIsNotFiniteOutsideOfASampleTooAndRefusesAnotherNumberOfElements) {
-  auto reference = Ones(1000, 1, 1e9);
-  reference.sample = [](int64_t, uint64_t) { return std::vector<int64_t>{0}; };
-  std::vector<double> output(1000, 1);
-  output[500] = kNaN;
-  const auto found = CheckOutput(reference, output, 1);
+  auto first_only = Ones(1000, 1, 1e9);
+  first_only.sample = [](int64_t, uint64_t) { return std::vector<int64_t>{0}; };
+  std::vector<double> infinite(1000, 1);
+  infinite[500] = kNaN;
+  const auto found = CheckOutput(first_only, infinite, 1);
   EXPECT_FALSE(found.ok);
   EXPECT_EQ(found.max_error, 0);
   EXPECT_THAT(found.how, HasSubstr("1 of 1000 are not finite"));

@@ -133,7 +133,7 @@ std::map<Level, double> BytesOf(const std::map<Level, CapacityEdge>& found) {
 
 using Sizes = std::map<Level, double>;
 
-TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndNoEdgeToTwo) {
+TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndTheLastToAPartOfASharedCache) {
   const Sizes reported = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 18 * kMib}};
   EXPECT_EQ(BytesOf(MatchEdges({At(33 * kKib), At(1.1 * kMib), At(7 * kMib)}, reported)),
             (Sizes{{Level::kL1, 33 * kKib}, {Level::kL2, 1.1 * kMib}, {Level::kL3, 7 * kMib}}));
@@ -145,15 +145,11 @@ TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndNoEdgeToTwo) {
       (Sizes{{Level::kL1, 64 * kKib}}));
   EXPECT_TRUE(MatchEdges({}, reported).empty());
   EXPECT_TRUE(MatchEdges({At(kMib)}, {}).empty());
-}
-
-// A cloud's virtual machine: 480 MiB are reported, 30 MiB are its part.
-TEST(MatchEdges, GivesTheLastEdgeToASharedCacheOfWhichOnlyAPartIsOurs) {
-  const Sizes reported = {
-      {Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 480 * kMib}};
-  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib), At(30 * kMib)}, reported)),
+  // A cloud's virtual machine: 480 MiB are reported, 30 MiB are its part.
+  const Sizes cloud = {{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 480 * kMib}};
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib), At(30 * kMib)}, cloud)),
             (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 30 * kMib}}));
-  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib)}, reported)),
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib)}, cloud)),
             (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}}))
       << "L2's own edge is not L3's too";
   EXPECT_TRUE(MatchEdges({At(kMib)}, {{Level::kL1, 32 * kKib}}).empty()) << "it is no part of L1";
@@ -244,7 +240,7 @@ TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndJudgesNothingThatIsAbsent) {
   EXPECT_EQ(without_roofs, as_it_was);
 }
 
-TEST(CompareRidges, CaveatsTheBandwidthThatAPointBeats) {
+TEST(CompareRidges, CaveatsTheBandwidthOrTheComputeRoofThatAPointBeatsAndItsRow) {
   auto set = Roofs();
   set.ridges[Level::kDram] = {{1, 12e9}, {2, 26e9}, {8, 40e9}};  // 12 and 13 GB/s
   CompareRidges(set);
@@ -253,19 +249,16 @@ TEST(CompareRidges, CaveatsTheBandwidthThatAPointBeats) {
   EXPECT_THAT(bandwidth.ReasonText(),
               AllOf(HasSubstr("2 flop/byte moved 13 GB/s"), HasSubstr("10 GB/s")));
   EXPECT_TRUE(set.flops.at("fp32.vector").IsValidated());
-}
-
-TEST(CompareRidges, CaveatsTheComputeRoofThatAPointBeatsAndTheRowItIsFrom) {
-  auto set = Roofs();
-  set.flops["fp32.vector"].reasons = {"before"};
-  set.ridges[Level::kDram] = {{16, 44e9}};
-  CompareRidges(set);
-  EXPECT_TRUE(set.bytes.at(Level::kDram).IsValidated());
-  EXPECT_FALSE(set.flops.at("fp32.vector").IsValidated());
-  EXPECT_THAT(set.flops.at("fp32.vector").ReasonText(),
+  auto beaten = Roofs();
+  beaten.flops["fp32.vector"].reasons = {"before"};
+  beaten.ridges[Level::kDram] = {{16, 44e9}};
+  CompareRidges(beaten);
+  EXPECT_TRUE(beaten.bytes.at(Level::kDram).IsValidated());
+  EXPECT_FALSE(beaten.flops.at("fp32.vector").IsValidated());
+  EXPECT_THAT(beaten.flops.at("fp32.vector").ReasonText(),
               AllOf(HasSubstr("before; "), HasSubstr("16 flop/byte at dram reached 44 GFLOP/s")));
-  EXPECT_FALSE(set.flops.at("fp32.vector.avx512").IsValidated());
-  EXPECT_TRUE(set.flops.at("fp32.vector.avx2").IsValidated());
+  EXPECT_FALSE(beaten.flops.at("fp32.vector.avx512").IsValidated());
+  EXPECT_TRUE(beaten.flops.at("fp32.vector.avx2").IsValidated());
 }
 
 TEST(RidgeRowsAround, AreEightWithTheKneeInTheirMiddle) {
@@ -319,7 +312,7 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOneAndSharesTheCachesOfSibli
   EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 12 * kKib);
 }
 
-TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2AndSaysWhenMemoryIsTooSmallForDram) {
+TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2AndCountsEverySocketInUse) {
   auto topology = Caches(4, 32 * kKib, kMib, 7 * kMib);
   auto chosen = ChooseWorkingSets(topology, {0, 1, 2, 3}, 1e12);
   EXPECT_FALSE(chosen.sets.contains(Level::kL3));
@@ -332,14 +325,11 @@ TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2AndSaysWhenMemoryIs
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 240 * kMib);
   EXPECT_THAT(fakes::TextOf(chosen.sets.at(Level::kDram).front().reason),
               HasSubstr("only 1.0 x the caches"));
-}
-
-TEST(ChooseWorkingSets, CountsTheLastLevelOfEverySocketInUse) {
-  cpu::Topology topology;
-  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMib};
-  const auto both = ChooseWorkingSets(topology, {0, 1}, 1e12);
+  cpu::Topology sockets;
+  for (const int cpu : {0, 1}) sockets.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMib};
+  const auto both = ChooseWorkingSets(sockets, {0, 1}, 1e12);
   EXPECT_EQ(both.sets.at(Level::kDram).front().bytes, 40 * kMib);  // 80 MiB over two threads
-  const auto one = ChooseWorkingSets(topology, {1}, 1e12);
+  const auto one = ChooseWorkingSets(sockets, {1}, 1e12);
   EXPECT_EQ(one.sets.at(Level::kDram).front().bytes, 40 * kMib);
 }
 

@@ -139,22 +139,19 @@ void CheckMma(int capability, const std::string& key, const Layout& layout) {
   }
 }
 
-TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThemFor16BitTypes) {
+TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThem) {
   const Layout layout = {
       16, 16, [](int lane, int i) { return (lane >> 2) + ((i & 2) != 0 ? 8 : 0); },
       [](int lane, int i) { return (lane & 3) * 2 + (i & 1) + (i >= 4 ? 8 : 0); },
       [](int lane, int i) { return (lane & 3) * 2 + (i & 1) + (i >= 2 ? 8 : 0); }};
   CheckMma(90, "bf16.matrix.mma", layout);
   CheckMma(80, "fp16.matrix.mma", layout);
-}
-
-TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThemFor8BitTypes) {
-  const Layout layout = {
+  const Layout of_bytes = {
       16, 32, [](int lane, int i) { return (lane >> 2) + (i < 4 || (i >= 8 && i < 12) ? 0 : 8); },
       [](int lane, int i) { return (lane & 3) * 4 + (i & 3) + (i >= 8 ? 16 : 0); },
       [](int lane, int i) { return (lane & 3) * 4 + (i & 3) + (i >= 4 ? 16 : 0); }};
-  CheckMma(90, "int8.matrix.mma", layout);
-  CheckMma(89, "fp8.matrix.mma", layout);
+  CheckMma(90, "int8.matrix.mma", of_bytes);
+  CheckMma(89, "fp8.matrix.mma", of_bytes);
 }
 
 TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThemForTf32AndFp64) {
@@ -259,7 +256,7 @@ GpuShape Small(const GpuRow& row) {
   return {2, 32, 0, IsMemory(row) && row.level == Level::kL1 ? 2 * 16384 : 960};
 }
 
-TEST(GpuDifference, FindsOneWrongByteInEveryRowAndFindsABlockThatDidNothing) {
+TEST(GpuDifference, FindsOneWrongByteInEveryRowABlockThatDidNothingAndResultsOfAnotherSize) {
   for (const int capability : {75, 80, 89, 90})
     for (const auto& row : GpuRows(capability)) {
       const auto shape = Small(row);
@@ -277,11 +274,8 @@ TEST(GpuDifference, FindsOneWrongByteInEveryRowAndFindsABlockThatDidNothing) {
   std::memset(results.data() + results.size() / 3, 0, results.size() / 3);
   EXPECT_THAT(fakes::TextOf(GpuDifference(row, shape, 1, results)),
               HasSubstr("differs from a plain loop"));
-}
-
-TEST(GpuDifference, RefusesResultsOfAnotherSize) {
-  const auto row = fakes::RowOf(90, "fp32.vector.ffma");
-  EXPECT_THROW(GpuDifference(row, {1, 32, 0, 0}, 1, GpuBytes(5)), std::invalid_argument);
+  const auto other = fakes::RowOf(90, "fp32.vector.ffma");
+  EXPECT_THROW(GpuDifference(other, {1, 32, 0, 0}, 1, GpuBytes(5)), std::invalid_argument);
 }
 
 TEST(GpuOperands, OfTimedRowsAreRandomNotZeroAndKnownSumsAreExactInFp32) {

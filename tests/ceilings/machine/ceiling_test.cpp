@@ -269,7 +269,7 @@ TEST(Learned, CountsNoVisitWhoseOperationsPerCycleAreNotAllowed) {
   }
 }
 
-TEST(Learned, ThatOneVisitIsJoinedTwiceChangesNothingAndAKernelThatDidOtherWorkIsNoEvidence) {
+TEST(Learned, KeepsTheFastestVisitsOfManyAndNoneTwiceOrOfAnotherKernel) {
   const auto seen = Seen(100, false);
   const auto learned = Of({seen, seen});
   EXPECT_FALSE(learned.IsValidated());
@@ -278,14 +278,11 @@ TEST(Learned, ThatOneVisitIsJoinedTwiceChangesNothingAndAKernelThatDidOtherWorkI
   AddUnboundedReason(wrong, "the result is wrong");
   EXPECT_EQ(Of({Seen(100, true), wrong}).per_second, 100);
   EXPECT_EQ(Of({wrong, Seen(100, false)}).per_second, 100);
-}
-
-TEST(Learned, KeepsTheFastestVisitsOfMany) {
   std::vector<Ceiling> visits;
   for (int i = 1; i <= 20; ++i) visits.push_back(Seen(i, false));
-  const auto learned = Of(visits);
-  EXPECT_EQ(learned.visits.size(), 8);
-  EXPECT_EQ(learned.visits.front().per_second, 13);
+  const auto of_many = Of(visits);
+  EXPECT_EQ(of_many.visits.size(), 8);
+  EXPECT_EQ(of_many.visits.front().per_second, 13);
 }
 
 Ceiling At(const char* at, double per_second, bool validated = true) {
@@ -294,17 +291,14 @@ Ceiling At(const char* at, double per_second, bool validated = true) {
   return seen;
 }
 
-TEST(LearnedShared, ASharedLevelIsALimitUntilVisitsThatAreApartAgree) {
+TEST(LearnedShared, ASharedLevelIsALimitUntilVisitsThatAreApartAgreeOrOneIsHigher) {
   const auto first = LearnedShared(nullptr, At("2026-11-28T10:00:00Z", 58.5));
   EXPECT_FALSE(first.IsValidated());
   EXPECT_EQ(first.ReasonText(), "lower bound until a second visit, a minute or more later, agrees");
   EXPECT_FALSE(LearnedShared(&first, At("2026-11-28T10:00:05Z", 58)).IsValidated());
   EXPECT_TRUE(LearnedShared(&first, At("2026-11-28T10:02:00Z", 58)).IsValidated());
-}
-
-TEST(LearnedShared, AHigherVisitReplacesALowerRateThatWasValidated) {
-  const auto first = LearnedShared(nullptr, At("2026-11-28T10:00:00Z", 58.5));
-  const auto low = LearnedShared(&first, At("2026-11-28T10:02:00Z", 58));
+  const auto lower = LearnedShared(nullptr, At("2026-11-28T10:00:00Z", 58.5));
+  const auto low = LearnedShared(&lower, At("2026-11-28T10:02:00Z", 58));
   ASSERT_TRUE(low.IsValidated());
   const auto higher = LearnedShared(&low, At("2026-11-28T10:20:00Z", 118, false));
   EXPECT_EQ(higher.per_second, 118);

@@ -370,7 +370,7 @@ TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
   EXPECT_THAT(reasons("auto"), IsEmpty());
 }
 
-TEST(CountCall, KernelsAreThoseOfTheBestSourceThatKnowsThemAndPartOfTheFlopsIsNotTakenForAll) {
+TEST(CountCall, KernelsAreThoseOfTheBestSourceAndWhatIsNoCountOrAPartIsDropped) {
   auto sources = Ladder();
   for (const int i : {0, 2})
     sources[i].count = [name = sources[i].name](const CountRequest&) {
@@ -383,14 +383,11 @@ TEST(CountCall, KernelsAreThoseOfTheBestSourceThatKnowsThemAndPartOfTheFlopsIsNo
   EXPECT_EQ(counting.work.at(Provenance::kMeasured).bytes.at(Level::kL2), 10);
   EXPECT_THAT(counting.notes,
               Contains(testing::Field(&CountingNote::text, HasSubstr("cannot count int8.vector"))));
-}
-
-TEST(CountCall, WhatIsNoCountIsDropped) {
-  auto sources = Ladder();
-  sources[0] = Source("model", Provenance::kModelled,
-                      {.bytes = {{Level::kL1, NAN}, {Level::kL2, -1}, {Level::kL3, 0}}});
-  const auto counting = CountCall("model", "cpu", {}, sources);
-  EXPECT_THAT(counting.work.at(Provenance::kModelled).bytes,
+  auto wrong = Ladder();
+  wrong[0] = Source("model", Provenance::kModelled,
+                    {.bytes = {{Level::kL1, NAN}, {Level::kL2, -1}, {Level::kL3, 0}}});
+  const auto dropped = CountCall("model", "cpu", {}, wrong);
+  EXPECT_THAT(dropped.work.at(Provenance::kModelled).bytes,
               ElementsAre(testing::Pair(Level::kL3, 0)));
 }
 

@@ -156,7 +156,7 @@ TEST(TeamLook, SeesHowFarTheThreadsAreFromEachOther) {
   GTEST_SKIP() << "two threads never ran beside each other";
 }
 
-TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnce) {
+TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnceOrEarlier) {
   SharesOfBest shares;
   const auto core = [&](double rate) { return shares.OfLower({rate, {}}, {}).core; };
   EXPECT_EQ(core(4), 1);
@@ -165,38 +165,29 @@ TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnce) {
   EXPECT_EQ(core(2), 0.5);
   EXPECT_EQ(core(8), 1);  // an outlier that occurred once
   EXPECT_EQ(core(2), 0.5);
-}
-
-TEST(SharesOfBest, OfTwoLooksAreTheLower) {
-  SharesOfBest shares({4, 1e-7});
-  EXPECT_EQ(shares.OfLower({4, 2e-7}, {3, 1e-7}), (TeamShares{0.75, 0.5}));
-  EXPECT_EQ(shares.OfLower({1, {}}, {}), (TeamShares{0.25, {}}));
-  EXPECT_EQ(shares.OfLower({}, {}), TeamShares());
-}
-
-TEST(SharesOfBest, KnowTheBestOfAnEarlierMeasurementAndLearnABetterOne) {
-  SharesOfBest shares({4, {}});
-  EXPECT_EQ(shares.OfLower({3.8, {}}, {}).core, 0.95);
-  EXPECT_EQ(shares.OfLower({3, {}}, {}).core, 0.75);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(shares.OfLower({5, {}}, {}).core, 1);
-  EXPECT_EQ(shares.OfLower({4, {}}, {}).core, 0.8);
+  SharesOfBest looks({4, 1e-7});
+  EXPECT_EQ(looks.OfLower({4, 2e-7}, {3, 1e-7}), (TeamShares{0.75, 0.5}));
+  EXPECT_EQ(looks.OfLower({1, {}}, {}), (TeamShares{0.25, {}}));
+  EXPECT_EQ(looks.OfLower({}, {}), TeamShares());
+  SharesOfBest earlier({4, {}});
+  EXPECT_EQ(earlier.OfLower({3.8, {}}, {}).core, 0.95);
+  EXPECT_EQ(earlier.OfLower({3, {}}, {}).core, 0.75);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(earlier.OfLower({5, {}}, {}).core, 1);
+  EXPECT_EQ(earlier.OfLower({4, {}}, {}).core, 0.8);
 }
 
 // 6.07 was stored for a core that issues 3.94: each repetition would be noisy.
-TEST(SharesOfBest, DoNotUseARateThatTheCoreNeverReaches) {
+TEST(SharesOfBest, TakeTheNearestThreadsOnWholeCoresAndNoRateThatTheCoreNeverReaches) {
   SharesOfBest shares({6.07, {}});
   for (int i = 0; i < 5; ++i) EXPECT_EQ(shares.OfLower({3.94, {}}, {3.94, {}}).core, 1);
   EXPECT_EQ(shares.OfLower({1.97, {}}, {}).core, 0.5);  // a neighbour
-}
-
-// Threads that share a core have the shortest round trip, which does not apply to separate cores.
-TEST(SharesOfBest, TakeTheNearestThreadsAmongThoseOnWholeCores) {
-  SharesOfBest shares;
-  for (int i = 0; i < 5; ++i) shares.OfLower({2, 0.4e-7}, {});
-  for (int i = 0; i < 5; ++i) shares.OfLower({4, 1e-7}, {});
-  EXPECT_EQ(shares.Best(), (TeamState{4, 1e-7}));
-  EXPECT_EQ(shares.OfLower({4, 4e-7}, {}), (TeamShares{1, 0.25}));
-  EXPECT_EQ(shares.OfLower({2, 0.4e-7}, {}), (TeamShares{0.5, 1}));
+  // Threads that share a core have the shortest round trip, which does not apply to separate cores.
+  SharesOfBest near;
+  for (int i = 0; i < 5; ++i) near.OfLower({2, 0.4e-7}, {});
+  for (int i = 0; i < 5; ++i) near.OfLower({4, 1e-7}, {});
+  EXPECT_EQ(near.Best(), (TeamState{4, 1e-7}));
+  EXPECT_EQ(near.OfLower({4, 4e-7}, {}), (TeamShares{1, 0.25}));
+  EXPECT_EQ(near.OfLower({2, 0.4e-7}, {}), (TeamShares{0.5, 1}));
 }
 
 TEST(Better, HasMoreOfTheCoresOrThenNearerThreads) {
@@ -329,7 +320,7 @@ TEST(FoldersOf, BeginsWithTheMountThatIsTheGroupInAContainer) {
             (std::vector<GroupFolder>{{true, "/s/fs/cgroup"}, {true, "/s/fs/cgroup/unified"}}));
 }
 
-TEST(SmallestQuota, IsThatOfTheGroupOrOfAParentAndAbsentForAnotherText) {
+TEST(SmallestQuota, IsThatOfTheGroupOrOfAParentInBothVersions) {
   const auto read = Files({{"/sys/fs/cgroup/pod/cpu.max", "150000 100000\n"},
                            {"/sys/fs/cgroup/pod/box/cpu.max", "max 100000\n"}});
   const auto quota = SmallestQuota("0::/pod/box\n", "/sys", read).value();
@@ -342,17 +333,14 @@ TEST(SmallestQuota, IsThatOfTheGroupOrOfAParentAndAbsentForAnotherText) {
     EXPECT_EQ(SmallestQuota("0::/\n", "/sys", Files({{"/sys/fs/cgroup/cpu.max", text}})),
               std::nullopt)
         << text;
-}
-
-TEST(SmallestQuota, OfVersionOneHasItsPeriodInAnotherFile) {
-  const auto read = Files({{"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
-                           {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
-                           {"/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000\n"},
-                           {"/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "200000\n"}});
-  const auto quota = SmallestQuota("1:cpu,cpuacct:/a\n", "/sys", read).value();
-  EXPECT_EQ(quota.cpus, 0.25);
-  EXPECT_DOUBLE_EQ(quota.period_seconds, 0.2);
-  EXPECT_EQ(quota.file, "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us");
+  const auto version_one = Files({{"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
+                                  {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
+                                  {"/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000\n"},
+                                  {"/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "200000\n"}});
+  const auto first = SmallestQuota("1:cpu,cpuacct:/a\n", "/sys", version_one).value();
+  EXPECT_EQ(first.cpus, 0.25);
+  EXPECT_DOUBLE_EQ(first.period_seconds, 0.2);
+  EXPECT_EQ(first.file, "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us");
 }
 
 TEST(ParseThrottling, ReadsBothVersionsAndIsCountedBetweenTwoReadings) {

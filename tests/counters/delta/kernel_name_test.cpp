@@ -282,7 +282,7 @@ TEST(Scaled, ChangesOneResource) {
   EXPECT_THROW(Scaled(gpu, "dram", std::numeric_limits<double>::quiet_NaN()), BadInput);
 }
 
-TEST(PlanTile, TheWidestTileThatPadsNoMoreAndKStepsAre32ByteAndTilesMustFit) {
+TEST(PlanTile, TheWidestTileThatPadsNoMoreAndWeightGradientsSplitK) {
   const auto gpu = FindGpu("v100");
   const auto columns = [&](int64_t k) {
     return PlanTile(fakes::Layer(2, 16, 14, 14, k, 3, 1, 1), gpu).tile.n;
@@ -300,12 +300,9 @@ TEST(PlanTile, TheWidestTileThatPadsNoMoreAndKStepsAre32ByteAndTilesMustFit) {
   // 65,536 registers hold 256 x 128 sums twice, 512 x 256 not.
   EXPECT_EQ(PlanTile(layer, gpu, 256, 128).ctas_per_sm, 1);
   EXPECT_THROW(PlanTile(layer, gpu, 512, 256), BadInput);
-}
-
-TEST(PlanTile, WeightGradientsSplitKUntilTheChipIsFull) {
-  auto layer = fakes::Layer(256, 64, 56, 56, 64, 1, 1, 0);
-  layer.direction = ProductDirection::kBackwardWeights;
-  const auto plan = PlanTile(layer, FindGpu("v100"));  // one tile: m 64, n 64
+  auto gradient = fakes::Layer(256, 64, 56, 56, 64, 1, 1, 0);
+  gradient.direction = ProductDirection::kBackwardWeights;
+  const auto plan = PlanTile(gradient, FindGpu("v100"));  // one tile: m 64, n 64
   EXPECT_EQ(plan.tile.slices, 80);
 }
 

@@ -61,7 +61,7 @@ std::string ReasonOf(const EnergyResult& found) {
   return found.reason.value().text;
 }
 
-TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindows) {
+TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindowsThatBeginWhenACounterMoves) {
   FakeMachine machine;
   const auto energy = EnergyOf(machine.Measure(machine.Meter()));
   // 1 ms of 100 W and 10 W.
@@ -74,42 +74,33 @@ TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindows) {
   EXPECT_GE(energy.window_seconds, 0.5);
   EXPECT_EQ(energy.from, "fake");
   EXPECT_NEAR(energy.ci95->second - energy.ci95->first, 0, 1e-9);
-}
-
-// NVML's counter shows what was 0 to 100 ms ago. Windows that began anywhere would be off by up to
-// 5 % of 2 s.
-TEST(MeasureEnergy, WindowsBeginAndEndWhenASlowCounterMoves) {
-  FakeMachine machine{.call_seconds = 0.0037, .tick = 0.1};
-  EXPECT_NEAR(EnergyOf(machine.Measure(machine.Meter(), 2)).joules, 110 * 0.0037,
+  // NVML's counter shows what was 0 to 100 ms ago. Windows that began anywhere would be off by up
+  // to 5 % of 2 s.
+  FakeMachine slow{.call_seconds = 0.0037, .tick = 0.1};
+  EXPECT_NEAR(EnergyOf(slow.Measure(slow.Meter(), 2)).joules, 110 * 0.0037,
               110 * 0.0037 * 0.0037 / 2);
 }
 
-TEST(MeasureEnergy, ACallLongerThanAWindowIsMeasuredWhole) {
+TEST(MeasureEnergy, ACallLongerThanAWindowIsMeasuredWholeAndTheIntervalIsStudents) {
   FakeMachine machine{.call_seconds = 10};
   EXPECT_NEAR(EnergyOf(machine.Measure(machine.Meter())).joules, 1100, 1e-6);
   EXPECT_EQ(machine.calls, 4);  // one to know how long it takes, one in each window
-}
-
-TEST(MeasureEnergy, TheIntervalIsStudentsOfThreeWindows) {
-  FakeMachine machine{.call_seconds = 1};
+  FakeMachine varying{.call_seconds = 1};
   const auto call = [&] {
-    machine.watts = 90 + 10 * (machine.calls % 3);
-    machine.Call();
+    varying.watts = 90 + 10 * (varying.calls % 3);
+    varying.Call();
   };
   const auto energy =
-      EnergyOf(MeasureEnergy(machine.Meter(), call, {0.5, [&] { return machine.seconds; }, {}}));
+      EnergyOf(MeasureEnergy(varying.Meter(), call, {0.5, [&] { return varying.seconds; }, {}}));
   // 110, 120 and 100 J: mean 110, standard deviation 10, and 4.30265 * 10 / sqrt(3) = 24.8414.
   EXPECT_NEAR(energy.joules, 110, 1e-9);
   EXPECT_NEAR(energy.ci95->first, 110 - 24.8414, 1e-3);
   EXPECT_NEAR(energy.ci95->second, 110 + 24.8414, 1e-3);
-}
-
-TEST(MeasureEnergy, ACounterThatBeginsAnewIsFollowed) {
-  FakeMachine machine;
-  auto meter = machine.Meter();
-  meter.domains = {
-      {"package-0", true, [&] { return machine.Show(), std::fmod(machine.shown + 60, 65); }, 65.0}};
-  EXPECT_NEAR(EnergyOf(machine.Measure(meter)).joules, 0.1, 1e-9);
+  FakeMachine wrapping;
+  auto meter = wrapping.Meter();
+  meter.domains = {{"package-0", true,
+                    [&] { return wrapping.Show(), std::fmod(wrapping.shown + 60, 65); }, 65.0}};
+  EXPECT_NEAR(EnergyOf(wrapping.Measure(meter)).joules, 0.1, 1e-9);
 }
 
 TEST(MeasureEnergy, ACounterThatCannotBeTrustedGivesNone) {

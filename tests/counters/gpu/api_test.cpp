@@ -354,23 +354,20 @@ TEST(PlanCounters, FreeSetsAreThereOnlyWhereTheyCostNoPassAndWhatIsLeftOutHasIts
   EXPECT_EQ(LeftOut(Plan("B1", {"bf16"})), "tensor.bf16: B1 has no counter for it; ");
 }
 
-TEST(PlanCounters, EverythingIsAllTypesAndTheLinkInRunsOfItsOwn) {
+TEST(PlanCounters, EverythingIsInRunsOfItsOwnAndADeviceThatRefusesACounterKeepsTheOthers) {
   const auto plan = Plan("A2", {}, {64, true, true});
   ASSERT_EQ(plan.configs.size(), 2U);
   EXPECT_THAT(plan.configs[0].metrics, Contains("t.sum"));
   EXPECT_THAT(plan.configs[1].metrics, ElementsAre("p.sum"));
   EXPECT_EQ(plan.passes, plan.configs[0].passes + 1);
-}
-
-TEST(PlanCounters, DeviceThatRefusesACounterKeepsTheOthers) {
   const auto refuses = [](const std::vector<std::string>& metrics) -> std::optional<int> {
     for (const auto& metric : metrics)
       if (metric == "d.sum") return std::nullopt;
     return 1;
   };
-  const auto plan = Plan("A1", {"bf16"}, {}, refuses);
-  EXPECT_THAT(plan.configs[0].metrics, testing::Not(Contains("d.sum")));
-  EXPECT_THAT(LeftOut(plan), HasSubstr("dram: this device refuses it"));
+  const auto refused = Plan("A1", {"bf16"}, {}, refuses);
+  EXPECT_THAT(refused.configs[0].metrics, testing::Not(Contains("d.sum")));
+  EXPECT_THAT(LeftOut(refused), HasSubstr("dram: this device refuses it"));
   EXPECT_TRUE(Plan("A1", {}, {}, [](const auto&) { return std::nullopt; }).configs.empty());
 }
 

@@ -110,7 +110,7 @@ TEST(DecodeCounters, TensorOperationsCountOnceEachByType) {
 }
 
 // 1000 byte of tags and 3 wavefronts of 128 byte; 10 sectors of 32 byte.
-TEST(DecodeCounters, BytesByLevelAndL1IsUnknownWithoutItsSharedMemory) {
+TEST(DecodeCounters, BytesByLevelOfWhichL1NeedsSharedMemoryAndPcieIsTheHosts) {
   const Values values = {{"l1tex__t_bytes.sum", 1000},
                          {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 3},
                          {"lts__t_sectors_srcunit_tex.sum", 10},
@@ -125,14 +125,11 @@ TEST(DecodeCounters, BytesByLevelAndL1IsUnknownWithoutItsSharedMemory) {
   EXPECT_EQ(counts.details.at("l2.slices"), 400);
   EXPECT_TRUE(counts.work.flops.empty()) << "not counted is not zero";
   EXPECT_TRUE(Decode({{"l1tex__t_bytes.sum", 1000}}).work.bytes.empty());
-}
-
-TEST(DecodeCounters, PcieReplacesWhatKernelsTouchedOfTheHost) {
-  const auto counts = Decode({{"lts__t_sectors_aperture_sysmem.sum", 2},
-                              {"pcie__read_bytes.sum", 500},
-                              {"pcie__write_bytes.sum", 11}});
-  EXPECT_EQ(counts.work.bytes.at(Level::kHost), 511);
-  EXPECT_THAT(counts.caveats, Contains(HasSubstr("of other processes")));
+  const auto of_host = Decode({{"lts__t_sectors_aperture_sysmem.sum", 2},
+                               {"pcie__read_bytes.sum", 500},
+                               {"pcie__write_bytes.sum", 11}});
+  EXPECT_EQ(of_host.work.bytes.at(Level::kHost), 511);
+  EXPECT_THAT(of_host.caveats, Contains(HasSubstr("of other processes")));
 }
 
 TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknownAndDramWaysThatDoNotAddUpAreAReason) {
@@ -153,24 +150,21 @@ TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknownAndDramWaysThatDoNotAddU
   EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("add up to 90 byte")));
 }
 
-TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReason) {
+TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReasonUnlessTheyLoadConstants) {
   const std::string tf32 = "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
   Values values = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
   EXPECT_THAT(Decode(values).caveats,
               Contains(HasSubstr("12 instructions, but none of a counted type")));
   values[tf32] = 1;
   EXPECT_THAT(Decode(values).caveats, IsEmpty());
-}
-
-// 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
-TEST(DecodeCounters, TensorInstructionsThatLoadConstantsAreNoReason) {
-  Values values = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
-                   {"sm__inst_executed_pipe_tensor.sum", 12},
-                   {kSass + "hfma_pred_on.sum", 12 * 32},
-                   {kSass + "ffma_pred_on.sum", 1e6}};
-  EXPECT_THAT(Decode(values, {"fp32.vector"}).caveats, IsEmpty());
-  values["sm__inst_executed_pipe_tensor.sum"] = 13;
-  EXPECT_THAT(Decode(values, {"fp32.vector"}).caveats, Contains(HasSubstr("13 instructions")));
+  // 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
+  Values constants = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
+                      {"sm__inst_executed_pipe_tensor.sum", 12},
+                      {kSass + "hfma_pred_on.sum", 12 * 32},
+                      {kSass + "ffma_pred_on.sum", 1e6}};
+  EXPECT_THAT(Decode(constants, {"fp32.vector"}).caveats, IsEmpty());
+  constants["sm__inst_executed_pipe_tensor.sum"] = 13;
+  EXPECT_THAT(Decode(constants, {"fp32.vector"}).caveats, Contains(HasSubstr("13 instructions")));
 }
 
 // Every tests/data/cupti_*.json by its name: recordings of a GPU, and published values.

@@ -323,7 +323,7 @@ std::string Script(const roofline::PlacedRun& run) {
 }
 
 // 200 byte and 100 flop: 0.5 flop/byte; 100 / 22 s, then 100 / 21 s.
-TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
+TEST(TrajectoryScript, HasArrowsTheRoofsOfEachNumberOfThreadsAndPaleNoisyPoints) {
   const auto script = Script(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(20, 200, 10)}));
   EXPECT_THAT(script, HasSubstr("$points0 << EOD\n0.5 4.54545455 0x0072b2\n0.5 5 0x0072b2\nEOD"));
   EXPECT_THAT(script, HasSubstr("$arrows0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD"));
@@ -335,13 +335,10 @@ TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
   EXPECT_THAT(script, HasSubstr("'fp32.vector, 2 threads  20.0 FLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'fp32.vector, 1 thread  10.0 FLOP/s'"));
   EXPECT_THAT(script, HasSubstr("bytes of DRAM; arrows: to more threads"));
-}
-
-TEST(TrajectoryScript, NoisyPointsArePale) {
-  const auto script =
+  const auto pale =
       Script(fakes::RunOf({fakes::kOne, fakes::With(fakes::Two(9), &fakes::PointSpec::noisy)}));
-  EXPECT_THAT(script, HasSubstr("0xaad0e5\n"));
-  EXPECT_THAT(script, HasSubstr("pale: noisy"));
+  EXPECT_THAT(pale, HasSubstr("0xaad0e5\n"));
+  EXPECT_THAT(pale, HasSubstr("pale: noisy"));
 }
 
 TEST(WriteDrawing, DrawsEachFormat) {
@@ -392,7 +389,7 @@ NodeMap Small() {
 }
 
 // A row per benchmark, a column per node.
-TEST(NodeMapScript, HasTheCellsAndTheRoofsAndShortensNamesOfBenchmarksSoThatTheyDiffer) {
+TEST(NodeMapScript, HasTheCellsAndTheRoofsAndShortensNamesSoThatTheyDiffer) {
   const auto script = NodeMapScript(Small(), "svg");
   EXPECT_THAT(script, HasSubstr("$cells << EOD\n1.5 -1.5 \nNaN 7 \nEOD\n"));
   EXPECT_THAT(script, HasSubstr("$roofs << EOD\n-0.3 -2\n0.3 2\nEOD\n"));
@@ -407,15 +404,12 @@ TEST(NodeMapScript, HasTheCellsAndTheRoofsAndShortensNamesOfBenchmarksSoThatThey
   const std::string shared(70, 'x');
   map.benchmarks = {"Op/" + shared + "/n1", "Op/" + shared + "/n2"};
   EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set ytics ('Op/\u2026n1' 0, 'Op/\u2026n2' 1)"));
-}
-
-TEST(NodeMapScript, LongNamesOfNodesLoseTheirDomainAndTheirBegin) {
-  auto map = Small();
-  map.nodes = {"n1.cluster.example.org", "compute-rack00-cell1-0002.cluster.example.org"};
-  EXPECT_THAT(NodeMapScript(map, "svg"),
+  auto long_map = Small();
+  long_map.nodes = {"n1.cluster.example.org", "compute-rack00-cell1-0002.cluster.example.org"};
+  EXPECT_THAT(NodeMapScript(long_map, "svg"),
               HasSubstr("set xtics ('n1' 0, '\u2026rack00-cell1-0002' 1)"));
-  map.nodes = {"n1.a.org", "n2.b.org"};
-  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set xtics ('n1.a.org' 0, 'n2.b.org' 1)"));
+  long_map.nodes = {"n1.a.org", "n2.b.org"};
+  EXPECT_THAT(NodeMapScript(long_map, "svg"), HasSubstr("set xtics ('n1.a.org' 0, 'n2.b.org' 1)"));
 }
 
 TEST(Scripts, TextOfAFileIsNeverACommand) {

@@ -146,7 +146,7 @@ Imported FromFile(const char* name) {
   return ImportTrace(ReadFile(fakes::TestData(name), "a trace"), name);
 }
 
-TEST(ImportTrace, OfTensorFlowHasStreamsWithoutTheirSummariesAndReadsAProfileOfPyTorchOf2021) {
+TEST(ImportTrace, OfTensorFlowHasStreamsOfPyTorch2021CallsThatAreNestedByTheirNumbers) {
   auto imported = FromFile("import_tensorflow.json");
   EXPECT_THAT(Times(imported),
               ElementsAre(Pair("fusion_3", 550), Pair("ampere_sgemm_128x64_nn", 400.25),
@@ -159,16 +159,13 @@ TEST(ImportTrace, OfTensorFlowHasStreamsWithoutTheirSummariesAndReadsAProfileOfP
   EXPECT_THAT(Times(imported),
               UnorderedElementsAre(Pair("volta_sgemm_128x32_nt", 3), Pair(HasSubstr("Add"), 3)));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("9 operators of the host")));
-}
-
-TEST(ImportTrace, CallsOfOneTimeAreNestedByTheirNumbers) {
   const auto call = [](const char* name, int id) {
     return Event(fmt::format(
         R"("name": "{}", "ts": 5, "dur": 8, "tid": 1, "pid": 1, "args": {{"External id": {}}})",
         name, id));
   };
-  const auto imported = ImportTrace(TraceOf({call("mm", 12), call("matmul", 11)}), "t.json");
-  EXPECT_THAT(Times(imported), ElementsAre(Pair("mm", 8)));
+  const auto nested = ImportTrace(TraceOf({call("mm", 12), call("matmul", 11)}), "t.json");
+  EXPECT_THAT(Times(nested), ElementsAre(Pair("mm", 8)));
 }
 
 TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {

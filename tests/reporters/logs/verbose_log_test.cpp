@@ -85,22 +85,19 @@ TEST(VerboseLog, FactsOfTheLibraryAreReadAndCreationsAreMissesAndHits) {
   EXPECT_TRUE(hits.creations[0].hit);
 }
 
-TEST(VerboseLog, IgnoresTheRoundedStampOfOneDnn27sGemm) {
+TEST(VerboseLog, TheTemplateOrdersTheFieldsAndARoundedStampIsIgnored) {
   const auto log = fakes::FromLog("tf212_conv_opts0.log");
   EXPECT_FALSE(log.executions.at(0).start_seconds);
   EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
   EXPECT_EQ(log.primitives.at(0).auxiliary, "");
-}
-
-TEST(VerboseLog, TheTemplateOrdersTheFieldsAndUnknownFieldsAreStored) {
-  const auto log = ReadVerboseLog(
+  const auto ordered = ReadVerboseLog(
       "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,colour,problem_desc,"
       "prop_kind,exec_time\n"
       "onednn_verbose,v1,primitive,exec,cpu,reorder,green,8x64,undef,0.5\n");
-  ASSERT_EQ(log.primitives.size(), 1);
-  EXPECT_EQ(log.primitives[0].problem, "8x64");
-  EXPECT_EQ(log.primitives[0].prop, "undef");
-  EXPECT_THAT(log.primitives[0].others, ElementsAre(Pair("colour", "green")));
+  ASSERT_EQ(ordered.primitives.size(), 1);
+  EXPECT_EQ(ordered.primitives[0].problem, "8x64");
+  EXPECT_EQ(ordered.primitives[0].prop, "undef");
+  EXPECT_THAT(ordered.primitives[0].others, ElementsAre(Pair("colour", "green")));
 }
 
 TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {

@@ -162,19 +162,7 @@ constexpr const char* kPlainFile = R"({"context": {"date": "x"}, "benchmarks": [
  {"name": "BM_A/8/real_time", "run_name": "BM_A/8/real_time", "run_type": "iteration", "repetition_index": 1, "iterations": 10, "real_time": 3.5, "cpu_time": 3.4, "time_unit": "us"},
  {"name": "BM_A/8/real_time_mean", "run_name": "BM_A/8/real_time", "run_type": "aggregate", "real_time": 3.0, "cpu_time": 2.9, "time_unit": "us"}]})";
 
-// UseManualTime: the CPU was idle while a GPU, say, computed.
-TEST(ReadRunFile, ATimeThatTheProgramMeasuredIsNotComparedWithItsCpuTime) {
-  const auto entry = [](const std::string& name) {
-    return nlohmann::json{{"name", name}, {"real_time", 1000}, {"cpu_time", 10}, {"iterations", 5}};
-  };
-  const auto run =
-      Parsed(nlohmann::json{{"benchmarks", {entry("A/manual_time"), entry("B/real_time")}}}.dump());
-  ASSERT_EQ(run.records.size(), 2);
-  EXPECT_FALSE(run.records[0].repetitions[0].main_cpu_seconds);
-  EXPECT_DOUBLE_EQ(run.records[1].repetitions[0].main_cpu_seconds.value(), 10e-9);
-}
-
-TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFiles) {
+TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFilesAlsoThoseThatTheProgramMeasured) {
   const auto run = Parsed(kPlainFile);
   ASSERT_EQ(run.records.size(), 3);
   EXPECT_EQ(run.records[0].name, "BM_A/8/real_time");
@@ -185,6 +173,15 @@ TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFiles) {
   EXPECT_EQ(run.records[1].reason, "no AMX");
   EXPECT_EQ(run.records[2].status, Status::kFailed);
   EXPECT_EQ(run.records[2].reason, "boom");
+  // UseManualTime: the CPU was idle while a GPU, say, computed.
+  const auto entry = [](const std::string& name) {
+    return nlohmann::json{{"name", name}, {"real_time", 1000}, {"cpu_time", 10}, {"iterations", 5}};
+  };
+  const auto manual =
+      Parsed(nlohmann::json{{"benchmarks", {entry("A/manual_time"), entry("B/real_time")}}}.dump());
+  ASSERT_EQ(manual.records.size(), 2);
+  EXPECT_FALSE(manual.records[0].repetitions[0].main_cpu_seconds);
+  EXPECT_DOUBLE_EQ(manual.records[1].repetitions[0].main_cpu_seconds.value(), 10e-9);
 }
 
 TEST(ReadRunFile, ReadsTheCompleteEntriesOfATruncatedFile) {
@@ -325,23 +322,20 @@ TEST(ReadRunFile, AcceptsMembersInAnyOrderAndUsesTheLastOfAKey) {
   EXPECT_EQ(Parsed("\xEF\xBB\xBF{\"records\": [{\"name\": \"a\"}]}").records.size(), 1U);
 }
 
-TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFile) {
+TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFileAndRefusesMoreThanFitsIntoMemory) {
   const std::string whole = kWhole;
   std::ostringstream warnings;
   const auto run = ParseRunFile(whole.substr(0, whole.find("{\"name\": \"b\"")), "x", warnings);
   ASSERT_EQ(run.records.size(), 1U);
   EXPECT_EQ(run.records[0].name, "x");
-}
-
-TEST(ReadRunFile, RefusesMoreThanFitsIntoMemory) {
   std::string many = R"({"records": [{"name": "a"})";
   for (std::size_t i = 0; i < kMaxFileEntries; ++i) many += ",{}";
   EXPECT_THAT(Refusal(many + "]}"), HasSubstr("records[200000]: more than 200000 entries"));
   const auto path = testing::TempDir() + "large_run.json";
   std::ofstream(path) << "{ ";
   std::filesystem::resize_file(path, kMaxFileBytes + (1 << 20));
-  std::ostringstream warnings;
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, warnings); }),
+  std::ostringstream more;
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, more); }),
               HasSubstr("257 MiB of JSON, of which at most 256 fit into memory"));
   std::filesystem::remove(path);
 }
@@ -464,7 +458,7 @@ TEST(SideBySide, LabelsTheRecordsOfEachFile) {
             (nlohmann::json{{"files", {"1/run.json", "2/run.json", "my run.json"}}}));
 }
 
-TEST(Schema1, SentencesBecomeNotesAndKernels) {
+TEST(Schema1, SentencesBecomeNotesAndKernelsAndLabelsMembers) {
   Record record;
   AddSentence("modelled: blocks of 64: 6 of 56", record);
   AddSentence("perf: the kernel sees no PMU", record);
@@ -478,19 +472,16 @@ TEST(Schema1, SentencesBecomeNotesAndKernels) {
                           testing::Field(&CountingNote::provenance, Provenance::kMeasured)));
   EXPECT_THAT(record.kernels,
               ElementsAre(LaunchedKernel{"gemm<float, 2>", 3}, LaunchedKernel{"3d_copy"}));
-}
-
-TEST(Schema1, LabelsBecomeMembers) {
-  Record record;
+  Record labelled;
   ReadSentences(
       "brgemm; isa avx2; verified: all 12; counted: modelled: a | perf: b; repro: --conv mb1",
-      record);
-  EXPECT_EQ(record.algorithm, "brgemm");
-  EXPECT_EQ(record.isa, "avx2");
-  EXPECT_EQ(record.verified, "all 12");
-  EXPECT_THAT(record.counting, ElementsAre(CountingNote{"", Provenance::kModelled, "a"},
-                                           CountingNote{"", {}, "perf: b"}));
-  EXPECT_EQ(record.repro, "--conv mb1");
+      labelled);
+  EXPECT_EQ(labelled.algorithm, "brgemm");
+  EXPECT_EQ(labelled.isa, "avx2");
+  EXPECT_EQ(labelled.verified, "all 12");
+  EXPECT_THAT(labelled.counting, ElementsAre(CountingNote{"", Provenance::kModelled, "a"},
+                                             CountingNote{"", {}, "perf: b"}));
+  EXPECT_EQ(labelled.repro, "--conv mb1");
 }
 
 TEST(Schema1, AFileMayHaveRecordsOfBothSchemas) {

@@ -273,7 +273,7 @@ PlacedRun Cross() {
   return fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24), Point(1, 4, 48), Point(1, 1, 12)});
 }
 
-TEST(Trajectories, AlongTheThreadsAreOnePerProblemUnderTheRoofsOfTheirThreads) {
+TEST(Trajectories, AlongTheThreadsAreOnePerProblemAndAlongASizeOnePerNumberOfThreads) {
   const auto found = Trajectories(Cross());
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].along, "threads");
@@ -290,17 +290,14 @@ TEST(Trajectories, AlongTheThreadsAreOnePerProblemUnderTheRoofsOfTheirThreads) {
   EXPECT_NEAR(*points[0].fraction, 10.0 / 12, 1e-6) << "100 flop at 10 flop/s";
   EXPECT_NEAR(*points[1].fraction, 5.0 / 8, 1e-6) << "at 20 flop/s";
   EXPECT_DOUBLE_EQ(*points[0].intensity, 5);
-}
-
-TEST(Trajectories, AlongASizeAreOnePerNumberOfThreads) {
-  const auto found = Trajectories(Cross(), "batch");
-  ASSERT_THAT(found, SizeIs(2));
-  EXPECT_EQ(found[0].name, "Conv2D/cpu/onednn/fwd/f32/n*c8h8w8k8r1s1/threads2");
-  EXPECT_EQ(found[0].points[1].value, 4);
-  EXPECT_EQ(ValueText(found[0], 4), "batch 4");
+  const auto sizes = Trajectories(Cross(), "batch");
+  ASSERT_THAT(sizes, SizeIs(2));
+  EXPECT_EQ(sizes[0].name, "Conv2D/cpu/onednn/fwd/f32/n*c8h8w8k8r1s1/threads2");
+  EXPECT_EQ(sizes[0].points[1].value, 4);
+  EXPECT_EQ(ValueText(sizes[0], 4), "batch 4");
   // 400 flop in 24 s over 100 in 8.
-  EXPECT_DOUBLE_EQ(found[0].steps[0].rate_ratio, 400 / 24.0 / (100 / 8.0));
-  EXPECT_FALSE(found[0].steps[0].efficiency) << "defined along threads only";
+  EXPECT_DOUBLE_EQ(sizes[0].steps[0].rate_ratio, 400 / 24.0 / (100 / 8.0));
+  EXPECT_FALSE(sizes[0].steps[0].efficiency) << "defined along threads only";
 }
 
 // Batch 1 and 2 on 1 and 2 threads, batch 4 and 8 likewise, and one that fits neither.

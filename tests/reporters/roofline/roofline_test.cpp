@@ -320,7 +320,7 @@ TEST(HoldingCache, IsTheNearestThatTheTensorsOfAWarmCallFit) {
 }
 
 // 98 KB at 50 byte/s of L2 take 1960 s, at 10 byte/s of DRAM they would take 9800 s and bind.
-TEST(HoldingCache, ChoosesWhereModelledBytesStandBeforeTheBound) {
+TEST(HoldingCache, ChoosesWhereModelledBytesStandUnlessThoseOfThatCacheAreKnown) {
   auto machine = fakes::SmallMachine();
   machine.cache_bytes = {{Level::kL1, 48e3}, {Level::kL2, 1e6}};
   auto record = fakes::Measured(20000, 300000, 98e3);  // arithmetic 3000 s
@@ -335,15 +335,12 @@ TEST(HoldingCache, ChoosesWhereModelledBytesStandBeforeTheBound) {
   EXPECT_EQ(PlaceTime(record, 20000, machine)->bound, Bound::kCompute);
   record.work[Provenance::kMeasured].bytes[Level::kDram] = 98e3;  // counted: not moved
   EXPECT_EQ(Place(record, &machine).time->bound_level, Level::kDram);
-}
-
-// The bytes of the cache that a model of the loops knows are not replaced.
-TEST(HoldingCache, LeavesBytesThatAreKnownAtThatCache) {
-  auto machine = fakes::SmallMachine();
-  machine.cache_bytes = {{Level::kL2, 1e6}};
-  auto record = fakes::Measured(20000, 1, 98e3);
-  record.work[Provenance::kModelled].bytes[Level::kL2] = 5e5;
-  EXPECT_DOUBLE_EQ(Place(record, &machine).time->memory_seconds.at(Level::kL2), 5e5 / 50);
+  // The bytes of the cache that a model of the loops knows are not replaced.
+  auto with_l2 = fakes::SmallMachine();
+  with_l2.cache_bytes = {{Level::kL2, 1e6}};
+  auto known = fakes::Measured(20000, 1, 98e3);
+  known.work[Provenance::kModelled].bytes[Level::kL2] = 5e5;
+  EXPECT_DOUBLE_EQ(Place(known, &with_l2).time->memory_seconds.at(Level::kL2), 5e5 / 50);
 }
 
 // Properties that hold for every work on every machine, on random ones.
