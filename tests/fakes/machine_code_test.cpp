@@ -1,7 +1,6 @@
 #include "tests/fakes/machine_code.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace dlroof::fakes {
 namespace {

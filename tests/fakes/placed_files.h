@@ -19,7 +19,7 @@ inline roofline::PlacedRun ReadPlaced(const std::string& name) {
 // thread half of each.
 inline roofline::PlacedRun SmallRun() { return ReadPlaced("run_small.json"); }
 
-// Ceilings with proofs, mixes, curves and overheads; see ceilings_table_test.cpp.
+// Ceilings with proofs, mixes, curves and overheads; see document_test.cpp.
 inline roofline::PlacedRun CeilingsRun() { return ReadPlaced("run_ceilings.json"); }
 
 // The ceilings of a run's machine that most of the tests look at.

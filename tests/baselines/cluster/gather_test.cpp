@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
@@ -18,10 +17,7 @@
 namespace dlroof::cluster {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
+using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::SizeIs;
 
 NodeSummary Failed(const std::string& name, const std::string& reason) {
   NodeSummary summary;
@@ -130,16 +126,23 @@ TEST(Gather, ARoofThatMostNodesDidNotValidateIsNotValidated) {
   EXPECT_THAT(dram.reasons, ElementsAre("validated on 1 of 3 nodes"));
 }
 
-TEST(Gather, RequestedNodesWithoutAFileAreMissing) {
+TEST(Gather, RequestedNodesWithoutAFileAreMissingAndThoseOfAnotherKindNotInTheMedians) {
   const auto cluster =
       Gathered({{"n1"}, {"n2-task0"}, {"n2-task1"}}, std::vector<std::string>{"n1", "n2", "n3"});
   EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2-task0", "n2-task1", "n3"));
   EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
   EXPECT_TRUE(cluster.asked_known);
   EXPECT_THAT(Gathered({{"n1"}}).remarks, Contains(HasSubstr("no list of requested nodes")));
+  const auto mixed = Gathered({{"n1", 2}, {"n2", 9, 1, "ff"}, {"n3", 4}});
+  ASSERT_EQ(mixed.kinds.size(), 2);
+  EXPECT_THAT(mixed.kinds[0].nodes, ElementsAre(0, 2));
+  EXPECT_EQ(mixed.run.records[0].repetitions.size(), 2);
+  EXPECT_EQ(mixed.nodes[1].kind, 1);
+  EXPECT_THAT(mixed.remarks,
+              Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
 }
 
-TEST(Gather, EachGpuOfANodeIsAUnitWithItsHost) {
+TEST(Gather, EachGpuOfANodeIsAUnitWithItsHostUnlessItHasOneProcess) {
   const auto gpu = [](const std::string& host, const std::string& number, double seconds) {
     return FakeNode{host + "-gpu" + number, seconds, 1, "00", {"--x"}, host, number};
   };
@@ -157,64 +160,40 @@ TEST(Gather, EachGpuOfANodeIsAUnitWithItsHost) {
   const auto table = TableOf(cluster);
   EXPECT_THAT(table, HasSubstr("5 GPUs of 3 nodes: 4 whole, 0 partial, 1 missing"));
   EXPECT_THAT(table, HasSubstr("4 GPUs of "));
+  const auto alone = Gathered({{"n1"}, {"n2"}});
+  EXPECT_EQ(HostOf(alone.nodes[0]), "n1");
+  EXPECT_FALSE(GpusOfHosts(alone));
+  EXPECT_FALSE(alone.run.context["dlroof"].contains("devices_per_node"));
 }
 
-TEST(Gather, ANodeOfOneProcessHasNoGpusOfItsOwn) {
-  const auto cluster = Gathered({{"n1"}, {"n2"}});
-  EXPECT_EQ(HostOf(cluster.nodes[0]), "n1");
-  EXPECT_FALSE(GpusOfHosts(cluster));
-  EXPECT_FALSE(cluster.run.context["dlroof"].contains("devices_per_node"));
-}
-
-TEST(Gather, AFailedNodeCostsNothingElse) {
-  const auto cluster = Gathered({{"n1"}, {"n3"}}, std::nullopt, {Failed("n2", "half a file")});
-  EXPECT_EQ(cluster.nodes[1].reason, "half a file");
-  EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
-  EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 2));
-}
-
-TEST(Gather, ANodeThatLacksBenchmarksIsNamed) {
+TEST(Gather, AFailedNodeCostsNothingElseAndOneThatLacksBenchmarksIsNamed) {
+  const auto failed = Gathered({{"n1"}, {"n3"}}, std::nullopt, {Failed("n2", "half a file")});
+  EXPECT_EQ(failed.nodes[1].reason, "half a file");
+  EXPECT_EQ(failed.run.records[0].repetitions.size(), 2);
+  EXPECT_THAT(failed.nodes_of[0], ElementsAre(0, 2));
   auto lacking = VisitedOnceMore({{"n2"}}).front();
   const auto name = lacking.times.back().name;
   lacking.times.pop_back();
-  const auto cluster = Gathered({{"n1"}}, std::nullopt, {lacking});
-  EXPECT_THAT(cluster.remarks, Contains("n2 lacks 1 of 2 benchmarks: " + name));
-}
-
-TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
-  const auto cluster = Gathered({{"n1", 2}, {"n2", 9, 1, "ff"}, {"n3", 4}});
-  ASSERT_EQ(cluster.kinds.size(), 2);
-  EXPECT_THAT(cluster.kinds[0].nodes, ElementsAre(0, 2));
-  EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
-  EXPECT_EQ(cluster.nodes[1].kind, 1);
-  EXPECT_THAT(cluster.remarks,
-              Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
-}
-
-TEST(Gather, ANodeOfOtherArgumentsFails) {
+  EXPECT_THAT(Gathered({{"n1"}}, std::nullopt, {lacking}).remarks,
+              Contains("n2 lacks 1 of 2 benchmarks: " + name));
   const auto cluster = Gathered({{"n1"}, {"n2", 2, 1, "00", {"--y"}}, {"n3"}});
   EXPECT_EQ(cluster.nodes[1].status, NodeStatus::kFailed);
   EXPECT_EQ(cluster.nodes[1].reason, "measured with other arguments: '--y', most nodes with '--x'");
   EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 2));
-}
-
-TEST(Gather, WithoutATimeThereIsNothingToGather) {
   EXPECT_THAT(fakes::RefusalOf([] { Gathered({}, std::nullopt, {Failed("n1", "half a file")}); }),
               HasSubstr("no node has a benchmark with a time; the first one: n1: half a file"));
 }
 
-TEST(SummaryOf, ARunThatIsNotOfANodeIsRefused) {
+TEST(SummaryOf, ARunThatIsNotOfANodeIsRefusedAndFewerCpusAreARemark) {
   auto run = RunOfNode({"n1"});
   run.context["dlroof"].erase("node");
   EXPECT_THAT(fakes::RefusalOf([&] { SummaryOf(run, "x.json"); }),
               HasSubstr("x.json: has no node's name"));
-}
-
-TEST(SummaryOf, FewerCpusThanTheNodeHasAreARemark) {
-  auto run = RunOfNode({"n1"});
-  run.context["dlroof"]["node"]["cpus_given"] = 1;
-  run.context["dlroof"]["node"]["cpus"] = 2;
-  const auto cluster = Gather({SummaryOf(run, "f")}, {}, [&](const std::string&) { return run; });
+  auto fewer = RunOfNode({"n1"});
+  fewer.context["dlroof"]["node"]["cpus_given"] = 1;
+  fewer.context["dlroof"]["node"]["cpus"] = 2;
+  const auto cluster =
+      Gather({SummaryOf(fewer, "f")}, {}, [&](const std::string&) { return fewer; });
   EXPECT_THAT(cluster.remarks,
               Contains("the scheduler granted fewer CPUs than a node has: n1 (1 of 2)"));
 }
@@ -388,13 +367,10 @@ TEST(KindsOf, EachUnlikeSettingIsAGroupOfItsOwn) {
   }
 }
 
-TEST(KindsOf, NearlyEqualMemoryIsEqual) {
+TEST(KindsOf, NearlyEqualMemoryIsEqualAndAnotherAlgorithmUnlike) {
   EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "23.6 GiB")}), SizeIs(1));
   EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "15.6 GiB")}), SizeIs(2));
   EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "23.5 TiB")}), SizeIs(2));
-}
-
-TEST(KindsOf, AnotherAlgorithmOfABenchmarkIsUnlike) {
   auto other = Like("n3");
   other.algorithms["x"] = "ref";
   auto partial = Like("n4");
@@ -437,7 +413,7 @@ energy::Energy OfNode(double joules) {
           .covers = "packages and DRAM"};
 }
 
-TEST(MergedEnergy, IsTheMedianOfNodes) {
+TEST(MergedEnergy, IsTheMedianOfNodesOfTheSameDomains) {
   const auto merged = MergedEnergy({OfNode(8), OfNode(4), OfNode(6)});
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->joules, 6);
@@ -449,9 +425,6 @@ TEST(MergedEnergy, IsTheMedianOfNodes) {
   // 6 values: their least and greatest.
   const auto six = MergedEnergy({OfNode(8), OfNode(4), OfNode(6), OfNode(7), OfNode(5), OfNode(9)});
   EXPECT_EQ(six->ci95, (std::pair(4.0, 9.0)));
-}
-
-TEST(MergedEnergy, NodesWithDifferentDomainsAreNotMerged) {
   auto without_dram = OfNode(4);
   without_dram.domains.erase("dram-0");
   EXPECT_FALSE(MergedEnergy({OfNode(4), without_dram}));

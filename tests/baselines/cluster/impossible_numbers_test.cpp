@@ -1,9 +1,7 @@
 // Changes every number of small files to one that cannot be. None may be shown without a word.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -19,7 +17,6 @@
 #include "baselines/history/database.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/numbers.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
@@ -35,11 +32,7 @@ namespace dlroof {
 namespace {
 
 using nlohmann::json;
-using testing::AnyOf;
-using testing::ContainsRegex;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using testing::AnyOf, testing::ContainsRegex, testing::HasSubstr, testing::IsEmpty, testing::Not;
 
 // Returns what is shown of a file, or nullopt if a warning names what is left out.
 using Show = std::function<std::optional<std::string>(const json& file)>;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,12 +15,15 @@
 #include <tuple>
 #include <vector>
 
+#include "baselines/cluster/node_effects.h"
+#include "counters/base/error.h"
+#include "tests/baselines/cluster/fake_nodes.h"
+#include "tests/fakes/refusal.h"
+
 namespace dlroof::cluster {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::SizeIs;
 
 const RowGroup kAll{"all", {0, 1, 2}};
 const std::vector<std::size_t> kFive = {0, 1, 2, 3, 4};
@@ -47,16 +49,13 @@ TEST(EffectsOf, IsTheMedianOverBenchmarksBesideTheReference) {
   EXPECT_FALSE(EffectsOf(times, kAll, {1, 2, 3})[0]);
 }
 
-TEST(SuspectsOf, ExceedTheEffectInOneVisit) {
+TEST(SuspectsOf, ExceedTheEffectInOneVisitAndOneRowByItselfHasAWiderEffect) {
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.02), {kAll}, kFive, {}), IsEmpty());
   const auto suspects = SuspectsOf(LastIsSlower(1.1), {kAll}, kFive, {});
   ASSERT_EQ(suspects.size(), 1);
   EXPECT_EQ(suspects[0].node, 4);
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.1), {kAll}, {1, 2, 3, 4}, {}), IsEmpty());
-}
-
-// 1.06 exceeds the effect of a group, and not that of one row without a median.
-TEST(SuspectsOf, OneRowByItselfHasAWiderEffect) {
+  // 1.06 exceeds the effect of a group, and not that of one row without a median.
   const RowGroup lone{"cpu.dram", {1}, true};
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {kAll}, kFive, {}), SizeIs(1));
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive, {}), IsEmpty());
@@ -275,6 +274,210 @@ TEST(SimulatedClusters, FewOrdinaryNodesAreCalledSlowAndSlowOnesAreFound) {
   }
   // Before any of them is visited again; the few clusters of the short run scatter.
   EXPECT_LE(suspects, (Asked() == nullptr ? 0.015 : 0.01) * ordinary);
+}
+
+TEST(RevisitOf, NamesSuspectsAndControls) {
+  const auto revisit = RevisitOf(Gathered(LastNodeIsSlower()), {.controls = 3});
+  ASSERT_EQ(revisit.suspects.size(), 1);
+  EXPECT_EQ(revisit.suspects[0].node, 5);
+  EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
+}
+
+TEST(AddFindings, WithoutFurtherVisitsASlowNodeIsASuspectAndFourNodesAreTooFewForFindings) {
+  auto cluster = Gathered(LastNodeIsSlower());
+  AddFindings({}, {}, cluster);
+  ASSERT_EQ(cluster.findings.size(), 1);
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
+  auto nodes = LastNodeIsSlower();
+  nodes.erase(nodes.begin(), nodes.begin() + 2);
+  cluster = Gathered(nodes);
+  AddFindings({}, {}, cluster);
+  EXPECT_TRUE(cluster.findings.empty());
+  EXPECT_THAT(TableOf(cluster), HasSubstr("fewer than 5 nodes of a kind are too few to tell"));
+}
+
+// --- Roofs ---
+
+// Six nodes, the last one's roofs at `speed` of the others'.
+std::vector<FakeNode> LastHasLowerRoofs(double speed) {
+  std::vector<FakeNode> nodes;
+  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), 2, i == 6 ? speed : 1});
+  return nodes;
+}
+
+std::vector<std::string> NamesOf(const std::vector<RowGroup>& groups) {
+  std::vector<std::string> names;
+  for (const auto& group : groups) names.push_back(group.name);
+  return names;
+}
+
+std::vector<std::string> WhatIsSlow(const Cluster& cluster) {
+  std::vector<std::string> what;
+  for (const auto& finding : cluster.findings) what.push_back(finding.what);
+  return what;
+}
+
+TEST(GroupsOf, EachRoofIsOneByItselfAndThreeRoofsAreAGroup) {
+  EXPECT_THAT(NamesOf(GroupsOf(Gathered(LastHasLowerRoofs(1)))),
+              ElementsAre("all", "cpu.dram", "cpu.fp32.vector"));
+  auto cluster = Gathered(LastHasLowerRoofs(1));
+  for (auto& node : cluster.nodes) node.roofs["cpu.launch"] = 1;
+  const auto groups = GroupsOf(cluster);
+  EXPECT_THAT(NamesOf(groups),
+              ElementsAre("all", "ceilings", "cpu.dram", "cpu.fp32.vector", "cpu.launch"));
+  EXPECT_THAT(groups[1].rows, ElementsAre(2, 3, 4));
+}
+
+// A roof that was low only in the first visit is not confirmed.
+TEST(AddFindings, FiveVisitsDecideAboutALowRoof) {
+  for (const double later : {0.8, 1.0}) {
+    auto cluster = Gathered(LastHasLowerRoofs(0.8));
+    AddFindings(std::vector(5, VisitedOnceMore(LastHasLowerRoofs(later))), {}, cluster);
+    EXPECT_THAT(WhatIsSlow(cluster), ElementsAre("cpu.dram", "cpu.fp32.vector"));
+    EXPECT_EQ(cluster.findings[0].verdict,
+              later < 1 ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed);
+    EXPECT_NEAR(cluster.findings[0].ratio, 1 / later, 1e-9);
+    EXPECT_EQ(cluster.findings[0].node, 5);
+  }
+}
+
+// --- Nodes measured at once and one by one ---
+
+// Nodes a, b, ... with a time [s] for each benchmark n0, n1, ...
+Cluster ClusterOf(const std::vector<std::vector<double>>& seconds) {
+  Cluster cluster;
+  for (std::size_t node = 0; node < seconds.size(); ++node)
+    cluster.nodes.push_back({.facts = {.name = std::string(1, static_cast<char>('a' + node))}});
+  for (std::size_t i = 0; i < seconds.front().size(); ++i) {
+    record::Record record;
+    record.name = "n" + std::to_string(i);
+    auto& nodes = cluster.nodes_of.emplace_back();
+    for (std::size_t node = 0; node < seconds.size(); ++node) {
+      record.repetitions.push_back({.seconds = seconds[node][i]});
+      nodes.push_back(node);
+    }
+    cluster.run.records.push_back(record);
+  }
+  return cluster;
+}
+
+TEST(OrderEffects, AreTheMedianRatiosTheLargestFirstWithAnIntervalFromSixBenchmarksOn) {
+  auto effects =
+      OrderEffects(ClusterOf({{1, 2, 3}, {1.5, 2.2, 9}}), ClusterOf({{1, 2, 3}, {1, 2, 3}}));
+  ASSERT_EQ(effects.size(), 2U);
+  EXPECT_EQ(effects[0].node, 1);
+  EXPECT_DOUBLE_EQ(effects[0].ratio, 1.5);
+  EXPECT_EQ(effects[0].benchmarks, 3U);
+  EXPECT_EQ(effects[0].worst, "n2");
+  EXPECT_DOUBLE_EQ(effects[0].worst_ratio, 3);
+  EXPECT_FALSE(effects[0].ci95) << "of three benchmarks";
+  EXPECT_DOUBLE_EQ(effects[1].ratio, 1);
+  effects =
+      OrderEffects(ClusterOf({{1.1, 1.2, 1.3, 1.4, 1.5, 1.6}}), ClusterOf({{1, 1, 1, 1, 1, 1}}));
+  ASSERT_TRUE(effects[0].ci95);
+  EXPECT_DOUBLE_EQ(effects[0].ci95->first, 1.1);
+  EXPECT_DOUBLE_EQ(effects[0].ci95->second, 1.6);
+  const auto shared = OrderEffects(ClusterOf({{1, 2}, {1, 2}}), ClusterOf({{1}}));
+  ASSERT_EQ(shared.size(), 1U);
+  EXPECT_EQ(shared[0].benchmarks, 1U);
+  auto other = ClusterOf({{1}});
+  other.nodes[0].facts.name = "z";
+  EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
+              HasSubstr("no node has a time of the same benchmark in both files"));
+}
+
+// --- Requirements ---
+
+// The fakes have a DRAM roof of 10 B/s times the node's speed; n1 takes the node's seconds.
+TEST(Requirements, NodesThatMissALimitAreNamedAndOtherFilesAreRefused) {
+  const auto cluster = Gathered({{"n1", 2, 1}, {"n2", 3, 1}, {"n3", 2, 0.5}});
+  const auto limits = ParseRequirements(
+      fmt::format(R"({{"roofs": {{"cpu.dram": 9}}, "times": {{"{}": 2.5}}}})", fakes::Name("n1")),
+      "r.json");
+  const auto unmet = UnmetOf(cluster, limits);
+  ASSERT_THAT(unmet, SizeIs(2));
+  EXPECT_EQ(unmet[0].node, 1);
+  EXPECT_EQ(unmet[0].value, 3);
+  EXPECT_EQ(unmet[1].what, "cpu.dram");
+  EXPECT_EQ(TextOf(unmet[1], cluster), "n3: cpu.dram is 5.00 B/s, at least 9.00 B/s required");
+  const auto absent = UnmetOf(cluster, ParseRequirements(R"({"times": {"gone": 1}})", "r.json"));
+  ASSERT_THAT(absent, SizeIs(3));
+  EXPECT_THAT(TextOf(absent[0], cluster), HasSubstr("gone was not measured"));
+  for (const char* text : {"[]", "{}", R"({"roofs": {}})", R"({"roof": {"cpu.dram": 1}})",
+                           R"({"roofs": {"cpu.dram": -1}})", R"({"roofs": 3})"})
+    EXPECT_THROW(ParseRequirements(text, "r.json"), BadInput) << text;
+}
+
+ClusterNode Node(std::size_t noisy, double wall_over_clean = 1, std::size_t repetitions = 100) {
+  ClusterNode node;
+  node.facts.cpus_specified = 2;
+  node.interference = {repetitions, noisy, wall_over_clean};
+  return node;
+}
+
+std::vector<Finding> Findings(const std::vector<ClusterNode>& nodes) {
+  std::vector<std::size_t> indices(nodes.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return InterferenceFindings(nodes, indices);
+}
+
+TEST(InterferenceFindings, AQuotaIsOneAlthoughTheSamplesLookWell) {
+  std::vector<ClusterNode> nodes = {Node(5), Node(5), Node(5)};
+  EXPECT_THAT(Findings(nodes), IsEmpty());
+  nodes[1].facts.load.quota_cpus = 0.5;
+  const auto findings = Findings(nodes);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].node, 1);
+  EXPECT_EQ(findings[0].what, "quota");
+  EXPECT_EQ(findings[0].verdict, NodeVerdict::kLimited);
+  nodes[1].facts.load.quota_cpus = 2;  // as many as its CPUs
+  EXPECT_THAT(Findings(nodes), IsEmpty());
+  nodes[1].facts.load.periods = 1000;
+  nodes[1].facts.load.throttled = 11;  // more than 1 %
+  EXPECT_THAT(Findings(nodes), SizeIs(1));
+}
+
+TEST(InterferenceFindings, NeighboursAndStealDisturbANode) {
+  std::vector<ClusterNode> nodes = {Node(10), Node(10), Node(55)};
+  EXPECT_EQ(Findings(nodes).at(0).what, "neighbours");
+  nodes[2] = Node(45);  // fewer than half
+  EXPECT_THAT(Findings(nodes), IsEmpty());
+  nodes[2] = Node(45, 1.3);
+  EXPECT_EQ(Findings(nodes).at(0).ratio, 1.3);
+  nodes[2] = Node(10);
+  nodes[2].facts.load.steal_share = 0.2;
+  EXPECT_THAT(Findings(nodes), IsEmpty());  // of an unknown time
+  nodes[2].facts.load.wall_seconds = 60;
+  EXPECT_EQ(Findings(nodes).at(0).what, "steal");
+  nodes[0].facts.load.steal_share = nodes[1].facts.load.steal_share =
+      0.18;  // hosts are busy everywhere
+  EXPECT_THAT(Findings(nodes), IsEmpty());
+  EXPECT_THAT(Findings({Node(90), Node(0)}), IsEmpty());  // too few to compare
+}
+
+// A quota of half a CPU stops two threads for 75 of each 100 ms: of repetitions of 30 ms those that
+// begin within 45 ms before the stop's begin or during it are noisy, at least (75 - 2) / 100. The
+// others' shares scatter. The control group's file is not seen, as in a container.
+TEST(InterferenceFindings, AHiddenQuotaOfHalfACpuIsFoundInAtLeast95Percent) {
+  std::mt19937 source(1);
+  std::uniform_real_distribution<> usual(0, 0.35);
+  int found = 0, wrong = 0;
+  constexpr int kClusters = 400;
+  constexpr std::size_t kRepetitions = 360;
+  for (int cluster = 0; cluster < kClusters; ++cluster) {
+    std::vector<ClusterNode> nodes;
+    for (std::size_t i = 0; i < 8; ++i) {
+      std::binomial_distribution<std::size_t> noisy(kRepetitions, i == 3 ? 0.85 : usual(source));
+      nodes.push_back(Node(noisy(source), i == 3 ? 2 : 1.05, kRepetitions));
+    }
+    const auto findings = Findings(nodes);
+    found +=
+        std::ranges::any_of(findings, [](const Finding& finding) { return finding.node == 3; });
+    wrong +=
+        std::ranges::any_of(findings, [](const Finding& finding) { return finding.node != 3; });
+  }
+  EXPECT_GE(found, 0.95 * kClusters);
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
@@ -16,13 +15,8 @@
 namespace dlroof::cluster {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
+using testing::AllOf, testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty,
+    testing::Not, testing::StartsWith;
 
 Prices OneKind(const std::string& kind) {
   return ParsePrices(fmt::format(R"({{"currency": "USD", "kinds": [{}]}})", kind), "p.json");
@@ -125,7 +119,7 @@ TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
 }
 
 // A node of A has two devices, one of B eight: 6 s / 2 against 2 s / 8.
-TEST(MakeVersus, ANodeHasAllItsDevices) {
+TEST(MakeVersus, ANodeHasAllItsDevicesAndWithoutAnIntervalOnOneSideThereIsNone) {
   auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)});
   auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2)});
   cpu.devices = 2;
@@ -134,13 +128,10 @@ TEST(MakeVersus, ANodeHasAllItsDevices) {
   EXPECT_EQ(row.nodes_of_a.value, 12);
   EXPECT_EQ(row.b.node_calls_per_second, 4);
   EXPECT_NEAR(row.nodes_of_a.ci95->first, 12, 1e-9);
-}
-
-TEST(MakeVersus, WithoutAnIntervalOnOneSideThereIsNone) {
-  const auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)});
-  const auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/tf/fwd/f32/n1", 2, 1)});
-  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).nodes_of_a.ci95);
-  EXPECT_FALSE(MakeVersus(gpu, cpu, {}).rows.at(0).nodes_of_a.ci95);
+  const auto cpu_alone = ClusterOf("cpu", {Of(kOnCpu, 6)});
+  const auto single = ClusterOf("gpu", {Of("Conv2D/gpu/tf/fwd/f32/n1", 2, 1)});
+  EXPECT_FALSE(MakeVersus(cpu_alone, single, {}).rows.at(0).nodes_of_a.ci95);
+  EXPECT_FALSE(MakeVersus(single, cpu_alone, {}).rows.at(0).nodes_of_a.ci95);
 }
 
 TEST(MakeVersus, ASidesFastestCheckedRecordOfAnyLibraryAndLayoutIsCompared) {
@@ -234,7 +225,7 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
   EXPECT_THAT(chosen.differences, Contains("algorithm: direct | winograd"));
 }
 
-TEST(MakeVersus, OtherConventionsAreRefused) {
+TEST(MakeVersus, OtherConventionsAndNothingInCommonAreRefused) {
   auto cpu = ClusterOf("a.json", {Of(kOnCpu, 6)});
   const auto gpu = ClusterOf("b.json", {Of(kOnGpu, 2)});
   cpu.run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
@@ -242,12 +233,9 @@ TEST(MakeVersus, OtherConventionsAreRefused) {
               HasSubstr("a.json and b.json cannot be compared: the convention flops differs"));
   cpu.run.file.context["dlroof"].erase("conventions");
   EXPECT_EQ(MakeVersus(cpu, gpu, {}).rows.size(), 1);
-}
-
-TEST(MakeVersus, NothingInCommonIsRefused) {
-  const auto cpu = ClusterOf("a.json", {Of(kOnCpu, 6)});
-  const auto gpu = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
-  EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
+  const auto ours = ClusterOf("a.json", {Of(kOnCpu, 6)});
+  const auto theirs = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
+  EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(ours, theirs, {}); }),
               HasSubstr("a.json and b.json have no operator in common"));
 }
 
@@ -312,39 +300,30 @@ TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
   EXPECT_EQ(rows[1].in_b, 3);
 }
 
-TEST(MakeVersusModels, CoverageIsReportedAndTimesAreOfSharedLayersOnly) {
+TEST(MakeVersusModels, CoverageIsReportedTimesAreOfSharedLayersAndAFallbackIsInNoSum) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
-  const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
-  const auto rows =
-      MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
+  auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
+  auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].layers, 4);
   EXPECT_EQ(rows[0].in_a, 4);
   EXPECT_EQ(rows[0].in_both, 3);
   EXPECT_EQ(rows[0].a->value, 12);
   EXPECT_THAT(rows[0].missing, ElementsAre("n1"));
-}
-
-// n2 runs at 100 flop in 60 s under 100 flop/s.
-TEST(MakeVersusModels, AFallbackIsInNoSum) {
-  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
-  const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n1", 1), Of(kGpu + "fwd/f32/n2", 60)});
-  const auto rows =
-      MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
+  // n2 runs at 100 flop in 60 s under 100 flop/s.
+  gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n1", 1), Of(kGpu + "fwd/f32/n2", 60)});
+  rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].in_both, 1);
   EXPECT_EQ(rows[0].b->value, 1);
   EXPECT_THAT(rows[0].missing, ElementsAre("n2"));
-}
-
-TEST(MakeVersusModels, AModelWithoutASharedLayerHasARowThatSaysSo) {
-  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n9", 1)});
-  const auto rows =
-      MakeVersusModels(cpu, cpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
-  ASSERT_EQ(rows.size(), 1);
-  EXPECT_EQ(rows[0].in_both, 0);
-  EXPECT_EQ(rows[0].layers, 4);
-  EXPECT_FALSE(rows[0].a);
+  const auto stranger = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n9", 1)});
+  const auto nothing =
+      MakeVersusModels(stranger, stranger, {TwoLayers()}, {.is_implementation_option = IsLayout});
+  ASSERT_EQ(nothing.size(), 1);
+  EXPECT_EQ(nothing[0].in_both, 0);
+  EXPECT_EQ(nothing[0].layers, 4);
+  EXPECT_FALSE(nothing[0].a);
 }
 
 // --- Writers ---
@@ -355,7 +334,7 @@ struct Written {
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {}), .models = {}};
 };
 
-TEST(WriteVersus, AllFormatsHaveTheRow) {
+TEST(WriteVersus, AllFormatsHaveTheRowAndUnknownHasNoKeyAndAnEmptyField) {
   const Written written;
   std::ostringstream table, markdown, csv, page;
   const auto document = VersusDocument(written.report);
@@ -370,17 +349,11 @@ TEST(WriteVersus, AllFormatsHaveTheRow) {
   EXPECT_THAT(page.str(), HasSubstr("&#60;V100&#62;"));
   EXPECT_THAT(page.str(), HasSubstr("<svg></svg>"));
   EXPECT_EQ(page.str().find("<V100>"), std::string::npos);
-}
-
-TEST(WriteVersus, UnknownHasNoKeyAndAnEmptyField) {
-  const Written written;
   const auto row = VersusJson(written.report)["rows"][0];
   EXPECT_FALSE(row.contains("nodes_ci95"));
   EXPECT_FALSE(row["a"].contains("cost_per_1e15_flop"));
   EXPECT_FALSE(row["b"].contains("ci95"));
   EXPECT_TRUE(row["a"].contains("ci95"));
-  std::ostringstream csv;
-  WriteVersusCsv(written.report, csv);
   EXPECT_THAT(csv.str(), HasSubstr(",100,3,,,,library: onednn | cudnn"));
 }
 
@@ -423,7 +396,7 @@ VersusRow RowOf(const MaybeEnergy& of_a, const MaybeEnergy& of_b, const Prices* 
 }
 
 // Assumed are 500 W x 6 s, and 8000 W of 8 devices, 2 s on one of them.
-TEST(VersusEnergy, AClassIsOnlyComparedWithItself) {
+TEST(VersusEnergy, AClassIsOnlyComparedWithItselfAndOtherProgramsLeaveTheirMark) {
   const auto measured = RowOf(Counted(600), Counted(150)).energy_ratios;
   EXPECT_EQ(measured.size(), 1);
   EXPECT_EQ(measured.at(kMeasured).value, 4);
@@ -445,9 +418,6 @@ TEST(VersusEnergy, AClassIsOnlyComparedWithItself) {
   EXPECT_TRUE(neither.a.energies.contains(kMeasured));
   EXPECT_TRUE(neither.b.energies.contains(kAssumed));
   EXPECT_THAT(neither.energy_ratios, IsEmpty());
-}
-
-TEST(VersusEnergy, OtherProgramsLeaveTheirMark) {
   EXPECT_TRUE(RowOf(Counted(600, 0.7), Counted(150)).energy_ratios.at(kMeasured).noisy);
 }
 
@@ -466,17 +436,7 @@ TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
   EXPECT_TRUE(sum.Total()->noisy);
 }
 
-TEST(VersusModels, HaveAClassOnlyIfEveryLayerHas) {
-  const auto a = ClusterOf(
-      "Epyc", {Of(kOnCpu, 6, 9, Counted(600)), Of("Conv2D/cpu/onednn/fwd/f32/n2", 6)}, "Epyc");
-  const auto prices = Watts(500, {});
-  const auto model = ModelFromNames("net", {{kOnCpu, 1}, {"Conv2D/cpu/onednn/fwd/f32/n2", 1}}, {});
-  const auto rows = MakeVersusModels(a, a, {model}, {.prices = &prices});
-  EXPECT_FALSE(rows.at(0).energies_a.contains(kMeasured));
-  EXPECT_EQ(rows[0].energies_a.at(kAssumed).value, 6000);
-}
-
-TEST(VersusModels, AddEnergiesOfLayersInBoth) {
+TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   const auto a = Epyc(Counted(600)), b = H200(Counted(150));
   const auto model = ModelFromNames("net", {{kOnCpu, 3}}, {});
   const auto prices = Watts(500, {});
@@ -487,9 +447,16 @@ TEST(VersusModels, AddEnergiesOfLayersInBoth) {
   EXPECT_EQ(rows[0].energy_ratios.at(kMeasured).value, 4);
   EXPECT_EQ(rows[0].energies_a.at(kAssumed).value, 9000);
   EXPECT_FALSE(rows[0].energy_ratios.contains(kAssumed));
+  const auto part = ClusterOf(
+      "Epyc", {Of(kOnCpu, 6, 9, Counted(600)), Of("Conv2D/cpu/onednn/fwd/f32/n2", 6)}, "Epyc");
+  const auto watts = Watts(500, {});
+  const auto two = ModelFromNames("net", {{kOnCpu, 1}, {"Conv2D/cpu/onednn/fwd/f32/n2", 1}}, {});
+  const auto partly = MakeVersusModels(part, part, {two}, {.prices = &watts});
+  EXPECT_FALSE(partly.at(0).energies_a.contains(kMeasured));
+  EXPECT_EQ(partly[0].energies_a.at(kAssumed).value, 6000);
 }
 
-TEST(WriteVersus, ShowsEnergiesByTheirClass) {
+TEST(WriteVersus, ShowsEnergiesByTheirClassIfThereAreAny) {
   const auto a = Epyc(Counted(600)), b = H200(Counted(150));
   const auto prices = Watts(500, 8000);
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {.prices = &prices})};
@@ -505,15 +472,12 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
   EXPECT_EQ(row["a"]["energy"]["measured"]["joules"], 600);
   EXPECT_EQ(row["a"]["energy"]["measured"]["covers"], "packages");
   EXPECT_EQ(row["energy_ratio"]["assumed"]["a_over_b"], 1.5);
-}
-
-TEST(WriteVersus, WithoutEnergyHasNoColumnOfIt) {
-  const auto a = Epyc({}), b = H200({});
-  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
-  std::ostringstream table;
-  document::Write(VersusDocument(report), 0, table);
-  EXPECT_THAT(table.str(), Not(HasSubstr("energy")));
-  EXPECT_THAT(VersusJson(report).dump(), Not(HasSubstr("energy")));
+  const auto c = Epyc({}), d = H200({});
+  VersusReport without{.a = &c, .b = &d, .versus = MakeVersus(c, d, {})};
+  std::ostringstream plain;
+  document::Write(VersusDocument(without), 0, plain);
+  EXPECT_THAT(plain.str(), Not(HasSubstr("energy")));
+  EXPECT_THAT(VersusJson(without).dump(), Not(HasSubstr("energy")));
 }
 
 // --- Which time of a call ---
@@ -527,7 +491,7 @@ record::Record Gpu(const char* timed, const record::GpuSample& sample) {
   return record;
 }
 
-TEST(UseTimes, LatencyIsTheTimeOfACallWithItsLaunch) {
+TEST(UseTimes, LatencyIsTheTimeOfACallWithItsLaunchAndACpusTimesAreBothKinds) {
   record::RunFile run;
   run.records = {Gpu(record::timed::kDevice, {.call_seconds = 9e-6}),
                  Gpu(record::timed::kGraph, {.call_seconds = 9e-6, .graph_calls = 50})};
@@ -540,6 +504,14 @@ TEST(UseTimes, LatencyIsTheTimeOfACallWithItsLaunch) {
     EXPECT_EQ(record.timed, record::timed::kCall);
     EXPECT_TRUE(IsTimed(CallTime::kLatency, record));
   }
+  record::RunFile on_cpu;
+  record::Record record{.name = "LSTM/cpu/onednn/fwd/f32/t1n1i1h1"};
+  record::SplitName(record);
+  record.repetitions = {{.seconds = 3}};
+  on_cpu.records = {record};
+  UseTimes(CallTime::kLatency, on_cpu);
+  EXPECT_EQ(on_cpu.records[0].repetitions[0].seconds, 3);
+  EXPECT_TRUE(IsTimed(CallTime::kLatency, on_cpu.records[0]));
 }
 
 TEST(UseTimes, ThroughputOfARunOfSingleCallsIsThatOfCallsBackToBack) {
@@ -551,17 +523,6 @@ TEST(UseTimes, ThroughputOfARunOfSingleCallsIsThatOfCallsBackToBack) {
   EXPECT_EQ(TimedText(run.records[0]), "calls back to back");
   EXPECT_EQ(run.records[1].repetitions[0].seconds, 2e-6);  // it has no other time
   EXPECT_FALSE(IsTimed(CallTime::kThroughput, run.records[1]));
-}
-
-TEST(UseTimes, ACpusTimesAreBothKinds) {
-  record::RunFile run;
-  record::Record record{.name = "LSTM/cpu/onednn/fwd/f32/t1n1i1h1"};
-  record::SplitName(record);
-  record.repetitions = {{.seconds = 3}};
-  run.records = {record};
-  UseTimes(CallTime::kLatency, run);
-  EXPECT_EQ(run.records[0].repetitions[0].seconds, 3);
-  EXPECT_TRUE(IsTimed(CallTime::kLatency, run.records[0]));
 }
 
 }  // namespace

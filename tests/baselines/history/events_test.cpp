@@ -1,18 +1,29 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <random>
+#include <sstream>
 
+#include "baselines/history/builds.h"
+#include "baselines/history/gate.h"
 #include "baselines/history/history.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_run.h"
 
 namespace dlroof::history {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+using statistics::Verdict;
+using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Not, testing::SizeIs;
+namespace fs = std::filesystem;
 
 LevelChange ChangeAt(std::size_t series, std::size_t run, double ratio, double errors = 10) {
   LevelChange change{.series = series, .run = run, .earliest = run, .latest = run, .lasts = true};
@@ -21,7 +32,7 @@ LevelChange ChangeAt(std::size_t series, std::size_t run, double ratio, double e
   return change;
 }
 
-TEST(FindEvents, SeriesThatChangedInOneRunAreOneEvent) {
+TEST(FindEvents, SeriesThatChangedInOneRunAreOneEventUnlessItWasRepaired) {
   const auto events = FindEvents({ChangeAt(3, 7, 1.1), ChangeAt(5, 7, 1.3), ChangeAt(8, 7, 1.2)});
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(events[0].run, 7);
@@ -30,44 +41,35 @@ TEST(FindEvents, SeriesThatChangedInOneRunAreOneEvent) {
   EXPECT_NEAR(events[0].low, 1.1, 1e-12);
   EXPECT_NEAR(events[0].high, 1.3, 1e-12);
   EXPECT_EQ(events[0].sureness, Sureness::kCertain);
+  auto repaired = ChangeAt(0, 4, 1.1);
+  repaired.lasts = false;
+  EXPECT_THAT(FindEvents({repaired}), IsEmpty());
 }
 
-TEST(FindEvents, SlowerAndFasterAreApartAndTheNewestIsFirst) {
+TEST(FindEvents, SlowerAndFasterAreApartAndAnUncertainMomentJoinsItsEvent) {
   const auto events = FindEvents({ChangeAt(0, 4, 1.1), ChangeAt(1, 9, 1.1), ChangeAt(2, 9, 0.8)});
   ASSERT_THAT(events, SizeIs(3));
   EXPECT_EQ(events[0].run, 9);
   EXPECT_EQ(events[1].run, 9);
   EXPECT_NE(events[0].ratio > 1, events[1].ratio > 1);
   EXPECT_EQ(events[2].run, 4);
-}
-
-TEST(FindEvents, AnUncertainMomentJoinsTheEventThatItMayBelongTo) {
   auto vague = ChangeAt(9, 6, 1.05);
   vague.earliest = 5;
   vague.latest = 8;
-  const auto events = FindEvents({ChangeAt(0, 7, 1.1), ChangeAt(1, 7, 1.1), vague});
-  ASSERT_THAT(events, SizeIs(1));
-  EXPECT_EQ(events[0].run, 7);
-  EXPECT_EQ(events[0].earliest, 7);
-  EXPECT_EQ(events[0].latest, 7);
+  const auto joined = FindEvents({ChangeAt(0, 7, 1.1), ChangeAt(1, 7, 1.1), vague});
+  ASSERT_THAT(joined, SizeIs(1));
+  EXPECT_EQ(joined[0].run, 7);
+  EXPECT_EQ(joined[0].earliest, 7);
+  EXPECT_EQ(joined[0].latest, 7);
 }
 
-TEST(FindEvents, WhatWasRepairedIsNone) {
-  auto repaired = ChangeAt(0, 4, 1.1);
-  repaired.lasts = false;
-  EXPECT_THAT(FindEvents({repaired}), IsEmpty());
-}
-
-TEST(FindEvents, WhatNearlyAllDidTogetherMayBeTheMachine) {
+TEST(FindEvents, WhatNearlyAllDidTogetherMayBeTheMachineAndOneIsAsSureAsItsErrors) {
   std::vector<LevelChange> changes;
   for (std::size_t series = 0; series < 20; ++series) changes.push_back(ChangeAt(series, 1, 1.05));
   EXPECT_EQ(FindEvents(changes, {24, 24})[0].sureness, Sureness::kProgramOrMachine);
   EXPECT_EQ(FindEvents(changes, {24, 40})[0].sureness, Sureness::kCertain) << "half of them";
   for (auto& change : changes) change.log_ratio = 0.2;
   EXPECT_EQ(FindEvents(changes, {24, 24})[0].sureness, Sureness::kCertain) << "no machine does";
-}
-
-TEST(FindEvents, ASingleChangeIsAsSureAsItsErrorsSay) {
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 3)})[0].sureness, Sureness::kMayBeChance);
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 4.5)})[0].sureness, Sureness::kLikely);
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 6)})[0].sureness, Sureness::kCertain);
@@ -95,7 +97,7 @@ std::vector<LevelChange> ChangesWith(const std::vector<std::pair<std::size_t, do
   return ChangesOf(2, statistics::ProfileOf(values), runs);
 }
 
-TEST(ChangesOf, ALastingStepLasts) {
+TEST(ChangesOf, ALastingStepLastsAndALargeOneIsAtItsRun) {
   const auto changes = ChangesWith({{25, 1.2}}, 0.01, 1);
   ASSERT_THAT(changes, SizeIs(1));
   EXPECT_EQ(changes[0].series, 2);
@@ -104,16 +106,20 @@ TEST(ChangesOf, ALastingStepLasts) {
   EXPECT_LE(changes[0].earliest, 25);
   EXPECT_GE(changes[0].latest, 25);
   EXPECT_NEAR(changes[0].log_ratio, std::log(1.2), 4 * changes[0].error);
+  int found = 0;
+  for (unsigned seed = 0; seed < 200; ++seed)
+    for (const auto& change : ChangesWith({{27, 1.35}}, 0.02, seed)) {
+      ++found;
+      EXPECT_EQ(change.run, 27);
+    }
+  EXPECT_EQ(found, 200);
 }
 
-TEST(ChangesOf, AStepThatWasTakenBackDoesNotLast) {
+TEST(ChangesOf, AStepThatWasTakenBackDoesNotLastAndThePlantedRunIsWithinItsRangeInMostSeries) {
   const auto changes = ChangesWith({{12, 1.2}, {28, 1 / 1.2}}, 0.005, 1);
   ASSERT_THAT(changes, SizeIs(2));
   EXPECT_FALSE(changes[0].lasts);
   EXPECT_FALSE(changes[1].lasts);  // a repair is no gain
-}
-
-TEST(ChangesOf, ThePlantedRunIsWithinItsRangeInMostSeries) {
   int within = 0, found = 0;
   for (unsigned seed = 0; seed < 200; ++seed)
     for (const auto& change : ChangesWith({{20, 1.06}}, 0.025, seed)) {
@@ -124,22 +130,262 @@ TEST(ChangesOf, ThePlantedRunIsWithinItsRangeInMostSeries) {
   EXPECT_GT(within, 0.9 * found);
 }
 
-TEST(ChangesOf, ALargeStepIsAtItsRun) {
-  int found = 0;
-  for (unsigned seed = 0; seed < 200; ++seed)
-    for (const auto& change : ChangesWith({{27, 1.35}}, 0.02, seed)) {
-      ++found;
-      EXPECT_EQ(change.run, 27);
-    }
-  EXPECT_EQ(found, 200);
-}
-
 TEST(PatternOf, KeepsWhatTheNamesShare) {
   EXPECT_EQ(PatternOf({"a/b/1"}), "a/b/1");
   EXPECT_EQ(PatternOf({"a/b/1", "a/c/1"}), "a/{b,c}/1");
   EXPECT_EQ(PatternOf({"a/1", "a/2", "a/3", "a/4"}), "a/*");
   EXPECT_EQ(PatternOf({"a/1", "a/1/2"}), "*");
   EXPECT_EQ(PatternOf({}), "");
+}
+
+// A result with rows of these verdicts and ratios.
+struct Result {
+  std::deque<record::Record> records;
+  compare::CompareResult result;
+
+  void Add(const std::string& name, Verdict verdict, double ratio, double high) {
+    const auto& record = records.emplace_back(record::Record{.name = name});
+    compare::Comparison row{.base = &record, .contender = &record, .verdict = verdict};
+    if (verdict != Verdict::kInsufficient)
+      row.judgement = statistics::Judgement{
+          .verdict = verdict, .ratio = ratio, .ci95 = {ratio - (high - ratio), high}};
+    row.before.seconds = 1e-3;
+    row.after.seconds = ratio * 1e-3;
+    result.rows.push_back(row);
+    result.min_effect = 0.05;
+    CountVerdicts(result);
+  }
+};
+
+TEST(UnclearNames, AreThoseThatMayBeSlowerTheMostSuspiciousFirst) {
+  Result result;
+  result.Add("same", Verdict::kSame, 1.0, 1.01);
+  result.Add("maybe", Verdict::kAmbiguous, 1.04, 1.08);
+  result.Add("rather faster", Verdict::kAmbiguous, 0.96, 1.02);
+  result.Add("noisy", Verdict::kInsufficient, 1, 1);
+  result.Add("slower", Verdict::kSlower, 1.1, 1.12);
+  result.Add("more", Verdict::kAmbiguous, 1.2, 1.5);
+  EXPECT_THAT(UnclearNames(result.result, {}), ElementsAre("slower", "more", "maybe", "noisy"));
+  EXPECT_THAT(UnclearNames(result.result, {"slower", "more"}), ElementsAre("maybe", "noisy"));
+}
+
+TEST(ReplaceRows, TakesTheLaterVerdictAndCountsAnew) {
+  Result result, later;
+  result.Add("a", Verdict::kSlower, 1.1, 1.12);
+  result.Add("b", Verdict::kAmbiguous, 1.1, 1.2);
+  EXPECT_EQ(result.result.exit_code, 1);
+  later.Add("a", Verdict::kSame, 1.0, 1.01);
+  EXPECT_THAT(ReplaceRows(later.result, result.result), ElementsAre("a"));
+  EXPECT_EQ(result.result.rows[0].verdict, Verdict::kSame);
+  EXPECT_EQ(result.result.rows[1].verdict, Verdict::kAmbiguous);
+  EXPECT_EQ(result.result.exit_code, 0);
+}
+
+int LinesIn(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(CommentOf, HasAtMostTenLinesAndTheWorstFirst) {
+  Result result;
+  for (int i = 0; i < 40; ++i)
+    result.Add(fmt::format("n\n{}", i), Verdict::kSlower, 1.1 + 0.01 * i, 1.2 + 0.01 * i);
+  const Report report{.result = &result.result,
+                      .commit = "0123456789abcdef",
+                      .branch = "main",
+                      .newest_commit = "fedcba9876543210",
+                      .runs = 7,
+                      .again = 3,
+                      .interleaved_with = "fedcba9876543210",
+                      .unclear = 2};
+  const auto comment = CommentOf(report);
+  EXPECT_EQ(LinesIn(comment), kMaxCommentLines);
+  EXPECT_THAT(comment, HasSubstr("### dlroof: 40 slower (2 could still be slower)"));
+  EXPECT_LT(comment.find("n 39"), comment.find("n 38"));
+  EXPECT_THAT(comment, HasSubstr("and 35 more"));
+  EXPECT_THAT(comment, HasSubstr("3 measured again, interleaved with the program of fedcba987654"));
+  EXPECT_THAT(comment, HasSubstr("dlroof bisect fedcba987654 0123456789ab -- "));
+}
+
+TEST(CommentOf, SaysNoCommandWithoutCommits) {
+  Result result;
+  result.Add("a", Verdict::kSlower, 1.1, 1.12);
+  EXPECT_THAT(CommentOf({.result = &result.result, .branch = "main", .runs = 1}),
+              Not(HasSubstr("bisect")));
+}
+
+// https://github.com/actions/toolkit: "%", line breaks, and in properties ":" and "," are escaped.
+TEST(AnnotationsOf, EscapesWhatGithubReadsAndHasTenErrorsAndAWarning) {
+  Result result;
+  result.Add("a,b::c\nd", Verdict::kSlower, 1.1, 1.12);
+  const auto lines = AnnotationsOf({.result = &result.result, .branch = "main", .runs = 1});
+  EXPECT_THAT(lines, HasSubstr("::error title=dlroof%3A a%2Cb%3A%3Ac%0Ad::a,b::c%0Ad: +10.0 %25"));
+  EXPECT_EQ(LinesIn(lines), 1);
+  Result slow;
+  for (int i = 0; i < 12; ++i) slow.Add(fmt::format("n{}", i), Verdict::kSlower, 1.1, 1.2);
+  const auto many =
+      AnnotationsOf({.result = &slow.result, .branch = "main", .runs = 1, .unclear = 4});
+  EXPECT_EQ(LinesIn(many), 11);
+  EXPECT_THAT(many, HasSubstr("::warning title=dlroof::4 benchmarks could be slower"));
+}
+
+TEST(OwnLibraries, AreThoseOutsideOfTheSystemsFolders) {
+  EXPECT_THAT(OwnLibraries("\tlinux-vdso.so.1 (0x00007ffc)\n"
+                           "\tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x00007f01)\n"
+                           "\tlibdnnl.so.3 => /opt/a b/libdnnl.so.3 (0x00007f02)\n"
+                           "\tlibgone.so => not found\n"
+                           "\t/lib64/ld-linux-x86-64.so.2 (0x00007f03)\n"),
+              ElementsAre("/opt/a b/libdnnl.so.3"));
+  EXPECT_THAT(OwnLibraries("\tnot a dynamic executable\n"), IsEmpty());
+}
+
+TEST(ParseSize, TakesDecimalUnits) {
+  EXPECT_EQ(ParseSize("--limit", "0"), 0);
+  EXPECT_EQ(ParseSize("--limit", "1500"), 1500);
+  EXPECT_EQ(ParseSize("--limit", "2k"), 2000);
+  EXPECT_EQ(ParseSize("--limit", "0.5M"), 500'000);
+  EXPECT_EQ(ParseSize("--limit", "2G"), 2'000'000'000);
+  for (const char* bad : {"", "G", "2g", "-1", "2 G", "1e30", "nan"})
+    EXPECT_THROW(ParseSize("--limit", bad), BadInput) << bad;
+}
+
+// Writes a program (a script) of this size [byte].
+std::string WriteProgram(const TemporaryFolder& folder, const std::string& name, char fill,
+                         std::size_t bytes) {
+  const auto path = folder / name;
+  WriteFile(path, std::string(bytes, fill));
+  return path;
+}
+
+TEST(Builds, FindsWhatItKeepsAlsoByAnAbbreviationAndKeepsEqualFilesOnce) {
+  const TemporaryFolder folder;
+  const Builds builds(folder / "builds");
+  EXPECT_FALSE(builds.Find("0123456789ab"));
+  auto kept = builds.Keep("0123456789ab", WriteProgram(folder, "p", 'a', 100), 1000);
+  EXPECT_EQ(kept.added_bytes, 100);
+  EXPECT_EQ(kept.all_bytes, 100);
+  EXPECT_THAT(kept.program.files, ElementsAre("p"));
+  EXPECT_TRUE(fs::exists(kept.program.run));
+  for (const char* name : {"0123456789ab", "0123456", "0123456789abcdef"}) {
+    const auto found = builds.Find(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->commit, "0123456789ab");
+  }
+  for (const char* name : {"012345", "1123456", "", "objects", "../x"})
+    EXPECT_FALSE(builds.Find(name)) << name;
+  const auto program = WriteProgram(folder, "p", 'a', 100);
+  const Builds equal(folder / "equal");
+  equal.Keep("one", program, 1000);
+  kept = equal.Keep("two", program, 1000);
+  EXPECT_EQ(kept.added_bytes, 0);
+  EXPECT_EQ(kept.all_bytes, 100);
+  EXPECT_THAT(equal.Commits(), ElementsAre("one", "two"));
+}
+
+TEST(Builds, RemovesTheLeastRecentlyUsedAndRefusesAProgramThatIsLargerThanAll) {
+  const TemporaryFolder folder;
+  const Builds builds(folder / "builds");
+  builds.Keep("one", WriteProgram(folder, "p", 'a', 100), 250);
+  builds.Keep("two", WriteProgram(folder, "p", 'b', 100), 250);
+  fs::last_write_time(folder / "builds/one/program.json",
+                      fs::file_time_type::clock::now() + std::chrono::hours(1));  // used later
+  const auto kept = builds.Keep("three", WriteProgram(folder, "p", 'c', 100), 250);
+  EXPECT_THAT(kept.evicted, ElementsAre("two"));
+  EXPECT_EQ(kept.all_bytes, 200);
+  EXPECT_THAT(builds.Commits(), ElementsAre("one", "three"));
+  const Builds empty(folder / "empty");
+  EXPECT_THROW(empty.Keep("one", WriteProgram(folder, "p", 'a', 100), 99), BadInput);
+  EXPECT_THAT(empty.Commits(), IsEmpty());
+  EXPECT_THROW(empty.Keep("one", folder / "none", 99), BadInput);
+  for (const char* name : {"", "a/b", ".", "..", "objects"})
+    EXPECT_THROW(empty.Keep(name, folder / "p", 1000), BadInput) << name;
+}
+
+TEST(Builds, ReplacesAProgramAndForgetsWhatAKilledProcessLeft) {
+  const TemporaryFolder folder;
+  const Builds builds(folder / "builds");
+  builds.Keep("one", WriteProgram(folder, "p", 'a', 100), 1000);
+  fs::create_directories(folder / "builds/.two");
+  fs::create_hard_link(folder / "builds/one/p", folder / "builds/.two/p");
+  const auto kept = builds.Keep("one", WriteProgram(folder, "q", 'b', 50), 1000);
+  EXPECT_THAT(kept.program.files, ElementsAre("q"));
+  EXPECT_EQ(kept.all_bytes, 50);
+  EXPECT_FALSE(fs::exists(folder / "builds/.two"));
+}
+
+class StoredRuns : public testing::Test {
+ protected:
+  StoredRuns() { std::filesystem::create_directories(folder_ / "machine"); }
+
+  void Store(const std::string& name, compare::NamedRun run, const std::string& date) {
+    run.file.context["date"] = date;
+    std::ofstream(folder_ / "machine" / name) << roofline::ToJson(run.file).dump();
+  }
+
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_ / "stored";
+};
+
+TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
+  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  auto foreign = mine, other = mine;
+  foreign.file.machines[0].fingerprint = "11";
+  other.file.records[0].name = "other";
+  Store("a.json", mine, "2026-01-01T10:00:00+00:00");
+  Store("b.json", mine, "2026-01-01T10:30:00+02:00");  // 8:30 UTC: older
+  Store("c.json", foreign, "2026-02-01T10:00:00+00:00");
+  Store("d.json", other, "2026-02-01T10:00:00+00:00");
+  std::ofstream(folder_ / "study.json") << R"({"table": []})";
+  std::ostringstream warnings;
+  const auto found = FindBaselines(folder_, mine, {}, warnings);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].where, HasSubstr("b.json"));
+  EXPECT_THAT(found[1].where, HasSubstr("a.json"));
+  EXPECT_THAT(warnings.str(), HasSubstr("d.json and new.json have no benchmark in common"));
+}
+
+TEST_F(StoredRuns, ANameMapIsOfTheRunsThatHaveTheOldName) {
+  Store("a.json", fakes::RunOf("a", {fakes::Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
+  Store("b.json", fakes::RunOf("b", {fakes::Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
+  const auto contender =
+      fakes::RunOf("new.json", {fakes::Measured("n0", 2), fakes::Measured("m1", 2)});
+  std::ostringstream warnings;
+  EXPECT_EQ(
+      FindBaselines(folder_, contender, {{fakes::Name("n1"), fakes::Name("m1")}}, warnings).size(),
+      2);
+  EXPECT_EQ(warnings.str(), "");
+  EXPECT_THAT(
+      fakes::RefusalOf([&] {
+        FindBaselines(folder_, contender, {{fakes::Name("n7"), fakes::Name("m1")}}, warnings);
+      }),
+      HasSubstr("no stored run of this machine has the benchmark 'Conv2D/cpu/onednn/fwd/f32/n7'"));
+}
+
+TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
+  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  std::ostringstream warnings;
+  const auto refusal = [&](const std::filesystem::path& folder, const compare::NamedRun& run) {
+    return fakes::RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
+  };
+  EXPECT_THAT(refusal(folder_, mine),
+              HasSubstr("none of 0 JSON files is a run of this machine (00)"));
+  EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
+  auto nameless = mine;
+  nameless.file.machines.clear();
+  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("has no machine"));
+}
+
+TEST(RunsOfBranch, NamedRunsComeBeforeCommitsInGit) {
+  const StoredRun named{.id = 1, .commit = "a", .branch = "main"};
+  const StoredRun other{.id = 2, .commit = "b", .branch = "topic"};
+  const StoredRun nameless{.id = 3, .commit = "c"};
+  const auto ids = [](const std::vector<StoredRun>& runs) {
+    std::vector<std::int64_t> all;
+    for (const auto& run : runs) all.push_back(run.id);
+    return all;
+  };
+  EXPECT_THAT(ids(RunsOfBranch({named, other, nameless}, "main", {"b", "c"})), ElementsAre(1));
+  EXPECT_THAT(ids(RunsOfBranch({other, nameless}, "main", {"b", "c"})), ElementsAre(3));
+  EXPECT_THAT(ids(RunsOfBranch({other, nameless}, "main", {})), IsEmpty());
 }
 
 }  // namespace

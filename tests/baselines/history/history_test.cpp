@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -277,7 +276,7 @@ std::vector<record::Repetition> FullRepetitions() {
   return {full, last_only, nothing_known, {.seconds = 4}};
 }
 
-TEST(PackedRecord, StoresEveryMemberOfARepetitionAndNothingElse) {
+TEST(PackedRecord, StoresEveryMemberOfARepetitionAndNothingElseAndReadsRowsOfTheFirstSchema) {
   record::Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
   record::SplitName(record);
   record.repetitions = FullRepetitions();
@@ -294,9 +293,6 @@ TEST(PackedRecord, StoresEveryMemberOfARepetitionAndNothingElse) {
   EXPECT_FALSE(back.repetitions[1].gpu->clock_hz);
   EXPECT_TRUE(back.repetitions[2].gpu);
   EXPECT_FALSE(back.repetitions[3].gpu || back.repetitions[3].block);
-}
-
-TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
   // 1 | 8: noisy, with run delay; 1.5, 2 and 0.25 as IEEE doubles, lowest byte first.
   using std::string_literals::operator""s;
   const auto row =

@@ -2,12 +2,10 @@
 #include "baselines/programs/gpu_program.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <random>
 #include <sstream>
 

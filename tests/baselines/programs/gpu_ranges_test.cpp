@@ -1,23 +1,27 @@
-// Which NVTX range launched each kernel.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/gpu_timeline.h"
+#include "counters/base/files.h"
+#include "counters/gpu_trace/read.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 #include "tests/fakes/gpu_trace_builder.h"
+#include "tests/test_data.h"
 
 namespace dlroof::programs {
 namespace {
 
 using Builder = fakes::GpuTraceBuilder;
+
+// Which NVTX range launched each kernel.
 
 std::vector<GpuRangeWork> WorkOf(const Builder& made) {
   return TimelinesOf(made.trace)[0].range_work;
@@ -155,7 +159,7 @@ TEST(RangeWorkOf, BackwardOperatorsBelongToTheModulesOfTheForwardOnes) {
             "aten::mse_loss 1 1 1\n");
 }
 
-TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInTheBackwardPass) {
+TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInItsPass) {
   Builder made;
   const auto kernel = made.Kernel("wgrad", 2);
   made.Range("autograd::engine::evaluate_function: MulBackward0, op_id = 40", 0, 30);
@@ -164,13 +168,10 @@ TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInTheBackwardPass) {
   const auto rows = WorkOf(made);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].name, "backward");
-}
-
-TEST(RangeWorkOf, StepsWithoutRangesDoNotCount) {
-  const auto made = FiveKernels(20, [](Builder& step_made, int step, std::int64_t at) {
+  const auto other = FiveKernels(20, [](Builder& step_made, int step, std::int64_t at) {
     if (step == 5 || step == 6) step_made.Range("dlroof: Net", at, 300);
   });
-  const auto timeline = TimelinesOf(made.trace)[0];
+  const auto timeline = TimelinesOf(other.trace)[0];
   ASSERT_EQ(timeline.steps.count, 19);
   EXPECT_EQ(timeline.range_steps, 2);
   ASSERT_EQ(timeline.range_work.size(), 2U);
@@ -278,6 +279,178 @@ TEST(RangeWorkOf, RandomNestedRangesAgreeWithALookAtEachRangeForEachCall) {
     ASSERT_EQ(found.size(), expected.size()) << seed;
     for (const auto& [name, seconds] : expected) EXPECT_NEAR(found[name], seconds, 1e-9) << name;
   }
+}
+
+// Steps of a GPU: what decides how many there are.
+
+constexpr int kLayers = 12, kSteps = 25, kWarmUp = 30;
+constexpr std::int64_t kLaunchUs = 20;
+
+// A step is 12 equal layers of five kernels; before the steps 30 launches of other kernels.
+struct Encoder {
+  Builder made;
+  std::int64_t at = 0;     // [us]
+  std::int64_t ahead = 0;  // [us] from the call of the host to the kernel
+  std::vector<std::uint32_t> layer;
+
+  Encoder() {
+    for (const char* name : {"qkv", "attention", "output", "wide", "narrow"})
+      layer.push_back(made.Kernel(name, 132));
+    const auto start = made.Kernel("random", 8);
+    for (int i = 0; i < kWarmUp; ++i) Launch(start);
+  }
+  void Launch(std::uint32_t kernel) {
+    made.Call(kernel, at - ahead, at, 10);
+    at += kLaunchUs;
+  }
+  void Step(std::uint32_t graph = 0) {
+    const auto first = made.trace.launches.size();
+    for (int i = 0; i < kLayers; ++i)
+      for (const auto kernel : layer) Launch(kernel);
+    for (auto i = first; graph != 0 && i < made.trace.launches.size(); ++i) {
+      made.trace.launches[i].graph = graph;
+      made.trace.launches[i].correlation = made.trace.launches[first].correlation;
+    }
+  }
+  void Mark(const std::string& name, std::int64_t begin, std::int64_t length) {
+    made.Range(name, begin - ahead, length);
+  }
+  GpuSteps Steps(std::optional<int> count = std::nullopt) const {
+    return TimelinesOf(made.trace, count)[0].steps;
+  }
+};
+
+TEST(FindGpuSteps, EqualLayersBetweenRangesAreOneStep) {
+  for (const std::string name : {"step", "ProfilerStep#"}) {
+    Encoder encoder;
+    for (int step = 0; step < kSteps; ++step) {
+      const auto begin = encoder.at;
+      encoder.Step();
+      encoder.Mark(name.ends_with('#') ? name + std::to_string(step) : name, begin,
+                   encoder.at - begin);
+    }
+    const auto steps = encoder.Steps();
+    EXPECT_EQ(steps.from, StepsFrom::kMarks);
+    EXPECT_TRUE(steps.range.starts_with(name));
+    // The last one has no next one that would end it.
+    EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
+    EXPECT_EQ(steps.launches, kLayers * 5);
+  }
+}
+
+// The model is marked in five of its calls only, and the host is ahead of the device.
+Encoder WithMarkedCalls(bool repeats) {
+  Encoder encoder;
+  encoder.ahead = repeats ? 2000 : 0;
+  const auto head = encoder.made.Kernel("head", 4);
+  for (int step = 0; step < kSteps; ++step) {
+    const auto begin = encoder.at;
+    encoder.Step();
+    for (int i = 0; i < step && !repeats; ++i) encoder.Launch(head);
+    if (step == 2 || step == 3 || step == 4 || step == 10 || step == 11)
+      encoder.Mark("dlroof: Bert", begin, encoder.at - begin);
+  }
+  return encoder;
+}
+
+TEST(FindGpuSteps, LayersThatOneMarkedCallOfTheModelLaunchesAreOneStep) {
+  const auto steps = WithMarkedCalls(true).Steps();
+  EXPECT_EQ(steps.from, StepsFrom::kMarks);
+  EXPECT_EQ(steps.range, "dlroof: Bert");
+  EXPECT_EQ(steps.launches, kLayers * 5);
+  EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
+  // 2 to 3, 3 to 4, 10 to 11 and from 11 on; from 4 to 10 there are six.
+  const auto marked = WithMarkedCalls(false).Steps();
+  EXPECT_EQ(marked.from, StepsFrom::kMarks);
+  EXPECT_EQ(marked.count + marked.outliers, 4);
+}
+
+TEST(FindGpuSteps, EqualLayersAloneAreTheShortestSequence) {
+  Encoder encoder;
+  for (int step = 0; step < kSteps; ++step) encoder.Step();
+  const auto layers = encoder.Steps();
+  EXPECT_EQ(layers.from, StepsFrom::kFound);
+  EXPECT_EQ(layers.launches, 5);
+  const auto steps = encoder.Steps(kSteps);
+  EXPECT_EQ(steps.from, StepsFrom::kSpecified);
+  EXPECT_EQ(steps.launches, kLayers * 5);
+  EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
+}
+
+TEST(FindGpuSteps, OnlyMarkedStepsAreStepsAndWithoutARepetitionThereAreNone) {
+  // The first five steps are not marked, and the host is far ahead of the device.
+  Encoder encoder;
+  encoder.ahead = 5000;
+  const auto head = encoder.made.Kernel("head", 4);
+  for (int step = 0; step < kSteps; ++step) {
+    const auto begin = encoder.at;
+    encoder.Step();
+    encoder.Launch(head);
+    if (step >= 5) encoder.Mark("step", begin, encoder.at - begin);
+  }
+  const auto steps = encoder.Steps();
+  EXPECT_EQ(steps.from, StepsFrom::kMarks);
+  EXPECT_EQ(steps.launches, kLayers * 5 + 1);
+  EXPECT_EQ(steps.count + steps.outliers, kSteps - 5 - 1);
+  EXPECT_EQ(steps.warm_up_launches, kWarmUp + 5 * (kLayers * 5 + 1));
+  Encoder ends;
+  for (int step = 0; step < kSteps; ++step) ends.Step();
+  ends.Launch(ends.made.Kernel("last", 4));
+  const auto none = ends.Steps();
+  EXPECT_EQ(none.from, StepsFrom::kNone);
+  ASSERT_TRUE(none.reason);
+  EXPECT_TRUE(none.reason->text.starts_with("no sequence of calls repeats to the end"));
+}
+
+TEST(FindGpuSteps, LaunchesOfAGraphAreStepsAndAStepMayHaveAGraphAndKernelsBesideIt) {
+  Encoder encoder;
+  // Three steps are launched kernel by kernel, then the graph is captured and replayed.
+  for (int step = 0; step < 3; ++step) encoder.Step();
+  for (int step = 0; step < kSteps; ++step) encoder.Step(3);
+  const auto steps = encoder.Steps();
+  EXPECT_EQ(steps.from, StepsFrom::kGraphs);
+  EXPECT_EQ(steps.launches, kLayers * 5);
+  EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
+  EXPECT_EQ(steps.warm_up_launches, kWarmUp + 3 * kLayers * 5);
+  Encoder mixed;
+  const auto loss = mixed.made.Kernel("loss", 4), update = mixed.made.Kernel("update", 4);
+  for (int step = 0; step < kSteps; ++step) {
+    mixed.Step(3);
+    mixed.Launch(loss);
+    mixed.Launch(update);
+  }
+  EXPECT_EQ(mixed.Steps().from, StepsFrom::kGraphs);
+  EXPECT_EQ(mixed.Steps().launches, kLayers * 5 + 2);
+}
+
+// An LSTM of PyTorch on an H100, traced there: 5 steps of warm-up and 20 steps, each in a range.
+TEST(GpuTimeline, OfATraceFromAnH100) {
+  const auto packed = ReadFile(fakes::TestData("gpu_trace_h100_lstm.gputrace.gz"), "a trace");
+  const auto trace = gpu_trace::ReadTrace(text::Unpack(packed, "trace"), "trace");
+  EXPECT_TRUE(trace.ended);
+  EXPECT_EQ(trace.dropped, 0);
+  EXPECT_TRUE(trace.remarks.empty());
+  ASSERT_EQ(trace.devices.size(), 1U);
+  EXPECT_EQ(trace.devices[0].name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(trace.launches.size(), 5312U);
+  const auto timeline = TimelinesOf(trace)[0];
+  EXPECT_EQ(timeline.steps.launches, 212);
+  EXPECT_EQ(timeline.steps.count + timeline.steps.outliers, 24);
+  const auto& times = timeline.times;
+  const double parts =
+      times.kernel_seconds + times.copy_seconds + times.fill_seconds + times.idle_seconds;
+  EXPECT_NEAR(parts / times.wall_seconds, 1, 1e-9);
+  double launches = 0, wall = 0, seconds = 0;
+  for (const auto& use : timeline.kernels) {
+    launches += use.launches;
+    wall += use.step_wall_seconds;
+    seconds += use.step_seconds;
+  }
+  EXPECT_EQ(launches, 5312);
+  EXPECT_NEAR(wall, times.kernel_seconds, 1e-12);
+  // torch.profiler's device time of a step, in another run of the program: 0.5452 ms. The runs
+  // themselves differ: a third one had 0.5464 ms.
+  EXPECT_NEAR(seconds, 0.5452e-3, 0.02 * 0.5452e-3);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
@@ -42,10 +40,10 @@ double SecondsOf(const DividedTime& divided, std::size_t op) {
   return 0;
 }
 
-TEST(DivideTime, EachTimeIsCountedOnce) {
+TEST(DivideTime, EachTimeIsCountedOnceAndAnOperatorThatCallsThePrimitiveOfTheNextStepIsOneDnns) {
   // linear 0..10 has addmm 2..8, in which oneDNN runs 3..6; Python 10..12; bmm 12..15.
-  const auto trace = TraceOf({Op(0, 0, 10), Op(1, 2, 8), Op(2, 12, 15)});
-  const auto divided = DivideTime(trace, {{3, 6}}, {{0, 20}});
+  auto trace = TraceOf({Op(0, 0, 10), Op(1, 2, 8), Op(2, 12, 15)});
+  auto divided = DivideTime(trace, {{3, 6}}, {{0, 20}});
   EXPECT_DOUBLE_EQ(divided.seconds, 20);
   EXPECT_DOUBLE_EQ(divided.onednn_seconds, 3);
   EXPECT_DOUBLE_EQ(divided.onednn_in_operator_seconds, 3);
@@ -53,20 +51,17 @@ TEST(DivideTime, EachTimeIsCountedOnce) {
   EXPECT_DOUBLE_EQ(SecondsOf(divided, 1), 3);
   EXPECT_DOUBLE_EQ(SecondsOf(divided, 2), 3);
   EXPECT_DOUBLE_EQ(divided.operator_seconds, 10);
-}
-
-TEST(DivideTime, AnOperatorThatCallsThePrimitiveOfTheNextStepIsOneDnns) {
   // The step is 0..10; its last operator begins at 9, and its primitive at 10.
-  const auto trace = TraceOf({Op(2, 1, 3), Op(1, 9, 14)});
-  const auto divided = DivideTime(trace, {{10, 13}}, {{0, 10}});
+  trace = TraceOf({Op(2, 1, 3), Op(1, 9, 14)});
+  divided = DivideTime(trace, {{10, 13}}, {{0, 10}});
   ASSERT_EQ(divided.operators.size(), 2U);
   for (const auto& time : divided.operators) EXPECT_EQ(time.by_onednn, time.op == 1);
 }
 
-TEST(DivideTime, ThreadsShareATimeAndRangesCutIt) {
+TEST(DivideTime, ThreadsShareATimeAndRangesCutItAndTheTimeOfHooksIsNotTheProgramsTime) {
   // Two threads, 0..10 and 5..15; of the ranges 4..8 and 12..14 only.
-  const auto trace = TraceOf({Op(0, 0, 10), Op(2, 5, 15, 1)});
-  const auto divided = DivideTime(trace, {{13, 20}}, {{4, 8}, {12, 14}});
+  auto trace = TraceOf({Op(0, 0, 10), Op(2, 5, 15, 1)});
+  auto divided = DivideTime(trace, {{13, 20}}, {{4, 8}, {12, 14}});
   EXPECT_DOUBLE_EQ(divided.seconds, 6);
   EXPECT_DOUBLE_EQ(SecondsOf(divided, 0), 1 + 1.5);
   EXPECT_DOUBLE_EQ(SecondsOf(divided, 2), 1.5 + 1);
@@ -74,12 +69,9 @@ TEST(DivideTime, ThreadsShareATimeAndRangesCutIt) {
   ASSERT_EQ(divided.operators.size(), 2U);
   for (const auto& time : divided.operators)  // only bmm begins within a range
     EXPECT_EQ(time.each.size(), time.op == 2 ? 1U : 0U);
-}
-
-TEST(DivideTime, TheTimeOfHooksIsNotTheProgramsTime) {
   // A module 2..8 with an operator 3..6; its hooks 1..2 and 8..10, the second beside oneDNN for 1.
-  const auto trace = TraceOf({Hook(1, 2), Module("Net", 2, 8), Op(1, 3, 6), Hook(8, 10)});
-  const auto divided = DivideTime(trace, {{9, 10}}, {{0, 12}});
+  trace = TraceOf({Hook(1, 2), Module("Net", 2, 8), Op(1, 3, 6), Hook(8, 10)});
+  divided = DivideTime(trace, {{9, 10}}, {{0, 12}});
   EXPECT_DOUBLE_EQ(divided.hook_seconds, 2);
   EXPECT_DOUBLE_EQ(divided.seconds, 10);
   EXPECT_DOUBLE_EQ(divided.onednn_seconds, 1);
@@ -264,7 +256,7 @@ TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlopsOfItsOwn) {
   }
 }
 
-TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutTheHooks) {
+TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutHooksAndLoopsAreNoOperators) {
   const Traced traced({Module("Net", 0, 6), Op(1, 1, 4), Hook(6, 8), Module("Net", 10, 16),
                        Op(1, 11, 14), Hook(16, 18), Module("Net", 20, 28)});
   EXPECT_EQ(traced.summary.steps.count, 2);
@@ -276,16 +268,13 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutTheHooks) {
   EXPECT_DOUBLE_EQ(traced.trace().window_seconds, 16);
   EXPECT_NEAR(traced.trace().rest_share, 10. / 16, 1e-9);
   EXPECT_DOUBLE_EQ(Again(traced.summary).traced.value().hook_seconds, 2);
+  const Traced compiled({Module("OptimizedModule", 0, 8), Op(1, 1, 4),
+                         Module("OptimizedModule", 10, 18), Op(1, 11, 14),
+                         Module("OptimizedModule", 20, 28)});
+  EXPECT_NEAR(compiled.Share("outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
 }
 
-TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
-  const Traced traced({Module("OptimizedModule", 0, 8), Op(1, 1, 4),
-                       Module("OptimizedModule", 10, 18), Op(1, 11, 14),
-                       Module("OptimizedModule", 20, 28)});
-  EXPECT_NEAR(traced.Share("outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
-}
-
-TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
+TEST(AddOperators, OnePrimitiveAloneHasTheModelsStepsAndASummaryWithATraceReadsAgain) {
   logs::VerboseLog log;  // without marks a single primitive has no steps
   log.processes = {{}};
   log.primitives = {{.engine = "cpu", .kind = "eltwise"}};
@@ -302,9 +291,6 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
   EXPECT_NEAR(traced.summary.primitives[0].step_calls, 2, 1e-9);
   EXPECT_NEAR(traced.summary.primitives[0].step_seconds, 4, 1e-9);
   EXPECT_NEAR(traced.trace().rest_share, 0.6, 1e-9);
-}
-
-TEST(AddOperators, ASummaryWithATraceReadsAgain) {
   auto summary = Traced(TraceOfLog()).summary;
   summary.traced->modules = {{"Net.*", 0.25}};
   const auto again = Again(summary);

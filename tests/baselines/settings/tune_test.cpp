@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 
 #include "baselines/settings/tuning.h"
 #include "tests/baselines/settings/made_up_program.h"
@@ -36,7 +38,7 @@ const TriedChoice* Tried(const Tuning& tuning, const Setting& values) {
   return found == tuning.tried.end() ? nullptr : &*found;
 }
 
-TEST(Tune, FindsAGainThatNeedsAnotherOneFirst) {
+TEST(Tune, FindsAGainThatNeedsAnotherOneFirstAndRatiosAreOfBlocksThatTheSearchDidNotSee) {
   MadeUpProgram program(Seconds, {}, 1);
   const auto tuned = Tuned(program);
   ASSERT_EQ(tuned.state, TuningState::kConfirmed) << tuned.reason;
@@ -50,21 +52,18 @@ TEST(Tune, FindsAGainThatNeedsAnotherOneFirst) {
   ASSERT_NE(Tried(tuned, {{"wait", "sleep"}}), nullptr);
   EXPECT_EQ(Tried(tuned, {{"wait", "sleep"}})->verdict, "slower");
   EXPECT_EQ(Tried(tuned, {{"wait", "spin"}})->verdict, "no effect");
-}
-
-TEST(Tune, RatiosAreOfBlocksThatTheSearchDidNotSee) {
-  MadeUpProgram program(Seconds, {}, 2);
-  const auto tuned = Tuned(program);
+  MadeUpProgram second(Seconds, {}, 2);
+  const auto again = Tuned(second);
   int contender = 0;
-  for (const auto& block : tuned.blocks) contender += block.stage == "confirmation 1" ? 1 : 0;
-  ASSERT_TRUE(tuned.total);
-  EXPECT_EQ(tuned.total->blocks, contender);
+  for (const auto& block : again.blocks) contender += block.stage == "confirmation 1" ? 1 : 0;
+  ASSERT_TRUE(again.total);
+  EXPECT_EQ(again.total->blocks, contender);
   // The first look with an interval of three statements that share 2.5 %: 2 / 2^14 is the least
   // that 14 blocks can reach, 2 / 2^10 is too much of a fifth of 0.8 %.
   EXPECT_EQ(contender, 14);
 }
 
-TEST(Tune, ASettingThatFailsIsRecordedWithItsReason) {
+TEST(Tune, ASettingThatFailsIsRecordedWithItsReasonAndADefaultThatFailsIsNotTuned) {
   MadeUpProgram program(Seconds, {}, 3);
   program.failures[{{"threads", "1"}}] = "ended by signal 11 (Segmentation fault)";
   program.failures[{{"wait", "spin"}}] = "still running after 60 s, so it was ended";
@@ -76,15 +75,12 @@ TEST(Tune, ASettingThatFailsIsRecordedWithItsReason) {
   EXPECT_EQ(Tried(tuned, {{"wait", "spin"}})->verdict,
             "failed: still running after 60 s, so it was ended");
   EXPECT_FALSE(Tried(tuned, {{"threads", "1"}})->ratio);
-}
-
-TEST(Tune, ADefaultThatFailsIsNotTuned) {
-  MadeUpProgram program(Seconds, {}, 4);
-  program.failures[{}] = "not on this CPU";
-  const auto tuned = Tuned(program);
-  EXPECT_EQ(tuned.state, TuningState::kFailed);
-  EXPECT_EQ(tuned.reason, "not on this CPU");
-  EXPECT_EQ(tuned.blocks.size(), 1U);
+  MadeUpProgram broken(Seconds, {}, 4);
+  broken.failures[{}] = "not on this CPU";
+  const auto failed = Tuned(broken);
+  EXPECT_EQ(failed.state, TuningState::kFailed);
+  EXPECT_EQ(failed.reason, "not on this CPU");
+  EXPECT_EQ(failed.blocks.size(), 1U);
 }
 
 TEST(Tune, ABestThatFailsLaterIsDropped) {
@@ -133,7 +129,7 @@ TEST(TuneOnGpu, OneBlockOfAllChoicesDecidesAndTwoConfirm) {
     }
 }
 
-TEST(Tune, GoesOnAfterAnInterruptToTheSameEnd) {
+TEST(Tune, GoesOnAfterAnInterruptToTheSameEndAndAnInterruptLeavesTheBestSoFar) {
   MadeUpProgram clean(Seconds, {}, 6);
   const auto whole = Tuned(clean);
   const int all = static_cast<int>(whole.blocks.size());
@@ -152,9 +148,6 @@ TEST(Tune, GoesOnAfterAnInterruptToTheSameEnd) {
     EXPECT_EQ(rest.blocks.size(), whole.blocks.size()) << stop;
     EXPECT_DOUBLE_EQ(rest.total->ratio, whole.total->ratio) << stop;
   }
-}
-
-TEST(Tune, AnInterruptLeavesTheBestSoFar) {
   MadeUpProgram program(Seconds, {}, 7);
   auto plan = Plan();
   plan.coordinates = {Knob("threads", {"1"}), Knob("wait", {"spin"})};
@@ -237,7 +230,7 @@ TEST(SpreadOf, IsTheDeviationOfBlocksWithTheSameSetting) {
   EXPECT_EQ(SpreadOf(few)->pairs, 8U);
 }
 
-TEST(Tune, NoBlockBeginsAfterTheBudget) {
+TEST(Tune, NoBlockBeginsAfterTheBudgetAndGoesOnWithALargerBudget) {
   for (const double budget : {0.0, 2.0, 5.0, 10.0, 20.0, 30.0}) {
     MadeUpProgram program(Seconds, {}, 9);
     auto plan = Plan();
@@ -248,9 +241,6 @@ TEST(Tune, NoBlockBeginsAfterTheBudget) {
     EXPECT_EQ(tuned.state == TuningState::kConfirmed, tuned.total.has_value()) << budget;
     EXPECT_TRUE(tuned.budget_spent || budget >= 30) << budget;
   }
-}
-
-TEST(Tune, GoesOnWithALargerBudget) {
   MadeUpProgram program(Seconds, {}, 9);
   auto plan = Plan();
   plan.budget_seconds = 10;
@@ -263,15 +253,12 @@ TEST(Tune, GoesOnWithALargerBudget) {
   EXPECT_FALSE(rest.budget_spent);
 }
 
-TEST(Tune, AnUnsupportedProgramIsNotAFailure) {
+TEST(Tune, AnUnsupportedProgramIsNotAFailureAndSaysWhenTheMachineIsTooBusyToKnow) {
   const MeasureBlock measure = [](TrialBlock& block, std::uint64_t) {
     block.results.assign(block.settings.size(), {{}, Reason{"not on this CPU"}, true});
     return true;
   };
   EXPECT_EQ(Tune(Plan(), {}, {measure}).state, TuningState::kUnsupported);
-}
-
-TEST(Tune, SaysWhenTheMachineIsTooBusyToKnow) {
   MadeUpProgram program(Seconds, {.noisy = 1}, 10);
   const auto tuned = Tuned(program);
   EXPECT_EQ(tuned.state, TuningState::kNothingWon);
@@ -334,18 +321,15 @@ TuningFile Written() {
   return {{{"command", "dlroof tune"}}, {Tune(plan, {}, {program.Measure()})}};
 }
 
-TEST(TuningFile, ReadsWhatItWrites) {
+TEST(TuningFile, ReadsWhatItWritesAndTheReadBlocksLeadToTheSameEnd) {
   const auto file = Written();
   ASSERT_EQ(file.tunings[0].state, TuningState::kConfirmed);
   const auto json = ToJson(file);
-  const auto read = ParseTuningFile(json.dump(), "tune.json");
-  EXPECT_EQ(ToJson(read), json);
-  EXPECT_EQ(read.tunings[0].best, (Setting{{"a", "1"}}));
-  EXPECT_EQ(read.tunings[0].plan.coordinates, file.tunings[0].plan.coordinates);
-}
-
-TEST(TuningFile, TheReadBlocksLeadToTheSameEnd) {
-  const auto read = ParseTuningFile(ToJson(Written()).dump(), "tune.json").tunings[0];
+  const auto whole = ParseTuningFile(json.dump(), "tune.json");
+  EXPECT_EQ(ToJson(whole), json);
+  const auto& read = whole.tunings[0];
+  EXPECT_EQ(read.best, (Setting{{"a", "1"}}));
+  EXPECT_EQ(read.plan.coordinates, file.tunings[0].plan.coordinates);
   const auto measure = [](TrialBlock&, std::uint64_t) { return false; };
   const auto again = Tune(read.plan, read.blocks, {measure});
   EXPECT_EQ(ToJson(again), ToJson(read));
@@ -371,6 +355,135 @@ TEST(TuningFile, RefusesAnythingElseInOneSentence) {
             "tune.json: a tuning of a program, made by dlroof 1; expected one of benchmarks");
   json["dlroof_tunings"] = 2;
   EXPECT_EQ(Refusal(json.dump()), "tune.json: a file of tunings of version 2, expected 1");
+}
+
+// As many blocks as the least interval of a comparison needs.
+constexpr int kBlocksOfExhaustive = 8;
+
+// A program with six teams, three layouts, three instruction sets, two kinds of pages and two
+// allocators. Half of the choices matter. The layout that is best depends on the team a little.
+class Problem {
+ public:
+  explicit Problem(unsigned seed) {
+    std::mt19937_64 engine(seed);
+    std::normal_distribution<double> normal;
+    for (const auto& [name, choices, large] : {std::tuple("team", 5, 0.25),
+                                               {"layout", 2, 0.1},
+                                               {"isa", 2, 0.1},
+                                               {"pages", 1, 0.08},
+                                               {"allocator", 1, 0.08}}) {
+      std::vector<std::string> values;
+      for (int i = 1; i <= choices; ++i) {
+        values.push_back(std::to_string(i));
+        effects_[name + values.back()] = engine() % 2 == 0 ? 0 : large * normal(engine);
+      }
+      coordinates.push_back(Knob(name, values));
+    }
+    for (int team = 1; team <= 5; ++team)
+      for (int layout = 1; layout <= 2; ++layout)
+        effects_[Both(std::to_string(team), std::to_string(layout))] = 0.02 * normal(engine);
+  }
+
+  double Seconds(const Setting& setting) const {
+    double logarithm = 0;
+    for (const auto& [knob, value] : setting) logarithm += effects_.at(knob + value);
+    const auto team = ValueOf(setting, "team"), layout = ValueOf(setting, "layout");
+    if (!team.empty() && !layout.empty()) logarithm += effects_.at(Both(team, layout));
+    return 1e-5 * std::exp(logarithm);
+  }
+
+  // Every setting.
+  std::vector<Setting> All() const {
+    std::vector<Setting> all = {{}};
+    for (const auto& coordinate : coordinates) {
+      const auto before = all;
+      for (const auto& choice : coordinate.choices)
+        for (const auto& setting : before) all.push_back(With(setting, coordinate, choice.values));
+    }
+    return all;
+  }
+
+  std::vector<Coordinate> coordinates;
+
+ private:
+  static std::string Both(const std::string& team, const std::string& layout) {
+    return "team" + team + " layout" + layout;
+  }
+
+  std::map<std::string, double> effects_;
+};
+
+// [1] settings measured in blocks of the search.
+int SettingsOfSearch(const Tuning& tuning) {
+  std::size_t count = 0;
+  for (const auto& block : tuning.blocks)
+    if (!block.stage.starts_with("confirmation")) count += block.settings.size();
+  return static_cast<int>(count);
+}
+
+TEST(SyntheticProblems, TunedIsWithinThreePercentOfTheBestAtAQuarterOfTheTrials) {
+  int within = 0, measured = 0, of_exhaustive = 0;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    const Problem problem(seed);
+    MadeUpProgram program([&](const Setting& setting) { return problem.Seconds(setting); }, {},
+                          seed);
+    const auto tuned = Tune({.subject = "made up",
+                             .coordinates = problem.coordinates,
+                             .budget_seconds = 1e6,
+                             .min_effect = 0.01,
+                             .seed = seed},
+                            {}, {program.Measure()});
+    double best = 1;
+    const auto all = problem.All();
+    EXPECT_EQ(all.size(), 6U * 3 * 3 * 2 * 2);
+    for (const auto& setting : all) best = std::min(best, problem.Seconds(setting));
+    const double beyond = problem.Seconds(tuned.best) / best;
+    within += beyond <= 1.03 ? 1 : 0;
+    EXPECT_LE(beyond, 1.04) << seed << ": " << SettingText(tuned.best);
+    const int exhaustive = kBlocksOfExhaustive * static_cast<int>(all.size());
+    EXPECT_LE(4 * SettingsOfSearch(tuned), exhaustive) << seed;
+    measured += program.measured;
+    of_exhaustive += exhaustive;
+  }
+  // Two of the thirty end in a local optimum, 3.4 and 3.5 % from the best.
+  EXPECT_GE(within, 28);
+  // With the confirmation, which an exhaustive search needs too.
+  EXPECT_LE(4 * measured, of_exhaustive);
+}
+
+TEST(SyntheticProblems, AConfirmedRatioIsTrue) {
+  int steps = 0, held = 0;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    const Problem problem(seed);
+    MadeUpProgram program([&](const Setting& setting) { return problem.Seconds(setting); }, {},
+                          seed + 1000);
+    const auto tuned =
+        Tune({.coordinates = problem.coordinates, .budget_seconds = 1e6}, {}, {program.Measure()});
+    if (!tuned.total) continue;
+    ++steps;
+    const double ratio = problem.Seconds(tuned.best) / problem.Seconds({});
+    EXPECT_LT(ratio, 1);
+    held += ratio >= tuned.total->interval.first && ratio <= tuned.total->interval.second ? 1 : 0;
+  }
+  EXPECT_GE(steps, 20);
+  // 95 %, and two deviations of a count of 30.
+  EXPECT_GE(held, steps - 4);
+}
+
+TEST(SyntheticProblems, NothingIsWonInFiftyTuningsOfEqualSettings) {
+  const std::vector<Coordinate> equal = {Knob("a", {"1", "2", "3", "4"}), Knob("b", {"1", "2"}),
+                                         Knob("c", {"1", "2", "3"}), Knob("d", {"1"}),
+                                         Knob("e", {"1", "2"})};
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    // A shared machine: processes differ by 3 %, a tenth of the windows is noisy.
+    MadeUpProgram program([](const Setting&) { return 1e-5; },
+                          {.window = 0.02, .process = 0.03, .wild = 0.05, .noisy = 0.1}, seed);
+    const auto tuned =
+        Tune({.coordinates = equal, .budget_seconds = 1e6, .seed = seed}, {}, {program.Measure()});
+    EXPECT_NE(tuned.state, TuningState::kConfirmed) << seed << ": " << SettingText(tuned.best);
+    EXPECT_FALSE(tuned.total) << seed;
+    EXPECT_TRUE(tuned.best.empty()) << seed;
+  }
 }
 
 }  // namespace

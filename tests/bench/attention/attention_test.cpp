@@ -1,13 +1,18 @@
 #include "bench/attention/attention.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <set>
 
+#include "bench/conv2d/case.h"
+#include "bench/conv2d/conv3d.h"
+#include "bench/matmul/case.h"
+#include "bench/matmul/grouped.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
 #include "tests/fakes/outcome.h"
@@ -193,14 +198,11 @@ TEST(AttentionLoops, AreTheDefinition) {
 }
 
 // Heads 0 and 1 read key-value head 0, heads 2 and 3 read head 1; sequences have their own.
-TEST(AttentionLoops, FindTheKeysOfEachHeadAndSequence) {
+TEST(AttentionLoops, FindTheKeysOfEachHeadAndSequenceAndAreABenchmark) {
   const Tensors in{std::vector<double>(8, 0), std::vector<double>(4, 0), {1, 2, 3, 4}};
   std::vector<double> o(8);
   RunLoops(ParseAttention("b2h4q1k1d1_kv2"), in, o);
   EXPECT_EQ(o, (std::vector<double>{1, 1, 2, 2, 3, 3, 4, 4}));
-}
-
-TEST(AttentionLoops, AreABenchmark) {
   for (const std::string problem :
        {"b2h4q9k9d33_kv2tl", "b1h1q7k20d16_w5br", "b2h2q3k9d8_l4:9", "b1h1q1k1d1"})
     EXPECT_EQ(fakes::Outcome("Attention/cpu/reference/fwd/f64/" + problem), "ok plain loops");
@@ -236,7 +238,7 @@ TEST(AttentionCheck, TakesTheRightResultAndFindsOneWrongElement) {
 
 // Faults of attention kernels: another mask, one key too many or too few, heads that read another
 // head's keys, padding that is read.
-TEST(AttentionCheck, FindsTheResultOfAnotherMask) {
+TEST(AttentionCheck, FindsTheResultOfAnotherMaskAndFindsAWrongScaleAndASharedHeadTooFar) {
   for (const std::string type : {"f32", "bf16", "f16"})
     for (const auto& [text, other] : {std::pair("b1h1q99k99d64_tl", "b1h1q99k99d64"),
                                       {"b1h1q64k256d64_br", "b1h1q64k256d64_tl"},
@@ -250,9 +252,6 @@ TEST(AttentionCheck, FindsTheResultOfAnotherMask) {
       const auto wrong = RightResult(ParseAttention(other), type, in);
       EXPECT_FALSE(Check(p, type, in, wrong, 5).ok) << type << " " << text << " as " << other;
     }
-}
-
-TEST(AttentionCheck, FindsAWrongScaleAndASharedHeadTooFar) {
   const auto p = ParseAttention("b1h4q8k64d64_kv2");
   for (const std::string type : {"f32", "bf16", "f16"}) {
     const auto in = SeededInputs(p, type, 5);
@@ -264,6 +263,281 @@ TEST(AttentionCheck, FindsAWrongScaleAndASharedHeadTooFar) {
     EXPECT_FALSE(Check(p, type, in, RightResult(p, type, shared), 5).ok) << type;
   }
 }
+
+// What a training step adds: statistics, gradients, and the checks of both.
+
+std::vector<double> Result(const AttentionProblem& p, const Tensors& in) {
+  std::vector<double> o(in.q.size());
+  RunLoops(p, in, o);
+  return o;
+}
+
+// The logarithm of the sum of exponentials, read out of the loops: with v = 1 / (number of
+// exponentials) it would cancel, so the sum is made of its definition here.
+std::vector<double> Statistics(const AttentionProblem& p, const Tensors& in) {
+  std::vector<double> statistics;
+  for (int64_t row = 0; row < p.b * p.h * p.q; ++row) {
+    const int64_t sequence = row / (p.h * p.q), head = row / p.q % p.h / (p.h / p.kv);
+    const auto keys = KeysOf(p, sequence, row % p.q);
+    double sum = 0;
+    for (int64_t key = keys.begin; key < keys.end; ++key) {
+      double score = 0;
+      for (int64_t i = 0; i < p.d; ++i)
+        score += in.q[static_cast<size_t>(row * p.d + i)] *
+                 in.k[static_cast<size_t>(((sequence * p.kv + head) * p.k + key) * p.d + i)];
+      sum += std::exp(score / std::sqrt(static_cast<double>(p.d)));
+    }
+    statistics.push_back(std::log(sum));
+  }
+  return statistics;
+}
+
+struct Step {
+  AttentionProblem problem;
+  Tensors in, gradients;
+  BackwardInputs backward;
+};
+
+// The gradients are differences of the loops' results for inputs beside each other.
+Step StepOf(const std::string& text, const std::string& type) {
+  Step step{.problem = ParseAttention(text)};
+  const auto& p = step.problem;
+  step.in = SeededInputs(p, type, 5);
+  step.backward = {Result(p, step.in), SeededGradient(p, type, 5), Statistics(p, step.in)};
+  const auto gradient = [&](std::vector<double> Tensors::*member) {
+    std::vector<double> slopes;
+    for (size_t i = 0; i < (step.in.*member).size(); ++i) {
+      constexpr double kStep = 1e-4;
+      double slope = 0;
+      for (const double sign : {1.0, -1.0}) {
+        auto moved = step.in;
+        (moved.*member)[i] += sign * kStep;
+        const auto o = Result(p, moved);
+        for (size_t j = 0; j < o.size(); ++j)
+          slope += sign * step.backward.d_o[j] * o[j] / (2 * kStep);
+      }
+      slopes.push_back(slope);
+    }
+    return slopes;
+  };
+  step.gradients = {gradient(&Tensors::q), gradient(&Tensors::k), gradient(&Tensors::v)};
+  return step;
+}
+
+bool IsRight(const Step& step, const std::string& type) {
+  return CheckGradients(step.problem, type, step.in, step.backward, step.gradients, 5).ok;
+}
+
+constexpr const char* kProblems[] = {"b2h4q7k7d8_kv2tl",  "b1h2q5k9d3_kv1br", "b1h3q6k6d5_w2tl",
+                                     "b2h2q3k8d4_l5:8br", "b1h1q1k12d8",      "b2h4q4k6d4_kv1l3:6"};
+
+TEST(AttentionGradients, AreTheSlopesOfTheResultAndMayBeRoundedToTheirType) {
+  for (const auto* problem : kProblems)
+    EXPECT_TRUE(IsRight(StepOf(problem, "f32"), "f32")) << problem;
+  for (const auto* problem : kProblems) {
+    auto step = StepOf(problem, "bf16");
+    for (auto* const gradient : {&step.gradients.q, &step.gradients.k, &step.gradients.v})
+      for (double& value : *gradient) value = workload::RoundToBf16(static_cast<float>(value));
+    EXPECT_TRUE(IsRight(step, "bf16")) << problem;
+    EXPECT_FALSE(IsRight(step, "f32")) << problem;
+  }
+}
+
+TEST(AttentionGradients, OfPaddingAreNotDefined) {
+  auto step = StepOf("b2h2q3k8d4_l5:8", "f16");
+  const size_t first_of_padding = 5 * 4;
+  step.gradients.k[first_of_padding] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(IsRight(step, "f16"));
+  step.gradients.v[first_of_padding - 1] += 0.1;
+  EXPECT_FALSE(IsRight(step, "f16"));
+}
+
+// Faults of kernels: a wrong element, another mask, a missing scale, a head that is not added, and
+// no subtraction of the sum of do o.
+TEST(AttentionGradients, FaultsAreFound) {
+  for (const std::string type : {"f32", "bf16", "f16"}) {
+    const auto right = StepOf("b1h4q9k9d8_kv2tl", type);
+    ASSERT_TRUE(IsRight(right, type));
+    for (const auto member : {&Tensors::q, &Tensors::k, &Tensors::v})
+      for (const double wrong : {0.3, std::numeric_limits<double>::quiet_NaN()}) {
+        auto step = right;
+        (step.gradients.*member).back() += wrong;
+        EXPECT_FALSE(IsRight(step, type)) << type;
+      }
+    auto other = right;
+    other.gradients = StepOf("b1h4q9k9d8_kv2", type).gradients;
+    EXPECT_FALSE(IsRight(other, type)) << type;
+    auto unscaled = right;
+    for (double& value : unscaled.gradients.q) value *= std::sqrt(8.0);
+    EXPECT_FALSE(IsRight(unscaled, type)) << type;
+    auto halved = right;
+    for (double& value : halved.gradients.v) value /= 2;
+    EXPECT_FALSE(IsRight(halved, type)) << type;
+    auto forgotten = right;  // then ds is p dp
+    std::ranges::fill(forgotten.backward.o, 0.0);
+    EXPECT_FALSE(IsRight(forgotten, type)) << type;
+  }
+}
+
+TEST(AttentionStatistics, AreCheckedWithTheInputs) {
+  for (const auto* problem : kProblems) {
+    const auto p = ParseAttention(problem);
+    const auto in = SeededInputs(p, "f16", 3);
+    auto statistics = Statistics(p, in);
+    for (double& value : statistics) value = static_cast<float>(value);
+    EXPECT_TRUE(CheckStatistics(p, in, statistics, 3).ok) << problem;
+    statistics.back() += 1e-3;
+    EXPECT_FALSE(CheckStatistics(p, in, statistics, 3).ok) << problem;
+  }
+}
+
+// A kernel of fp8: the weights of a row, less than 1, and the result are 256 times as large in
+// e4m3. With v of one key alone the loops return that key's share of the result.
+TEST(AttentionCheck, TakesTheRoundingsOfFp8AndFindsAnotherMask) {
+  const auto e4m3 = [](double value) {
+    return workload::FromE4m3Bits(workload::E4m3Bits(static_cast<float>(value * kFp8Scale))) /
+           kFp8Scale;
+  };
+  const auto result = [&](const std::string& text, const Tensors& in) {
+    const auto p = ParseAttention(text);
+    std::vector<double> o(in.q.size());
+    for (int64_t key = 0; key < p.k; ++key) {
+      auto alone = in;
+      std::ranges::fill(alone.v, 0.0);
+      std::fill_n(alone.v.begin() + key * p.d, p.d, 1.0);
+      const auto weights = Result(p, alone);
+      for (size_t i = 0; i < o.size(); ++i)
+        o[i] += e4m3(weights[i]) * in.v[static_cast<size_t>(key * p.d) + i % p.d];
+    }
+    for (double& value : o) value = e4m3(value);
+    return o;
+  };
+  const std::string text = "b1h2q9k64d16_kv1br";
+  const auto p = ParseAttention(text);
+  const auto in = SeededInputs(p, "e4m3", 5);
+  EXPECT_TRUE(Check(p, "e4m3", in, result(text, in), 5).ok);
+  EXPECT_FALSE(Check(p, "f16", in, result(text, in), 5).ok);
+  EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1tl", in), 5).ok);
+  EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1w32br", in), 5).ok);
+}
+
+TEST(AttentionPages, HaveTheKeysOfTheirTable) {
+  // Two heads of three keys of one element, in pages of 16: one page per sequence, exchanged.
+  const CudnnAttentionCase request{.problem = ParseAttention("b2h2q1k3d1"), .page = 16};
+  std::vector<double> keys = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const auto paged = InPages(request, keys, {1, 0});
+  ASSERT_EQ(paged.size(), 64U);
+  EXPECT_THAT(std::vector<double>(paged.begin(), paged.begin() + 4),
+              testing::ElementsAre(7, 8, 9, 0));
+  EXPECT_THAT(std::vector<double>(paged.begin() + 48, paged.begin() + 52),
+              testing::ElementsAre(4, 5, 6, 0));
+  // Seventeen keys: the last one is the first of the second page.
+  keys.assign(17, 1);
+  keys.back() = 2;
+  const CudnnAttentionCase longer{.problem = ParseAttention("b1h1q1k17d1"), .page = 16};
+  EXPECT_EQ(InPages(longer, keys, {0, 1})[16], 2);
+  EXPECT_EQ(InPages(longer, keys, {1, 0})[0], 2);
+}
+
+// The suites with attention against what is published about their models.
+
+struct ModelFlops {
+  int64_t products = 0, attention = 0;  // [flop] of one pass
+
+  bool operator==(const ModelFlops&) const = default;
+};
+ModelFlops FlopsOf(const std::string& suite) {
+  ModelFlops sum;
+  const auto suites = suites::SelectSuites({suite});
+  EXPECT_TRUE(suites.at(0).counted) << suite;
+  for (const auto& layer : suites.at(0).layers) {
+    const auto name = workload::ParseBenchmarkName(layer.name);
+    if (name.type != "bf16") continue;
+    if (name.op == "Matmul") {
+      sum.products += layer.count * matmul::Flops(matmul::ParseMatmul(name.problem));
+    } else {
+      const auto problem = ParseAttention(name.problem);
+      sum.attention += layer.count * 4 * problem.d * Pairs(problem);
+    }
+  }
+  return sum;
+}
+
+// Llama 3 8B has 8,030,261,248 parameters (its model card says 8.03 B): each is multiplied once per
+// token, but the embedding of 128,256 words and 65 norms of 4096, and in a prompt the projection to
+// words but once. Attention: 32 layers x 32 heads x 4 x 128 per pair; 2048 x 2049 / 2 pairs.
+TEST(Llama3Suites, MultiplyEachParameterOncePerToken) {
+  constexpr int64_t kWords = int64_t{128256} * 4096;
+  constexpr int64_t kLayers = 8030261248 - 2 * kWords - 65 * 4096;
+  constexpr int64_t kPair = 32 * 32 * 4 * 128;
+  EXPECT_EQ(FlopsOf("llama3_8b"),
+            (ModelFlops{2 * (2048 * kLayers + kWords), kPair * 2048 * 2049 / 2}));
+  EXPECT_EQ(FlopsOf("llama3_8b_decode"), (ModelFlops{2 * (kLayers + kWords), kPair * 4096}));
+  EXPECT_EQ(FlopsOf("llama3_8b_decode16"),
+            (ModelFlops{16 * 2 * (kLayers + kWords), 16 * kPair * 4096}));
+}
+
+// A layer's weights: four of 1024 x 1024, two of 1024 x 4096; the pooler, of one token, 1024 x
+// 1024.
+TEST(BertLargeSuite, HasItsWeightsAndTheDensePairs) {
+  EXPECT_EQ(FlopsOf("bert_large"),
+            (ModelFlops{2 * (384 * int64_t{24} * (4 + 2 * 4) + 1) * 1024 * 1024,
+                        int64_t{24} * 16 * 4 * 64 * 384 * 384}));
+}
+
+struct Parameters {
+  const char* suite;
+  int64_t published, left_out;  // [1]
+};
+// The weights and biases of the calls of one type, each once, are what models publish less what no
+// call multiplies.
+class ModelWeights : public testing::TestWithParam<Parameters> {};
+
+TEST_P(ModelWeights, AreThePublishedParameters) {
+  const auto& [suite, published, left_out] = GetParam();
+  const auto suites = suites::SelectSuites({suite});
+  EXPECT_TRUE(suites.at(0).counted);
+  int64_t weights = 0;
+  for (const auto& layer : suites.at(0).layers) {
+    const auto name = workload::ParseBenchmarkName(layer.name);
+    if (name.type != "bf16" || name.op == "Attention") continue;
+    int64_t inputs = 0, outputs = 0;
+    if (name.op == "Matmul") {
+      const auto product = matmul::ParseMatmul(name.problem);
+      inputs = product.k, outputs = product.n;
+    } else if (name.op == "GroupedMatmul") {
+      const auto problem = matmul::ParseGrouped(name.problem);
+      inputs = problem.k, outputs = problem.g * problem.n;
+    } else if (name.op == "Conv3D") {
+      const auto problem = conv2d::ParseConv3d(name.problem);
+      inputs = problem.c, outputs = problem.k;
+      for (const auto& axis : problem.axes) inputs *= axis.filter;
+    } else {
+      const auto problem = conv2d::ParseConv2d(name.problem);
+      inputs = problem.c * problem.r * problem.s, outputs = problem.k;
+    }
+    weights += layer.count * outputs * (inputs + (workload::HasOption(name, "bias") ? 1 : 0));
+  }
+  EXPECT_EQ(weights, published - left_out);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, ModelWeights,
+    testing::Values(
+        // Left out: the embedding of 128,256 words, 161 norms.
+        Parameters{"llama3_70b", 70553706496, int64_t{128256} * 8192 + 161 * 8192},
+        Parameters{"llama3_70b_decode16", 70553706496, int64_t{128256} * 8192 + 161 * 8192},
+        // The embedding of 151,936 words; norms of 48 layers: two of 2048, two of 128; the last.
+        Parameters{"qwen3_moe", 30532122624, int64_t{151936} * 2048 + 48 * 4352 + 2048},
+        Parameters{"qwen3_moe_decode16", 30532122624, int64_t{151936} * 2048 + 48 * 4352 + 2048},
+        // torchvision's count: class token, positions, 49 norms, the bias of the patches.
+        Parameters{"vit_l", 304326632, 198 * 1024 + 49 * 2048 + 1024},
+        // Group and layer norms.
+        Parameters{"sdxl_unet", 2567463684, 588160},
+        // Two norms of each block: 7 of 384 channels, one of 192 and 384, 3 of 192, 3 of 96;
+        // those of attention and of the result.
+        Parameters{"video_vae", 73295603, 7 * 768 + 576 + 3 * 384 + 3 * 192 + 384 + 96}),
+    [](const auto& made) { return made.param.suite; });
 
 }  // namespace
 }  // namespace dlroof::attention

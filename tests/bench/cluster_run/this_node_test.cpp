@@ -1,11 +1,11 @@
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
 #include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
@@ -13,7 +13,7 @@
 namespace dlroof::cluster_run {
 namespace {
 
-using testing::HasSubstr;
+using testing::AllOf, testing::HasSubstr, testing::Not;
 
 cluster::NodeFacts Identified(std::map<std::string, std::string> variables, bool per_gpu = false) {
   return IdentifyNode([&](const std::string& name) { return variables[name]; }, "host7", per_gpu);
@@ -27,12 +27,9 @@ TEST(IdentifyNode, SlurmsNameComesBeforeTheHosts) {
                                  {"PMIX_RANK", "9"},
                                  {"SLURM_STEP_TASKS_PER_NODE", "1(x4)"},
                                  {"SLURM_LOCALID", "0"}});
-  EXPECT_EQ(facts.name, "n3");
-  EXPECT_EQ(facts.known_by, "SLURMD_NODENAME");
-  EXPECT_EQ(facts.engine, "slurm");
-  EXPECT_EQ(facts.rank, "2");
-  EXPECT_EQ(facts.job, "41");
-  EXPECT_EQ(facts.place, "s0.n3");
+  EXPECT_EQ(
+      std::tuple(facts.name, facts.known_by, facts.engine, facts.rank, facts.job, facts.place),
+      std::tuple("n3", "SLURMD_NODENAME", "slurm", "2", "41", "s0.n3"));
 }
 
 // Open MPI sets PMIX_RANK too.
@@ -168,6 +165,65 @@ TEST(LoadWatch, CountsFromItsBegin) {
 TEST(Sha256, OfTheStandardsExamples) {
   EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(Sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+LaunchRequest Request() {
+  return {.nodes = 4,
+          .out = "/shared/it's out",
+          .dlroof = "/opt/dlroof",
+          .arguments = {"--benchmark_filter=$(touch owned)", "a b"}};
+}
+
+TEST(LaunchScript, TextBecomesNoCommandAndWhatNoScriptCanHoldIsRefused) {
+  const auto script = LaunchScript(Request());
+  EXPECT_THAT(script, HasSubstr("out='/shared/it'\\''s out'\n"));
+  EXPECT_THAT(script, HasSubstr("arguments=('--benchmark_filter=$(touch owned)' 'a b')\n"));
+  EXPECT_THAT(script, Not(HasSubstr("{{")));
+  auto request = Request();
+  request.options = {"rm -rf /"};
+  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
+              HasSubstr("expected an option of sbatch"));
+  request.options = {"--comment=a\nrm -rf /"};
+  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
+}
+
+TEST(LaunchScript, SaysWhatIsRequested) {
+  auto request = Request();
+  EXPECT_THAT(
+      LaunchScript(request),
+      AllOf(HasSubstr("order=\"at-once\"\n"), HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
+            HasSubstr("#SBATCH --ntasks-per-node=1\n"), Not(HasSubstr("nodelist=")),
+            Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
+  request.options = {"--partition=gpu", "-t 10"};
+  request.order = cluster::NodeOrder::kOneByOne;
+  request.names = std::vector<std::string>{"n1", "n2"};
+  request.visits = 5;
+  const auto script = LaunchScript(request);
+  for (const char* line :
+       {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
+        "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0", "order=\"one-by-one\"\n",
+        "--order \"$order\"", "\nvisits=5 ", "#SBATCH --nodelist=n1,n2\n"})
+    EXPECT_THAT(script, HasSubstr(line));
+}
+
+TEST(LaunchScript, AProcessForEachGpuSeesThatOneAloneAndMeasuresNothingElse) {
+  auto request = Request();
+  request.gpus = 8;
+  EXPECT_THAT(
+      LaunchScript(request),
+      AllOf(HasSubstr("#SBATCH --ntasks-per-node=8\n"), HasSubstr("#SBATCH --gpus-per-node=8\n"),
+            HasSubstr("\ngpus=8 "), HasSubstr("per_gpu=(--per-gpu)\n"),
+            HasSubstr("gpu_of_task=(--gpus-per-task=1)\n"), HasSubstr("\ntasks=8\n"),
+            HasSubstr("'--benchmark_filter=$(touch owned)' 'a b' --dlroof_device=gpu)\n")));
+  request.gpus = 2;
+  request.arguments = {"--dlroof_device=gpu"};
+  EXPECT_THAT(LaunchScript(request), HasSubstr("arguments=(--dlroof_device=gpu)\n"));
+  for (const char* device :
+       {"--dlroof_device=auto", "--dlroof_device=cpu", "--dlroof_device=gpu1"}) {
+    request.arguments = {device};
+    EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
+                HasSubstr("expected --dlroof_device=gpu, not --dlroof_device="));
+  }
 }
 
 }  // namespace

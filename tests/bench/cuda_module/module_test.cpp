@@ -1,6 +1,5 @@
 // The CUDA module as the programs open it.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 
@@ -10,8 +9,7 @@
 namespace dlroof::cuda_module {
 namespace {
 
-using testing::IsEmpty;
-using testing::Not;
+using testing::IsEmpty, testing::Not;
 
 // Returns the module beside this program (which may run on another machine), or else the one of
 // the build.

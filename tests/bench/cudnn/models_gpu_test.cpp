@@ -2,7 +2,6 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <tuple>

@@ -1,9 +1,10 @@
 #include "bench/gpu_loader/loader.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -14,8 +15,8 @@
 namespace dlroof::gpu_loader {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using testing::AllOf, testing::ElementsAre, testing::HasSubstr;
+namespace fs = std::filesystem;
 
 constexpr const char* kDriver = DLROOF_FAKE_MODULES "/libcuda_fake.so";
 
@@ -38,7 +39,7 @@ TEST(OpenGpuModule, GivesTheTableOfAWorkingModule) {
   EXPECT_EQ(module->devices.at(0).name, "Fake GPU");
 }
 
-TEST(OpenGpuModule, DescribesEachProblemInOneSentence) {
+TEST(OpenGpuModule, DescribesEachProblemAndADamagedFileInOneSentence) {
   EXPECT_THAT(ReasonOf("none"), HasSubstr("this build has no CUDA module"));
   EXPECT_THAT(ReasonOf("other_abi"), HasSubstr("come from different builds"));
   EXPECT_THAT(ReasonOf("throws"), HasSubstr("cannot be initialized: the fake fell over"));
@@ -47,9 +48,6 @@ TEST(OpenGpuModule, DescribesEachProblemInOneSentence) {
   EXPECT_THAT(ReasonOf("no_entry"), HasSubstr("is not a module of dlroof"));
   for (const char* name : {"none", "other_abi", "throws", "unresolved", "no_entry"})
     EXPECT_EQ(ReasonOf(name).find('\n'), std::string::npos) << name;
-}
-
-TEST(OpenGpuModule, ReportsADamagedFile) {
   const TemporaryFolder folder;
   const auto path = folder / "damaged.so";
   for (const std::string text :
@@ -80,27 +78,28 @@ TEST(AccessGpu, FindsTheRequestedDevice) {
             "--d=gpu1: there is no such GPU; this machine has gpu0 (Fake GPU)");
 }
 
-TEST(AccessGpu, ExplainsWhyThereIsNoDevice) {
+TEST(AccessGpu, ExplainsWhyThereIsNoDeviceAndDoesNotOpenTheModuleWithoutADriver) {
   EXPECT_EQ(Access("no_device").reason.value().text, "the fake driver sees no GPU");
   EXPECT_THAT(Access("throws").reason.value().text, HasSubstr("the fake fell over"));
   EXPECT_THAT(Access("working", "cpu").reason.value().text,
               HasSubstr("only the CPU was requested"));
   EXPECT_THAT(Access("none").reason.value().text, HasSubstr("this build has no CUDA module"));
-}
-
-TEST(AccessGpu, DoesNotOpenTheModuleWithoutADriver) {
   const auto access =
       AccessGpu(ParseDevice("auto", "--d"), "--d", Fake("throws"), "libdlroof_no_such_driver.so.1");
   EXPECT_THAT(access.reason.value().text, HasSubstr("there is no NVIDIA driver"));
   EXPECT_EQ(access.module, nullptr);
 }
 
-TEST(RegisterGpu, ItsBenchmarksReportTheReasonForAMissingGpu) {
+TEST(RegisterGpu, ItsBenchmarksReportTheReasonForAMissingGpuOrCudnn) {
   RegisterGpu({nullptr, {}, Reason{"there is none today"}});
   const auto workload =
       workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c16h16w16k8r3s3_p1/cold");
   EXPECT_EQ(workload.cache, workload::CacheState::kCold);
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
+  RegisterGpu(Access("no_backends"));
+  const auto lstm = workload::MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { lstm.prepare({}); }),
+            "the fake was built without cuDNN");
 }
 
 TEST(RegisterGpu, AddsTheModulesBackendsAndLibrariesToTheProgram) {
@@ -116,11 +115,63 @@ TEST(RegisterGpu, AddsTheModulesBackendsAndLibrariesToTheProgram) {
                Unsupported);
 }
 
-TEST(RegisterGpu, BenchmarksReportAMissingCudnn) {
-  RegisterGpu(Access("no_backends"));
-  const auto workload = workload::MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
-  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }),
-            "the fake was built without cuDNN");
+// Needs libdlroof_fake_needed.so, which is in fake_modules/nvidia/cu13/lib, as a wheel's would be.
+constexpr const char* kNeedsAWheel = DLROOF_FAKE_MODULES "/nvidia/needs_wheel.so";
+
+class CudaFoldersTest : public testing::Test {
+ protected:
+  fs::path At(const std::string& name) const { return folder_ / name; }
+  fs::path Made(const std::string& name) const {
+    fs::create_directories(At(name));
+    return At(name);
+  }
+  std::vector<fs::path> Found(const std::map<std::string, std::string>& variables) const {
+    const auto variable = [&](const std::string& name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    };
+    return CudaFolders(At("env/lib/module"), variable, At("root"));
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(CudaFoldersTest, AreInTheOrderOfTheUsersChoice) {
+  const auto system = Made("root/usr/local/cuda/lib64");
+  const auto cupti = Made("root/usr/local/cuda/extras/CUPTI/lib64");
+  const auto own_wheels = Made("home/.local/lib/python3.11/site-packages/nvidia/cu13/lib");
+  const auto cudnn_beside = Made("env/lib/module/nvidia/cudnn/lib"),
+             cuda_beside = Made("env/lib/module/nvidia/cu13/lib");
+  const auto around = Made("env/lib/python3.11/site-packages/nvidia/cu13/lib");
+  const auto environment = Made("venv/lib/python3.12/site-packages/nvidia/cu13/lib");
+  const auto toolkit = Made("toolkit/lib");
+  EXPECT_THAT(
+      Found({{"CUDA_HOME", At("toolkit")}, {"VIRTUAL_ENV", At("venv")}, {"HOME", At("home")}}),
+      ElementsAre(toolkit, environment, cuda_beside, cudnn_beside, around, own_wheels, system,
+                  cupti));
+}
+
+TEST_F(CudaFoldersTest, OnlyExistingFoldersAreNamedAndEachOnce) {
+  Made("root/usr/local/cuda/bin");
+  EXPECT_THAT(Found({}), ElementsAre());
+  EXPECT_THAT(Found({{"CUDA_PATH", ""}, {"HOME", At("none")}}), ElementsAre());
+  const auto toolkit = Made("toolkit/lib64");
+  EXPECT_THAT(Found({{"CUDA_PATH", At("toolkit")}, {"CUDA_HOME", At("toolkit")}}),
+              ElementsAre(toolkit));
+}
+
+TEST(OpenWithLibrariesOf, OpensWhatTheLinkerDoesNotFindAndNamesAMissingFile) {
+  const auto missing = OpenWithLibrariesOf(kNeedsAWheel, {DLROOF_FAKE_MODULES});
+  EXPECT_EQ(missing.handle, nullptr);
+  EXPECT_THAT(missing.error, HasSubstr("libdlroof_fake_needed.so: cannot open"));
+
+  const auto opened = OpenWithLibrariesOf(
+      kNeedsAWheel, {DLROOF_FAKE_MODULES, DLROOF_FAKE_MODULES "/nvidia/cu13/lib"});
+  ASSERT_NE(opened.handle, nullptr) << opened.error;
+  const auto answer = reinterpret_cast<int (*)()>(dlsym(opened.handle, "dlroof_fake_answer"));
+  ASSERT_NE(answer, nullptr);
+  EXPECT_EQ(answer(), 42);
+  EXPECT_THAT(OpenWithLibrariesOf("/nowhere/x.so", {DLROOF_FAKE_MODULES}).error,
+              HasSubstr("/nowhere/x.so: cannot open"));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // The work that a program gives for a call.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 
@@ -10,29 +9,21 @@
 namespace dlroof::library {
 namespace {
 
-using testing::HasSubstr;
-using testing::Pair;
-using testing::UnorderedElementsAre;
+using testing::HasSubstr, testing::Pair, testing::UnorderedElementsAre;
 
 std::string Refusal(const Call& call) {
   return fakes::RefusalOf([&] { WorkOf(call); });
 }
 
-TEST(WorkOf, ATypeAloneIsItsVectorUnit) {
-  const auto work = WorkOf({.flops = {{"fp32", 2}, {"fp32.vector", 3}, {"fp16.matrix", 4}}});
+TEST(WorkOf, ATypeAloneIsItsVectorUnitAndBytesAreByLevelAndRefusesWhatIsNoWork) {
+  auto work = WorkOf({.flops = {{"fp32", 2}, {"fp32.vector", 3}, {"fp16.matrix", 4}}});
   EXPECT_THAT(work.flops, UnorderedElementsAre(Pair("fp32.vector", 5), Pair("fp16.matrix", 4)));
   EXPECT_TRUE(work.bytes.empty());
   EXPECT_FALSE(work.launches.has_value());
-}
-
-TEST(WorkOf, BytesAreByLevel) {
-  const auto work = WorkOf({.bytes = {{"l1", 1}, {"l2", 2}, {"l3", 3}, {"dram", 4}, {"host", 0}}});
+  work = WorkOf({.bytes = {{"l1", 1}, {"l2", 2}, {"l3", 3}, {"dram", 4}, {"host", 0}}});
   EXPECT_THAT(work.bytes,
               UnorderedElementsAre(Pair(Level::kL1, 1), Pair(Level::kL2, 2), Pair(Level::kL3, 3),
                                    Pair(Level::kDram, 4), Pair(Level::kHost, 0)));
-}
-
-TEST(WorkOf, RefusesWhatIsNoWork) {
   EXPECT_THAT(Refusal({.flops = {{"float", 1}}}), HasSubstr("\"float\" is no pipe"));
   EXPECT_THAT(Refusal({.flops = {{"fp32.", 1}}}), HasSubstr("is no pipe"));
   EXPECT_THAT(Refusal({.bytes = {{"DRAM", 1}}}), HasSubstr("\"DRAM\" is no level"));

@@ -1,16 +1,25 @@
 #include "bench/matmul/loops.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
+#include "bench/matmul/case.h"
+#include "bench/matmul/grouped.h"
+#include "bench/workload/memory.h"
+#include "tests/bench/random_problems.h"
 #include "tests/fakes/counted.h"
+#include "tests/fakes/outcome.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::matmul {
 namespace {
+
+using fakes::Between;
+using testing::ElementsAre, testing::HasSubstr;
 
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
@@ -119,7 +128,7 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
   }
 }
 
-TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
+TEST(MatmulReference, AddsBiasReluAndTheDestinationAndMakesTheBiasGradient) {
   MatmulCase matmul;
   matmul.problem = ParseMatmul("m2n2k1");
   matmul.bias = true;
@@ -135,21 +144,18 @@ TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
   RunMatmulCase(matmul, arrays);
   EXPECT_EQ(arrays.bias, (std::vector<double>{1 + 3, 2 + 4}));
   EXPECT_EQ(arrays.weights, (std::vector<double>{1 * 1 + 2 * 3, 1 * 2 + 2 * 4}));
-}
-
-// 3 x 2 plus a bias of 1 plus what was there, -9 and -6: -2 and 1; gelu(-2) = -2 x 0.0227501319,
-// gelu(1) = 0.8413447461, from tables of the normal distribution.
-TEST(MatmulReference, AddsToTheDestinationBeforeTheFunction) {
-  MatmulCase matmul;
-  matmul.problem = ParseMatmul("m1n2k1");
-  matmul.bias = matmul.sum = true;
-  workload::ProductArrays<double> arrays{{3}, {2, 2}, {5, 5}, {1, 0}, {-9, -5}};
-  RunMatmulCase(matmul, arrays);
-  EXPECT_EQ(arrays.destination, (std::vector<double>{-2, 1}));
-  matmul.eltwise = workload::Eltwise::kGeluErf;
-  RunMatmulCase(matmul, arrays);
-  EXPECT_NEAR(arrays.destination[0], -2 * 0.0227501319, 1e-9);
-  EXPECT_NEAR(arrays.destination[1], 0.8413447461, 1e-9);
+  // 3 x 2 plus a bias of 1 plus what was there, -9 and -6: -2 and 1; gelu(-2) = -2 x 0.0227501319,
+  // gelu(1) = 0.8413447461, from tables of the normal distribution.
+  MatmulCase adding;
+  adding.problem = ParseMatmul("m1n2k1");
+  adding.bias = adding.sum = true;
+  workload::ProductArrays<double> added{{3}, {2, 2}, {5, 5}, {1, 0}, {-9, -5}};
+  RunMatmulCase(adding, added);
+  EXPECT_EQ(added.destination, (std::vector<double>{-2, 1}));
+  adding.eltwise = workload::Eltwise::kGeluErf;
+  RunMatmulCase(adding, added);
+  EXPECT_NEAR(added.destination[0], -2 * 0.0227501319, 1e-9);
+  EXPECT_NEAR(added.destination[1], 0.8413447461, 1e-9);
 }
 
 // The check finds an addend that is left out, and the other GELU (they differ by up to 5e-4).
@@ -175,8 +181,6 @@ TEST(MatmulCheck, FindsAMissingAddendAndTheOtherFunction) {
   other.eltwise = workload::Eltwise::kGeluTanh;
   EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
 }
-
-using testing::HasSubstr;
 
 MatmulCase CheckedCase(const std::string& name) {
   return ReadOnednnMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name));
@@ -249,6 +253,240 @@ TEST(MatmulCheck, ASubnormalF16ResultMayBeOffByHalfItsSpacing) {
         matmul, inputs, workload::ProductOutput<float>{{static_cast<float>(steps * 0x1p-24)}, {}},
         5);
     EXPECT_EQ(found.ok, right) << steps << " x 2^-24 for " << exact << ": " << found.max_error;
+  }
+}
+
+GroupedProblem RandomProblem(std::mt19937& random, int64_t most) {
+  GroupedProblem p{.g = Between(random, 1, most),
+                   .m = Between(random, 1, most),
+                   .n = Between(random, 1, most),
+                   .k = Between(random, 1, most)};
+  if (random() % 2 == 0) p.zipf_seed = Between(random, 0, 9);
+  return p;
+}
+
+TEST(GroupedMatmul, ProblemAndTextAreInverseAndRowsAreSpreadEvenlyOrByZipfsLaw) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const auto problem = RandomProblem(random, 3000);
+    ASSERT_EQ(ParseGrouped(ToText(problem)), problem) << ToText(problem);
+  }
+  const auto refusal = [](const std::string& text) {
+    return fakes::RefusalOf([&] { ParseGrouped(text, 10); });
+  };
+  EXPECT_THAT(refusal("g2m2n2k2_zipf"), HasSubstr("column 24: expected a seed"));
+  EXPECT_THAT(refusal("g2m2n2k2_z1"), HasSubstr("column 19: expected '_zipf'"));
+  EXPECT_THAT(refusal("g2000000000m1n2000000000k2000000000"), HasSubstr("column 11: "));
+  EXPECT_THAT(RowsOfExperts(ParseGrouped("g4m10n1k1")), ElementsAre(3, 3, 2, 2));
+  EXPECT_THAT(RowsOfExperts(ParseGrouped("g4m2n1k1")), ElementsAre(1, 1, 0, 0));
+  // 1 / (r (1 + 1/2 + 1/3 + 1/4)) of a million: 480,000, 240,000, 160,000, 120,000, each within
+  // five deviations (at most 500 each).
+  auto rows = RowsOfExperts(ParseGrouped("g4m1000000n1k1_zipf3"));
+  std::ranges::sort(rows, std::greater<>());
+  EXPECT_NEAR(static_cast<double>(rows[0]), 480000, 2500);
+  EXPECT_NEAR(static_cast<double>(rows[1]), 240000, 2500);
+  EXPECT_NEAR(static_cast<double>(rows[2]), 160000, 2500);
+  EXPECT_NEAR(static_cast<double>(rows[3]), 120000, 2500);
+  EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), int64_t{0}), 1000000);
+  // A name means the same routing on every machine.
+  EXPECT_THAT(RowsOfExperts(ParseGrouped("g8m20n1k1_zipf7")), ElementsAre(2, 1, 10, 2, 1, 2, 2, 0));
+}
+
+// Row by row: FLOPs, and the bytes of the experts that are used.
+TEST(GroupedMatmul, WorkIsThatOfTheRows) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 200; ++i) {
+    GroupedCase grouped;
+    grouped.problem = RandomProblem(random, 20);
+    const auto& p = grouped.problem;
+    double flops = 0, weights = 0;
+    for (const auto rows : RowsOfExperts(p)) {
+      for (int64_t row = 0; row < rows; ++row) flops += 2.0 * static_cast<double>(p.n * p.k);
+      if (rows > 0) weights += static_cast<double>(p.n * p.k);
+    }
+    const auto work = WorkOf(grouped, "fp32.vector");
+    ASSERT_EQ(work.flops.at("fp32.vector"), flops) << ToText(p);
+    ASSERT_EQ(work.bytes.at(Level::kDram),
+              4 * (weights + static_cast<double>(p.m * p.k + p.m * p.n)))
+        << ToText(p);
+  }
+}
+
+TEST(GroupedMatmul, LibraryAndLoopsAgreeAndAnExpertWithoutRowsIsSkipped) {
+  int ran = 0;
+  for (const std::string problem : {"g4m10n17k33", "g8m20n64k32_zipf7", "g1m1n1k1", "g3m2n5k7",
+                                    "g4m9n17k33_zipf2", "g16m256n48k64_zipf1", "g64m8n32k32"}) {
+    EXPECT_THAT(fakes::Outcome("GroupedMatmul/cpu/reference/fwd/f64/" + problem),
+                testing::StartsWith("ok "));
+    for (const std::string type : {"f32", "bf16", "f16"}) {
+      const auto outcome = fakes::Outcome("GroupedMatmul/cpu/onednn/fwd/" + type + "/" + problem);
+      if (outcome.starts_with("ok ")) ++ran;
+      // This CPU or library may lack the narrow types.
+      EXPECT_THAT(outcome, testing::StartsWith(type == "f32" || outcome.starts_with("ok ")
+                                                   ? "ok "
+                                                   : "unsupported: "))
+          << problem;
+    }
+  }
+  EXPECT_GE(ran, 6);
+  // An expert without rows takes no row of another: rows 5, 2, 0 and 2, so that row 7 is the last
+  // expert's.
+  GroupedCase grouped;
+  grouped.problem = ParseGrouped("g4m9n16k16_zipf2");
+  ASSERT_THAT(RowsOfExperts(grouped.problem), ElementsAre(5, 2, 0, 2));
+  const auto in = workload::SeededInputs(grouped, 5);
+  double sum = 0;
+  for (size_t i = 0; i < 16; ++i)
+    sum += double{in.source.at(7 * 16 + i)} * double{in.weights.at((3 * 16 + 5) * 16 + i)};
+  EXPECT_NEAR(ResultOf(grouped, in).element(7 * 16 + 5).value, sum, 1e-12);
+}
+
+// Scales of fp8 and fp4 products: cuBLASLt's layouts against the inverse of its documentation's
+// formulas, the check against planted wrong scales.
+
+MatmulCase Case(const std::string& name) {
+  return ReadCublasltMatmulCase(workload::ParseBenchmarkName("Matmul/gpu/cublaslt/fwd/" + name));
+}
+
+const std::string kFp8 = "e4m3e4m3bf16/", kFp4 = "e2m1e2m1bf16/";
+
+std::string Refusal(const std::string& name) {
+  return fakes::RefusalOf([&] { Case(name); });
+}
+
+TEST(ScalingName, HasScalesOfItsType) {
+  EXPECT_EQ(Case(kFp8 + "m1n2k3").scaling, Scaling::kNone);
+  EXPECT_EQ(Case(kFp8 + "m1n2k3_tB/bias/scales-rows").scaling, Scaling::kRows);
+  EXPECT_EQ(Case(kFp4 + "m1n2k3_tB/scales-nv").scaling, Scaling::kNv);
+  EXPECT_EQ(PipeOf("e4m3e4m3bf16"), "fp8.matrix");
+  // Matmul/gpu/cublaslt/fwd/ is 24 characters long.
+  EXPECT_THAT(Refusal("bf16/m1n2k3_tB/scales-mx"), HasSubstr("column 40: 'scales-mx' needs the"));
+  EXPECT_THAT(Refusal(kFp8 + "m1n2k3_tB/scales-nv"), HasSubstr("needs the type e2m1e2m1bf16"));
+  EXPECT_THAT(Refusal(kFp4 + "m1n2k3_tB/scales-mx"), HasSubstr("does not exist for fp4"));
+  EXPECT_THAT(Refusal(kFp4 + "m1n2k3_tB"), HasSubstr("column 25: the type e2m1e2m1bf16 needs"));
+  EXPECT_THAT(Refusal(kFp8 + "m1n2k3/scales-rows"), HasSubstr("one product with _tB"));
+  EXPECT_THAT(Refusal(kFp8 + "b2m1n2k3_tB/scales-rows"), HasSubstr("one product with _tB"));
+  EXPECT_THAT(Refusal(kFp8 + "m1n2k3_tB/scales-rows/scales-mx"), HasSubstr("'scales-mx'"));
+}
+
+TEST(ScalingRefusal, NamesTheGpusThatHaveIt) {
+  const auto refusal = [](const std::string& name, int capability) {
+    const auto reason = ScalingRefusal(Case(name), capability);
+    return reason ? reason->text : "none";
+  };
+  EXPECT_EQ(refusal(kFp8 + "m1n2k3_tB/scales-blocks", 90), "none");
+  EXPECT_EQ(refusal(kFp8 + "m1n2k3_tB/scales-blocks", 100),
+            "scales-blocks needs a GPU of compute capability 9.0 (Hopper); this one has 10.0");
+  EXPECT_EQ(
+      refusal(kFp8 + "m1n2k3_tB/scales-mx", 90),
+      "scales-mx needs a GPU of compute capability 10.0 or higher (Blackwell); this one has 9.0");
+  EXPECT_EQ(refusal(kFp8 + "m1n2k3", 80),
+            "e4m3e4m3bf16 needs a GPU of compute capability 8.9 or higher (Ada); this one has 8.0");
+  EXPECT_EQ(refusal("f16/m1n2k3", 70), "none");
+}
+
+// The scale of an element as the documentation finds it in memory.
+float ScaleInMemory(Scaling scaling, bool is_weights, int64_t rows, int64_t depth,
+                    const std::vector<std::byte>& bytes, int64_t row, int64_t step) {
+  const auto f32 = [&](int64_t index) {
+    return workload::Decoded(bytes, "f32").at(static_cast<size_t>(index));
+  };
+  const int64_t l = (depth + 127) / 128, l4 = (l + 3) / 4 * 4;
+  if (scaling == Scaling::kTensor) return f32(0);
+  if (scaling == Scaling::kRows) return f32(row);
+  if (scaling == Scaling::kBlocks)
+    return is_weights ? f32(row / 128 * l4 + step / 128) : f32(step / 128 * rows + row);
+  const int64_t block = step / (scaling == Scaling::kMx ? 32 : 16);
+  const int64_t blocks =
+      (depth + (scaling == Scaling::kMx ? 31 : 15)) / (scaling == Scaling::kMx ? 32 : 16);
+  const int64_t inner_dim = (blocks + 3) / 4 * 4;
+  const int64_t tile = (block / 4 * 4 + row / 128 * inner_dim) * 128;
+  for (int64_t offset = 0; offset < 512; ++offset)
+    if (offset % 16 / 4 * 32 + offset / 16 == row % 128 && offset % 4 == block % 4) {
+      const auto bits = std::to_integer<uint8_t>(bytes.at(static_cast<size_t>(tile + offset)));
+      return scaling == Scaling::kMx ? std::ldexp(1.0F, bits - 127) : workload::FromE4m3Bits(bits);
+    }
+  throw std::logic_error("no offset");
+}
+
+const std::vector<std::string> kProblems = {"m1n1k16_tB", "m5n3k7_tB", "m130n257k300_tB",
+                                            "m64n128k1000_tB"};
+
+std::vector<MatmulCase> Cases() {
+  std::vector<MatmulCase> cases;
+  for (const auto& problem : kProblems)
+    for (const auto option : ScalingOptions())
+      cases.push_back(
+          Case((option == "scales-nv" ? kFp4 : kFp8) + problem + "/" + std::string(option)));
+  return cases;
+}
+
+TEST(FactorScales, AreStoredAsCublasltReadsThem) {
+  for (const auto& matmul : Cases())
+    for (const Matrix matrix : {Matrix::kA, Matrix::kB}) {
+      const FactorScales scales(matmul, matrix, 7);
+      const auto bytes = scales.Stored();
+      const bool is_weights = matrix == Matrix::kB;
+      const int64_t rows = is_weights ? matmul.problem.n : matmul.problem.m;
+      for (int64_t row = 0; row < rows; row += std::max<int64_t>(1, rows / 60))
+        for (int64_t step = 0; step < matmul.problem.k; step += 5)
+          ASSERT_EQ(
+              ScaleInMemory(matmul.scaling, is_weights, rows, matmul.problem.k, bytes, row, step),
+              scales.At(row, step))
+              << ToText(matmul.problem) << " " << static_cast<int>(matmul.scaling);
+    }
+}
+
+TEST(ScaleBytes, CountsEachScaleOnce) {
+  const auto bytes = [](const std::string& name) { return ScaleBytes(Case(name)); };
+  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB"), 0);
+  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-tensor"), 4 * 2);
+  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-rows"), 4 * (130 + 257));
+  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-blocks"), 4 * (130 * 3 + 3 * 3));
+  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-mx"), (130 + 257) * 10);
+  EXPECT_EQ(bytes(kFp4 + "m130n257k300_tB/scales-nv"), (130 + 257) * 19);
+}
+
+TEST(ScaledWork, HasHalfAByteForAnElementOfFp4) {
+  const auto matmul = Case(kFp4 + "m6n4k32_tB/scales-nv");
+  const auto work = workload::ProductWork(matmul, PipeOf(matmul.type));
+  EXPECT_EQ(work.bytes.at(Level::kDram), (6 * 32 + 4 * 32) / 2 + 2 * 6 * 4);
+  EXPECT_EQ(work.flops.at("fp4.matrix"), 2 * 6 * 4 * 32);
+}
+
+// What a GPU returns: products of the stored elements, times the scales in memory, rounded to bf16.
+std::vector<float> Scaled(const MatmulCase& matmul, const workload::ProductInputs& elements,
+                          const FactorScales& a, const FactorScales& b) {
+  const auto& p = matmul.problem;
+  std::vector<float> result;
+  for (int64_t row = 0; row < p.m; ++row)
+    for (int64_t column = 0; column < p.n; ++column) {
+      double sum = 0;
+      for (int64_t step = 0; step < p.k; ++step)
+        sum += double{elements.source[static_cast<size_t>(row * p.k + step)]} * a.At(row, step) *
+               elements.weights[static_cast<size_t>(column * p.k + step)] * b.At(column, step);
+      result.push_back(workload::RoundToBf16(static_cast<float>(sum)));
+    }
+  return result;
+}
+
+TEST(ScaledProduct, IsCheckedWithItsScales) {
+  for (const auto& matmul : Cases()) {
+    if (matmul.problem.k > 300) continue;
+    const auto elements = workload::SeededInputs(matmul, 1);
+    const FactorScales a(matmul, Matrix::kA, 4), b(matmul, Matrix::kB, 5);
+    auto inputs = elements;
+    a.Apply(inputs.source);
+    b.Apply(inputs.weights);
+    const auto error = [&](const FactorScales& of_a) {
+      return workload::CheckOutput(
+                 matmul, inputs, workload::ProductOutput<float>{Scaled(matmul, elements, of_a, b)},
+                 1)
+          .max_error;
+    };
+    EXPECT_LT(error(a), 1) << matmul.type << ToText(matmul.problem);
+    if (a.count() <= 5) continue;  // another seed may have the same scales
+    EXPECT_GT(error(FactorScales(matmul, Matrix::kA, 99)), 1) << ToText(matmul.problem);
   }
 }
 

@@ -1,20 +1,28 @@
 #include "bench/profile/profile.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "baselines/programs/program_report.h"
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
+#include "bench/profile/verbose_run.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/primitives/logs.h"
 
 namespace dlroof::profile {
 namespace {
+
+using testing::HasSubstr;
 
 // 2 threads: 200 GFLOP/s and 20 GB/s, as given.
 machine::Machine Roofs() {
@@ -44,7 +52,7 @@ const record::Record& Find(const record::RunFile& run, const std::string& name) 
   return *found;
 }
 
-TEST(ProgramRun, TimesOfTheRecordsAddUpToTheLog) {
+TEST(ProgramRun, TimesOfTheRecordsAddUpToTheLogAndAConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_r50_inf_freeze.onednn.log",
                            "pt_lstm_trn.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
     const auto run = Imported(name);
@@ -61,9 +69,6 @@ TEST(ProgramRun, TimesOfTheRecordsAddUpToTheLog) {
     EXPECT_NEAR(seconds, summary.seconds, 1e-3 * summary.seconds) << name;
     EXPECT_EQ(calls, static_cast<double>(summary.lines.executed)) << name;
   }
-}
-
-TEST(ProgramRun, AConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
   const auto run = Imported("pt_r50_inf.onednn.log");
   const auto& record = Find(run, "Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training");
   const auto& work = record.work.at(Provenance::kModelled);
@@ -76,8 +81,8 @@ TEST(ProgramRun, AConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
             "--conv --mode=P --dir=FWD_D mb8_ic256oc256_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1");
 }
 
-TEST(ProgramRun, AnLstmHasTheWorkOfOurOwn) {
-  const auto run = Imported("pt_lstm_trn.onednn.log");
+TEST(ProgramRun, AnLstmHasTheWorkOfOurOwnAndWhatHasNoBenchmarkKeepsOneDnnsWords) {
+  auto run = Imported("pt_lstm_trn.onednn.log");
   const lstm::LstmProblem problem{.t = 64, .n = 16, .i = 256, .h = 512};
   const auto f32 = lstm::UniformLstmType("f32");
   for (const auto& [name, direction] :
@@ -88,10 +93,7 @@ TEST(ProgramRun, AnLstmHasTheWorkOfOurOwn) {
     EXPECT_EQ(work, lstm::ModelledWork(problem, direction, f32, "fp32.vector", "fp32.vector", 1))
         << name;
   }
-}
-
-TEST(ProgramRun, WhatHasNoBenchmarkKeepsOneDnnsWords) {
-  const auto run = Imported("pt_r50_inf.onednn.log");
+  run = Imported("pt_r50_inf.onednn.log");
   const auto& record = Find(run, "reorder/cpu/onednn/undef/f32:f32/8x256x56x56/aBcd8b:abcd");
   const auto& work = record.work.at(Provenance::kModelled);
   EXPECT_EQ(work.flops.at("fp32.vector"), 0);
@@ -100,7 +102,7 @@ TEST(ProgramRun, WhatHasNoBenchmarkKeepsOneDnnsWords) {
             "--reorder --mode=P --sdt=f32 --ddt=f32 --stag=aBcd8b --dtag=abcd 8x256x56x56");
 }
 
-TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofs) {
+TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofsAndTheCensusTellsReordersApart) {
   for (const char* name : {"pt_r50_inf_cl.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
     const auto placed = roofline::PlaceRun(Imported(name));
     std::vector<std::string> names;
@@ -113,10 +115,7 @@ TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofs) {
     std::ranges::sort(names);
     EXPECT_TRUE(std::ranges::adjacent_find(names) == names.end()) << name;
   }
-}
-
-// 1358 ms in all, of which 279 ms in reorders, by the log.
-TEST(ProgramRun, TheCensusTellsReordersApart) {
+  // 1358 ms in all, of which 279 ms in reorders, by the log.
   const auto summary = programs::ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
   double moves_data = 0;
   for (const auto& primitive : summary.primitives)
@@ -138,6 +137,266 @@ TEST(ProgramRun, BertsLongestPrimitivesHaveBenchmarks) {
                                    "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/sum/any",
                                    "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
                                    "LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift"));
+}
+
+struct Heard {
+  ForegroundEnd end;
+  std::string bytes;
+};
+
+Heard Listen(const std::string& script, ForegroundRequest request = {}) {
+  Heard heard;
+  request.command = {"sh", "-c", script};
+  request.take = [&](std::string_view bytes) { return heard.bytes += bytes, true; };
+  heard.end = RunInForeground(request);
+  return heard;
+}
+
+TEST(RunInForeground, PassesAllBytesAndTheEndAndDoesNotWaitForWhatTheProgramLeavesBehind) {
+  auto heard = Listen("printf 'a\\n\\000\\r\\033[32mb'; exit 3");
+  EXPECT_EQ(heard.bytes, std::string("a\n\0\r\x1b[32mb", 10));
+  EXPECT_EQ(heard.end.end.exit_code, 3);
+  EXPECT_FALSE(heard.end.left_open);
+  EXPECT_GT(heard.end.wall_seconds, 0);
+  EXPECT_EQ(Listen("kill -9 $$").end.end.signal, SIGKILL);
+  // More than any pipe holds.
+  EXPECT_EQ(Listen("head -c 3000000 /dev/zero").bytes.size(), 3000000U);
+  heard = Listen("sleep 100 & echo $!");
+  EXPECT_TRUE(heard.end.left_open);
+  kill(std::stoi(heard.bytes), SIGKILL);
+}
+
+TEST(RunInForeground, TheSocketTellsWhichProcessWrites) {
+  std::vector<std::int64_t> writers, said;
+  const auto heard = Listen("echo $$; sh -c 'echo $$; :'; echo $$",
+                            {.from = [&](std::int64_t process) { writers.push_back(process); }});
+  EXPECT_TRUE(heard.end.names_processes);
+  std::istringstream numbers(heard.bytes);
+  for (std::int64_t number = 0; numbers >> number;) said.push_back(number);
+  ASSERT_EQ(said.size(), 3);
+  EXPECT_EQ(writers, said);
+}
+
+TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
+  unsetenv("ONEDNN_VERBOSE");
+  unsetenv("DNNL_VERBOSE");
+  EXPECT_EQ(VerboseModeOn().variables, (Variables{{"DNNL_VERBOSE", "1"},
+                                                  {"DNNL_VERBOSE_TIMESTAMP", "1"},
+                                                  {"ONEDNN_VERBOSE", "profile_exec"},
+                                                  {"ONEDNN_VERBOSE_TIMESTAMP", "1"}}));
+  EXPECT_EQ(VerboseModeOn().remark, std::nullopt);
+  setenv("DNNL_VERBOSE", "1", 1);
+  EXPECT_EQ(VerboseModeOn().variables.count("ONEDNN_VERBOSE"), 0U);
+  EXPECT_EQ(VerboseModeOn().remark,
+            "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets its own");
+  unsetenv("DNNL_VERBOSE");
+}
+
+constexpr const char* kLines[] = {
+    "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\n",
+    "onednn_verbose,info,oneDNN v2.7.3 (commit N/A)\n",
+    "onednn_verbose,v1,1795369563814.305908,primitive,exec,cpu,gemm_api,,undef,src_f32::blocked:ab:"
+    "f0,,,216x147:147x16,36.4011\n",
+    "onednn_verbose,exec,cpu,reorder,jit:blk,undef,src_f32::blocked:abcd:f0,attr-scratchpad:user "
+    ",,8x64x56x56,5.20605\n",
+    "dnnl_verbose,create:cache_miss,cpu,reorder,jit:uni,undef,,,64x64x3x3,0.109863\n",
+    "onednn_verbose,1795373324964.981934,exec,cpu,convolution,jit:avx2,,,mb8_ic64,0.5\n"};
+
+// The program's own output: parts of markers, carriage returns, colours, zeros, no last newline.
+constexpr const char* kOwn[] = {"epoch 1: 40 %\r",
+                                "\x1b[32mdone\x1b[0m\n",
+                                "onednn_verbose is set\n",
+                                "onednn_verbose,",
+                                "dnnl_verbos",
+                                "the lemon, o",
+                                "dnn",
+                                "loss,0.5\n",
+                                "\xff\xfe\x80",
+                                "\n",
+                                "_verbose,info,",
+                                "images/s: 12.5\n",
+                                "dnnl_verbose,x"};
+
+struct Mixture {
+  std::string all, own, log;
+  std::size_t lines = 0, executed = 0, versions = 0;
+};
+
+// Lines are whole, as one write of oneDNN is; they begin wherever the program's output is.
+Mixture DrawMixture(std::mt19937& engine) {
+  const auto below = [&](std::size_t count) { return engine() % count; };
+  Mixture mixture;
+  for (std::size_t left = below(30); left > 0; --left)
+    if (below(2) == 0) {
+      const auto kind = below(std::size(kLines));
+      mixture.all += kLines[kind];
+      mixture.log += kLines[kind];
+      mixture.lines += 1;
+      mixture.executed += kind > 1 && kind != 4 ? 1 : 0;
+      mixture.versions += kind < 2 ? 1 : 0;
+    } else {
+      // Two of the program's texts shall not make a line of oneDNN together.
+      std::string text = kOwn[below(std::size(kOwn))];
+      if (!mixture.own.empty() && mixture.own.back() != '\n' && !text.empty()) text = "|" + text;
+      mixture.all += text;
+      mixture.own += text;
+    }
+  return mixture;
+}
+
+TEST(LogSeparator, OwnOutputIsTheSameBytesForAnyMixtureAndAnyPieces) {
+  std::mt19937 engine(22);
+  int with_both = 0;
+  for (int round = 0; round < 5000; ++round) {
+    const auto mixture = DrawMixture(engine);
+    LogSeparator separator;
+    std::string own, log;
+    const std::size_t most = 1 + engine() % 40;
+    for (std::size_t at = 0; at < mixture.all.size();) {
+      const auto size = std::min(1 + engine() % most, mixture.all.size() - at);
+      const auto part = separator.Add(std::string_view(mixture.all).substr(at, size));
+      own += part.own;
+      log += part.log;
+      at += size;
+      ASSERT_TRUE(mixture.own.starts_with(own));
+    }
+    const auto rest = separator.End();
+    ASSERT_EQ(own + rest.own, mixture.own) << mixture.all;
+    ASSERT_EQ(log + rest.log, mixture.log) << mixture.all;
+    ASSERT_EQ(separator.lines(), mixture.lines);
+    ASSERT_EQ(separator.executed(), mixture.executed);
+    ASSERT_EQ(separator.versions(), mixture.versions);
+    ASSERT_EQ(separator.cut_lines(), 0U);
+    with_both += !mixture.own.empty() && !mixture.log.empty() ? 1 : 0;
+  }
+  EXPECT_GT(with_both, 3000);
+}
+
+// All bytes given at once, the parts and how many lines there are, and are cut.
+struct Separation {
+  std::string all, own, log;
+  std::size_t lines, cut;
+};
+
+TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlace) {
+  const std::string sum = "onednn_verbose,exec,cpu,sum,1.5\n", mark = "DLROOF_MARK,begin,1,5.5\n";
+  const Separation separations[] = {
+      // Its program is killed.
+      {"step 1\nonednn_verbose,v1,primitive,exec,cpu,conv", "step 1\n",
+       "onednn_verbose,v1,primitive,exec,cpu,conv\n", 0, 1},
+      // Another one cuts it.
+      {"aonednn_verbose,exec,cpu,re" + sum + "images/s: 7, wait\n", "aimages/s: 7, wait\n",
+       "onednn_verbose,exec,cpu,re\n" + sum, 1, 1},
+      // Step marks stay the program's and are copied in their order.
+      {"x DLROOF_MARK,begin\n" + mark.substr(0, 9) + sum + mark.substr(9) + sum + "y\n",
+       "x DLROOF_MARK,begin\n" + mark + "y\n", sum + mark + sum, 2, 0}};
+  for (const auto& [all, own, log, lines, cut] : separations) {
+    SCOPED_TRACE(all);
+    LogSeparator separator;
+    const auto begin = separator.Add(all), rest = separator.End();
+    EXPECT_EQ(begin.own + rest.own, own);
+    EXPECT_EQ(begin.log + rest.log, log);
+    EXPECT_EQ(separator.lines(), lines);
+    EXPECT_EQ(separator.cut_lines(), cut);
+  }
+}
+
+TEST(LogSeparator, APromptThatEndsLikeAMarkerBeginsIsReleased) {
+  LogSeparator separator;
+  EXPECT_EQ(separator.Add("Continue? yes or no").own, "Continue? yes or n");
+  EXPECT_EQ(separator.Release().own, "o");
+  EXPECT_EQ(separator.Add("\n").own, "\n");
+  // Half of a line of oneDNN is no prompt.
+  EXPECT_EQ(separator.Add("onednn_verbose,exec,cpu").own, "");
+  EXPECT_EQ(separator.Release().own, "");
+  EXPECT_EQ(separator.Add(",sum,1.5\n").log, "onednn_verbose,exec,cpu,sum,1.5\n");
+}
+
+// A trace with `count` calls of a product.
+std::string TraceText(int count) {
+  std::string events;
+  for (int i = 0; i < count; ++i)
+    events +=
+        std::string(i > 0 ? "," : "") +
+        R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" +
+        std::to_string(10 * i) +
+        R"(,"dur":5,"args":{"Input Dims":[[2,3],[3,4]],"Input type":["c10::BFloat16","c10::BFloat16"]}})";
+  return R"({"traceEvents":[)" + events + R"(],"baseTimeNanoseconds":2000000000})";
+}
+
+TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
+  const TemporaryFolder folder;
+  WriteFile(folder / "7-1.json", TraceText(9));
+  WriteFile(folder / "7-2.json", TraceText(8));
+  WriteFile(folder / "7-10.json", TraceText(2));
+  WriteFile(folder / "8-1.json", TraceText(3));
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  EXPECT_EQ(read.trace->calls.size(), 8U);
+  EXPECT_DOUBLE_EQ(read.trace->calls[1].begin, 2 + 10e-6);
+  EXPECT_DOUBLE_EQ(read.trace->begin, 2);
+  EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("2 processes have traces")));
+}
+
+TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndACallWithoutAnEndEndsWithTheWindow) {
+  const TemporaryFolder folder;
+  const auto with_modules = [](int operators, int modules) {
+    auto text = TraceText(operators);
+    for (int i = 0; i < modules; ++i)
+      text.insert(text.find('[') + 1,
+                  R"({"ph":"X","cat":"user_annotation","name":"dlroof: Net","pid":1,"tid":1,)"
+                  R"("ts":0,"dur":5},)");
+    return text;
+  };
+  WriteFile(folder / "7-1.json", with_modules(50, 1));  // compiles the model
+  WriteFile(folder / "7-2.json", with_modules(3, 9));
+  WriteFile(folder / "7-3.json", with_modules(1, 2));
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  EXPECT_EQ(read.trace->calls.size(), 12U);
+  auto text = TraceText(5);
+  text.replace(text.find("\"dur\":5"), 7, "\"dur\":9e15");
+  const TemporaryFolder other;
+  WriteFile(other / "7-1.json", text);
+  const auto endless = ReadTorchTrace(other / "").trace.value();
+  ASSERT_EQ(endless.calls.size(), 5U);
+  EXPECT_NEAR(endless.end, 2 + 45e-6, 1e-9);
+  for (const auto& call : endless.calls) EXPECT_LE(call.end, 2 + 46e-6);
+}
+
+TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
+  const TemporaryFolder folder;
+  WriteFile(folder / "7-1.json", TraceText(9));
+  WriteFile(folder / "7-2.json", TraceText(9).replace(2, 11, "traceOthers"));
+  WriteFile(folder / "7.txt", "the program has its own profiler\n");
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  EXPECT_THAT(read.remarks,
+              testing::Contains("--torch: process 7: the program has its own profiler"));
+  EXPECT_EQ(read.remarks.size(), 2U);
+}
+
+TEST(OperatorRecords, HaveTheWorkOfTheirType) {
+  imports::Trace trace;
+  trace.ops = {
+      {.name = "aten::mm", .sizes = {{2, 3}, {3, 4}}, .types = {"c10::BFloat16", "c10::BFloat16"}},
+      {.name = "aten::native_layer_norm", .sizes = {{2, 3}}, .types = {"float"}}};
+  const std::vector<programs::OperatorTime> operators = {{0, 3, {1, 2}}, {1, 1, {1}}};
+  const auto pipe = [&](const std::string& isa) {
+    const auto records = OperatorRecords(trace, operators, isa, 2);
+    const auto& flops = records.at(0).work.at(Provenance::kModelled).flops;
+    return flops.empty() ? "" : flops.begin()->first;
+  };
+  EXPECT_EQ(pipe("avx2"), "fp32.vector");
+  EXPECT_EQ(pipe("avx512_core_amx"), "bf16.matrix");
+  EXPECT_EQ(pipe(""), "");
+  const auto records = OperatorRecords(trace, operators, "avx2", 2);
+  EXPECT_EQ(records[0].repetitions.size(), 2U);
+  EXPECT_EQ(records[0].work.at(Provenance::kModelled).flops.at("fp32.vector"), 48);
+  // 6 + 12 + 8 elements of 2 bytes.
+  EXPECT_EQ(records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram), 52);
+  EXPECT_TRUE(records[1].work.at(Provenance::kModelled).flops.empty());
+  EXPECT_FALSE(records[1].counting.empty());
 }
 
 }  // namespace

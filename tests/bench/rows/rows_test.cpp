@@ -1,7 +1,6 @@
 #include "bench/rows/rows.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
@@ -19,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using workload::Eltwise;
 
-TEST(Rows, TextAndProblemAreInverse) {
+TEST(Rows, TextAndProblemAreInverseAndRefusesWithTheColumn) {
   std::mt19937 random(1);
   const auto size = [&] { return int64_t{1} + static_cast<int64_t>(random() % 3000); };
   for (int i = 0; i < 500; ++i) {
@@ -27,9 +26,6 @@ TEST(Rows, TextAndProblemAreInverse) {
     ASSERT_EQ(ParseRows(ToText(rows)), rows) << ToText(rows);
   }
   EXPECT_EQ(ToText(Rows{1024, 512}), "m1024n512");
-}
-
-TEST(Rows, RefusesWithTheColumn) {
   const auto refusal = [](std::string_view text) {
     return fakes::RefusalOf([&] { ParseRows(text, 10); });
   };
@@ -252,7 +248,7 @@ TEST(RowsCheck, TakesTheRightResultAndFindsOneWrongElement) {
     ExpectCheckFindsOneElement({op, {17, 33}, "f16", false, op != &kSoftmax, op == &kLayerNorm});
 }
 
-TEST(RowsCheck, FindsOneWrongElementOfAGradient) {
+TEST(RowsCheck, FindsOneWrongElementOfAGradientAndFindsATermThatASoftmaxLacks) {
   for (const auto* const op : {&kLayerNorm, &kRmsNorm})
     for (const std::string type : {"f32", "bf16"})
       for (const Rows rows : {Rows{17, 33}, {12000, 1024}}) {
@@ -269,10 +265,7 @@ TEST(RowsCheck, FindsOneWrongElementOfAGradient) {
           EXPECT_FALSE(Check(norm, in, wrong, 5).ok) << op->name << type << ToText(rows) << at;
         }
       }
-}
-
-// A row whose sum lacks the largest of 1024 terms.
-TEST(RowsCheck, FindsATermThatASoftmaxLacks) {
+  // A row whose sum lacks the largest of 1024 terms.
   const RowsCase softmax{&kSoftmax, {2, 1024}};
   const auto in = kSoftmax.inputs(softmax, 5);
   auto wrong = RightResult(softmax, in);
@@ -282,30 +275,24 @@ TEST(RowsCheck, FindsATermThatASoftmaxLacks) {
 }
 
 // A normalization whose mean is, or is not, subtracted.
-TEST(RowsCheck, TellsTheNormalizationsApart) {
+TEST(RowsCheck, TellsTheNormalizationsAndTheGelusApart) {
   const RowsCase layer{&kLayerNorm, {2, 64}, "bf16", false, true},
       rms{&kRmsNorm, {2, 64}, "bf16", false, true};
-  const auto in = kLayerNorm.inputs(layer, 5);
+  auto in = kLayerNorm.inputs(layer, 5);
   EXPECT_FALSE(Check(rms, in, RightResult(layer, in), 5).ok);
   EXPECT_FALSE(Check(layer, in, RightResult(rms, in), 5).ok);
-}
-
-// The variance with n - 1 in the place of n is 0.1 % larger for 1024 elements.
-TEST(RowsCheck, FindsAVarianceOfOneElementLess) {
+  // The variance with n - 1 in the place of n is 0.1 % larger for 1024 elements.
   const RowsCase norm{&kLayerNorm, {2, 1024}};
-  const auto in = kLayerNorm.inputs(norm, 5);
+  in = kLayerNorm.inputs(norm, 5);
   auto wrong = RightResult(norm, in);
   for (float& value : wrong) value *= std::sqrt(1023.0F / 1024);
   EXPECT_FALSE(Check(norm, in, wrong, 5).ok);
-}
-
-// The two GELUs differ by up to 5e-4.
-TEST(RowsCheck, FindsTheOtherGelu) {
+  // The two GELUs differ by up to 5e-4.
   const RowsCase request{&kEltwise, {8, 100}, "f32", false, false, false, Eltwise::kGeluErf};
   auto other = request;
   other.function = Eltwise::kGeluTanh;
-  const auto in = kEltwise.inputs(request, 5);
-  EXPECT_FALSE(Check(request, in, RightResult(other, in), 5).ok);
+  const auto gelu = kEltwise.inputs(request, 5);
+  EXPECT_FALSE(Check(request, gelu, RightResult(other, gelu), 5).ok);
 }
 
 constexpr fakes::ForeignLine kSoftmaxLines[] = {
@@ -348,13 +335,10 @@ constexpr fakes::ForeignLine kEltwiseLines[] = {
     {"--eltwise --inplace=true 2x3", "!--inplace=true: not supported"},
 };
 
-TEST(RowsBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
+TEST(RowsBenchdnn, ReadsForeignLinesOrSaysWhyNotAndWritesTheLineOfABenchmark) {
   fakes::ExpectBenchmarks(kSoftmaxLines, "Softmax/cpu/onednn/");
   fakes::ExpectBenchmarks(kLayerNormLines, "LayerNorm/cpu/onednn/");
   fakes::ExpectBenchmarks(kEltwiseLines, "Eltwise/cpu/onednn/");
-}
-
-TEST(RowsBenchdnn, WritesTheLineOfABenchmark) {
   const auto repro = [](const std::string& name) { return workload::MakeWorkload(name).repro; };
   EXPECT_EQ(
       repro("Softmax/cpu/onednn/fwd/bf16/m3n4"),

@@ -1,16 +1,20 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 
+#include "bench/runner/bench_flags.h"
 #include "bench/runner/command.h"
+#include "bench/runner/parts_of_run.h"
+#include "bench/runner/prepared_calls.h"
+#include "bench/runner/run_context.h"
+#include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::runner {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using testing::Contains, testing::ElementsAre, testing::Field, testing::HasSubstr, testing::Not;
 
 // A program with a command that takes options of each kind, and a command below a command.
 struct Example {
@@ -56,7 +60,7 @@ struct Example {
   std::vector<std::string> files, arguments, levels, ab;
 };
 
-TEST(Run, RunsTheNamedCommandWithItsValues) {
+TEST(Run, RunsTheNamedCommandWithItsValuesAndTheWordsAfterDashes) {
   Example example;
   EXPECT_EQ(example.Run({"measure", "a", "b", "--threads", "3", "--clock=1.5", "--check=false",
                          "--levels=l1,l2", "--levels", "dram", "--form=json", "--ab", "x", "y",
@@ -72,20 +76,17 @@ TEST(Run, RunsTheNamedCommandWithItsValues) {
   EXPECT_EQ(example.budget, 0);
   EXPECT_EQ(example.Run({"cluster", "report", "c.json"}), 8);
   EXPECT_EQ(example.file, "c.json");
-}
-
-TEST(Run, WordsAfterDashesGoToTheirOption) {
-  Example example;
-  EXPECT_EQ(example.Run({"measure", "a", "--ab", "x", "y", "--", "b", "--quick", "--", "c"}), 7);
-  EXPECT_THAT(example.files, ElementsAre("a"));
-  EXPECT_THAT(example.arguments, ElementsAre("b", "--quick", "--", "c"));
-  EXPECT_FALSE(example.quick);
+  Example dashes;
+  EXPECT_EQ(dashes.Run({"measure", "a", "--ab", "x", "y", "--", "b", "--quick", "--", "c"}), 7);
+  EXPECT_THAT(dashes.files, ElementsAre("a"));
+  EXPECT_THAT(dashes.arguments, ElementsAre("b", "--quick", "--", "c"));
+  EXPECT_FALSE(dashes.quick);
   // A command without such an option takes them as arguments.
-  EXPECT_EQ(example.Run({"cluster", "report", "--", "-odd.json"}), 8);
-  EXPECT_EQ(example.file, "-odd.json");
+  EXPECT_EQ(dashes.Run({"cluster", "report", "--", "-odd.json"}), 8);
+  EXPECT_EQ(dashes.file, "-odd.json");
 }
 
-TEST(Run, RefusesWhatBreaksARule) {
+TEST(Run, RefusesWhatBreaksARuleAndNamesTheCommandMostLikeAnUnknownOne) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"measure", "a", "--threads=9"},
         {"measure", "a", "--clock=0.1"},
@@ -104,9 +105,6 @@ TEST(Run, RefusesWhatBreaksARule) {
         testing::internal::GetCapturedStderr(),
         testing::MatchesRegex("program: .+ \\(program --help lists commands and flags\\)\n"));
   }
-}
-
-TEST(Run, NamesTheCommandMostLikeAnUnknownOne) {
   Example example;
   EXPECT_EQ(fakes::RefusalOf([&] { example.Run({"mesure"}); }),
             "unknown command 'mesure'; did you mean 'measure'? program --help lists all");
@@ -168,7 +166,7 @@ struct CompletedProgram {
   std::vector<std::string> list;
 };
 
-TEST(BashCompletion, HasTheWordsOfEachCommandAndTheKindsOfTheirValues) {
+TEST(Completion, HasTheWordsOfEachCommandAndTheKindsOfTheirValues) {
   CompletedProgram example;
   const auto script =
       BashCompletion({example.Program()}, {{kFile, {.paths = Completion::Paths::kFiles}}});
@@ -177,10 +175,6 @@ TEST(BashCompletion, HasTheWordsOfEachCommandAndTheKindsOfTheirValues) {
   EXPECT_THAT(script, HasSubstr("    'program --machine') echo ' file :' ;;\n"));
   EXPECT_THAT(script, HasSubstr("    'program --levels') echo ' list :l1 dram' ;;\n"));
   EXPECT_THAT(script, HasSubstr("    'program cluster script') echo ' file :' ;;\n"));
-}
-
-TEST(CompletionOf, ChoicesComeBeforeTheType) {
-  CompletedProgram example;
   const TypeCompletions types = {{kFile, {.paths = Completion::Paths::kFiles}}};
   const auto of = [&](const Rules& rules) {
     return CompletionOf({"--x", &example.file, "", rules}, types);
@@ -188,15 +182,266 @@ TEST(CompletionOf, ChoicesComeBeforeTheType) {
   EXPECT_THAT(of({.type = kFile, .choices = {"a", "b"}}).words, ElementsAre("a", "b"));
   EXPECT_EQ(of({.type = kFile}).paths, Completion::Paths::kFiles);
   EXPECT_EQ(of({.type = "TEXT"}).paths, Completion::Paths::kNone);
-}
-
-TEST(WriteFlagTable, HasALineForEachFlag) {
-  CompletedProgram example;
   EXPECT_EQ(WriteFlagTable({example.Program()}),
             "program\t-q,--quick\tnothing\toptional\n"
             "program\t--machine\tvalue\toptional\n"
             "program\t--levels\tvalues\toptional\tl1,dram\n"
             "program cluster script\tFILES\tvalues\trequired\n");
+}
+
+std::string Refusal(const std::vector<std::string>& args) {
+  BenchFlags flags;
+  return fakes::RefusalOf([&] { ReadOwnFlags(args, flags); });
+}
+
+TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
+  BenchFlags flags;
+  ReadOwnFlags(
+      {"--dlroof_threads=3", "--dlroof_suite=a.txt", "--dlroof_suite=b.txt", "--dlroof_seed=9"},
+      flags);
+  EXPECT_EQ(flags.threads, 3);
+  EXPECT_EQ(flags.seed, 9);
+  EXPECT_THAT(flags.suites, testing::ElementsAre("a.txt", "b.txt"));
+  EXPECT_EQ(Refusal({"--dlroof_thread=3"}),
+            "unknown flag '--dlroof_thread'; did you mean '--dlroof_threads'? dlroof_bench --help "
+            "lists all");
+  EXPECT_THAT(Refusal({"--threads", "3"}), HasSubstr("did you mean '--dlroof_threads'?"));
+  EXPECT_EQ(Refusal({"--dlroof_xyz"}),
+            "unknown flag '--dlroof_xyz'; dlroof_bench --help lists all");
+  EXPECT_THAT(Refusal({"stray"}), HasSubstr("stray"));
+  EXPECT_THAT(Refusal({"--dlroof_threads=0"}), HasSubstr("4096"));
+  EXPECT_THAT(Refusal({"--dlroof_cache=tepid"}), HasSubstr("tepid"));
+  EXPECT_EQ(flags.cache, workload::CacheState::kWarm);
+  ReadOwnFlags({"--dlroof_cache=cold-weights"}, flags);
+  EXPECT_EQ(flags.cache, workload::CacheState::kColdWeights);
+  EXPECT_EQ(flags.counters, "auto");
+  ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
+  EXPECT_EQ(flags.counters, "simulate");
+  EXPECT_THAT(Refusal({"--dlroof_counters=papi"}), HasSubstr("papi"));
+  EXPECT_FALSE(flags.explain_seconds);
+  ReadOwnFlags({"--dlroof_explain", "--dlroof_explain_seconds=25"}, flags);
+  EXPECT_EQ(flags.explain_seconds, 25);
+  EXPECT_THAT(Refusal({"--dlroof_explain_seconds=0"}), HasSubstr("0"));
+}
+
+TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmarkAndAMinimalTimeIsInSecondsOrInIterations) {
+  BenchFlags flags;
+  ReadBenchmarkFlags({"x", "--benchmark_format=csv", "--benchmark_format=json", "--benchmark_out=f",
+                      "--benchmark_out_format=csv"},
+                     flags);
+  EXPECT_EQ(flags.display, OutputFormat::kJson);
+  EXPECT_EQ(flags.out_file, "f");
+  EXPECT_EQ(flags.out_format, OutputFormat::kCsv);
+  const auto read = [](const std::string& arg) {
+    BenchFlags timed;
+    ReadBenchmarkFlags({"x", "--benchmark_min_time=" + arg}, timed);
+    return timed.min_seconds;
+  };
+  EXPECT_EQ(read("0.03"), 0.03);
+  EXPECT_EQ(read("0.5s"), 0.5);
+  EXPECT_FALSE(read("10x"));
+  EXPECT_FALSE(read(""));
+}
+
+TEST(BenchmarkFlags, UnitsAreForGoogleBenchmark18AndNewerAndUnknownOnesAreRefusedWithTheVersion) {
+  std::vector<std::string> args = {"x", "--benchmark_min_time=1.5s"};
+  AdaptMinTime(args, "1.8.3");
+  EXPECT_EQ(args.back(), "--benchmark_min_time=1.5s");
+  AdaptMinTime(args, "1.7.1");
+  EXPECT_EQ(args, (std::vector<std::string>{"x", "--benchmark_min_time=1.5"}));
+  args = {"x", "--benchmark_min_time=10x"};
+  AdaptMinTime(args, "1.9.1");
+  EXPECT_THAT(fakes::RefusalOf([&] { AdaptMinTime(args, "1.7.1"); }),
+              testing::HasSubstr("Google Benchmark 1.7.1"));
+  const auto refusal = [](const std::string& arg) {
+    return fakes::RefusalOf([&] { RefuseBenchmarkFlags({arg}, "1.7.1"); });
+  };
+  EXPECT_EQ(refusal("--dlroof_x"), "accepted");
+  EXPECT_THAT(refusal("--benchmark_dry_run=true"),
+              testing::HasSubstr("1.7.1, with which this program is built, does not know this flag "
+                                 "(1.9.1 and newer do)"));
+  EXPECT_THAT(refusal("--benchmark_filtre=x"),
+              testing::HasSubstr("did you mean '--benchmark_filter'?"));
+  EXPECT_THAT(refusal("--benchmark_min_time=soon"),
+              testing::HasSubstr("does not accept this value"));
+  EXPECT_EQ(OwnArguments({"x", "--benchmark_filter=a", "--v=1", "--dlroof_seed=2"}),
+            std::vector<std::string>{"--dlroof_seed=2"});
+}
+
+TEST(DefaultFlags, YieldToTheUsers) {
+  std::vector<std::string> none = {"x"};
+  AddDefaultFlags(none);
+  EXPECT_THAT(none, Contains("--benchmark_repetitions=9"));
+  std::vector<std::string> own = {"x", "--benchmark_repetitions=2", "--benchmark_min_time=1"};
+  AddDefaultFlags(own);
+  EXPECT_EQ(own.size(), 3);
+  std::vector<std::string> gpu = {"x", "--dlroof_device=gpu1"};
+  AddDefaultFlags(gpu);
+  EXPECT_THAT(gpu, Contains(testing::StartsWith("--benchmark_min_time=0.005")));
+}
+
+std::optional<runner::StoppingRule> Rule(const std::vector<std::string>& own,
+                                         const std::string& asked) {
+  BenchFlags flags;
+  ReadBenchmarkFlags({"x", "--benchmark_repetitions=" + asked}, flags);
+  ReadOwnFlags(own, flags);
+  return RuleFrom(flags);
+}
+
+TEST(RuleFrom, HoldsForMoreThanOneRepetitionUnlessItIsSwitchedOffAndFillsTheTime) {
+  const auto rule = Rule({"--dlroof_max_noise=2.5", "--dlroof_max_seconds=7"}, "4").value();
+  EXPECT_EQ(rule.repetitions, 4);
+  EXPECT_EQ(rule.max_noise, 0.025);
+  EXPECT_EQ(rule.max_seconds, 7);
+  EXPECT_FALSE(Rule({}, "1"));
+  EXPECT_FALSE(Rule({"--dlroof_max_seconds=0"}, "9"));
+  EXPECT_FALSE(Rule({"--dlroof_turns=3,4"}, "9"));
+  EXPECT_THAT(Refusal({"--dlroof_max_noise=0"}), HasSubstr("dlroof_max_noise"));
+  EXPECT_THAT(Refusal({"--dlroof_max_seconds=-1"}), HasSubstr("dlroof_max_seconds"));
+  EXPECT_THAT(Refusal({"--dlroof_disturbed=drop"}), HasSubstr("dlroof_disturbed"));
+  BenchFlags flags;
+  flags.min_seconds = 0.1;
+  EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 20);
+  flags.min_seconds.reset();
+  EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 1000);
+}
+
+TEST(KeptByFilter, ReadsItAsGoogleBenchmarkDoesButHidesItsSettings) {
+  const std::string name = "Conv2D/gpu/cudnn/fwd/f32/n1/manual_time";
+  for (const char* filter : {"", "all", ".", "gpu", "^Conv2D/.*/f32", "cpu|gpu", "-cpu", "n1/",
+                             "n1$", "n2$|n1$", "n1/manual_time$", "-n2$"})
+    EXPECT_TRUE(KeptByFilter(filter, name)) << filter;
+  for (const char* filter : {"cpu", "^gpu", "-gpu", "-n1$", "1\\$", "n1[$]", "f32$", "-", "f{2}"})
+    EXPECT_FALSE(KeptByFilter(filter, name)) << filter;
+  EXPECT_THROW(KeptByFilter("(", "x"), BadInput);
+}
+
+TEST(CommandLine, IsWhatAShellTakesAgain) {
+  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
+            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
+}
+
+nlohmann::json Counters(const std::string& choice) {
+  return RunContext("dlroof_bench", {.cpus = {0}, .counters = choice}).at("counters");
+}
+
+// A record made under `auto` shows modelled bytes. The context has the reason of a silent source.
+TEST(RunContext, HasTheReasonOfASourceThatCannotCountAndAsksNoOther) {
+  static const bool registered =
+      RegisterCounterSource({"locked", "cpu", Provenance::kMeasured,
+                             [] { return Reason{"the fake keeps its counters to root"}; },
+                             [](const CountRequest&) { return Counted{}; }});
+  ASSERT_TRUE(registered);
+  const auto counters = Counters("auto");
+  EXPECT_EQ(counters.at("asked"), "auto");
+  EXPECT_EQ(counters.at("unavailable").at("locked"), "the fake keeps its counters to root");
+  EXPECT_EQ(Counters("model").dump(), R"({"asked":"model"})");
+  EXPECT_EQ(Counters("off").dump(), R"({"asked":"off"})");
+  const auto perf = Counters("perf");
+  const auto silent = perf.value("unavailable", nlohmann::json::object());
+  for (const auto& [source, why] : silent.items()) EXPECT_EQ(source, "perf") << why;
+}
+
+// Readers of the file need no names of ops.
+TEST(RunContext, HasWhatReportsNeedToKnowOfTheOps) {
+  const auto context = RunContext("dlroof_bench", {.cpus = {0}});
+  EXPECT_EQ(context.at("ops").at("Conv2D").at("noun"), "convolution");
+  EXPECT_EQ(context.at("ops").at("LSTM").at("sweep").at(1).dump(), R"({"key":"t","name":"steps"})");
+  for (const auto* key : {"flops.conv2d", "flops.fma", "flops.lstm"})
+    EXPECT_TRUE(context.at("conventions").contains(key)) << key;
+}
+
+using Pipes = std::set<std::string>;
+
+TEST(NeededPipes, AreThoseOfTheTypesOfElementwisePartsAndOfAConversion) {
+  const std::pair<const char*, Pipes> cases[] = {
+      {"f32", {"fp32.vector"}},
+      {"bf16", {"bf16.matrix", "bf16.vector", "fp32.vector"}},
+      {"f16", {"fp16.matrix", "fp16.vector", "fp32.vector"}},
+      {"f64", {"fp64.matrix", "fp64.vector", "fp32.vector"}},
+      {"int8", {"int8.matrix", "int8.vector", "fp32.vector"}},
+      {"s8s8f32", {"int8.matrix", "int8.vector", "fp32.vector"}},
+      {"u8u8u8u8", {"int8.matrix", "int8.vector", "fp32.vector"}},
+      {"bf16f16f32", {"bf16.matrix", "bf16.vector", "fp16.matrix", "fp16.vector", "fp32.vector"}}};
+  for (const auto& [type, pipes] : cases) EXPECT_EQ(NeededPipes(type, ""), pipes) << type;
+  const auto converted = NeededPipes("f32", "fpmath=bf16");
+  EXPECT_TRUE(converted.contains("bf16.matrix") && converted.contains("fp32.vector"));
+}
+
+cpu::Environment OneVariable(const std::string& name, const std::string& value) {
+  return [=](const std::string& variable) {
+    return variable == name ? std::optional(value) : std::nullopt;
+  };
+}
+
+TEST(RefusePinning, NamesTheVariableAsARefusedThreadLimitDoes) {
+  EXPECT_NO_THROW(RefusePinning(OneVariable("OMP_NUM_THREADS", "2")));
+  for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
+    EXPECT_THAT(fakes::RefusalOf([&] { RefusePinning(OneVariable(name, "x")); }),
+                testing::StartsWith(name));
+  const auto two = OneVariable("OMP_THREAD_LIMIT", "2");
+  EXPECT_NO_THROW(RefuseThreadLimit(2, two));
+  EXPECT_NO_THROW(RefuseThreadLimit(8, OneVariable("OMP_NUM_THREADS", "2")));
+  EXPECT_THAT(fakes::RefusalOf([&] { RefuseThreadLimit(3, two); }),
+              HasSubstr("OMP_THREAD_LIMIT=2 allows fewer threads than the 3"));
+}
+
+TEST(LimitsContext, HasARowPerLimit) {
+  EXPECT_TRUE(LimitsContext({}).is_null());
+  EXPECT_EQ(LimitsContext({{cpu::LimitKind::kPriority, "nice 5", "waits"}}).dump(),
+            R"([{"effect":"waits","found":"nice 5","limit":"priority"}])");
+}
+
+TEST(QuotaWatch, SaysHowOftenTheQuotaStoppedTheProcessIfItWasRead) {
+  const auto stat = std::make_shared<std::string>("nr_periods 10\nnr_throttled 4\n");
+  const cpu::CpuQuota quota{.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"};
+  const QuotaWatch watch(quota, [stat](const std::filesystem::path& path) {
+    return path == "/g/cpu.stat" ? *stat : "";
+  });
+  EXPECT_EQ(watch.Stopped(watch.Read()), std::nullopt);
+  *stat = "nr_periods 30\nnr_throttled 11\n";
+  EXPECT_THAT(watch.Stopped(watch.Read()).value().text,
+              testing::AllOf(HasSubstr("the CPU quota of 0.5 CPUs (/g/cpu.max) stopped this "
+                                       "process in 7 of 20 periods"),
+                             HasSubstr("no waiting ends that")));
+  stat->clear();
+  EXPECT_EQ(watch.Stopped({}), std::nullopt);
+  // The counts of the control group before the run are not the run's.
+  std::string late;
+  const QuotaWatch blind({.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"},
+                         [&late](const std::filesystem::path&) { return late; });
+  late = "nr_periods 3000\nnr_throttled 400\n";
+  EXPECT_EQ(blind.Stopped(blind.Read()), std::nullopt);
+}
+
+// Counts with fake sources: a GPU's whose counters are locked, and one that throws.
+std::vector<CountingNote> Notes(const std::string& choice, const std::string& name) {
+  static const bool registered = [] {
+    for (const auto& source : fakes::FakeSources()) RegisterCounterSource(source);
+    return true;
+  }();
+  EXPECT_TRUE(registered);
+  const auto counting = CountPrepared(fakes::FakeWorkload(workload::ParseBenchmarkName(name)),
+                                      fakes::FakeCall(), {.counters = choice}, {});
+  EXPECT_EQ(counting.work.at(Provenance::kModelled).flops.at("fp32.vector"), 1e6) << name;
+  EXPECT_EQ(counting.work.count(Provenance::kMeasured), 0) << name;
+  return counting.notes;
+}
+
+constexpr const char* kOnGpu = "Fake/gpu/none/fwd/f32/n1";
+
+TEST(CountPrepared, SaysOfAGpuWhyItsCountersAreSilentAndNothingOnACpu) {
+  const CountingNote locked{"cupti", {}, "the fake driver keeps its counters to root"};
+  EXPECT_THAT(Notes("auto", kOnGpu), Contains(locked).Times(1));
+  EXPECT_THAT(Notes("auto", kOnGpu),
+              Contains(CountingNote{"breaking", {}, "failed: the fake counter broke"}));
+  EXPECT_THAT(Notes("cupti", kOnGpu), Contains(locked).Times(1));
+  EXPECT_THAT(Notes("model", kOnGpu), Not(Contains(Field(&CountingNote::source, "cupti"))));
+  EXPECT_THAT(Notes("off", kOnGpu), testing::IsEmpty());
+  EXPECT_THAT(Notes("auto", "Fake/cpu/none/fwd/f32/n1"),
+              Not(Contains(Field(&CountingNote::text, HasSubstr("fake")))));
+  Notes("off", kOnGpu);
+  EXPECT_EQ(CountersWarning("cupti"), std::nullopt);
 }
 
 }  // namespace

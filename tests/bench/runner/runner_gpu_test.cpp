@@ -1,7 +1,6 @@
 // The runner's benchmarks of a GPU that is made up, and when its calls are counted.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,8 +12,7 @@
 namespace dlroof::runner {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using testing::Contains, testing::HasSubstr;
 
 workload::Workload OnGpu(const std::string& name) {
   return fakes::FakeWorkload(workload::ParseBenchmarkName(name));

@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <random>
 
+#include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::suites {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using testing::ElementsAre, testing::HasSubstr, testing::StartsWith;
 
 constexpr std::string_view kPlain = "Conv2D/cpu/reference/fwd/f64/";
 
@@ -41,13 +42,10 @@ void Refuses(const std::string& text, const std::string& place_and_why) {
   EXPECT_THAT(Refusal(text), testing::StartsWith("my.txt:" + place_and_why)) << text;
 }
 
-TEST(ReadSuite, SkipsCommentsBlankLinesAndSpaces) {
+TEST(ReadSuite, SkipsCommentsAndBracesStandForEachChoiceTheLastVaryingFastest) {
   EXPECT_THAT(Read("# a comment\n\n  " + Plain("n1c1h1w1k1r1s1 \t# another\r\n \n") +
                    Plain("n2c1h1w1k1r1s1")),
               ElementsAre(Plain("n1c1h1w1k1r1s1"), Plain("n2c1h1w1k1r1s1")));
-}
-
-TEST(ReadSuite, BracesStandForEachChoiceTheLastVaryingFastest) {
   EXPECT_THAT(Read("Conv2D/cpu/reference/{fwd,bwd_data}/f64/n{1,2}c1h1w1k1r1s1\n"),
               ElementsAre("Conv2D/cpu/reference/fwd/f64/n1c1h1w1k1r1s1",
                           "Conv2D/cpu/reference/fwd/f64/n2c1h1w1k1r1s1",
@@ -57,16 +55,13 @@ TEST(ReadSuite, BracesStandForEachChoiceTheLastVaryingFastest) {
               ElementsAre(Plain("n1c1h3w3k1r1s1"), Plain("n1c1h3w3k1r1s1_p1")));
 }
 
-TEST(ReadSuite, RefusalsNameFileLineAndTheColumnInTheName) {
+TEST(ReadSuite, RefusalsNameFileLineAndTheColumnInTheNameAndEveryCutOfALineIsReadOrRefused) {
   const auto problem = Plain("n1c1h1w1k1r1s1_s1");
   Refuses("# first\n" + problem, "2: " + problem + ": column 44: write this problem as");
   Refuses("LSTMM/cpu/x/fwd/f32/t1\n", "1: LSTMM/cpu/x/fwd/f32/t1: column 1: no ");
   Refuses("\n\nConv2D/cpu\n", "3: Conv2D/cpu: column 11: expected op/");
   Refuses(Plain("n{1,0}c1h1w1k1r1s1"),
           "1: " + Plain("n0c1h1w1k1r1s1") + ": column 31: expected the size n");
-}
-
-TEST(ReadSuite, EveryCutOfALineIsReadOrRefused) {
   const std::string line = "\n" + Plain("n{1,22}c1h{3,4}w3k1r1s1{,_p1}") + " x12";
   for (size_t length = 2; length < line.size(); ++length) {
     const auto refusal = Refusal(line.substr(0, length));
@@ -74,7 +69,7 @@ TEST(ReadSuite, EveryCutOfALineIsReadOrRefused) {
   }
 }
 
-TEST(ReadSuite, AProblemFollowsTheTemplatesOfItsOpAboveIt) {
+TEST(ReadSuite, AProblemFollowsTheTemplatesOfItsOpAndChoosesAmongThemOrReplacesThem) {
   EXPECT_THAT(Read("Conv2D/cpu/reference/{fwd,bwd_data}/f64/*\n"
                    "LSTM/cpu/reference/bwd/f64/*\n"
                    "Conv2D n{1,2}c1h1w1k1r1s1\n"
@@ -89,9 +84,6 @@ TEST(ReadSuite, AProblemFollowsTheTemplatesOfItsOpAboveIt) {
                           "LSTM/cpu/reference/bwd/f64/t1n1i1h1",
                           "Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1/relu/cold",
                           "LSTM/cpu/reference/bwd/f64/t2n1i1h1"));
-}
-
-TEST(ReadSuite, AProblemsDirectionAndTypeChooseAmongItsTemplatesOrReplaceTheirs) {
   EXPECT_THAT(Read("Conv2D/bwd/bf16 n1c1h1w1k1r1s1/cold\n"),
               ElementsAre("Conv2D/cpu/onednn/bwd_data/bf16/n1c1h1w1k1r1s1/cold",
                           "Conv2D/cpu/onednn/bwd_weights/bf16/n1c1h1w1k1r1s1/cold"));
@@ -136,7 +128,7 @@ TEST(ReadSuite, ABadTemplateIsRefused) {
   Refuses("\nConv2D/cpu/onednn/fwd/f32/*\nLSTM t1n1i1h1", "2: no problem of Conv2D foll");
 }
 
-TEST(ReadSuite, ABadProblemIsRefused) {
+TEST(ReadSuite, ABadProblemIsRefusedAndACountStandsBehindTheName) {
   const auto refused = [&](const std::string& line, const std::string& reason) {
     EXPECT_THAT(Refusal("Conv2D/cpu/onednn/{fwd,bwd_data}/f32/*\n" + line),
                 testing::AllOf(testing::StartsWith("my.txt:2: "), HasSubstr(reason)));
@@ -153,9 +145,6 @@ TEST(ReadSuite, ABadProblemIsRefused) {
   refused("Conv2D n1c1h1w1k1r1s1/relu", "'relu' can only be fused into fwd");
   Refuses("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1",
           "2: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is already in line 1");
-}
-
-TEST(ReadSuite, ACountStandsBehindTheName) {
   const auto text = Plain("n1c1h1w1k1r1s1\n") + Plain("n{2,3}c1h1w1k1r1s1 \t x16 # sixteen\n");
   EXPECT_THAT(Counts(text), ElementsAre(1, 16, 16));
   EXPECT_TRUE(ReadText(text).counted);
@@ -163,15 +152,12 @@ TEST(ReadSuite, ACountStandsBehindTheName) {
   EXPECT_FALSE(ReadText(Plain("n1c1h1w1k1r1s1 # x3")).counted);
 }
 
-TEST(ReadSuite, BracesMustMatchAndHoldAChoice) {
+TEST(ReadSuite, BadBracesAndHostileFilesAreOneSentenceAndRandomBytesAreReadOrRefused) {
   EXPECT_THAT(Refusal(Plain("n{1,2")), HasSubstr("my.txt:1: '{' without its '}'"));
   EXPECT_THAT(Refusal("  a}"), HasSubstr("'}' without its '{'"));
   EXPECT_THAT(Refusal("a{b,{c,d}}"), HasSubstr("brace lists do not nest"));
   EXPECT_THAT(Refusal("a{}"), HasSubstr("a brace list needs at least two choices"));
   EXPECT_THAT(Refusal("a{b}"), HasSubstr("a brace list needs at least two choices"));
-}
-
-TEST(ReadSuite, HostileFilesAreOneSentence) {
   EXPECT_EQ(Refusal(""), "my.txt: the file contains no benchmark name");
   EXPECT_EQ(Refusal("# only a comment"), "my.txt: the file contains no benchmark name");
   EXPECT_THAT(Refusal(std::string(3 << 20, 'a')), HasSubstr("1 MiB"));
@@ -182,9 +168,6 @@ TEST(ReadSuite, HostileFilesAreOneSentence) {
               testing::Not(HasSubstr("\x1b")));
   EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1 \x1b[31m")), HasSubstr("expected xN"));
   EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1 \x1b[31m")), testing::Not(HasSubstr("\x1b")));
-}
-
-TEST(ReadSuite, RandomBytesAreReadOrRefused) {
   std::mt19937 random(5);
   for (int i = 0; i < 3000; ++i) {
     std::string text = "# x\n" + Plain("n{1,2}c1h5w5k1r3s3_{s2,p1}\n") + Plain("n9c1h1w1k1r1s1");
@@ -194,6 +177,312 @@ TEST(ReadSuite, RandomBytesAreReadOrRefused) {
     const auto outcome = Refusal(text);
     ASSERT_TRUE(outcome.starts_with("my.txt:") || outcome == "accepted") << outcome;
   }
+}
+
+std::string Listed(const std::vector<Suite>& suites) {
+  std::string text;
+  for (const auto& suite : suites) {
+    text += suite.name + "\n";
+    for (const auto& [name, count] : suite.layers) text += fmt::format("  {} x{}\n", name, count);
+    for (const auto& skipped : suite.skipped)
+      text += fmt::format("  not {}: {}\n", skipped.text, skipped.reason);
+  }
+  return text;
+}
+
+std::string ChosenOf(const std::string& text, const SuiteChoices& choices) {
+  return Listed(Chosen({ReadSuite(text, "my")}, choices));
+}
+
+std::string Refusal(const std::string& text, const SuiteChoices& choices) {
+  return fakes::RefusalOf([&] { ChosenOf(text, choices); });
+}
+
+// The first layer has no data gradient.
+constexpr const char* kModel =
+    "Conv2D/{fwd,bwd_weights} n16c3h8w8k8r1s1 x1\nConv2D n16c8h8w8k8r1s1 x3\n";
+
+TEST(Chosen, AChoiceSelectsOrReplacesOnEachDeviceByItself) {
+  EXPECT_EQ(ChosenOf(kModel, {.directions = "bwd_data", .types = "f32"}),
+            "my\n  Conv2D/cpu/onednn/bwd_data/f32/n16c8h8w8k8r1s1 x3\n");
+  EXPECT_EQ(ChosenOf(kModel, {.directions = "bwd", .types = "f32"}),
+            "my\n  Conv2D/cpu/onednn/bwd_weights/f32/n16c3h8w8k8r1s1 x1\n"
+            "  Conv2D/cpu/onednn/bwd_data/f32/n16c8h8w8k8r1s1 x3\n"
+            "  Conv2D/cpu/onednn/bwd_weights/f32/n16c8h8w8k8r1s1 x3\n");
+  // The suite has int8 only for fwd, since gradients have no int8.
+  EXPECT_EQ(ChosenOf(kModel, {.types = "int8"}),
+            "my\n  Conv2D/cpu/onednn/fwd/int8/n16c3h8w8k8r1s1 x1\n"
+            "  Conv2D/cpu/onednn/fwd/int8/n16c8h8w8k8r1s1 x3\n");
+  EXPECT_EQ(ChosenOf(kModel, {.directions = "fwd", .types = "f32,f16"}),
+            "my\n  Conv2D/cpu/onednn/fwd/f32/n16c3h8w8k8r1s1 x1\n"
+            "  Conv2D/cpu/onednn/fwd/f16/n16c3h8w8k8r1s1 x1\n"
+            "  Conv2D/cpu/onednn/fwd/f32/n16c8h8w8k8r1s1 x3\n"
+            "  Conv2D/cpu/onednn/fwd/f16/n16c8h8w8k8r1s1 x3\n");
+  EXPECT_EQ(ChosenOf("LSTM/fwd_inference/f32 t1n1i1h1{,/cold}\n", {.directions = "bwd"}),
+            "my\n  LSTM/cpu/onednn/bwd/f32/t1n1i1h1 x1\n"
+            "  LSTM/cpu/onednn/bwd/f32/t1n1i1h1/cold x1\n");
+  const std::string both =
+      "Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1\nConv2D/gpu/cudnn/fwd/f16/n1c1h1w1k1r1s1\n";
+  EXPECT_EQ(ChosenOf(both, {.types = "f16"}),
+            "my\n  Conv2D/cpu/onednn/fwd/f16/n1c1h1w1k1r1s1 x1\n"
+            "  Conv2D/gpu/cudnn/fwd/f16/n1c1h1w1k1r1s1 x1\n");
+}
+
+TEST(Chosen, EachBatchSizeMakesASuiteOfTheProblemsThatTakeIt) {
+  EXPECT_EQ(ChosenOf("Conv2D/fwd/f32 n16c1h1w1k1r1s1 x3\n", {.batch = "1,64,1"}),
+            "my batch 1\n  Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1 x3\n"
+            "my batch 64\n  Conv2D/cpu/onednn/fwd/f32/n64c1h1w1k1r1s1 x3\n");
+  // Layers of a model that differ only in their batch sizes are added up, but those of a list are
+  // not.
+  EXPECT_EQ(ChosenOf("LSTM/bwd/f32 t1n{2,3}i1h1 x3\n", {.batch = "5"}),
+            "my batch 5\n  LSTM/cpu/onednn/bwd/f32/t1n5i1h1 x6\n");
+  EXPECT_EQ(ChosenOf("LSTM/bwd/f32 t1n{2,3}i1h1\n", {.batch = "5"}),
+            "my batch 5\n  LSTM/cpu/onednn/bwd/f32/t1n5i1h1 x1\n");
+  EXPECT_THAT(ChosenOf("Matmul/fwd/f32 m16n4k4/ip\nMatmul/fwd/f32 m16n4k4\n", {.batch = "2"}),
+              StartsWith("my batch 2\n  Matmul/cpu/onednn/fwd/f32/m2n4k4/ip x1\n"
+                         "  not Matmul/cpu/onednn/fwd/f32/m16n4k4: a matrix product does not say"));
+  EXPECT_THAT(Refusal("Matmul/fwd/f32 m16n4k4\n", {.batch = "2"}),
+              AllOf(StartsWith("--dlroof_batch=2: no chosen problem has a batch size: a matrix"),
+                    HasSubstr("(such as Matmul/cpu/onednn/fwd/f32/m16n4k4)")));
+}
+
+TEST(Chosen, WhatALibraryHasNotIsSkippedWithItsReason) {
+  EXPECT_THAT(ChosenOf("Conv2D/fwd/f32 n1c1h1w1k1r1s1\n", {.types = "tf32,f32"}),
+              StartsWith("my\n  Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1 x1\n"
+                         "  not Conv2D/cpu/onednn/fwd/tf32/n1c1h1w1k1r1s1: expected a type"));
+  EXPECT_THAT(ChosenOf("LSTM/bwd/f32 t1n1i1h1\nConv2D/fwd/f32 n1c1h1w1k1r1s1\n",
+                       {.directions = "bwd_data"}),
+              AllOf(HasSubstr("not LSTM/cpu/onednn/bwd_data/f32/t1n1i1h1: an LSTM has no dir"),
+                    HasSubstr("  Conv2D/cpu/onednn/bwd_data/f32/n1c1h1w1k1r1s1 x1\n")));
+  EXPECT_THAT(ChosenOf("Conv2D/fwd/f32 n1c1h1w1k1r1s1\n", {.types = "tf32"}),
+              StartsWith("my\n  not Conv2D/cpu/onednn/fwd/tf32/"))
+      << "no error without any left";
+}
+
+TEST(Chosen, AChoiceThatNobodyKnowsAndAnImpossibleBatchSizeAreRefused) {
+  const auto refused = [](const SuiteChoices& choices, const std::string& start) {
+    EXPECT_THAT(Refusal(kModel, choices), StartsWith(start));
+  };
+  refused({.types = "f32,f99"}, "--dlroof_types=f32,f99: expected a type (f32, ");
+  refused({.types = "f3"}, "--dlroof_types=f3: expected a type");
+  refused({.types = "f32,"}, "--dlroof_types=f32,: empty part of a benchmark name");
+  refused({.directions = "fwd,up"},
+          "--dlroof_directions=fwd,up: unknown direction 'up'; expected fwd, bwd, bwd_data, ");
+  refused({.directions = "b"}, "--dlroof_directions=b: unknown direction 'b'");
+  const std::pair<std::string, const char*> sizes[] = {
+      {"0", "expected a batch size, an integer from 1 to 2147483647, got '0'"},
+      {"1e9x", "expected ',' or the end, got 'e'"},
+      {"16,", "expected a batch size, an integer from 1 to 2147483647, got the end"}};
+  for (const auto& [batch, reason] : sizes)
+    EXPECT_THAT(Refusal(kModel, {.batch = batch}),
+                StartsWith("--dlroof_batch=" + batch + ": " + reason));
+  EXPECT_THAT(Refusal("LSTM/bwd/f32 t2147483647n1i2000h2000\n", {.batch = "1,2147483647"}),
+              AllOf(StartsWith("--dlroof_batch=1,2147483647: "), HasSubstr("overflow")));
+}
+
+constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h1w1k1r1s1";
+
+// A new folder that is the working directory as long as the object exists.
+class Folder {
+ public:
+  Folder() { std::filesystem::current_path(folder_ / ""); }
+  ~Folder() { std::filesystem::current_path(before_); }
+
+  static std::string Write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+    return path;
+  }
+
+ private:
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const TemporaryFolder folder_;
+};
+
+std::vector<std::string> Names(const std::vector<std::string>& values) {
+  std::vector<std::string> names;
+  for (const auto& suite : SelectSuites(values)) names.push_back(suite.name);
+  return names;
+}
+
+std::string SelectionRefusal(const std::vector<std::string>& values) {
+  return fakes::RefusalOf([&] { SelectSuites(values); });
+}
+
+TEST(SelectSuites, ABuiltInNameOrAFileReplacesTheDefaultSuites) {
+  EXPECT_THAT(Names({"vgg16,resnet50", "vgg16"}), ElementsAre("vgg16", "resnet50"));
+  const Folder folder;
+  const auto file = Folder::Write("./my.txt", kName);
+  EXPECT_THAT(Names({file}), ElementsAre("./my.txt"));
+  EXPECT_THAT(Names({file + ",alexnet"}), ElementsAre("./my.txt", "alexnet"));
+  EXPECT_THAT(Names({"alexnet", file}), ElementsAre("alexnet", "./my.txt"));
+  EXPECT_THAT(Names({file + "," + file}), ElementsAre("./my.txt"));
+}
+
+TEST(SelectSuites, BenchdnnsFilesAndLinesReplaceTheDefaultSuites) {
+  const Folder folder;
+  const auto file = Folder::Write("./set", "--conv ic4ih4oc4kh1\n");
+  EXPECT_THAT(Names({file}), ElementsAre("./set"));
+  EXPECT_THAT(Names({"--conv ic4ih4oc4kh1"}), ElementsAre("--dlroof_suite"));
+  EXPECT_THAT(Names({file, "--conv ic4ih4oc4kh1", "alexnet"}),
+              ElementsAre("./set", "--dlroof_suite", "alexnet"));
+}
+
+TEST(SelectionSentence, SaysWhichSuitesRunAndHowManyBenchmarks) {
+  const Folder folder;
+  const auto file = Folder::Write("./my.txt", "Conv2D/cpu/reference/fwd/f64/n{1,2}c1h1w1k1r1s1\n");
+  EXPECT_EQ(SelectionSentence(SelectSuites({file})), "suite ./my.txt: 2 benchmarks\n");
+  EXPECT_EQ(SelectionSentence(SelectSuites({"--conv --dir=FWD_I ic4ih4oc4kh1"})),
+            "suite (benchdnn line): 1 benchmark\n");
+  EXPECT_EQ(
+      SelectionSentence(Chosen(SelectSuites({"--conv --dir=FWD_I ic4ih4oc4kh1"}), {.batch = "3"})),
+      "suite (benchdnn line) batch 3: 1 benchmark\n");
+  EXPECT_THAT(SelectionSentence(SelectSuites({})), StartsWith("suites paper, reference: "));
+  const std::vector<Suite> same = {{.name = "a", .layers = {{kName, 2}}},
+                                   {.name = "b", .layers = {{kName, 3}}}};
+  EXPECT_EQ(SelectionSentence(same), "suites a, b: 1 benchmark\n");
+}
+
+TEST(SelectSuites, AFileNeedsNoDotWhenItExistsAndMayHaveCommas) {
+  const Folder folder;
+  Folder::Write("mine", kName);
+  Folder::Write("a,b", kName);
+  EXPECT_THAT(Names({"mine"}), ElementsAre("mine"));
+  EXPECT_THAT(Names({"a,b"}), ElementsAre("a,b"));
+  Folder::Write("paper", kName);
+  EXPECT_THAT(Names({"paper"}), ElementsAre("paper")) << "a built-in name means the built-in suite";
+  EXPECT_GT(SelectSuites({"paper"})[0].layers.size(), 1U);
+}
+
+TEST(SelectSuites, OnlyWhatIsSelectedIsReadAndAnUnknownNameListsThoseThereAre) {
+  const Folder folder;
+  // An unknown name is refused before the bad file is read.
+  EXPECT_THAT(SelectionRefusal({Folder::Write("./bad.txt", "nonsense"), "unknown"}),
+              HasSubstr("'unknown'"));
+  EXPECT_THAT(SelectionRefusal({"./bad.txt"}), StartsWith("./bad.txt:1: nonsense: column 9: "));
+  EXPECT_THAT(SelectionRefusal({"resnet5"}),
+              AllOf(StartsWith("--dlroof_suite: unknown suite 'resnet5'; expected the path of a "
+                               "file, or one of alexnet, "),
+                    HasSubstr(" cold, ")));
+  EXPECT_THAT(SelectionRefusal({"resnet50,"}), HasSubstr("unknown suite ''"));
+  EXPECT_THAT(SelectionRefusal({""}), HasSubstr("unknown suite ''"));
+  EXPECT_THAT(SelectionRefusal({"./none.txt"}), HasSubstr("./none.txt: cannot be read"));
+}
+
+std::vector<std::string> LayersOn(bool cpu, bool gpu, const std::vector<std::string>& names,
+                                  std::size_t skipped = 0) {
+  Suite suite{.name = "s"};
+  for (const auto& name : names) suite.layers.push_back({name, 3});
+  const auto moved = OnDevices({suite}, cpu, gpu).at(0);
+  EXPECT_EQ(moved.skipped.size(), skipped);
+  std::vector<std::string> left;
+  for (const auto& layer : moved.layers) {
+    left.push_back(layer.name);
+    EXPECT_EQ(layer.count, 3);
+  }
+  return left;
+}
+
+TEST(OnDevices, WithoutTheGpuItsBenchmarksAreLeftOutAndWithoutTheCpuTheyMoveOnce) {
+  EXPECT_THAT(LayersOn(true, false, {kName, "LSTM/gpu/cudnn/bwd/f16/t1n1i1h1"}),
+              ElementsAre(kName));
+  EXPECT_THAT(LayersOn(false, true,
+                       {"LSTM/cpu/onednn/bwd/f32/t1n1i1h1", "LSTM/cpu/onednn/bwd/bf16/t1n1i1h1",
+                        "LSTM/gpu/cudnn/bwd/f32/t1n1i1h1", "LSTM/cpu/reference/bwd/f64/t1n1i1h1"}),
+              ElementsAre("LSTM/gpu/cudnn/bwd/bf16/t1n1i1h1", "LSTM/gpu/cudnn/bwd/f32/t1n1i1h1"));
+  const auto moved = OnDevices(SelectSuites({"resnet50"}), false, true).at(0);
+  EXPECT_EQ(moved.layers.size(), SelectSuites({"resnet50"})[0].layers.size());
+  EXPECT_TRUE(moved.counted);
+}
+
+TEST(DefaultSuites, AreThoseOfTheDevicesAndTheListHasALinePerSuite) {
+  EXPECT_THAT(DefaultSuites({.cpu = true, .gpu = true}), ElementsAre("paper", "reference"));
+  EXPECT_THAT(DefaultSuites({.cpu = false, .gpu = true}), ElementsAre("paper"));
+  EXPECT_EQ(SelectSuites({}, {.cpu = false, .gpu = true}).at(0).name, "paper");
+  EXPECT_TRUE(AsksForSuiteList({"help"}));
+  EXPECT_FALSE(AsksForSuiteList({"paper"}));
+  const auto list = SuiteList();
+  for (const auto& suite : BuiltInSuites()) {
+    EXPECT_THAT(list, HasSubstr(std::string(suite.name)));
+    EXPECT_THAT(list, HasSubstr(std::string(Summary(suite))));
+    EXPECT_GT(Summary(suite).size(), 20U) << suite.name;
+  }
+}
+
+TEST(WorkloadsOf, ABenchmarkOfTwoSuitesIsThereOnce) {
+  const std::vector<Suite> suites = {{.name = "a", .layers = {{kName, 2}}},
+                                     {.name = "b", .layers = {{kName, 3}}}};
+  EXPECT_EQ(WorkloadsOf(suites).size(), 1U);
+}
+
+TEST(SuitesContext, HoldsEveryLayerOfACountedSuite) {
+  const std::vector<Suite> suites = {
+      {.name = "list", .layers = {{"x", 1}}},
+      {.name = "model", .layers = {{"a", 3}, {"b", 1}}, .counted = true}};
+  EXPECT_EQ(SuitesContext(suites), nlohmann::json::parse(R"([{"name": "model", "layers": [
+      {"name": "a", "count": 3}, {"name": "b", "count": 1}]}])"));
+  EXPECT_EQ(SuitesContext({}), nlohmann::json::array());
+}
+
+TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
+  const std::vector<Suite> suites = {
+      SuiteFromProblems("s.txt", {{{"s.txt", 11, "ic4", ""}, "a"},
+                                  {{"s.txt", 12, "id4ih4", "1-D convolution"}, std::nullopt},
+                                  {{"set", 13, "id5ih5", "1-D convolution"}, std::nullopt},
+                                  {{"s.txt", 14, "ic4", ""}, "a"},
+                                  {{"set", 20, "x", "sum"}, std::nullopt}})};
+  EXPECT_EQ(suites[0].layers.size(), 1U) << "a name that comes again is the same benchmark";
+  const auto context = SuitesContext(suites);
+  ASSERT_EQ(context.size(), 1U);
+  EXPECT_EQ(context[0]["name"], "s.txt");
+  EXPECT_FALSE(context[0].contains("layers"));
+  EXPECT_EQ(context[0]["skipped"],
+            nlohmann::json::parse(
+                R"([{"line": 12, "text": "id4ih4", "reason": "1-D convolution"},
+                    {"line": 13, "text": "id5ih5", "reason": "1-D convolution", "file": "set"},
+                    {"line": 20, "text": "x", "reason": "sum", "file": "set"}])"));
+  EXPECT_EQ(SkippedSentences(suites),
+            "s.txt: skipped 2 problems: 1-D convolution (first: line 12)\n"
+            "s.txt: skipped 1 problem: sum (first: set:20)\n");
+}
+
+constexpr const char* kForAlgorithms =
+    "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/cold x2\n"
+    "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/engine7 x3\n"
+    "Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r3s3\n"
+    "LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8\n";
+
+std::vector<std::string> NamesWith(const std::string& text, const std::string& algorithm) {
+  std::vector<std::string> names;
+  for (const auto& suite : WithAlgorithm({ReadSuite(text, "my")}, algorithm))
+    for (const auto& layer : suite.layers)
+      names.push_back(fmt::format("{} x{}", layer.name, layer.count));
+  return names;
+}
+
+TEST(WithAlgorithm, IsAddedToTheNamesThatMayHaveIt) {
+  EXPECT_THAT(NamesWith(kForAlgorithms, "best"),
+              ElementsAre("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/best/cold x2",
+                          "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/engine7 x3",
+                          "Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r3s3 x1",
+                          "LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8 x1"));
+  EXPECT_THAT(NamesWith(kForAlgorithms, "persist-static"),
+              testing::Contains("LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8/persist-static x1"));
+  // A name that has it already stays, and names that become equal are one layer.
+  EXPECT_THAT(NamesWith("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/best x4\n"
+                        "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1 x2\n",
+                        "best"),
+              ElementsAre("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/best x6"));
+}
+
+TEST(WithAlgorithm, RefusesWhatNoNameMayHave) {
+  const auto refusal = [](const std::string& text, const std::string& algorithm) {
+    return fakes::RefusalOf([&] { WithAlgorithm({ReadSuite(text, "my")}, algorithm); });
+  };
+  EXPECT_EQ(refusal(kForAlgorithms, "bias"),
+            "--dlroof_algorithm=bias: expected auto, best, persist-dynamic, persist-small-h, "
+            "persist-static, winograd");
+  EXPECT_EQ(refusal("LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8\n", "best"),
+            "--dlroof_algorithm=best: no benchmark of the run has this option");
 }
 
 }  // namespace

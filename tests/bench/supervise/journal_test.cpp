@@ -1,10 +1,12 @@
 #include "bench/supervise/journal.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "bench/supervise/supervise.h"
+#include "bench/supervise/supervised_program.h"
+#include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
@@ -14,8 +16,7 @@ namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::UnorderedElementsAre;
 
 JournalHeader Header() {
   JournalHeader header{.programs = {"old", "new"},
@@ -39,7 +40,7 @@ std::string Refusal(const std::string& text) {
   return fakes::RefusalOf([&] { ParseJournal(text, "j"); });
 }
 
-TEST(Journal, IsReadAsItWasWritten) {
+TEST(Journal, IsReadAsItWasWrittenAndAcceptsMessagesThatAreNotUtf8) {
   const auto text = JournalLine(Header()) +
                     JournalLine(nlohmann::json::array({{{"device", "cpu"}}})) +
                     JournalLine(JournalEntryOfTwo());
@@ -48,9 +49,12 @@ TEST(Journal, IsReadAsItWasWritten) {
   EXPECT_EQ(journal.machines.at(0).at("device"), "cpu");
   EXPECT_THAT(journal.entries, ElementsAre(JournalEntryOfTwo()));
   EXPECT_EQ(journal.complete_bytes, text.size());
+  auto entry = JournalEntryOfTwo();
+  entry.outcomes[0].failure = Reason{"\xff said"};
+  EXPECT_EQ(ParseJournal(JournalLine(Header()) + JournalLine(entry), "j").entries.size(), 1);
 }
 
-TEST(Journal, CutAnywhereHasItsCompleteLines) {
+TEST(Journal, CutAnywhereHasItsCompleteLinesAndOtherFilesAreRefused) {
   const auto header = JournalLine(Header()), entry = JournalLine(JournalEntryOfTwo());
   const auto text = header + entry + entry;
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
@@ -62,9 +66,6 @@ TEST(Journal, CutAnywhereHasItsCompleteLines) {
     EXPECT_EQ(journal.complete_bytes, has_header ? header.size() + entries * entry.size() : 0)
         << cut;
   }
-}
-
-TEST(Journal, OtherFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal("hello\n"), HasSubstr("j:1: not a line"));
   EXPECT_THAT(Refusal("{}\n"), HasSubstr("j:1: not the journal"));
   EXPECT_THAT(Refusal(JournalLine(Header()) + "{\n" + JournalLine(JournalEntryOfTwo())),
@@ -72,9 +73,9 @@ TEST(Journal, OtherFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal(R"({"dlroof_journal": 2, "seed": 1})"
                       "\n"),
               HasSubstr("newer dlroof (schema 2"));
-  auto entry = JournalEntryOfTwo();
-  entry.outcomes.pop_back();
-  EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(entry)), HasSubstr("one of each"));
+  auto broken = JournalEntryOfTwo();
+  broken.outcomes.pop_back();
+  EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(broken)), HasSubstr("one of each"));
 }
 
 // The journal's name may be that of a file of somebody else, or of a link to one.
@@ -95,12 +96,6 @@ TEST(JournalFile, LeavesOtherFilesAsTheyAre) {
               HasSubstr("link: cannot be written: "));
   const JournalFile first(path);
   EXPECT_THAT(fakes::RefusalOf([&] { JournalFile{path}; }), HasSubstr("is writing it"));
-}
-
-TEST(Journal, AcceptsMessagesThatAreNotUtf8) {
-  auto entry = JournalEntryOfTwo();
-  entry.outcomes[0].failure = Reason{"\xff said"};
-  EXPECT_EQ(ParseJournal(JournalLine(Header()) + JournalLine(entry), "j").entries.size(), 1);
 }
 
 // Returns the result of a process whose repetitions took these times. [s]
@@ -133,13 +128,12 @@ std::vector<double> SecondsOf(const record::Record& record) {
   return seconds;
 }
 
-TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanIt) {
+TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanItAndWhatHasNoResultIsAFailedRecordAndAFailedEntry) {
   const std::vector<Supervised> supervised = {
       {fakes::Name("n2") + "/real_time", {PartOf("n2", {2, 2, 2})}},
       {fakes::Name("n1") + "/real_time", {PartOf("n1", {1, 1, 1})}}};
-  const auto merged =
-      ToJson(MergedRun(supervised, json::array({machine::ToJson(fakes::SmallMachine())}),
-                       {{"command", "dlroof run"}}));
+  auto merged = ToJson(MergedRun(supervised, json::array({machine::ToJson(fakes::SmallMachine())}),
+                                 {{"command", "dlroof run"}}));
   EXPECT_EQ(merged["context"]["date"], "today");
   EXPECT_EQ(merged["context"]["dlroof"]["command"], "dlroof run");
   EXPECT_EQ(merged["machines"].size(), 1);
@@ -150,12 +144,9 @@ TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanIt) {
   ASSERT_EQ(merged["benchmarks"].size(), 8);              // aggregates too: one process made all
   EXPECT_EQ(merged["benchmarks"][0]["family_index"], 0);
   EXPECT_EQ(merged["benchmarks"][7]["family_index"], 1);
-}
-
-TEST(Merge, WhatHasNoResultIsAFailedRecordAndAFailedEntry) {
   const auto listed = fakes::Name("n1") + "/real_time";
-  const auto merged = ToJson(MergedRun(
-      {{listed, {PartFrom(listed, {Reason{"ended by signal 11"}, {}}, {})}}}, {}, json::object()));
+  merged = ToJson(MergedRun({{listed, {PartFrom(listed, {Reason{"ended by signal 11"}, {}}, {})}}},
+                            {}, json::object()));
   EXPECT_EQ(merged["records"][0]["status"], "failed");
   EXPECT_EQ(merged["records"][0]["name"], fakes::Name("n1"));
   EXPECT_EQ(merged["records"][0]["problem"], "n1");
@@ -164,20 +155,21 @@ TEST(Merge, WhatHasNoResultIsAFailedRecordAndAFailedEntry) {
   EXPECT_EQ(merged["benchmarks"][0]["error_message"], "ended by signal 11");
 }
 
-TEST(Merge, TheResultOfAnotherBenchmarkIsAFailure) {
+TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitionsUnlessOneFailed) {
   EXPECT_THAT(PartFrom(fakes::Name("n1"), Result("n2", {1}), std::nullopt).failure.value().text,
               HasSubstr("left no result"));
   EXPECT_THAT(
       PartFrom(fakes::Name("n1"), {std::nullopt, {{"records", 5}}}, std::nullopt).failure->text,
       HasSubstr("records"));
-}
-
-TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitions) {
+  const auto failed = PartFrom(fakes::Name("n1"), {Reason{"hangs"}, {}}, 1);
+  const record::Record record = RecordOf(fakes::Name("n1"), {PartOf("n1", {9, 9, 1}, 0), failed});
+  EXPECT_EQ(record.status, record::Status::kFailed);
+  EXPECT_EQ(record.reason, "hangs");
   const std::vector<Part> parts = {PartOf("n1", {9, 9, 1, 2, 1}, 0), PartOf("n1", {8, 8, 1, 1}, 4)};
-  const record::Record record = RecordOf(fakes::Name("n1"), parts);
-  EXPECT_THAT(SecondsOf(record), testing::ElementsAre(1, 2, 1, 1, 1));
-  EXPECT_EQ(record.repetitions[2].block, 0);
-  EXPECT_EQ(record.repetitions[3].block, 4);
+  const record::Record joined = RecordOf(fakes::Name("n1"), parts);
+  EXPECT_THAT(SecondsOf(joined), testing::ElementsAre(1, 2, 1, 1, 1));
+  EXPECT_EQ(joined.repetitions[2].block, 0);
+  EXPECT_EQ(joined.repetitions[3].block, 4);
   const auto merged = ToJson(MergedRun({{fakes::Name("n1"), parts}}, {}, json::object()));
   ASSERT_EQ(merged["benchmarks"].size(), 5);
   EXPECT_EQ(merged["benchmarks"][4]["repetition_index"], 4);
@@ -185,14 +177,7 @@ TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitions) {
   EXPECT_EQ(merged["records"][0]["repetitions"][3]["block"], 4);
 }
 
-TEST(Merge, ABlockThatFailedFailsTheBenchmark) {
-  const auto failed = PartFrom(fakes::Name("n1"), {Reason{"hangs"}, {}}, 1);
-  const record::Record record = RecordOf(fakes::Name("n1"), {PartOf("n1", {9, 9, 1}, 0), failed});
-  EXPECT_EQ(record.status, record::Status::kFailed);
-  EXPECT_EQ(record.reason, "hangs");
-}
-
-TEST(Schedule, BothSidesGoFirstAboutAsOften) {
+TEST(Schedule, BothSidesGoFirstAboutAsOftenAndTheTimeLeftIsTheMean) {
   int base = 0;
   for (std::uint64_t block = 0; block < 200; ++block)
     for (const bool first : DrawBaseFirst(5, 1, block)) base += first ? 1 : 0;
@@ -202,12 +187,143 @@ TEST(Schedule, BothSidesGoFirstAboutAsOften) {
   EXPECT_EQ(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 1, 2));
   EXPECT_NE(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 1, 3));
   EXPECT_NE(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 2, 2));
-}
-
-TEST(Schedule, TheTimeLeftIsTheMeanTimeOfEachBenchmarkLeft) {
   EXPECT_EQ(LeftText({1, 3}, 5), "10 s");
   EXPECT_EQ(LeftText({129.6}, 1), "2 min 10 s");
   EXPECT_EQ(LeftText({3900}, 1), "1 h 5 min");
+}
+
+TEST(ParseBisectAll, TakesTheFirstWordOfEachLine) {
+  EXPECT_THAT(ParseBisectAll("c3 (dist=2)\nc2 (tag: v1, dist=1)\n\nc5 (HEAD -> main, dist=0)\n"),
+              ElementsAre("c3", "c2", "c5"));
+  EXPECT_THAT(ParseBisectAll(""), IsEmpty());
+}
+
+// A line of commits c0 (good), c1, ... c<last> (bad).
+Search SearchOfLine(int last) {
+  return Search("c0", "c" + std::to_string(last),
+                [](const std::string& bad, const std::vector<std::string>& goods) {
+                  int from = 0;
+                  for (const auto& good : goods) from = std::max(from, std::stoi(good.substr(1)));
+                  const int to = std::stoi(bad.substr(1));
+                  std::vector<std::pair<int, std::string>> by_distance;
+                  for (int i = from + 1; i <= to; ++i)
+                    by_distance.emplace_back(std::abs(2 * i - from - to), "c" + std::to_string(i));
+                  std::sort(by_distance.begin(), by_distance.end());
+                  std::vector<std::string> commits;
+                  for (auto& [distance, commit] : by_distance) commits.push_back(commit);
+                  return commits;
+                });
+}
+
+TEST(Search, FindsEachCommitOfALineInLogarithmicSteps) {
+  for (int slow = 1; slow <= 20; ++slow) {
+    auto search = SearchOfLine(20);
+    int steps = 0;
+    while (const auto commit = search.Next()) {
+      ++steps;
+      search.Tell(*commit,
+                  std::stoi(commit->substr(1)) >= slow ? Finding::kLikeBad : Finding::kLikeGood);
+    }
+    EXPECT_THAT(search.Suspects(), ElementsAre("c" + std::to_string(slow)));
+    EXPECT_LE(steps, 5);
+  }
+}
+
+TEST(Search, SkippedCommitsBesideTheSlowOneRemainSuspectsAndParentAndChildNeedNoStep) {
+  auto search = SearchOfLine(20);
+  while (const auto commit = search.Next()) {
+    const int number = std::stoi(commit->substr(1));
+    search.Tell(*commit, number == 10 || number == 11 ? Finding::kSkipped
+                         : number >= 12               ? Finding::kLikeBad
+                                                      : Finding::kLikeGood);
+  }
+  EXPECT_THAT(search.Suspects(), UnorderedElementsAre("c10", "c11", "c12"));
+  const auto none_between = SearchOfLine(1);
+  EXPECT_FALSE(none_between.Next());
+  EXPECT_THAT(none_between.Suspects(), ElementsAre("c1"));
+}
+
+TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheLastMentionOfAFlagCounts) {
+  EXPECT_EQ(ExactFilter("LSTM/cpu/t1n2_p0:1x0:1/real_time"), "^LSTM/cpu/t1n2_p0:1x0:1/real_time$");
+  EXPECT_EQ(ExactFilter("BM<int, 2>(a+b).*[x]"), "^BM<int, 2>\\(a\\+b\\)\\.\\*\\[x\\]$");
+  EXPECT_EQ(FlagValue({"--a=1", "--b=2", "--a=3"}, "a"), "3");
+  EXPECT_EQ(FlagValue({"--ab=1"}, "a"), std::nullopt);
+  EXPECT_THROW(CheckArguments({"--benchmark_out=x"}), BadInput);
+  EXPECT_THROW(CheckArguments({"--dlroof_turns=3,4"}), BadInput);
+  EXPECT_NO_THROW(CheckArguments({"--benchmark_filter=x", "--benchmark_repetitions=3"}));
+}
+
+TEST(SupervisedProgram, TheCommandReplacesFilterAndCeilingsOfTheThreadCountsOfRunAndNames) {
+  const ProcessPaths paths = {"run.json", "out", "err"};
+  EXPECT_THAT(
+      CommandFor("bench", {"--benchmark_filter=x", "--dlroof_seed=3"}, "n1", "m.json", paths),
+      ElementsAre("bench", "--dlroof_seed=3", "--benchmark_filter=^n1$", "--benchmark_out=run.json",
+                  "--dlroof_live_check=false", "--dlroof_machine=m.json"));
+  // A program without dlroof gets Google Benchmark's flags.
+  EXPECT_THAT(CommandFor("bench", {"--benchmark_filter=x"}, "BM_A/8", "m.json", paths, true),
+              ElementsAre("bench", "--benchmark_filter=^BM_A/8$", "--benchmark_out=run.json",
+                          "--benchmark_repetitions=9"));
+  EXPECT_THAT(ThreadsOf({"Conv2D/n1/real_time"}, {}, 8), ElementsAre(1, 8));
+  EXPECT_THAT(ThreadsOf({"Conv2D/n1/threads4/cold/manual_time", "LSTM/n1"}, {}, 8),
+              ElementsAre(1, 4, 8));
+  EXPECT_THAT(ThreadsOf({"Conv2D/n1/threads4/real_time"}, {"--dlroof_threads=2"}, 8),
+              ElementsAre(1, 2, 4));
+  // Refused by its name, not measured.
+  EXPECT_THAT(ThreadsOf({"Conv2D/n1/threads16/real_time"}, {}, 8), ElementsAre(1, 8));
+}
+
+// Lines of oneDNN 3.2 and 3.6 (shortened), between other output.
+constexpr const char* kOld =
+    "onednn_verbose,info,oneDNN v3.2.0 (commit a1)\n"
+    "onednn_verbose,info,prim_template:operation,engine,primitive,implementation,prop_kind,"
+    "memory_descriptors,attributes,auxiliary,problem_desc,exec_time\n"
+    "onednn_verbose,create:cache_miss,cpu,convolution,jit:avx2,forward_inference,"
+    "src_f32::blocked:aBcd8b:f0 wei_f32::blocked:ABcd8b8a:f0 bia_undef::undef::: "
+    "dst_f32::blocked:aBcd8b:f0,,alg:convolution_direct,mb1_ic16oc32,0.5\n"
+    "Benchmark   Time\n"
+    "onednn_verbose,create:cache_miss,cpu,reorder,jit:uni,undef,src_f32::blocked:abcd:f0 "
+    "dst_f32::blocked:aBcd8b:f0,,,1x16x14x14,0.1\n";
+constexpr const char* kNew =
+    "onednn_verbose,v1,info,template:operation,engine,primitive,implementation,prop_kind,"
+    "memory_descriptors,attributes,auxiliary,problem_desc,exec_time\n"
+    "onednn_verbose,v1,primitive,create:cache_miss,cpu,convolution,brgconv:avx2,forward_inference,"
+    "src:f32::blocked:acdb::f0 wei:f32::blocked:Acdb24a::f0 bia:undef::undef::: "
+    "dst:f32::blocked:acdb::f0,,alg:convolution_direct,mb1_ic16oc32,0.5\n"
+    "onednn_verbose,v1,primitive,create:cache_miss,cpu,reorder,jit:uni,undef,"
+    "src:f32::blocked:abcd::f0 dst:f32::blocked:acdb::f0,,,1x16x14x14,0.1\n";
+
+TEST(PrimitiveChoice, IsTheImplementationAndTheLayoutOfEachTensorWhichAreCompared) {
+  const auto choice = ChoiceIn(kOld).value();
+  EXPECT_EQ(choice["implementation"], "jit:avx2");
+  EXPECT_EQ(choice["layouts"].dump(),
+            R"({"dst":"f32 aBcd8b","src":"f32 aBcd8b","wei":"f32 ABcd8b8a"})");
+  EXPECT_THAT(
+      ChangesBetween(ChoiceIn(kOld).value(), ChoiceIn(kNew).value()),
+      ElementsAre("implementation: jit:avx2 -> brgconv:avx2",
+                  "layout of dst: f32 aBcd8b -> f32 acdb", "layout of src: f32 aBcd8b -> f32 acdb",
+                  "layout of wei: f32 ABcd8b8a -> f32 Acdb24a"));
+  EXPECT_THAT(ChangesBetween(ChoiceIn(kNew).value(), ChoiceIn(kNew).value()), ElementsAre());
+}
+
+TEST(PrimitiveChoice, ATensorOfOneVersionOnlyIsAChange) {
+  const nlohmann::json base = {{"implementation", "ref"}, {"layouts", {{"src", "f32 ab"}}}};
+  auto contender = base;
+  contender["layouts"]["scratchpad"] = "u8 a";
+  EXPECT_THAT(ChangesBetween(base, contender), ElementsAre("layout of scratchpad: none -> u8 a"));
+}
+
+std::string Created(const std::string& kind, const std::string& implementation) {
+  return "onednn_verbose,create:cache_miss,cpu," + kind + "," + implementation +
+         ",backward,src_f32::blocked:ab:f0,,,1,0.1\n";
+}
+
+// A backward LSTM needs a forward primitive; what an explanation times comes later.
+TEST(PrimitiveChoice, IsTheLastOneOfTheFirstKindAndIsUnknownWithoutAPrimitive) {
+  const auto log = Created("reorder", "r") + Created("rnn", "forward") +
+                   Created("rnn", "backward") + Created("eltwise", "e") + Created("reorder", "r");
+  EXPECT_EQ(ChoiceIn(log).value()["implementation"], "backward");
+  EXPECT_FALSE(ChoiceIn(""));
+  EXPECT_FALSE(ChoiceIn("Benchmark   Time\n" + Created("reorder", "r")));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 #include <sstream>
 
 #include "bench/tune/tune.h"
@@ -39,7 +37,7 @@ bool Has(const settings::Coordinate* coordinate, const settings::Setting& values
          std::ranges::count(coordinate->choices, values, &settings::Choice::values) == 1;
 }
 
-TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
+TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogetherAndEverySettingIsABenchmark) {
   const auto space = Space(kConv);
   const auto* both = Find(space, "layout and algorithm");
   ASSERT_NE(both, nullptr);
@@ -48,9 +46,6 @@ TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
   for (const auto& choice : both->choices)
     EXPECT_NO_THROW(workload::MakeWorkload(
         workload::ToText(UnderSetting(workload::ParseBenchmarkName(kConv), choice.values).name)));
-}
-
-TEST(Space, EverySettingIsABenchmark) {
   const SpaceRequest all{true, true, {{"LD_PRELOAD", {"libjemalloc.so"}}}};
   for (const char* name : {kConv, kLstm, "Matmul/cpu/onednn/fwd/f32/m64n64k64"})
     for (const auto& coordinate : Space(name, all))
@@ -62,22 +57,19 @@ TEST(Space, EverySettingIsABenchmark) {
       }
 }
 
-TEST(Space, NamesAndVariablesThatAreSetStay) {
+TEST(Space, NamesAndVariablesThatAreSetStayAndResultsThatDifferHaveToBeAskedFor) {
   const auto fixed = Space(std::string(kConv) + "/nhwc/threads1");
   EXPECT_EQ(Find(fixed, kThreadsCoordinate), nullptr);
   EXPECT_EQ(Find(fixed, "layout and algorithm"), nullptr);
   EXPECT_NE(Find(fixed, "algorithm"), nullptr);
   auto machine = Machine();
   machine.fixed = {"ONEDNN_MAX_CPU_ISA", "OMP_WAIT_POLICY", "GLIBC_TUNABLES"};
-  const auto space = Space(kLstm, {}, machine);
+  auto space = Space(kLstm, {}, machine);
   EXPECT_EQ(Find(space, "instruction set"), nullptr);
   EXPECT_EQ(Find(space, "huge pages"), nullptr);
   EXPECT_EQ(Find(space, kThreadsCoordinate)->choices.size(), 1U) << "one thread alone";
-}
-
-TEST(Space, ResultsThatDifferHaveToBeAskedFor) {
   EXPECT_EQ(Find(Space(kLstm), "precision"), nullptr);
-  const auto space = Space(kLstm, {.precision = true});
+  space = Space(kLstm, {.precision = true});
   EXPECT_TRUE(Has(Find(space, "precision"), {{"fpmath", "fpmath-bf16"}}));
   EXPECT_TRUE(Has(Find(space, "precision"), {{"type", "bf16"}}));
   // Without VNNI oneDNN adds the products of integers in 16 bits.
@@ -86,28 +78,22 @@ TEST(Space, ResultsThatDifferHaveToBeAskedFor) {
   EXPECT_NE(Find(Space(int8, {.precision = true}), "instruction set"), nullptr);
 }
 
-TEST(Space, ABatchIsJudgedByTheTimeOfOneOfIt) {
+TEST(Space, ABatchIsJudgedByTheTimeOfOneOfItAndAGpuHasNoThreads) {
   EXPECT_EQ(Find(Space(kLstm), "batch"), nullptr);
   const auto space = Space(kLstm, {.batch = true});
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "8"}}));
   const auto tuned = UnderSetting(workload::ParseBenchmarkName(kLstm), {{"batch", "64"}});
   EXPECT_EQ(tuned.name.problem, "t16n64i32h32");
   EXPECT_EQ(tuned.scale, 0.25);
-}
-
-TEST(Space, HugePagesAreOfferedWhereTheyAreToBeAskedFor) {
   auto machine = Machine();
   EXPECT_EQ(Find(Space(kLstm, {}, machine), "huge pages")->choices.size(), 1U);
   machine.huge_pages = "always";
   EXPECT_EQ(Find(Space(kLstm, {}, machine), "huge pages"), nullptr);
   machine.reserved_pages = true;
   EXPECT_TRUE(Has(Find(Space(kLstm, {}, machine), "huge pages"), {{"glibc.malloc.hugetlb", "2"}}));
-}
-
-TEST(Space, OfAGpuHasNoThreadsButAlgorithmAndLayout) {
-  const auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
+  const auto of_gpu = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
   std::vector<std::string> names;
-  for (const auto& coordinate : space) names.push_back(coordinate.name);
+  for (const auto& coordinate : of_gpu) names.push_back(coordinate.name);
   EXPECT_THAT(names, testing::ElementsAre("layout and algorithm and padding"));
 }
 
@@ -161,8 +147,8 @@ TEST(TeamChoices, TwoCoresHaveFewerThreadsAndWaysToWait) {
   EXPECT_TRUE(Has(choices, {{"GOMP_SPINCOUNT", "10000"}}));
 }
 
-TEST(TeamChoices, PinsNearApartAndTwoToACore) {
-  const auto choices = TeamChoices(EightCpus(), std::nullopt, true, false);
+TEST(TeamChoices, PinsNearApartAndTwoToACoreAndATeamThatTheNameFixesStaysAndNoChoiceComesTwice) {
+  auto choices = TeamChoices(EightCpus(), std::nullopt, true, false);
   EXPECT_TRUE(Has(choices, {{"threads", "1"}}));
   EXPECT_TRUE(Has(choices, {{"threads", "2"}}));
   EXPECT_TRUE(Has(choices, {{"threads", "2"}, {"cpus", "0,2"}})) << "one on each L3";
@@ -171,23 +157,17 @@ TEST(TeamChoices, PinsNearApartAndTwoToACore) {
   EXPECT_TRUE(Has(choices, {{"threads", "4"}}));
   EXPECT_TRUE(Has(choices, {{"threads", "4"}, {"cpus", "0,1,4,5"}})) << "one L3, both threads";
   EXPECT_FALSE(Has(choices, {{"threads", "8"}})) << "the default";
-}
-
-TEST(TeamChoices, ATeamThatTheNameFixesStays) {
   for (const auto& choice : TeamChoices(EightCpus(), 2, true, true))
     EXPECT_EQ(choice.values.count("threads"), 0U);
   EXPECT_TRUE(Has(TeamChoices(EightCpus(), 2, true, true), {{"cpus", "0,4"}}));
   EXPECT_TRUE(TeamChoices(TwoCores(), 1, true, true).empty()) << "one thread waits for none";
   EXPECT_TRUE(TeamChoices(TwoCores(), 3, true, true).empty()) << "more than there are";
-}
-
-TEST(TeamChoices, NoChoiceComesTwice) {
-  const auto choices = TeamChoices(EightCpus(), std::nullopt, true, true);
+  choices = TeamChoices(EightCpus(), std::nullopt, true, true);
   for (const auto& choice : choices) EXPECT_TRUE(Has(choices, choice.values));
 }
 
-TEST(SpaceOnGpu, IsEngineLayoutAndPadding) {
-  const auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
+TEST(SpaceOnGpu, IsEngineLayoutAndPaddingAndIsThePersistentAlgorithmsOfAnLstm) {
+  auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
   ASSERT_EQ(space.size(), 1U);
   const auto& ways = space[0];
   EXPECT_EQ(ways.choices.size(), 7U);  // nchw, best, padded: 2 x 2 x 2 - 1
@@ -197,11 +177,8 @@ TEST(SpaceOnGpu, IsEngineLayoutAndPadding) {
                    {{"layout", "nchw"}, {"padding", "padded"}});
   EXPECT_EQ(workload::ToText(tuned.name),
             "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1/nchw/padded");
-}
-
-TEST(SpaceOnGpu, IsThePersistentAlgorithmsOfAnLstm) {
   const std::string name = "LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h32";
-  const auto space = Space(name, {.batch = true});
+  space = Space(name, {.batch = true});
   for (const auto* algorithm : {"persist-static", "persist-small-h", "persist-dynamic"})
     EXPECT_TRUE(Has(Find(space, "algorithm"), {{"algorithm", algorithm}})) << algorithm;
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "32"}}));
@@ -225,16 +202,13 @@ roofline::Breakdown BreakdownOf(roofline::ComponentKind largest) {
           .efficiencies = {}};
 }
 
-TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMost) {
+TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMostAndIsAbsentWhereNoSettingHelps) {
   for (const auto kind : {roofline::ComponentKind::kForkJoin, roofline::ComponentKind::kImbalance,
                           roofline::ComponentKind::kSerial, roofline::ComponentKind::kSharing}) {
     const auto proposal = ProposalOf(BreakdownOf(kind), 2);
     ASSERT_TRUE(proposal) << roofline::Key(kind);
     EXPECT_EQ(proposal->setting, (settings::Setting{{"threads", "1"}}));
   }
-}
-
-TEST(ProposalOf, IsAbsentWhereNoSettingHelps) {
   EXPECT_FALSE(ProposalOf(BreakdownOf(roofline::ComponentKind::kForkJoin), 1));
   for (const auto kind : {roofline::ComponentKind::kFunctions, roofline::ComponentKind::kProducts,
                           roofline::ComponentKind::kLevels, roofline::ComponentKind::kUnexplained,

@@ -1,7 +1,6 @@
 #include "bench/workload/memory.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +38,7 @@ unsigned char* BytesOf(const FoldedMemory& memory) {
   return static_cast<unsigned char*>(memory.begin());
 }
 
-TEST(FoldedMemory, RepeatsItsPages) {
+TEST(FoldedMemory, RepeatsItsPagesAndOfAllItsBytesNone) {
   const FoldedMemory memory(7 * Page() + 5, 2 * Page() - 3);
   ASSERT_EQ(memory.distinct(), 2 * Page());
   auto* const bytes = BytesOf(memory);
@@ -49,25 +48,16 @@ TEST(FoldedMemory, RepeatsItsPages) {
   EXPECT_EQ(bytes[7 * Page() + 4], 0) << "the last byte";
   EXPECT_EQ(bytes[Page() + 7], 43);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % (std::size_t{2} << 20), 0U);
-}
-
-TEST(FoldedMemory, OfAllItsBytesRepeatsNone) {
-  const FoldedMemory memory(3 * Page(), 3 * Page());
-  std::memset(memory.begin(), 1, 3 * Page());
-  BytesOf(memory)[0] = 2;
-  EXPECT_EQ(BytesOf(memory)[Page()], 1);
-  EXPECT_EQ(BytesOf(memory)[2 * Page()], 1);
-}
-
-TEST(FoldedMemory, HasAPageWhateverIsAsked) {
-  FoldedMemory memory(0, 0);
-  EXPECT_EQ(memory.distinct(), Page());
-  BytesOf(memory)[0] = 1;
-  const FoldedMemory moved(std::move(memory));
+  const FoldedMemory whole(3 * Page(), 3 * Page());
+  std::memset(whole.begin(), 1, 3 * Page());
+  BytesOf(whole)[0] = 2;
+  EXPECT_EQ(BytesOf(whole)[Page()], 1);
+  EXPECT_EQ(BytesOf(whole)[2 * Page()], 1);
+  FoldedMemory least(0, 0);
+  EXPECT_EQ(least.distinct(), Page());
+  BytesOf(least)[0] = 1;
+  const FoldedMemory moved(std::move(least));
   EXPECT_EQ(BytesOf(moved)[0], 1);
-}
-
-TEST(FoldedMemory, ThatCannotBeIsRefused) {
   EXPECT_THROW(FoldedMemory(std::size_t{1} << 60, Page()), std::system_error);
 }
 
@@ -82,21 +72,18 @@ TEST(DistinctBytes, AreWholeForSmallTensorsAndSharedByTheOthers) {
 }  // namespace
 namespace {
 
-TEST(SeededValues, AreTheSameEverywhere) {
+TEST(SeededValues, AreTheSameEverywhereAndAShorterRowIsTheBeginningOfALongerOne) {
   // splitmix64's published first output for seed 0 is 0xe220a8397b1dcdaf; its top 24 bits are
   // 0xe220a8, so the first value in [0, 1] is 0xe220a8 / 2^24.
   EXPECT_EQ(SeededValues(1, 0, "f32", 0, 1).at(0), static_cast<float>(0xe220a8) / 16777216.0F);
   EXPECT_EQ(SeededValues(100, 7, "f32", -1, 1), SeededValues(100, 7, "f32", -1, 1));
   EXPECT_NE(SeededValues(100, 7, "f32", -1, 1), SeededValues(100, 8, "f32", -1, 1));
-}
-
-TEST(SeededValues, AShorterRowIsTheBeginningOfALongerOne) {
   auto longer = SeededValues(50, 3, "bf16", -2, 2);
   longer.resize(20);
   EXPECT_EQ(SeededValues(20, 3, "bf16", -2, 2), longer);
 }
 
-TEST(SeededValues, FillTheirRangeEvenly) {
+TEST(SeededValues, FillTheirRangeEvenlyAndAreExactInTheirType) {
   const auto values = SeededValues(100000, 1, "f32", -0.5F, 1.5F);
   EXPECT_GE(*std::ranges::min_element(values), -0.5F);
   EXPECT_LE(*std::ranges::max_element(values), 1.5F);
@@ -104,28 +91,19 @@ TEST(SeededValues, FillTheirRangeEvenly) {
   std::vector<int> bins(10);
   for (const float value : values) ++bins.at(std::min(9, static_cast<int>((value + 0.5F) / 0.2F)));
   for (const int bin : bins) EXPECT_NEAR(bin, 10000, 500);
-}
-
-TEST(SeededValues, IntegersTakeEveryValueOfTheirRange) {
-  const auto values = SeededValues(1000, 5, "s8", -3, 4);
-  const std::set<float> seen(values.begin(), values.end());
+  const auto integers = SeededValues(1000, 5, "s8", -3, 4);
+  const std::set<float> seen(integers.begin(), integers.end());
   EXPECT_EQ(seen, (std::set<float>{-3, -2, -1, 0, 1, 2, 3, 4}));
-}
-
-TEST(SeededValues, AreExactInTheirType) {
   for (const float value : SeededValues(1000, 2, "bf16", -1, 1))
     EXPECT_EQ(RoundToBf16(value), value);
   for (const float value : SeededValues(1000, 2, "f16", -1, 1)) EXPECT_EQ(RoundToF16(value), value);
 }
 
-TEST(SeededValues, RefuseWhatTheyCannotMake) {
+TEST(SeededValues, RefuseWhatTheyCannotMakeAndIndicesReachEveryPosition) {
   EXPECT_THROW(SeededValues(1, 1, "f8", 0, 1), std::logic_error);
   EXPECT_THROW(SeededValues(-1, 1, "f32", 0, 1), std::logic_error);
   EXPECT_THROW(SeededValues(1, 1, "f32", 1, 0), std::logic_error);
   EXPECT_TRUE(SeededValues(0, 1, "u8", 0, 1).empty());
-}
-
-TEST(SeededIndices, ReachEveryPositionAndNoOther) {
   const auto indices = SeededIndices(1000, 4, 7);
   EXPECT_EQ(std::set<int64_t>(indices.begin(), indices.end()),
             (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6}));
@@ -167,7 +145,7 @@ float SlowFromF16Bits(uint16_t bits) {
   return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
 }
 
-TEST(F16Bits, AreTheSlowOnesOfAMillionFloats) {
+TEST(F16Bits, AreTheSlowOnesOfAMillionFloatsAndEveryPatternIsTheSlowOnesValueAndComesBack) {
   for (uint64_t i = 0; i < 1'000'000; ++i) {
     const auto value = std::bit_cast<float>(RandomBits(i));
     ASSERT_EQ(F16Bits(value), SlowF16Bits(value)) << value;
@@ -177,9 +155,6 @@ TEST(F16Bits, AreTheSlowOnesOfAMillionFloats) {
     ASSERT_EQ(F16Bits(near), SlowF16Bits(near)) << near;
     ASSERT_EQ(RoundToF16(near), SlowFromF16Bits(SlowF16Bits(near))) << near;
   }
-}
-
-TEST(F16Bits, EveryPatternIsTheSlowOnesValueAndComesBack) {
   for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
     const float value = FromF16Bits(static_cast<uint16_t>(bits));
     const float slow = SlowFromF16Bits(static_cast<uint16_t>(bits));
@@ -194,7 +169,7 @@ TEST(F16Bits, EveryPatternIsTheSlowOnesValueAndComesBack) {
   }
 }
 
-TEST(Bf16Bits, AreTheNearestOfAMillionFloats) {
+TEST(Bf16Bits, AreTheNearestOfAMillionFloatsAndAreTheUpperHalfOfF32) {
   for (uint64_t i = 0; i < 1'000'000; ++i) {
     const auto value = std::bit_cast<float>(RandomBits(i));
     const float near = FromBf16Bits(Bf16Bits(value));
@@ -215,9 +190,6 @@ TEST(Bf16Bits, AreTheNearestOfAMillionFloats) {
       ASSERT_GE(std::fabs(static_cast<double>(value)), 0x1.ffp127);
     }
   }
-}
-
-TEST(Bf16Bits, AreTheUpperHalfOfF32) {
   EXPECT_EQ(Bf16Bits(1.0F), 0x3f80);
   EXPECT_EQ(Bf16Bits(-2.5F), 0xc020);
   EXPECT_EQ(Bf16Bits(1 + 0x1p-8F), 0x3f80);  // a tie goes to the even one

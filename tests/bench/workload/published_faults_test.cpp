@@ -1,7 +1,6 @@
 // Faults that libraries shipped, planted into right results: each check finds its own. Sources:
 // pytorch issues 163539 (3-D convolutions in bf16), 193893 (attention on one generation of GPUs),
 // 187095 (grouped products), TransformerEngine issue 2765 (experts without rows).
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 #include "ceilings/cpu_ceilings/curves.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +11,7 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using testing::AllOf, testing::ElementsAre, testing::HasSubstr;
 
 constexpr double kKib = 1024, kMib = 1024 * 1024;
 
@@ -61,36 +59,31 @@ TEST(SweepSizes, AreFourAnOctaveInWholeKib) {
   EXPECT_TRUE(SweepSizes(1000).empty());
 }
 
-TEST(FindCapacityEdges, FindsOneTwoAndThreeCaches) {
+TEST(FindCapacityEdges, FindsNoneToThreeCachesAndBetweenWhichRates) {
   for (const double octaves : {0.2, 0.5, 1.0}) {
     ExpectEdges(Curve({kL1, kDram}, octaves), {32 * kKib});
     ExpectEdges(Curve({kL1, kL2, kDram}, octaves), {32 * kKib, kMib});
     ExpectEdges(Curve({kL1, kL2, kL3, kDram}, octaves), {32 * kKib, kMib, 32 * kMib});
   }
-}
-
-TEST(FindCapacityEdges, SaysBetweenWhichRates) {
   const auto edges = FindCapacityEdges(Curve({kL1, kDram}, 0.5));
-  ASSERT_EQ(edges.size(), 1);
-  EXPECT_NEAR(edges[0].before, 340e9, 1e9);
-  EXPECT_NEAR(edges[0].after, 12e9, 1e8);
-}
-
-TEST(FindCapacityEdges, FindsNoneInAFlatCurveNorInNone) {
+  EXPECT_EQ(edges.size(), 1);
+  EXPECT_NEAR(edges.at(0).before, 340e9, 1e9);
+  EXPECT_NEAR(edges.at(0).after, 12e9, 1e8);
   EXPECT_TRUE(FindCapacityEdges(Curve({kDram}, 1)).empty());
   EXPECT_TRUE(FindCapacityEdges({}).empty());
   EXPECT_TRUE(FindCapacityEdges({{4096, 1e9}}).empty());
 }
 
 // An L3 that is 1.2 times as fast as DRAM is found; one of 1.05 times is not there.
-TEST(FindCapacityEdges, FindsAnL3ThatIsHardlyFasterThanDram) {
+TEST(FindCapacityEdges, FindsAnL3ThatIsHardlyFasterThanDramButNoneWithoutAPlateau) {
   ExpectEdges(Curve({kL1, kL2, {32 * kMib, 14.4e9}, kDram}, 0.5), {32 * kKib, kMib, 32 * kMib});
   ExpectEdges(Curve({kL1, kL2, {32 * kMib, 12.6e9}, kDram}, 0.5), {32 * kKib, kMib});
-}
-
-// A slope of 11 points from the end of L2 to the end of a small L3, which has no plateau.
-TEST(FindCapacityEdges, TakesALevelWithoutAPlateauForAPartOfTheFall) {
+  // A slope of 11 points from the end of L2 to the end of a small L3, which has no plateau.
   ExpectEdges(Curve({{256 * kKib, 100e9}, {2 * kMib, 50e9}, kDram}, 2.75), {256 * kKib}, 2.5);
+  // Three noisy points at the end are no level.
+  auto curve = Curve({kL1, kDram}, 0.5);
+  for (auto point = curve.end() - 3; point != curve.end(); ++point) point->per_second /= 2;
+  ExpectEdges(curve, {32 * kKib});
 }
 
 // As measured with one thread on Zen 5 (48 KiB, 1 MiB, 32 MiB): L3 is a victim cache and keeps a
@@ -110,13 +103,6 @@ TEST(FindCapacityEdges, FindsAnL3BehindWhichTheCurveGoesOnFalling) {
   std::vector<machine::SweepPoint> curve;
   for (const auto& [kib, rate] : measured) curve.push_back({kib * kKib, rate * 1e9});
   ExpectEdges(curve, {48 * kKib, kMib, 32 * kMib});
-}
-
-// Three noisy points at the end are no level.
-TEST(FindCapacityEdges, FindsNoneInTheLastPoints) {
-  auto curve = Curve({kL1, kDram}, 0.5);
-  for (auto point = curve.end() - 3; point != curve.end(); ++point) point->per_second /= 2;
-  ExpectEdges(curve, {32 * kKib});
 }
 
 // Other programs slow points down, by up to 2 % all and by half one in twenty; nothing speeds up.
@@ -146,7 +132,7 @@ std::map<Level, double> BytesOf(const std::map<Level, CapacityEdge>& found) {
 
 using Sizes = std::map<Level, double>;
 
-TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndNoEdgeToTwo) {
+TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndTheLastToAPartOfASharedCache) {
   const Sizes reported = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 18 * kMib}};
   EXPECT_EQ(BytesOf(MatchEdges({At(33 * kKib), At(1.1 * kMib), At(7 * kMib)}, reported)),
             (Sizes{{Level::kL1, 33 * kKib}, {Level::kL2, 1.1 * kMib}, {Level::kL3, 7 * kMib}}));
@@ -158,15 +144,11 @@ TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndNoEdgeToTwo) {
       (Sizes{{Level::kL1, 64 * kKib}}));
   EXPECT_TRUE(MatchEdges({}, reported).empty());
   EXPECT_TRUE(MatchEdges({At(kMib)}, {}).empty());
-}
-
-// A cloud's virtual machine: 480 MiB are reported, 30 MiB are its part.
-TEST(MatchEdges, GivesTheLastEdgeToASharedCacheOfWhichOnlyAPartIsOurs) {
-  const Sizes reported = {
-      {Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 480 * kMib}};
-  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib), At(30 * kMib)}, reported)),
+  // A cloud's virtual machine: 480 MiB are reported, 30 MiB are its part.
+  const Sizes cloud = {{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 480 * kMib}};
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib), At(30 * kMib)}, cloud)),
             (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 30 * kMib}}));
-  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib)}, reported)),
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib)}, cloud)),
             (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}}))
       << "L2's own edge is not L3's too";
   EXPECT_TRUE(MatchEdges({At(kMib)}, {{Level::kL1, 32 * kKib}}).empty()) << "it is no part of L1";
@@ -192,42 +174,34 @@ TEST(CompareEdge, SaysWhetherTheEdgeAgrees) {
     EXPECT_TRUE(CompareEdge(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3).disagrees);
 }
 
-// 32 KiB are reported, loads fall at 12 KiB from 300 to 100 GB/s.
-TEST(EdgeReason, IsAboutArraysBeyondAnEdgeThatComesTooEarly) {
-  const auto edges = Edges({{Level::kL1, 32 * kKib}}, {At(12 * kKib, 300e9, 100e9)});
-  EXPECT_EQ(
-      fakes::TextOf(EdgeReason(edges, Level::kL1, 16 * kKib, 100e9)),
-      "hwloc says that l1 has 32 KiB per thread, but loads get slower at 12 KiB: arrays of 16 "
-      "KiB are beyond it");
-  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL1, 8 * kKib, 100e9)), "") << "before the edge";
-  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL1, 16 * kKib, 290e9)), "")
-      << "as fast as before the edge: the curve was noisy there";
-  EXPECT_NE(fakes::TextOf(EdgeReason(edges, Level::kL1, 16 * kKib, 269e9)), "")
-      << "more than 10 % below 300";
-  EXPECT_EQ(
-      fakes::TextOf(EdgeReason(Edges({{Level::kL1, 32 * kKib}}, {At(17 * kKib, 300e9, 100e9)}),
-                               Level::kL1, 24 * kKib, 100e9)),
-      "")
-      << "within a factor of 2 they agree";
+std::string Why(const LevelEdges& edges, Level level, double bytes, double per_second) {
+  return fakes::TextOf(EdgeReason(edges, level, bytes, per_second));
 }
 
-// 1 MiB of L2 is reported, it has 3 MiB: sets of L3 of 3 x 1 MiB stay in it.
-TEST(EdgeReason, IsAboutArraysThatANearerCacheHolds) {
+// 32 KiB are reported, loads fall at 12 KiB from 300 to 100 GB/s.
+TEST(EdgeReason, IsAboutArraysBeyondAnEdgeThatComesTooEarlyAndIsAboutArraysThatANearerCacheHolds) {
+  auto edges = Edges({{Level::kL1, 32 * kKib}}, {At(12 * kKib, 300e9, 100e9)});
+  EXPECT_EQ(
+      Why(edges, Level::kL1, 16 * kKib, 100e9),
+      "hwloc says that l1 has 32 KiB per thread, but loads get slower at 12 KiB: arrays of 16 "
+      "KiB are beyond it");
+  EXPECT_EQ(Why(edges, Level::kL1, 8 * kKib, 100e9), "") << "before the edge";
+  EXPECT_EQ(Why(edges, Level::kL1, 16 * kKib, 290e9), "") << "noise: as fast as before the edge";
+  EXPECT_NE(Why(edges, Level::kL1, 16 * kKib, 269e9), "") << "more than 10 % below 300";
+  const auto near = Edges({{Level::kL1, 32 * kKib}}, {At(17 * kKib, 300e9, 100e9)});
+  EXPECT_EQ(Why(near, Level::kL1, 24 * kKib, 100e9), "") << "within a factor of 2 they agree";
+  // 1 MiB of L2 is reported, it has 3 MiB: sets of L3 of 3 x 1 MiB stay in it.
   const Sizes reported = {{Level::kL2, kMib}, {Level::kL3, 36 * kMib}};
-  const auto edges = Edges(reported, {At(3 * kMib), At(30 * kMib)});
+  edges = Edges(reported, {At(3 * kMib), At(30 * kMib)});
   EXPECT_THAT(
-      fakes::TextOf(EdgeReason(edges, Level::kL3, 3 * kMib, 1e9)),
+      Why(edges, Level::kL3, 3 * kMib, 1e9),
       HasSubstr("l2 has 1 MiB per thread, but loads get slower at 3 MiB: part of the traffic "
                 "of arrays of 3 MiB stayed in l2"));
-  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL3, 6.1 * kMib, 1e9)), "")
-      << "twice what L2 holds";
-  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL2, kMib / 2, 1e9)), "")
-      << "more L2 is no harm to itself";
-  EXPECT_EQ(fakes::TextOf(EdgeReason(Edges(reported, {At(kMib / 3)}), Level::kL3, kMib / 2, 1e9)),
-            "")
-      << "an early edge of L2 does not hold more";
-  const auto late = Edges({{Level::kL3, 36 * kMib}}, {At(90 * kMib)});
-  EXPECT_NE(fakes::TextOf(EdgeReason(late, Level::kDram, 144 * kMib, 1e9)), "");
+  EXPECT_EQ(Why(edges, Level::kL3, 6.1 * kMib, 1e9), "") << "twice what L2 holds";
+  EXPECT_EQ(Why(edges, Level::kL2, kMib / 2, 1e9), "") << "more L2 is no harm to itself";
+  EXPECT_EQ(Why(Edges(reported, {At(kMib / 3)}), Level::kL3, kMib / 2, 1e9), "") << "an early edge";
+  EXPECT_NE(Why(Edges({{Level::kL3, 36 * kMib}}, {At(90 * kMib)}), Level::kDram, 144 * kMib, 1e9),
+            "");
 }
 
 TEST(EdgeReason, IsNoneWhereCurveAndSizesAgree) {
@@ -235,7 +209,7 @@ TEST(EdgeReason, IsNoneWhereCurveAndSizesAgree) {
   const auto edges = Edges(reported, FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5)));
   ASSERT_EQ(edges.found.size(), 3);
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3, Level::kDram})
-    EXPECT_EQ(fakes::TextOf(EdgeReason(edges, level, 1, 1)), "");
+    EXPECT_EQ(Why(edges, level, 1, 1), "");
 }
 
 machine::Ceiling Validated(double per_second) {
@@ -252,15 +226,20 @@ machine::CeilingSet Roofs() {
   return set;
 }
 
-TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndWithinTheNoise) {
+TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndJudgesNothingThatIsAbsent) {
   auto set = Roofs();
   set.ridges[Level::kDram] = {{1, 10.2e9}, {4, 35e9}, {8, 41e9}};
   const auto before = set;
   CompareRidges(set);
   EXPECT_EQ(set, before);
+  machine::CeilingSet without_roofs;
+  without_roofs.ridges[Level::kL2] = {{1, 1e12}};
+  const auto as_it_was = without_roofs;
+  CompareRidges(without_roofs);
+  EXPECT_EQ(without_roofs, as_it_was);
 }
 
-TEST(CompareRidges, CaveatsTheBandwidthThatAPointBeats) {
+TEST(CompareRidges, CaveatsTheBandwidthOrTheComputeRoofThatAPointBeatsAndItsRow) {
   auto set = Roofs();
   set.ridges[Level::kDram] = {{1, 12e9}, {2, 26e9}, {8, 40e9}};  // 12 and 13 GB/s
   CompareRidges(set);
@@ -269,27 +248,16 @@ TEST(CompareRidges, CaveatsTheBandwidthThatAPointBeats) {
   EXPECT_THAT(bandwidth.ReasonText(),
               AllOf(HasSubstr("2 flop/byte moved 13 GB/s"), HasSubstr("10 GB/s")));
   EXPECT_TRUE(set.flops.at("fp32.vector").IsValidated());
-}
-
-TEST(CompareRidges, CaveatsTheComputeRoofThatAPointBeatsAndTheRowItIsFrom) {
-  auto set = Roofs();
-  set.flops["fp32.vector"].reasons = {"before"};
-  set.ridges[Level::kDram] = {{16, 44e9}};
-  CompareRidges(set);
-  EXPECT_TRUE(set.bytes.at(Level::kDram).IsValidated());
-  EXPECT_FALSE(set.flops.at("fp32.vector").IsValidated());
-  EXPECT_THAT(set.flops.at("fp32.vector").ReasonText(),
+  auto beaten = Roofs();
+  beaten.flops["fp32.vector"].reasons = {"before"};
+  beaten.ridges[Level::kDram] = {{16, 44e9}};
+  CompareRidges(beaten);
+  EXPECT_TRUE(beaten.bytes.at(Level::kDram).IsValidated());
+  EXPECT_FALSE(beaten.flops.at("fp32.vector").IsValidated());
+  EXPECT_THAT(beaten.flops.at("fp32.vector").ReasonText(),
               AllOf(HasSubstr("before; "), HasSubstr("16 flop/byte at dram reached 44 GFLOP/s")));
-  EXPECT_FALSE(set.flops.at("fp32.vector.avx512").IsValidated());
-  EXPECT_TRUE(set.flops.at("fp32.vector.avx2").IsValidated());
-}
-
-TEST(CompareRidges, JudgesNothingThatIsAbsent) {
-  machine::CeilingSet set;
-  set.ridges[Level::kL2] = {{1, 1e12}};
-  const auto before = set;
-  CompareRidges(set);
-  EXPECT_EQ(set, before);
+  EXPECT_FALSE(beaten.flops.at("fp32.vector.avx512").IsValidated());
+  EXPECT_TRUE(beaten.flops.at("fp32.vector.avx2").IsValidated());
 }
 
 TEST(RidgeRowsAround, AreEightWithTheKneeInTheirMiddle) {
@@ -305,6 +273,115 @@ TEST(RidgeRowsAround, AreEightWithTheKneeInTheirMiddle) {
   EXPECT_EQ(bounds(0.01), std::pair(1, 16));
   EXPECT_EQ(bounds(1e6), std::pair(6, 64));
   EXPECT_EQ(RidgeRowsAround(std::span(rows).first(3), 1).size(), 3);
+}
+
+// `cpus` CPUs, a core each, with own L1 and L2 and one L3.
+cpu::Topology Caches(int cpus, double l1, double l2, double l3) {
+  cpu::Topology topology;
+  for (int cpu = 0; cpu < cpus; ++cpu) {
+    if (l1 > 0) topology.cache_of_cpu[Level::kL1][cpu] = {cpu, l1};
+    if (l2 > 0) topology.cache_of_cpu[Level::kL2][cpu] = {cpu, l2};
+    if (l3 > 0) topology.cache_of_cpu[Level::kL3][cpu] = {0, l3};
+  }
+  return topology;
+}
+
+const cpu::Topology kFourCpus = Caches(4, 32 * kKib, kMib, 36 * kMib);
+
+std::vector<double> Kib(const std::vector<WorkingSet>& sets) {
+  std::vector<double> sizes;
+  for (const auto& set : sets) sizes.push_back(set.bytes / kKib);
+  return sizes;
+}
+
+TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOneAndSharesTheCachesOfSiblings) {
+  auto chosen = ChooseWorkingSets(kFourCpus, {0, 1}, 1e12);
+  EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 16 * kKib);
+  EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 256 * kKib);
+  // Two threads share L3: 18 MiB each; sqrt(1 * 18) = 4.24 MiB.
+  EXPECT_NEAR(chosen.sets.at(Level::kL3).front().bytes / kMib, 4.243, 0.001);
+  // All caches that two threads use, four times, over both.
+  EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes,
+            4 * (36 * kMib + 2 * kMib + 2 * 32 * kKib) / 2);
+  EXPECT_EQ(fakes::TextOf(chosen.sets.at(Level::kDram).front().reason), "");
+  EXPECT_TRUE(chosen.absent.empty());
+  cpu::Topology topology;
+  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL1][cpu] = {0, 48 * kKib};
+  chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
+  EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 12 * kKib);
+}
+
+TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2AndCountsEverySocketInUse) {
+  auto topology = Caches(4, 32 * kKib, kMib, 7 * kMib);
+  auto chosen = ChooseWorkingSets(topology, {0, 1, 2, 3}, 1e12);
+  EXPECT_FALSE(chosen.sets.contains(Level::kL3));
+  EXPECT_THAT(chosen.absent.at(Level::kL3), HasSubstr("less than twice"));
+  // One thread has all 7 MiB: at least 3 x L2, so that L2 keeps nothing.
+  const auto alone = ChooseWorkingSets(topology, {0}, 1e12);
+  EXPECT_NEAR(alone.sets.at(Level::kL3).front().bytes / kMib, 3, 1e-9);
+  topology = Caches(2, 32 * kKib, 2 * kMib, 480 * kMib);
+  chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMib);  // the caches have 484
+  EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 240 * kMib);
+  EXPECT_THAT(fakes::TextOf(chosen.sets.at(Level::kDram).front().reason),
+              HasSubstr("only 1.0 x the caches"));
+  cpu::Topology sockets;
+  for (const int cpu : {0, 1}) sockets.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMib};
+  const auto both = ChooseWorkingSets(sockets, {0, 1}, 1e12);
+  EXPECT_EQ(both.sets.at(Level::kDram).front().bytes, 40 * kMib);  // 80 MiB over two threads
+  const auto one = ChooseWorkingSets(sockets, {1}, 1e12);
+  EXPECT_EQ(one.sets.at(Level::kDram).front().bytes, 40 * kMib);
+}
+
+TEST(ChooseWorkingSets, ToleratesMissingCachesAndTakesNoSizeThatTheNearerCacheHelps) {
+  const auto nothing = ChooseWorkingSets({}, {0}, std::nullopt);
+  EXPECT_EQ(nothing.absent.size(), 3);
+  EXPECT_EQ(nothing.sets.size(), 1);
+  EXPECT_THAT(fakes::TextOf(nothing.sets.at(Level::kDram).front().reason),
+              HasSubstr("no cache size is known"));
+  const auto no_l3 = ChooseWorkingSets(Caches(1, 32 * kKib, 256 * kKib, 0), {0}, 1e12);
+  EXPECT_TRUE(no_l3.absent.contains(Level::kL3));
+  EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, 4 * (256 + 32) * kKib);
+  // A quarter of this L2 is 64 KiB, less than twice the L1 of 48 KiB: L1 would serve a part.
+  const auto chosen = ChooseWorkingSets(Caches(1, 48 * kKib, 256 * kKib, 0), {0}, 1e12);
+  EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(128, 192));
+}
+
+TEST(ThreadShares, AreThoseOfEachThreadOnSharedCaches) {
+  using Shares = std::map<Level, double>;
+  const auto topology = Caches(4, 32 * kKib, 0, 36 * kMib);
+  EXPECT_EQ(ThreadShares(topology, {0, 1}),
+            (Shares{{Level::kL1, 32 * kKib}, {Level::kL3, 18 * kMib}}));
+  EXPECT_TRUE(ThreadShares({}, {0}).empty());
+}
+
+TEST(ChooseWorkingSets, TriesSeveralSizesOfEachCache) {
+  const auto chosen = ChooseWorkingSets(Caches(1, 32 * kKib, kMib, 36 * kMib), {0}, 1e12);
+  EXPECT_THAT(Kib(chosen.sets.at(Level::kL1)), ElementsAre(16, 8, 24));
+  EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(256, 512, 768));
+  // sqrt(1 * 36) = 6 MiB, half of 36, 3 x 1.
+  EXPECT_THAT(Kib(chosen.sets.at(Level::kL3)), ElementsAre(6 * 1024, 18 * 1024, 3 * 1024));
+  EXPECT_EQ(chosen.sets.at(Level::kDram).size(), 1);
+  EXPECT_EQ(chosen.largest_bytes, 4 * (37 * kMib + 32 * kKib));
+}
+
+TEST(NearerCacheReason, CatchesASetThatStaysInANearerCacheAndHasNoneAboutThoseChosen) {
+  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 16 * kKib)),
+              HasSubstr("arrays are 16 KiB and its share of L1 is 32 KiB"));
+  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL3, 768 * kKib)),
+              HasSubstr("L2"));
+  // Two threads share L3: 18 MiB each.
+  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 30 * kMib)),
+              HasSubstr("18 MiB"));
+  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 72 * kMib)), "");
+  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 64 * kKib)), "");
+  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL1, 1 * kKib)), "");
+  for (const auto& topology : {kFourCpus, Caches(4, 48 * kKib, 2 * kMib, 480 * kMib),
+                               Caches(4, 32 * kKib, 256 * kKib, 8 * kMib)})
+    for (const std::vector<int>& cpus : {std::vector<int>{0}, {0, 1}, {0, 1, 2, 3}})
+      for (const auto& [level, sets] : ChooseWorkingSets(topology, cpus, 1e12).sets)
+        for (const auto& set : sets)
+          EXPECT_EQ(fakes::TextOf(NearerCacheReason(topology, cpus, level, set.bytes)), "")
+              << set.how;
 }
 
 }  // namespace

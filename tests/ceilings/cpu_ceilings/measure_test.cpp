@@ -1,10 +1,13 @@
 #include "ceilings/cpu_ceilings/measure.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <set>
@@ -16,13 +19,15 @@
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
+#include "tests/fakes/address_space.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
 
 using testing::HasSubstr;
 
-TEST(CeilingFrom, ScalesTheRateByTheWork) {
+TEST(CeilingFrom, ScalesTheRateByTheWorkAndKeepsTheValidationOrTheReason) {
   machine::Rate rate{.per_second = 10, .ci95 = {{8, 9}}, .clean = 18, .total = 20};
   const auto ceiling = machine::CeilingFrom(rate, 3, 2, "avx2 fma");
   EXPECT_EQ(ceiling.per_second, 30);
@@ -30,30 +35,24 @@ TEST(CeilingFrom, ScalesTheRateByTheWork) {
   EXPECT_EQ(ceiling.threads, 2);
   EXPECT_EQ(ceiling.how, "avx2 fma; best of 18 clean repetitions (20 made)");
   EXPECT_TRUE(ceiling.IsValidated());
-}
-
-// 30 flop/s of 2 threads at 5 cycles/s: 3 flop per cycle of each.
-TEST(CeilingFrom, KeepsTheValidation) {
-  machine::Rate rate{
+  // 30 flop/s of 2 threads at 5 cycles/s: 3 flop per cycle of each.
+  machine::Rate doubled{
       .per_second = 10, .doubling = 2.01, .spread = 0.02, .clock_hz = 5, .clean = 15, .total = 20};
-  const auto ceiling = machine::CeilingFrom(rate, 3, 2, "h");
-  EXPECT_EQ(ceiling.clock_hz, 5);
-  EXPECT_EQ(ceiling.validation.per_cycle, 3);
-  EXPECT_EQ(ceiling.validation.clean, 0.75);
-  EXPECT_EQ(ceiling.validation.doubling, 2.01);
-  EXPECT_EQ(ceiling.validation.spread, 0.02);
-  EXPECT_EQ(ceiling.validation.per_cycle_expected, std::nullopt);
-}
-
-TEST(CeilingFrom, KeepsTheReason) {
-  machine::Rate rate{
+  const auto validated = machine::CeilingFrom(doubled, 3, 2, "h");
+  EXPECT_EQ(validated.clock_hz, 5);
+  EXPECT_EQ(validated.validation.per_cycle, 3);
+  EXPECT_EQ(validated.validation.clean, 0.75);
+  EXPECT_EQ(validated.validation.doubling, 2.01);
+  EXPECT_EQ(validated.validation.spread, 0.02);
+  EXPECT_EQ(validated.validation.per_cycle_expected, std::nullopt);
+  machine::Rate unwatched{
       .per_second = 10, .reason = Reason{"because"}, .total = 5, .waits_known = false};
-  const auto ceiling = machine::CeilingFrom(rate, 1, 1, "x");
-  EXPECT_FALSE(ceiling.IsValidated());
-  EXPECT_EQ(ceiling.ReasonText(), "because");
-  EXPECT_EQ(ceiling.ci95, std::nullopt);
-  EXPECT_THAT(ceiling.how, HasSubstr("5 noisy repetitions"));
-  EXPECT_THAT(ceiling.how, HasSubstr("does not report waits"));
+  const auto unknown = machine::CeilingFrom(unwatched, 1, 1, "x");
+  EXPECT_FALSE(unknown.IsValidated());
+  EXPECT_EQ(unknown.ReasonText(), "because");
+  EXPECT_EQ(unknown.ci95, std::nullopt);
+  EXPECT_THAT(unknown.how, HasSubstr("5 noisy repetitions"));
+  EXPECT_THAT(unknown.how, HasSubstr("does not report waits"));
 }
 
 machine::Ceiling Of(double per_second) { return {.per_second = per_second, .how = "h"}; }
@@ -70,16 +69,13 @@ TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
   EXPECT_EQ(flops.at("bf16.matrix").per_second, 9);
 }
 
-TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
+TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIsAndIsAValidatedOneWhereItIsWithinTheNoise) {
   const auto best =
       machine::BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
   EXPECT_EQ(best.per_second, 4e9);
   EXPECT_EQ(best.mix, "triad.sse2");
   EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
   EXPECT_THROW(machine::BestMix({}), std::invalid_argument);
-}
-
-TEST(BestMix, IsAValidatedOneWhereItIsWithinTheNoise) {
   auto validated = Of(3.9e9);
   validated.status = machine::CeilingStatus::kValidated;
   EXPECT_EQ(
@@ -297,21 +293,78 @@ TEST(OverheadProbes, OfTheLaunchIsPositiveWhereALibraryRegisteredIt) {
   EXPECT_FALSE(cost.how.empty());
 }
 
-TEST(ProgressPrinter, WritesOverOneLineOnATerminal) {
+TEST(ProgressPrinter, WritesOverOneLineOnATerminalAndALinePerTenthElsewhere) {
   std::ostringstream out;
   machine::ProgressPrinter printer(out, true);
   printer({0, 2, "load", 4});
   printer({2, 2, "done", 0});
   EXPECT_EQ(out.str(), "\r\033[K[  0/2] load; 4 s left\r\033[K");
-}
-
-TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
-  std::ostringstream out;
-  machine::ProgressPrinter printer(out, false);
-  for (int step = 0; step <= 200; ++step) printer({step, 200, "x", 1});
-  const auto text = out.str();
+  std::ostringstream file;
+  machine::ProgressPrinter plain(file, false);
+  for (int step = 0; step <= 200; ++step) plain({step, 200, "x", 1});
+  const auto text = file.str();
   EXPECT_EQ(std::ranges::count(text, '\n'), 11);
   EXPECT_EQ(text.find('\033'), std::string::npos);
+}
+
+TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
+  constexpr double kTaskSeconds = 1e-3;
+  const auto cpu = cpu::ThisCpu();
+  ThreadTeam team(cpu.allowed);
+  ASSERT_EQ(team.size(), static_cast<int>(cpu.allowed.size()));
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::atomic<int>> runs(cpu.allowed.size());
+    std::atomic<int> inside{0};
+    const auto time = team.Time([&](int i) {
+      ++runs[static_cast<std::size_t>(i)];
+      ++inside;
+      while (inside < team.size()) {  // ends only when all run at the same time
+      }
+      const double begin = cpu::WallSeconds();
+      while (cpu::WallSeconds() - begin < kTaskSeconds) {
+      }
+    });
+    for (auto& count : runs) EXPECT_EQ(count, 1);
+    EXPECT_GE(time.seconds, kTaskSeconds);
+  }
+}
+
+TEST(ThreadTeam, LooksAtTheCoresWhenItIsAskedToPassesOnWhatATaskThrowsAndStaysUsable) {
+  ThreadTeam team({cpu::ThisCpu().allowed.front()});
+  const auto nothing = [](int) {};
+  EXPECT_FALSE(team.Time(nothing).core_share);
+  const auto time = team.TimeWithCores(nothing);
+  EXPECT_GT(time.core_share.value(), 0);
+  EXPECT_LE(time.core_share.value(), 1);
+  EXPECT_THROW(team.TimeWithCores([](int) { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_FALSE(team.Time(nothing).core_share);
+  ThreadTeam other({cpu::ThisCpu().allowed.front()});
+  EXPECT_THROW(other.Run([](int) { throw std::bad_alloc(); }), std::bad_alloc);
+  int runs = 0;
+  other.Run([&](int) { ++runs; });
+  EXPECT_EQ(runs, 1);
+  EXPECT_THROW(ThreadTeam({1 << 15}), std::runtime_error);
+  EXPECT_THROW(ThreadTeam({}), std::invalid_argument);
+}
+
+// Two stacks of 64 MiB fit into the rest of the address space, the third does not.
+TEST(ThreadTeam, SaysThatAThreadCannotBeStarted) {
+  const auto in_little_room = [] {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 20);
+    pthread_setattr_default_np(&attributes);
+    fakes::LimitAddressSpace(160 << 20);
+    try {
+      const ThreadTeam team(std::vector<int>(8, cpu::ThisCpu().allowed.front()));
+    } catch (const std::runtime_error& error) {
+      std::fputs(error.what(), stderr);
+      std::_Exit(3);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(in_little_room(), testing::ExitedWithCode(3),
+              "thread [2-3] of 8 cannot be started: Resource temporarily unavailable");
 }
 
 }  // namespace

@@ -64,15 +64,12 @@ T Attribute(GpuElement element, cublasLtMatmulDescAttributes_t name) {
 }
 
 // An H200 has no algorithm for any other type with fast accumulation.
-TEST(DescribeProduct, OnlyFp8AccumulatesFast) {
+TEST(DescribeProduct, OnlyFp8AccumulatesFastAndTheFirstOperandIsTransposed) {
   for (const auto element : {GpuElement::kFp64, GpuElement::kFp32, GpuElement::kTf32,
                              GpuElement::kFp16, GpuElement::kBf16, GpuElement::kInt8})
     EXPECT_EQ(Attribute<std::int8_t>(element, CUBLASLT_MATMUL_DESC_FAST_ACCUM), 0)
         << static_cast<int>(element);
   EXPECT_EQ(Attribute<std::int8_t>(GpuElement::kFp8, CUBLASLT_MATMUL_DESC_FAST_ACCUM), 1);
-}
-
-TEST(DescribeProduct, TheFirstOperandIsTransposed) {
   for (const auto element : {GpuElement::kFp16, GpuElement::kFp8})
     EXPECT_EQ(Attribute<cublasOperation_t>(element, CUBLASLT_MATMUL_DESC_TRANSA), CUBLAS_OP_T);
 }

@@ -1,7 +1,6 @@
 // Results that kernels must leave, held against the instructions as their manuals describe them:
 // operands are read from the bytes that the device gets, by formulas written anew.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
@@ -14,8 +13,7 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::HasSubstr, testing::IsEmpty;
 
 GpuBytes Known(const GpuRow& row, const GpuShape& shape) {
   return GpuOperands(row, shape, GpuOperandKind::kKnown);
@@ -140,22 +138,19 @@ void CheckMma(int capability, const std::string& key, const Layout& layout) {
   }
 }
 
-TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThemFor16BitTypes) {
+TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThem) {
   const Layout layout = {
       16, 16, [](int lane, int i) { return (lane >> 2) + ((i & 2) != 0 ? 8 : 0); },
       [](int lane, int i) { return (lane & 3) * 2 + (i & 1) + (i >= 4 ? 8 : 0); },
       [](int lane, int i) { return (lane & 3) * 2 + (i & 1) + (i >= 2 ? 8 : 0); }};
   CheckMma(90, "bf16.matrix.mma", layout);
   CheckMma(80, "fp16.matrix.mma", layout);
-}
-
-TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThemFor8BitTypes) {
-  const Layout layout = {
+  const Layout of_bytes = {
       16, 32, [](int lane, int i) { return (lane >> 2) + (i < 4 || (i >= 8 && i < 12) ? 0 : 8); },
       [](int lane, int i) { return (lane & 3) * 4 + (i & 3) + (i >= 8 ? 16 : 0); },
       [](int lane, int i) { return (lane & 3) * 4 + (i & 3) + (i >= 4 ? 16 : 0); }};
-  CheckMma(90, "int8.matrix.mma", layout);
-  CheckMma(89, "fp8.matrix.mma", layout);
+  CheckMma(90, "int8.matrix.mma", of_bytes);
+  CheckMma(89, "fp8.matrix.mma", of_bytes);
 }
 
 TEST(MmaResults, AreProductsOfFragmentsAsPtxListsThemForTf32AndFp64) {
@@ -260,7 +255,7 @@ GpuShape Small(const GpuRow& row) {
   return {2, 32, 0, IsMemory(row) && row.level == Level::kL1 ? 2 * 16384 : 960};
 }
 
-TEST(GpuDifference, FindsOneWrongByteInEveryRow) {
+TEST(GpuDifference, FindsOneWrongByteInEveryRowABlockThatDidNothingAndResultsOfAnotherSize) {
   for (const int capability : {75, 80, 89, 90})
     for (const auto& row : GpuRows(capability)) {
       const auto shape = Small(row);
@@ -272,32 +267,23 @@ TEST(GpuDifference, FindsOneWrongByteInEveryRow) {
       results.back() ^= std::byte{4};
       EXPECT_TRUE(GpuDifference(row, shape, 2, results)) << row.key;
     }
-}
-
-TEST(GpuDifference, FindsABlockThatDidNothing) {
   const auto row = fakes::RowOf(90, "fp32.vector.ffma");
   const GpuShape shape{3, 32, 0, 0};
   auto results = fakes::ExpectedGpuResults(row, shape, 1);
   std::memset(results.data() + results.size() / 3, 0, results.size() / 3);
   EXPECT_THAT(fakes::TextOf(GpuDifference(row, shape, 1, results)),
               HasSubstr("differs from a plain loop"));
+  const auto other = fakes::RowOf(90, "fp32.vector.ffma");
+  EXPECT_THROW(GpuDifference(other, {1, 32, 0, 0}, 1, GpuBytes(5)), std::invalid_argument);
 }
 
-TEST(GpuDifference, RefusesResultsOfAnotherSize) {
-  const auto row = fakes::RowOf(90, "fp32.vector.ffma");
-  EXPECT_THROW(GpuDifference(row, {1, 32, 0, 0}, 1, GpuBytes(5)), std::invalid_argument);
-}
-
-TEST(GpuOperands, OfTimedRowsAreRandomNotZero) {
+TEST(GpuOperands, OfTimedRowsAreRandomNotZeroAndKnownSumsAreExactInFp32) {
   for (const auto& row : GpuRows(90)) {
     if (IsMemory(row)) continue;
     const auto operands = GpuOperands(row, Small(row), GpuOperandKind::kRandom);
     const auto zeros = std::ranges::count(operands, std::byte{0});
     EXPECT_LT(zeros, static_cast<std::ptrdiff_t>(operands.size()) / 4) << row.key;
   }
-}
-
-TEST(GpuOperands, KnownSumsAreExactInFp32) {
   // 8192 products of at most 2 x 2: below 2^24 in every order of additions.
   for (std::uint64_t i = 0; i < 10000; ++i)
     ASSERT_LE(std::abs(OperandValue(GpuElement::kFp8, GpuOperandKind::kKnown, i)), 2);

@@ -1,21 +1,24 @@
+#include <dlfcn.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "ceilings/gpu_ceilings/bench.h"
 #include "reporters/document/tables.h"
 #include "tests/fakes/fake_gpu_bench.h"
+#include "tests/fakes/gpu_on_cpu/kernels.h"
+#include "tests/fakes/reason.h"
 #include "tests/fakes/refusal.h"
+#include "tests/paths.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using testing::AllOf, testing::HasSubstr, testing::StartsWith;
 
 machine::Machine Measured(fakes::FakeGpuBench& bench, const GpuMeasureOptions& options) {
   return MeasureGpuOn(bench, options, [&] { return bench.Now(); });
@@ -36,8 +39,11 @@ void ExpectValidated(const Rows& rows) {
     EXPECT_TRUE(ceiling.IsValidated()) << ceiling.how << ": " << ceiling.ReasonText();
 }
 
-TEST(MeasureGpu, ValidatesEveryRowOfASoundGpu) {
+struct GpuOfBench : testing::Test {
   fakes::FakeGpuBench bench;
+};
+
+TEST_F(GpuOfBench, ValidatesEveryRowOfASoundGpu) {
   const auto machine = Measured(bench, {.quick = true});
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, "NVIDIA Fake 100");
@@ -47,8 +53,7 @@ TEST(MeasureGpu, ValidatesEveryRowOfASoundGpu) {
   ExpectValidated(SetOf(machine).bytes);
 }
 
-TEST(MeasureGpu, FindsTheRatesOfTheGpu) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, FindsTheRatesOfTheGpu) {
   const auto machine = Measured(bench, {.quick = true});
   const auto& set = SetOf(machine);
   const auto& fp32 = set.flops.at("fp32.vector.ffma");
@@ -65,8 +70,7 @@ TEST(MeasureGpu, FindsTheRatesOfTheGpu) {
   EXPECT_NEAR(set.overheads.at("graph-node"), 2.5e-6, 1e-12);
 }
 
-TEST(MeasureGpu, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
   const auto first = Measured(bench, {.quick = true});
   EXPECT_THAT(SetOf(first).flops.at("bf16.matrix").how,
               StartsWith("bf16.matrix.wgmma, the best of 3 rows: wgmma m64n256, fp32"));
@@ -80,8 +84,7 @@ TEST(MeasureGpu, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
 
 // Faults in several rows: each is not validated for its own reason, and a wrong result is no
 // contender.
-TEST(MeasureGpu, AFaultLeavesItsRowNotValidated) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, AFaultLeavesItsRowNotValidated) {
   bench.dead_loop = "fp32.vector.ffma";
   bench.speed = {{"fp16.vector.hfma2", 2}, {"int8.vector.dp4a", 0.9}};
   bench.idle_sms = "fp64.vector.dfma";
@@ -104,8 +107,7 @@ TEST(MeasureGpu, AFaultLeavesItsRowNotValidated) {
   EXPECT_TRUE(flops.at("bf16.matrix").IsValidated());
 }
 
-TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, AWrongSumOfLoadsIsNoContender) {
   bench.wrong_result = "dram.load.v16";
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").ReasonText(),
@@ -113,8 +115,7 @@ TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, testing::Not(StartsWith("load")));
 }
 
-TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, ASetThatFitsL2IsNotDram) {
   bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
   const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.IsValidated());
@@ -122,16 +123,14 @@ TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
               AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
 }
 
-TEST(MeasureGpu, ALevelThatIsNotFasterThanTheNextIsNotValidated) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, ALevelThatIsNotFasterThanTheNextIsNotValidated) {
   bench.l2_bytes_per_second = bench.dram_bytes_per_second;
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).ReasonText(), HasSubstr("not faster than DRAM"));
   EXPECT_TRUE(SetOf(machine).bytes.at(Level::kDram).IsValidated());
 }
 
-TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, ThrottledRepetitionsAreNotMixedIn) {
   bench.throttle = [](int) { return std::uint64_t{0x40}; };
   const auto machine = Quickly(bench);
   for (const auto& [key, ceiling] : SetOf(machine).flops) {
@@ -141,8 +140,7 @@ TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
   }
 }
 
-TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, SomeThrottledRepetitionsOnlyCostTime) {
   bench.throttle = [](int run) { return std::uint64_t{run % 3 == 0 ? 0x80U : 0U}; };
   bench.clock_factor = [](int run) { return run % 3 == 0 ? 0.5 : 1.0; };
   const auto ceiling = SetOf(Quickly(bench)).flops.at("fp32.vector.ffma");
@@ -151,8 +149,7 @@ TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
   EXPECT_NEAR(ceiling.per_second, 993.28e9, 1e9);
 }
 
-TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
   bench.default_clock_hz = 1.5e9;  // and runs at 1 GHz
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).ReasonText(),
@@ -164,8 +161,7 @@ TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
   EXPECT_THAT(fp32.how, HasSubstr("; at 1000 MHz, below 75 % of the default 1500 MHz"));
 }
 
-TEST(MeasureGpu, ThePowerLimitIsWhatTheGpuCanDo) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, ThePowerLimitIsWhatTheGpuCanDo) {
   bench.default_clock_hz = 1.5e9;
   bench.throttle = [](int) { return std::uint64_t{0x4}; };
   const auto machine = Quickly(bench);
@@ -195,19 +191,15 @@ TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustained) {
   EXPECT_TRUE(roof.IsValidated()) << roof.ReasonText();
 }
 
-TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwn) {
+TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwnAndARowThatRunsFasterLaterWasTooLow) {
   const auto machine = Watched(1);
   EXPECT_FALSE(SetOf(machine).flops.at("fp8.matrix").sustained_per_second);
   EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
-}
-
-TEST(MeasureGpu, ARowThatRunsFasterLaterWasTooLow) {
   EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").ReasonText(),
               HasSubstr("this roof is too low"));
 }
 
-TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, WhatCannotRunIsAbsentWithItsReason) {
   bench.unsupported["fp8.matrix.cublaslt"] = "cublasLt has no algorithm";
   bench.broken["fp64.matrix.mma"] = "an illegal instruction";
   const auto machine = Quickly(bench);
@@ -217,16 +209,14 @@ TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {
   EXPECT_TRUE(SetOf(machine).flops.at("fp32.vector").IsValidated());
 }
 
-TEST(MeasureGpu, AGpuOnWhichNothingRunsIsAnError) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, AGpuOnWhichNothingRunsIsAnError) {
   for (const auto& row : gpu_ceilings::GpuRows(90)) bench.broken[row.key] = "no kernel image";
   EXPECT_THAT(fakes::RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
               testing::AllOf(HasSubstr("no ceiling of NVIDIA Fake 100 could be measured"),
                              HasSubstr("no kernel image")));
 }
 
-TEST(MeasureGpu, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {
   bench.launch_time = [](std::int64_t) { return 1e-3; };
   const auto machine = Quickly(bench);
   EXPECT_FALSE(SetOf(machine).launch_seconds);
@@ -234,8 +224,7 @@ TEST(MeasureGpu, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {
 }
 
 // Asked to stop in the third row: the rest is absent with its reason, and nothing is watched.
-TEST(MeasureGpu, EndedEarlyItKeepsWhatItHas) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, EndedEarlyItKeepsWhatItHas) {
   int rows = 0;
   GpuMeasureOptions options;
   options.progress = [&](const std::string&) { ++rows; };
@@ -250,16 +239,14 @@ TEST(MeasureGpu, EndedEarlyItKeepsWhatItHas) {
   EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "x"), machine);
 }
 
-TEST(MeasureGpu, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
   const auto machine = Quickly(bench);
   EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "m.json"), machine);
   // DRAM: 2 GiB; L2: 1, 2 and 4 of 8 MiB; L1: 4 blocks of 16 KiB
   EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
 }
 
-TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
-  fakes::FakeGpuBench bench;
+TEST_F(GpuOfBench, TheTableShowsPipesWithContendersLevelsAndOverheads) {
   const auto machine = Measured(bench, {.quick = true});
   std::ostringstream out;
   document::Write(document::CeilingsDocument({machine}), 0, out);
@@ -267,6 +254,132 @@ TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
        {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
         "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
     EXPECT_THAT(out.str(), HasSubstr(part));
+}
+
+// The GPU's kernels of memory, chains and clocks, compiled for the CPU, against the plain loops
+// that check them on a GPU: the right ones leave the same for every launch, and none that is broken
+// on purpose does. tests/fakes/gpu_on_cpu/mutants.cmake breaks them.
+
+constexpr int kSms[] = {1, 16, 132};
+
+fakes::KernelsOnCpu Open(const std::filesystem::path& module) {
+  void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw std::runtime_error(dlerror());
+  const auto entry = reinterpret_cast<fakes::KernelsOnCpu (*)()>(dlsym(handle, "GpuKernelsOnCpu"));
+  return entry();
+}
+
+std::vector<std::filesystem::path> Broken(bool clocks) {
+  std::vector<std::filesystem::path> modules;
+  for (const auto& file : std::filesystem::directory_iterator(DLROOF_GPU_ON_CPU))
+    if (file.path().extension() == ".so" && file.path().stem() != "right" &&
+        file.path().stem().string().starts_with("clock-") == clocks)
+      modules.push_back(file.path());
+  return modules;
+}
+
+std::vector<GpuShape> Shapes(const GpuRow& row, int sms) {
+  return GpuShapes(row, {sms, 60LL << 20, 140LL << 30}, std::nullopt);
+}
+
+// Returns the first difference that a launch of CheckShapes(row, measured) finds.
+std::optional<Reason> Difference(const fakes::KernelsOnCpu& kernels, const GpuRow& row,
+                                 const GpuShape& measured) {
+  for (const auto& shape : CheckShapes(row, measured)) {
+    const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
+    for (const int iterations : {1, 3}) {
+      GpuBytes results(static_cast<std::size_t>(GpuResultBytes(row, shape)));
+      EXPECT_TRUE(kernels.run(row.key.c_str(),
+                              {shape.blocks, shape.threads, iterations, operands.data(),
+                               results.data(), static_cast<std::size_t>(shape.set_bytes)}));
+      const auto difference = GpuDifference(row, shape, iterations, results);
+      if (difference) return difference;
+    }
+  }
+  return {};
+}
+
+std::vector<GpuRow> RowsOnCpu() {
+  auto rows = GpuRows(90);
+  std::erase_if(rows,
+                [](const GpuRow& row) { return !IsMemory(row) && row.unit != GpuUnit::kChain; });
+  return rows;
+}
+
+TEST(GpuKernelsOnCpu, LeaveWhatAPlainLoopLeaves) {
+  const auto kernels = Open(DLROOF_GPU_ON_CPU "/right.so");
+  for (const int sms : kSms)
+    for (const auto& row : RowsOnCpu())
+      for (const auto& shape : Shapes(row, sms)) {
+        EXPECT_EQ(fakes::TextOf(Difference(kernels, row, shape)), "")
+            << row.key << ' ' << shape.blocks;
+        if (row.unit == GpuUnit::kChain) break;  // all of its shapes are checked alike
+      }
+}
+
+TEST(GpuKernelsOnCpu, EveryShapeFindsEveryBrokenLoop) {
+  std::set<std::string> broken;
+  for (const auto& module : Broken(false)) {
+    const auto kernels = Open(module);
+    const std::string name = module.stem();
+    const auto key = name.substr(0, name.find('-'));
+    broken.insert(key);
+    for (const auto& row : GpuRows(90)) {
+      if (row.key != key) continue;
+      for (const int sms : kSms)
+        for (const auto& shape : Shapes(row, sms))
+          EXPECT_TRUE(Difference(kernels, row, shape)) << name << " on " << sms << " SMs";
+    }
+  }
+  for (const auto& row : RowsOnCpu())
+    EXPECT_TRUE(broken.contains(row.key) || row.key.ends_with("hfma2")) << row.key;
+}
+
+struct OfClocks {
+  bool stamps = true, holds = true, reads = true;
+  bool all() const { return stamps && holds && reads; }
+};
+
+bool StampsEachSm(const fakes::KernelsOnCpu& kernels, int sms) {
+  std::vector<gpu::SmStamp> stamps(static_cast<std::size_t>(sms) + 1);
+  kernels.stamps(stamps.data(), sms, 4 * (sms + 1), sms + 1);  // one SM more than was said
+  bool all = stamps.back().nanoseconds == 0;
+  for (int sm = 0; sm < sms; ++sm) all = all && stamps[static_cast<std::size_t>(sm)].cycles > 0;
+  return all;
+}
+
+// The memory begins and ends beside multiples of 16: each whole vector is to be read once.
+bool ReadsEachVectorOnce(const fakes::KernelsOnCpu& kernels, int sms) {
+  constexpr std::size_t kVectors = 1'000'003;  // several for each of 132 x 8 x 256 threads
+  std::vector<std::byte> memory(16 * (kVectors + 1) + 7);
+  std::vector<unsigned char> counts(kVectors + 2);
+  kernels.read(memory.data() + 8, 16 * (kVectors + 1) - 1, 8 * sms, counts.data());
+  return std::ranges::count(counts, 1) == kVectors && counts[kVectors] == 0;
+}
+
+// Released at once, and never: 10 ms.
+bool HoldsUntilReleased(const fakes::KernelsOnCpu& kernels) {
+  int at_once = 2, never = 2;
+  return kernels.hold(1, 10'000'000, &at_once) < 1000 && at_once == 0 &&
+         kernels.hold(0, 10'000'000, &never) >= 10'000'000 && never == 1;
+}
+
+OfClocks Tried(const fakes::KernelsOnCpu& kernels, int sms) {
+  return {StampsEachSm(kernels, sms), HoldsUntilReleased(kernels),
+          ReadsEachVectorOnce(kernels, sms)};
+}
+
+TEST(GpuKernelsOnCpu, ClocksAreReadOnEverySmAndL2IsReadWhole) {
+  for (const int sms : kSms) {
+    const auto found = Tried(Open(DLROOF_GPU_ON_CPU "/right.so"), sms);
+    EXPECT_TRUE(found.stamps && found.holds && found.reads) << sms;
+  }
+}
+
+TEST(GpuKernelsOnCpu, BrokenClocksAreFound) {
+  EXPECT_EQ(Broken(true).size(), 5);
+  for (const auto& module : Broken(true))
+    for (const int sms : kSms) EXPECT_FALSE(Tried(Open(module), sms).all()) << module << sms;
 }
 
 }  // namespace

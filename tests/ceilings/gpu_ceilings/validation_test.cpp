@@ -1,16 +1,17 @@
 #include "ceilings/gpu_ceilings/validation.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <set>
+
+#include "ceilings/gpu_ceilings/rows.h"
 #include "tests/fakes/expected_gpu_results.h"
 #include "tests/fakes/reason.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::Contains, testing::HasSubstr, testing::IsEmpty, testing::Not;
 
 GpuTime TimeAt(double clock_hz, std::uint64_t throttle = 0) {
   GpuTime time{.seconds = 1e-3, .clock_hz = clock_hz};
@@ -18,30 +19,25 @@ GpuTime TimeAt(double clock_hz, std::uint64_t throttle = 0) {
   return time;
 }
 
-TEST(GpuInterference, IsAClockBelow75PercentOfTheDefault) {
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.51e9), 2e9)), IsEmpty());
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.49e9), 2e9)),
-              HasSubstr("1490 MHz, below 75 % of their default 2000 MHz"));
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.49e9), std::nullopt)), IsEmpty());
+std::string Noise(const GpuTime& time, std::optional<double> default_hz = 2e9) {
+  return fakes::TextOf(GpuInterference(time, default_hz));
 }
 
-TEST(GpuInterference, IsTheDriversWordWhereTheSmsDidNotCount) {
-  GpuTime time = TimeAt(0);
-  time.clock_hz.reset();
-  EXPECT_THAT(fakes::TextOf(GpuInterference(time, 2e9)), IsEmpty());
-  time.health.sm_clock_hz = 1e9;
-  EXPECT_THAT(fakes::TextOf(GpuInterference(time, 2e9)), HasSubstr("1000 MHz"));
-}
-
-TEST(GpuInterference, IsHeatAndPowerSupplyButNotThePowerLimit) {
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1e9, 0x4), 2e9)),
-              IsEmpty());  // however low it makes the clock
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1e9, 0x24), 2e9)), HasSubstr("thermal"));
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x4), 2e9)),
-              IsEmpty());  // software power cap
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x1), 2e9)), IsEmpty());  // idle
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x20), 2e9)), HasSubstr("thermal"));
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x84), 2e9)), HasSubstr("power supply"));
+TEST(GpuInterference, IsAClockBelow75PercentOfTheDefaultHeatAndPowerSupplyButNotThePowerLimit) {
+  EXPECT_EQ(Noise(TimeAt(1.51e9)), "");
+  EXPECT_THAT(Noise(TimeAt(1.49e9)), HasSubstr("1490 MHz, below 75 % of their default 2000 MHz"));
+  EXPECT_EQ(Noise(TimeAt(1.49e9), std::nullopt), "");
+  GpuTime uncounted = TimeAt(0);  // by the SMs: the driver's word counts
+  uncounted.clock_hz.reset();
+  EXPECT_EQ(Noise(uncounted), "");
+  uncounted.health.sm_clock_hz = 1e9;
+  EXPECT_THAT(Noise(uncounted), HasSubstr("1000 MHz"));
+  EXPECT_EQ(Noise(TimeAt(1e9, 0x4)), "") << "a power limit, however low it makes the clock";
+  EXPECT_THAT(Noise(TimeAt(1e9, 0x24)), HasSubstr("thermal"));
+  EXPECT_EQ(Noise(TimeAt(2e9, 0x4)), "") << "software power cap";
+  EXPECT_EQ(Noise(TimeAt(2e9, 0x1)), "") << "idle";
+  EXPECT_THAT(Noise(TimeAt(2e9, 0x20)), HasSubstr("thermal"));
+  EXPECT_THAT(Noise(TimeAt(2e9, 0x84)), HasSubstr("power supply"));
 }
 
 machine::Ceiling CeilingOf(double per_second, double per_cycle = 1) {
@@ -61,19 +57,17 @@ std::optional<double> Met(int capability, const std::string& key, double per_cyc
 }
 
 TEST(JudgeGpuPerCycle, HoldsARowAgainstTheValuesOfItsArchitecture) {
-  EXPECT_EQ(Met(90, "fp32.vector.ffma", 250), 256);
-  EXPECT_EQ(Met(90, "fp32.vector.ffma", 240), std::nullopt);
-  EXPECT_EQ(Met(90, "fp32.vector.ffma", 262), std::nullopt);
-  EXPECT_EQ(Met(90, "bf16.matrix.wgmma", 3700), 4096);
-  EXPECT_EQ(Met(90, "bf16.matrix.wgmma", 3600), std::nullopt);
-  // Products of one capability may differ.
-  EXPECT_EQ(Met(86, "bf16.matrix.mma", 500), 512);
-  EXPECT_EQ(Met(86, "bf16.matrix.mma", 1000), 1024);
-  EXPECT_EQ(Met(86, "bf16.matrix.mma", 700), std::nullopt);
-  // mma on Hopper and cublasLt need not reach it, but must not exceed it.
-  EXPECT_EQ(Met(90, "bf16.matrix.mma", 2500), 4096);
-  EXPECT_EQ(Met(90, "bf16.matrix.cublaslt", 3000), 4096);
-  EXPECT_EQ(Met(90, "bf16.matrix.cublaslt", 4300), std::nullopt);
+  // Products of one capability may differ: 86. mma on Hopper and cublasLt need not reach it, but
+  // must not exceed it.
+  const std::tuple<int, const char*, double, std::optional<double>> cases[] = {
+      {90, "fp32.vector.ffma", 250, 256},    {90, "fp32.vector.ffma", 240, {}},
+      {90, "fp32.vector.ffma", 262, {}},     {90, "bf16.matrix.wgmma", 3700, 4096},
+      {90, "bf16.matrix.wgmma", 3600, {}},   {86, "bf16.matrix.mma", 500, 512},
+      {86, "bf16.matrix.mma", 1000, 1024},   {86, "bf16.matrix.mma", 700, {}},
+      {90, "bf16.matrix.mma", 2500, 4096},   {90, "bf16.matrix.cublaslt", 3000, 4096},
+      {90, "bf16.matrix.cublaslt", 4300, {}}};
+  for (const auto& [capability, key, per_cycle, met] : cases)
+    EXPECT_EQ(Met(capability, key, per_cycle), met) << capability << key << per_cycle;
 }
 
 TEST(JudgeGpuPerCycle, WithoutAClockOrAValueNothingIsJudged) {
@@ -105,7 +99,7 @@ TEST(PinBandwidth, GivesTheVendorsFigures) {
   EXPECT_FALSE(PinBandwidth(384, std::nullopt));
 }
 
-TEST(ChooseGpuRoofs, AValidatedRowCloseToAnNotValidatedOneIsTheRoof) {
+TEST(ChooseGpuRoofs, AValidatedRowIsTheRoofUnlessAnotherIsFarAbove) {
   std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.cublaslt", CeilingOf(100e12)},
                                                    {"bf16.matrix.mma", CeilingOf(60e12)},
                                                    {"bf16.matrix.wgmma", CeilingOf(102e12)}};
@@ -114,15 +108,12 @@ TEST(ChooseGpuRoofs, AValidatedRowCloseToAnNotValidatedOneIsTheRoof) {
   EXPECT_THAT(flops.at("bf16.matrix").how,
               testing::StartsWith("bf16.matrix.cublaslt, the best of 3 rows"));
   EXPECT_TRUE(flops.at("bf16.matrix").IsValidated());
-}
-
-TEST(ChooseGpuRoofs, AnNotValidatedRowFarAboveAllOthersLeavesTheRoofNotValidated) {
-  std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.mma", CeilingOf(60e12)},
-                                                   {"bf16.matrix.wgmma", CeilingOf(102e12)}};
-  flops["bf16.matrix.wgmma"].status = machine::CeilingStatus::kNotValidated;
-  ChooseGpuRoofs(flops);
-  EXPECT_FALSE(flops.at("bf16.matrix").IsValidated());
-  EXPECT_EQ(flops.at("bf16.matrix").per_second, 102e12);
+  std::map<std::string, machine::Ceiling> far = {{"bf16.matrix.mma", CeilingOf(60e12)},
+                                                 {"bf16.matrix.wgmma", CeilingOf(102e12)}};
+  far["bf16.matrix.wgmma"].status = machine::CeilingStatus::kNotValidated;
+  ChooseGpuRoofs(far);
+  EXPECT_FALSE(far.at("bf16.matrix").IsValidated());
+  EXPECT_EQ(far.at("bf16.matrix").per_second, 102e12);
 }
 
 // Three repetitions and one of twice the work are enough here.
@@ -146,13 +137,10 @@ GpuPass MeasuredAtHalfTheClock(std::uint64_t throttle) {
       policy, 2e9);
 }
 
-TEST(MergeGpuPasses, SaysWhatNoisyRepetitionsAndNeverSpeaksOfOtherPrograms) {
+TEST(MergeGpuPasses, SaysWhatNoisyRepetitionsAndAPowerLimitHolds) {
   const auto merged = MergeGpuPasses({MeasuredAtHalfTheClock(0)}, Small(), 0.05, true);
   EXPECT_FALSE(merged.rate.IsValidated());
   EXPECT_THAT(fakes::TextOf(merged.rate.reason), HasSubstr("the SMs ran at 1000 MHz, below 75 %"));
-}
-
-TEST(MeasureGpuRate, APowerLimitThatTheDriverSpokeOfOnceHolds) {
   const auto pass = MeasuredAtHalfTheClock(0x4);
   EXPECT_TRUE(pass.rate.IsValidated()) << fakes::TextOf(pass.rate.reason);
   EXPECT_FALSE(pass.interference);
@@ -173,7 +161,7 @@ GpuPass PassAtClocks(std::vector<double> clocks) {
 }
 
 TEST(MergeGpuPasses, JudgesInCyclesOnlyWhatRunsByTheSmClock) {
-  const auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
+  auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
   EXPECT_FALSE(pass.rate.IsValidated());  // twice the work took 2.6 times the time
   EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, false).rate.IsValidated());
   const auto merged = MergeGpuPasses({pass}, Small(), 0.05, true);
@@ -181,18 +169,11 @@ TEST(MergeGpuPasses, JudgesInCyclesOnlyWhatRunsByTheSmClock) {
   EXPECT_TRUE(merged.clock_moved);
   EXPECT_NEAR(*merged.rate.doubling, 2, 1e-9);
   EXPECT_NEAR(merged.rate.per_second, 1.3e6, 1);  // the best in seconds
-}
-
-TEST(MergeGpuPasses, WhatDisagreesInCyclesTooIsNotValidated) {
-  auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
   pass.rate.evidence.doubled.front().time.seconds *= 1.2;
   EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, true).rate.IsValidated());
-}
-
-TEST(MergeGpuPasses, AClockThatStandsStillIsNotSaidToMove) {
-  const auto merged = MergeGpuPasses({PassAtClocks({1e9, 1e9, 1e9, 1e9})}, Small(), 0.05, true);
-  EXPECT_TRUE(merged.rate.IsValidated());
-  EXPECT_FALSE(merged.clock_moved);
+  const auto still = MergeGpuPasses({PassAtClocks({1e9, 1e9, 1e9, 1e9})}, Small(), 0.05, true);
+  EXPECT_TRUE(still.rate.IsValidated());
+  EXPECT_FALSE(still.clock_moved);
 }
 
 // Published figures of whole products, in another unit than the table's: [Tflop/s] at the boost
@@ -242,9 +223,150 @@ TEST(GpuPeaks, EveryArithmeticRowOfAKnownGpuHasOneWithASource) {
       ASSERT_NE(peak, nullptr) << capability << ' ' << row.key;
       EXPECT_FALSE(std::string(peak->source).empty());
     }
+  EXPECT_EQ(FindGpuPeak(130, "fp32.vector"), nullptr);
 }
 
-TEST(GpuPeaks, AnUnknownGpuHasNone) { EXPECT_EQ(FindGpuPeak(130, "fp32.vector"), nullptr); }
+std::vector<std::string> Keys(int capability) {
+  std::vector<std::string> keys;
+  for (const auto& row : GpuRows(capability)) keys.push_back(row.key);
+  return keys;
+}
+
+// 64 KiB on 7.5, 228 on 9.0; of each block 1 KiB is the system's. wgmma and the shared-memory row
+// have up to 40 KiB of their own.
+TEST(ExclusiveSharedBytes, LetsOneBlockFitAndNoSecond) {
+  for (const int kib : {64, 100, 164, 228})
+    for (const auto* key :
+         {"fp32.vector.ffma", "fp16.matrix.mma", "l1.load.ca16", "l1.shared.v16"}) {
+      const int bytes = ExclusiveSharedBytes(fakes::RowOf(80, key), kib << 10);
+      EXPECT_GT(2 * (bytes + 1024), kib << 10) << key;
+      EXPECT_LE(bytes + (16 << 10), (kib - 1) << 10) << key;
+    }
+  EXPECT_LE(ExclusiveSharedBytes(fakes::RowOf(90, "bf16.matrix.wgmma"), 228 << 10) + (40 << 10),
+            227 << 10);
+  EXPECT_EQ(ExclusiveSharedBytes(fakes::RowOf(90, "dram.load.v16"), 228 << 10), 0);
+  EXPECT_EQ(ExclusiveSharedBytes(fakes::RowOf(90, "bf16.matrix.cublaslt"), 228 << 10), 0);
+}
+
+TEST(GpuRows, AGpuHasTheInstructionsOfItsCapabilityAndKeysAreUniqueAndWhatFilesAllow) {
+  const std::tuple<int, const char*, bool> rows[] = {
+      {75, "bf16.vector.hfma2", false},  {75, "fp16.matrix.mma", true},
+      {80, "fp64.matrix.mma", true},     {80, "bf16.matrix.wgmma", false},
+      {86, "fp64.matrix.mma", false},    {89, "fp8.matrix.mma", true},
+      {90, "fp8.matrix.wgmma", true},    {90, "fp8.matrix.mma", false},
+      {100, "bf16.matrix.wgmma", false}, {100, "bf16.matrix.cublaslt", true},
+      {120, "fp8.matrix.mma", true}};
+  for (const auto& [capability, key, has] : rows)
+    EXPECT_EQ(std::ranges::count(Keys(capability), key), has ? 1 : 0) << capability << ' ' << key;
+  for (const int capability : {75, 80, 86, 87, 89, 90, 100, 120}) {
+    const auto keys = Keys(capability);
+    EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), keys.size()) << capability;
+    for (const auto& row : GpuRows(capability)) {
+      if (IsMemory(row))
+        EXPECT_TRUE(LevelFromKey(row.key.substr(0, row.key.find('.')))) << row.key;
+      else
+        EXPECT_TRUE(IsPipeKey(row.key)) << row.key;
+    }
+  }
+}
+
+TEST(GpuRows, WorkIsWhatTheInstructionsDo) {
+  // 132 blocks x 1024 threads x 8 chains x 64 multiply-adds x 2
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "fp32.vector.ffma"), {132, 1024, 0, 0}),
+            132.0 * 1024 * 8 * 64 * 2);
+  // two lanes; four products of a dot product
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "fp16.vector.hfma2"), {1, 32, 0, 0}),
+            32.0 * 8 * 64 * 4);
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "int8.vector.dp4a"), {1, 32, 0, 0}),
+            32.0 * 8 * 64 * 8);
+  // 4 warps x 8 chains x 4 x 2 * 16 * 8 * 16
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "bf16.matrix.mma"), {1, 128, 0, 0}),
+            4.0 * 8 * 4 * 4096);
+  // 2 warpgroups x 16 x 2 * 64 * 256 * 16
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "bf16.matrix.wgmma"), {1, 256, 0, 0}),
+            2.0 * 16 * 524288);
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "bf16.matrix.cublaslt"), {0, 0, 1024, 0}),
+            2147483648.0);
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "dram.copy.v16"), {1, 256, 0, 3000}), 3000);
+  // each of 2 blocks reads its 16 KiB eight times
+  EXPECT_EQ(WorkPerIteration(fakes::RowOf(90, "l1.load.ca16"), {2, 1024, 0, 32768}), 8.0 * 32768);
+}
+
+constexpr GpuSize kH200 = {132, 50LL << 20, 140LL << 30};
+
+TEST(GpuShapes, SetsInDramAreLargeThoseInL2StayBelowHalfOfItAndAGemmTakesAboutTenMilliseconds) {
+  const auto row = fakes::RowOf(90, "dram.triad.v16");
+  for (const auto& shape : GpuShapes(row, kH200, std::nullopt)) {
+    EXPECT_GE(shape.set_bytes, 2LL << 30);
+    EXPECT_GE(shape.set_bytes, 63LL * kH200.l2_bytes);
+    EXPECT_EQ(shape.set_bytes % (2 * 3 * 16), 0);
+  }
+  // A card with little memory: half of what is free.
+  for (const auto& shape : GpuShapes(row, {20, 4LL << 20, 3LL << 30}, std::nullopt))
+    EXPECT_LE(shape.set_bytes, 3LL << 29);
+  for (const auto& shape : GpuShapes(fakes::RowOf(90, "l2.load.cg16"), kH200, std::nullopt)) {
+    EXPECT_LE(shape.set_bytes, kH200.l2_bytes / 2);
+    EXPECT_GE(shape.set_bytes, kH200.l2_bytes / 16);
+    EXPECT_EQ(shape.set_bytes % 16, 0);
+  }
+  const auto gemm = fakes::RowOf(90, "bf16.matrix.cublaslt");
+  // 989 Tflop/s: n^3 * 2 = 9.89e12 -> n = 17040, at most 8192
+  EXPECT_EQ(GpuShapes(gemm, kH200, 989e12).front().n, 8192);
+  // 0.5 Tflop/s: n = 1357 -> 1024
+  EXPECT_EQ(GpuShapes(gemm, kH200, 0.5e12).front().n, 1024);
+  EXPECT_EQ(GpuShapes(gemm, kH200, std::nullopt).front().n, 4096);
+}
+
+TEST(GpuShapes, HalfOfTheBlocksIsHalfOfTheSms) {
+  const auto half = HalfShape({132, 1024, 0, 132 * 16384});
+  EXPECT_EQ(half.blocks, 66);
+  EXPECT_EQ(half.set_bytes, 66 * 16384);
+  EXPECT_TRUE(ScalesWithSms(fakes::RowOf(90, "l1.shared.v16")));
+  EXPECT_FALSE(ScalesWithSms(fakes::RowOf(90, "dram.load.v16")));
+  EXPECT_FALSE(ScalesWithSms(fakes::RowOf(90, "bf16.matrix.cublaslt")));
+  for (const auto& row : GpuRows(90)) {
+    if (!ScalesWithSms(row)) continue;
+    for (const auto& shape : GpuShapes(row, kH200, std::nullopt))
+      EXPECT_EQ(shape.blocks, 132) << row.key;
+  }
+}
+
+TEST(GpuShapes, WhatIsCheckedEndsNeitherWithTheGridNorWithTheUnrolledLoop) {
+  for (const auto* key : {"dram.load.v16", "dram.copy.v16", "dram.triad.v16", "l2.store.v16"}) {
+    const auto row = fakes::RowOf(90, key);
+    const auto arrays = row.unit == GpuUnit::kTriad ? 3 : row.unit == GpuUnit::kCopy ? 2 : 1;
+    for (const auto& shape : CheckShapes(row, GpuShapes(row, kH200, std::nullopt).front())) {
+      ASSERT_EQ(shape.set_bytes % (arrays * 16), 0) << key;
+      EXPECT_NE(shape.set_bytes / arrays / 16 % (shape.blocks * shape.threads), 0) << key;
+      EXPECT_NE(shape.set_bytes % UnrolledBytes(row, shape), 0) << key;
+    }
+  }
+}
+
+TEST(GpuShapes, TheUnrolledLoopOfEveryMemoryRowIsCheckedAndTimedAndASmallL2HasSetsToo) {
+  int rows = 0;
+  for (const auto& row : GpuRows(90)) {
+    if (!IsMemory(row) || row.level == Level::kL1) continue;
+    ++rows;
+    for (const auto& shape : GpuShapes(row, kH200, std::nullopt)) {
+      const auto checked = CheckShapes(row, shape);
+      EXPECT_GT(checked.back().set_bytes, 3 * UnrolledBytes(row, checked.back())) << row.key;
+      EXPECT_EQ(checked.front().blocks, shape.blocks) << row.key;
+      const auto unrolled = shape.set_bytes / UnrolledBytes(row, shape);
+      if (row.level == Level::kL2)
+        EXPECT_EQ(shape.set_bytes % UnrolledBytes(row, shape), 0) << row.key;
+      else
+        EXPECT_GE(unrolled, 7) << row.key;  // the rest is below an iteration
+    }
+  }
+  EXPECT_EQ(rows, 6);
+  // A T4: 40 SMs and 4 MiB of L2.
+  for (const auto* key : {"l2.load.cg16", "l2.store.v16"}) {
+    const auto shapes = GpuShapes(fakes::RowOf(75, key), {40, 4LL << 20, 14LL << 30}, std::nullopt);
+    EXPECT_GE(shapes.size(), 3) << key;
+    for (const auto& shape : shapes) EXPECT_LE(shape.set_bytes, 2LL << 20);
+  }
+}
 
 }  // namespace
 }  // namespace dlroof::gpu_ceilings

@@ -1,14 +1,12 @@
 #include "ceilings/machine/machine.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 
-#include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::machine {
@@ -137,7 +135,7 @@ TEST(MachineJson, ReadsBackWhatWasWritten) {
   }
 }
 
-TEST(MachineJson, TopLevelIsTheSetOfAllThreads) {
+TEST(MachineJson, TopLevelIsTheSetOfAllThreadsAndWithoutCeilingsIsADefectAndUnknownIsLeftOut) {
   std::mt19937 random(2);
   Machine machine = RandomMachine(random);
   machine.by_threads = {{1, RandomSet(random)}, {8, RandomSet(random)}, {12, {}}};
@@ -148,22 +146,27 @@ TEST(MachineJson, TopLevelIsTheSetOfAllThreads) {
   EXPECT_EQ(written["bytes"]["dram"]["per_second"], 7);
   EXPECT_EQ(written["flops"], json::object());
   EXPECT_EQ(written["by_threads"].size(), 3);
+  EXPECT_THROW(ToJson(Machine{}), std::logic_error);
+  Machine least{"cpu", "n", "f", "t", {}, {}, {}};
+  least.by_threads[1].flops["fp32.vector"].per_second = 1;
+  EXPECT_FALSE(ToJson(least).contains("launch_seconds"));
+  EXPECT_EQ(ToJson(least)["flops"]["fp32.vector"].size(),
+            4);  // per_second, threads, how, validated
 }
 
-TEST(MachineJson, WithoutCeilingsIsADefect) { EXPECT_THROW(ToJson(Machine{}), std::logic_error); }
-
-TEST(MachineJson, UnknownIsLeftOut) {
-  Machine machine{"cpu", "n", "f", "t", {}, {}, {}};
-  machine.by_threads[1].flops["fp32.vector"].per_second = 1;
-  const auto written = ToJson(machine);
-  EXPECT_FALSE(written.contains("launch_seconds"));
-  EXPECT_EQ(written["flops"]["fp32.vector"].size(), 4);  // per_second, threads, how, validated
-}
-
-TEST(MachineFromJson, AcceptsTheSmallMachineAndIgnoresUnknownKeys) {
+TEST(MachineFromJson, IgnoresUnknownKeysAndNamesAMissingOne) {
   auto machine = SmallMachine();
   machine["from_a_later_version"] = {1, 2};
   EXPECT_EQ(Refusal(machine), "accepted");
+  for (const char* key : {"device", "name", "fingerprint", "measured_at", "facts", "cache_bytes",
+                          "by_threads", "flops", "bytes"}) {
+    auto lacking = SmallMachine();
+    lacking.erase(key);
+    EXPECT_THAT(Refusal(lacking),
+                testing::StartsWith(std::string("m.json: '") + key + "': expected"))
+        << key;
+    EXPECT_THAT(Refusal(lacking), testing::EndsWith(", got nothing"));
+  }
 }
 
 TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
@@ -210,30 +213,15 @@ TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
   }
 }
 
-TEST(MachineFromJson, NamesAKeyThatIsMissing) {
-  for (const char* key : {"device", "name", "fingerprint", "measured_at", "facts", "cache_bytes",
-                          "by_threads", "flops", "bytes"}) {
-    auto machine = SmallMachine();
-    machine.erase(key);
-    EXPECT_THAT(Refusal(machine),
-                testing::StartsWith(std::string("m.json: '") + key + "': expected"))
-        << key;
-    EXPECT_THAT(Refusal(machine), testing::EndsWith(", got nothing"));
-  }
-}
-
-TEST(MachineFromJson, TakesTheRoofsFromTheSetOfAllThreadsWhereTheTopLevelHasNone) {
+TEST(MachineFromJson, TakesTheRoofsFromTheSetOfAllThreadsAndRefusesASchemaThatItDoesNotKnow) {
   auto machine = SmallMachine();
   for (const char* key : {"flops", "bytes", "launch_seconds"}) machine.erase(key);
   EXPECT_EQ(MachineFromJson(machine, "m.json"), MachineFromJson(SmallMachine(), "m.json"));
   machine["launch_seconds"] = 1e-6;
   EXPECT_EQ(Refusal(machine), "m.json: 'flops': expected an object, got nothing");
-}
-
-TEST(MachineFromJson, RefusesASchemaThatItDoesNotKnow) {
-  auto machine = SmallMachine();
-  machine["schema"] = 3;
-  EXPECT_THAT(Refusal(machine), testing::StartsWith("m.json: 'schema': expected 2"));
+  auto later = SmallMachine();
+  later["schema"] = 3;
+  EXPECT_THAT(Refusal(later), testing::StartsWith("m.json: 'schema': expected 2"));
 }
 
 // Every node replaced by every kind of value: accepted or refused in one sentence, nothing else.
@@ -262,7 +250,7 @@ TEST(MachineFromJson, SurvivesEveryMutationOfEveryNode) {
   EXPECT_GT(refused, 200);
 }
 
-TEST(Fingerprint, DependsOnStableFactsOnly) {
+TEST(Fingerprint, DependsOnStableFactsOnlyAndKeepsKeysAndTextsApartAndIsFnv1aInSixteenHexDigits) {
   const std::map<std::string, std::string> facts = {{"cpu.name", "A"}, {"topology.l1", "B"}};
   auto more = facts;
   more["effort.1"] = "quick";
@@ -273,15 +261,9 @@ TEST(Fingerprint, DependsOnStableFactsOnly) {
     other[key] = "C";
     EXPECT_NE(Fingerprint(other), Fingerprint(facts)) << key;
   }
-}
-
-TEST(Fingerprint, KeepsKeysAndTextsApart) {
   EXPECT_NE(Fingerprint({{"cpu.a", "bc"}}), Fingerprint({{"cpu.ab", "c"}}));
   EXPECT_NE(Fingerprint({{"cpu.a", "b"}, {"cpu.c", "d"}}), Fingerprint({{"cpu.a", "bcpu.cd"}}));
-}
-
-// FNV-1a of nothing is its offset basis; files that people keep depend on this never changing.
-TEST(Fingerprint, IsFnv1aInSixteenHexDigits) {
+  // FNV-1a of nothing is its offset basis; files that people keep depend on this never changing.
   EXPECT_EQ(Fingerprint({}), "cbf29ce484222325");
   EXPECT_THAT(Fingerprint({{"cpu.name", "x"}}), testing::MatchesRegex("[0-9a-f]{16}"));
 }
@@ -297,10 +279,7 @@ TEST(ForThreads, FindsJustThatCount) {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::UnorderedElementsAre;
+using testing::ElementsAre, testing::IsEmpty, testing::Pair, testing::UnorderedElementsAre;
 
 json Schema1Ceiling(const std::string& how) {
   return {{"per_second", 4.0}, {"threads", 2}, {"how", how}, {"proved", false}, {"reason", "a; b"}};
@@ -328,7 +307,7 @@ json Schema1Machine() {
           {"by_threads", {{"1", two}, {"2", two}}}};
 }
 
-TEST(Schema1, FactsBecomeFieldsOfTheirSet) {
+TEST(Schema1, FactsBecomeFieldsOfTheirSetAndCeilingsHaveTheirMixAndReasons) {
   const auto machine = MachineFromJson(Schema1Machine(), "m.json");
   // No set has 4 threads.
   EXPECT_THAT(machine.facts, UnorderedElementsAre(Pair("cpu.name", "n"), Pair("effort.4", "full"),
@@ -342,16 +321,13 @@ TEST(Schema1, FactsBecomeFieldsOfTheirSet) {
   EXPECT_FALSE(one.edges.at("l2").disagrees);
   EXPECT_TRUE(two.edges.at("l3").disagrees);
   EXPECT_THAT(two.sustained, ElementsAre(Pair("fp32.vector.avx2", "0.98 of the burst")));
-}
-
-TEST(Schema1, CeilingsHaveTheirMixAndReasons) {
   const auto set = MachineFromJson(Schema1Machine(), "m.json").by_threads.at(2);
   EXPECT_EQ(set.bytes.at(Level::kL1).mix, "load.avx2");
   EXPECT_EQ(set.flops.at("fp32.vector").mix, "");
   EXPECT_THAT(set.flops.at("fp32.vector").reasons, ElementsAre("a", "b"));
 }
 
-TEST(Schema1, TheRemarkAboutScalingLeavesTheText) {
+TEST(Schema1, TheRemarkAboutScalingLeavesTheTextAndIsNotSearchedForInANewMachine) {
   auto file = Schema1Machine();
   auto& ceiling = file["by_threads"]["2"]["flops"]["fp32.vector"];
   ceiling["how"] = "x, best of 3; each of 2 threads has 71 % of what one alone has";
@@ -360,9 +336,6 @@ TEST(Schema1, TheRemarkAboutScalingLeavesTheText) {
   ceiling["proof"] = {{"scaling", 0.71}};
   EXPECT_EQ(MachineFromJson(file, "m").by_threads.at(2).flops.at("fp32.vector").how,
             "x, best of 3");
-}
-
-TEST(Schema1, IsNotSearchedForInANewMachine) {
   auto machine = MachineFromJson(Schema1Machine(), "m.json");
   machine.facts["sustained.x"] = "a fact";
   EXPECT_EQ(MachineFromJson(ToJson(machine), "m.json"), machine);

@@ -1,9 +1,7 @@
 #include "ceilings/machine/rate.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
 #include <stdexcept>
 
 #include "counters/base/error.h"
@@ -56,10 +54,19 @@ TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
   const auto few = Judged(Singles(), {});
   EXPECT_EQ(few.doubling, std::nullopt);
   EXPECT_EQ(few.spread, std::nullopt);
+  auto doubles = Doubles();
+  doubles[0].time.seconds = 1.99;
+  EXPECT_DOUBLE_EQ(Judged(Singles(), doubles).per_second, 200 / 1.99);
+  auto singles = Singles();
+  singles[0].time.wait_fraction.reset();
+  const auto unknown = Judged(singles);
+  EXPECT_FALSE(unknown.waits_known);
+  EXPECT_TRUE(unknown.IsValidated());
+  EXPECT_THROW(JudgeRate({}, SmallPolicy()), std::invalid_argument);
 }
 
 // Impossibly fast, but a thread waited, or shared its core with another program.
-TEST(JudgeRate, LeavesNoisyRepetitionsOut) {
+TEST(JudgeRate, LeavesNoisyRepetitionsOutAndCaveatsWorkThatDoesNotTakeTwiceTheTime) {
   auto singles = Singles();
   singles.push_back(Repetition(100, 0.5));
   auto& time = singles.back().time;
@@ -74,16 +81,7 @@ TEST(JudgeRate, LeavesNoisyRepetitionsOut) {
     EXPECT_EQ(Judged(singles).per_second, 200);
     EXPECT_EQ(Judged(singles).clean, 7);
   }
-}
-
-TEST(JudgeRate, CountsABetterDoubledRepetition) {
-  auto doubles = Doubles();
-  doubles[0].time.seconds = 1.99;
-  EXPECT_DOUBLE_EQ(Judged(Singles(), doubles).per_second, 200 / 1.99);
-}
-
-// A loop that the compiler removed takes the same time for any number of iterations.
-TEST(JudgeRate, CaveatsWorkThatDoesNotTakeTwiceTheTime) {
+  // A loop that the compiler removed takes the same time for any number of iterations.
   std::vector<RateRepetition> doubles = {Repetition(200, 1), Repetition(200, 1)};
   const auto rate = Judged(Singles(), doubles);
   EXPECT_FALSE(rate.IsValidated());
@@ -97,7 +95,7 @@ TEST(JudgeRate, CaveatsWorkThatDoesNotTakeTwiceTheTime) {
 
 // Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
 // the medians 2. If the medians differ too, it is not validated.
-TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
+TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitionsButNoBestThatOthersDoNotComeNear) {
   std::vector<RateRepetition> singles(3, Repetition(100, 0.95));
   singles.insert(singles.end(), 4, Repetition(100, 1));
   const std::vector<RateRepetition> doubles(3, Repetition(200, 2));
@@ -107,19 +105,16 @@ TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 0.95);
   singles[3] = Repetition(100, 0.95);
   EXPECT_FALSE(Judged(singles, doubles).IsValidated());
-}
-
-TEST(JudgeRate, CaveatsABestThatOthersDoNotComeNear) {
-  const std::vector<RateRepetition> singles = {Repetition(100, 1), Repetition(100, 1.2),
-                                               Repetition(100, 1.3), Repetition(100, 1.1)};
-  const std::vector<RateRepetition> doubles = {Repetition(200, 2), Repetition(200, 2.4)};
-  const auto rate = Judged(singles, doubles);
-  EXPECT_FALSE(rate.IsValidated());
-  EXPECT_EQ(fakes::TextOf(rate.reason),
+  const std::vector<RateRepetition> spread = {Repetition(100, 1), Repetition(100, 1.2),
+                                              Repetition(100, 1.3), Repetition(100, 1.1)};
+  const std::vector<RateRepetition> doubled = {Repetition(200, 2), Repetition(200, 2.4)};
+  const auto far = Judged(spread, doubled);
+  EXPECT_FALSE(far.IsValidated());
+  EXPECT_EQ(fakes::TextOf(far.reason),
             "only 2 of 6 clean repetitions were within 2.0 % of the best");
 }
 
-TEST(JudgeRate, CaveatsTooFewCleanRepetitions) {
+TEST(JudgeRate, CaveatsTooFewCleanRepetitionsAndWithoutOneKeepsTheBestAsALowerBound) {
   auto doubles = Doubles();
   doubles[1].time.wait_fraction = 0.5;
   const auto rate = Judged(Singles(), doubles);
@@ -127,23 +122,12 @@ TEST(JudgeRate, CaveatsTooFewCleanRepetitions) {
   EXPECT_THAT(fakes::TextOf(rate.reason),
               HasSubstr("only 1 of 2 needed repetitions with twice the work were clean"));
   EXPECT_EQ(rate.ci95, std::nullopt);  // 5 clean ones carry none
-}
-
-TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
-  const auto rate = Judged({Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {});
-  EXPECT_FALSE(rate.IsValidated());
-  EXPECT_DOUBLE_EQ(rate.per_second, 100 / 1.5);
-  EXPECT_EQ(rate.clean, 0);
-  EXPECT_THAT(fakes::TextOf(rate.reason), HasSubstr("lower bound"));
-  EXPECT_EQ(rate.ci95, std::nullopt);
-}
-
-TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
-  auto singles = Singles();
-  singles[0].time.wait_fraction.reset();
-  const auto rate = Judged(singles);
-  EXPECT_FALSE(rate.waits_known);
-  EXPECT_TRUE(rate.IsValidated());
+  const auto noisy = Judged({Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {});
+  EXPECT_FALSE(noisy.IsValidated());
+  EXPECT_DOUBLE_EQ(noisy.per_second, 100 / 1.5);
+  EXPECT_EQ(noisy.clean, 0);
+  EXPECT_THAT(fakes::TextOf(noisy.reason), HasSubstr("lower bound"));
+  EXPECT_EQ(noisy.ci95, std::nullopt);
 }
 
 // The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked. Of
@@ -164,10 +148,6 @@ TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
   EXPECT_DOUBLE_EQ(Judged(singles).clock_hz.value(), 3.1e9);
 }
 
-TEST(JudgeRate, OfNothingIsADefect) {
-  EXPECT_THROW(JudgeRate({}, SmallPolicy()), std::invalid_argument);
-}
-
 // A measurement that saw this rate `repetitions` times with each amount of work.
 Rate Pass(double per_second, int repetitions = 4, double wait = 0) {
   const auto count = static_cast<std::size_t>(repetitions);
@@ -178,38 +158,29 @@ Rate Pass(double per_second, int repetitions = 4, double wait = 0) {
 
 Rate Merged(const std::vector<Rate>& passes) { return MergePasses(passes, SmallPolicy(), 0.05); }
 
-TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
+TEST(MergePasses, TakesTheBestAndCaveatsItUnlessAnotherComesNear) {
   const auto rate = Merged({Pass(72), Pass(100), Pass(96)});
   EXPECT_EQ(rate.per_second, 100);
   EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
   EXPECT_EQ(rate.clean, 24);
   EXPECT_EQ(rate.total, 24);
-}
-
-// The machine was slow either in one pass or in all but one; the rates cannot show which.
-TEST(MergePasses, CaveatsABestThatNoOtherPassComesNear) {
-  const auto rate = Merged({Pass(72), Pass(100), Pass(94)});
-  EXPECT_EQ(rate.per_second, 100);
-  EXPECT_FALSE(rate.IsValidated());
-  EXPECT_EQ(fakes::TextOf(rate.reason),
+  // The machine was slow either in one pass or in all but one; the rates cannot show which.
+  const auto alone = Merged({Pass(72), Pass(100), Pass(94)});
+  EXPECT_EQ(alone.per_second, 100);
+  EXPECT_FALSE(alone.IsValidated());
+  EXPECT_EQ(fakes::TextOf(alone.reason),
             "none of the 2 other measurements, spread over the run, was within 5 % of the best");
+  EXPECT_TRUE(Merged({Pass(5)}).IsValidated());
+  EXPECT_THROW(Merged({}), std::invalid_argument);
 }
 
-TEST(MergePasses, ValidatesTogetherWhatNoSinglePassCould) {
+TEST(MergePasses, ValidatesTogetherWhatNoSinglePassCouldAndPrefersCleanRepetitions) {
   const auto pass = Pass(100, 2);  // 4 and 2 are wanted
   ASSERT_FALSE(pass.IsValidated());
   EXPECT_TRUE(Merged({pass, pass}).IsValidated());
-}
-
-TEST(MergePasses, PrefersCleanRepetitionsToFasterNoisyOnes) {
-  const auto rate = Merged({Pass(100, 4, 0.5), Pass(90), Pass(90)});
-  EXPECT_EQ(rate.per_second, 90);
-  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
-}
-
-TEST(MergePasses, OfOneIsThatOneAndOfNoneIsADefect) {
-  EXPECT_TRUE(Merged({Pass(5)}).IsValidated());
-  EXPECT_THROW(Merged({}), std::invalid_argument);
+  const auto clean = Merged({Pass(100, 4, 0.5), Pass(90), Pass(90)});
+  EXPECT_EQ(clean.per_second, 90);
+  EXPECT_TRUE(clean.IsValidated()) << fakes::TextOf(clean.reason);
 }
 
 // A machine with an exact rate, a cost per call, and interference by call number.
@@ -299,7 +270,7 @@ TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
 }
 
 // Threads wait, or another program uses a core: that costs time, but the rate is validated.
-TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
+TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreCleanAndGivesUpInTimeOnAMachineThatIsNeverQuiet) {
   for (const bool neighbour : {false, true}) {
     FakeMachine machine;
     machine.disturb = [&](int call, TeamTime time) {
@@ -313,9 +284,6 @@ TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
     EXPECT_GT(machine.slept, 0);
     EXPECT_GT(rate.total, rate.clean);
   }
-}
-
-TEST(MeasureRate, GivesUpInTimeOnAMachineThatIsNeverQuiet) {
   FakeMachine machine;
   machine.disturb = [](int, TeamTime time) { return TeamTime{time.seconds * 2, 0.5}; };
   const auto rate = machine.Measure(SmallPolicy());

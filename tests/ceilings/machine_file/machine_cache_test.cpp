@@ -1,13 +1,14 @@
 #include "ceilings/machine_file/machine_cache.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <tuple>
 
+#include "ceilings/cpu_ceilings/measure.h"
+#include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
@@ -15,8 +16,7 @@ namespace dlroof::machine_file {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::Not;
+using testing::ElementsAre, testing::HasSubstr, testing::Not;
 
 // A directory of its own, a machine described but not measured, and a count of measurements.
 class MachineCache : public testing::Test {
@@ -69,16 +69,12 @@ class MachineCache : public testing::Test {
                         }};
 };
 
-TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
+TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSameAndAgainOnRequest) {
   const auto first = Get({});
   const auto second = Get({});
   EXPECT_EQ(measured_.size(), 1);
   EXPECT_EQ(first, second);
   EXPECT_EQ(std::distance(fs::directory_iterator(*source_.directory), {}), 1);  // no temporary left
-}
-
-TEST_F(MachineCache, MeasuresAgainOnRequest) {
-  Get({});
   EXPECT_EQ(Value(Get({.remeasure = true}), 1), 2);
   EXPECT_EQ(Value(Get({}), 1), 2);
   EXPECT_EQ(measured_.size(), 2);
@@ -183,16 +179,13 @@ TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), machine::ToJson(written).dump());
 }
 
-TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
+TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachineOrThatCannotBeReadOrContradicts) {
   auto other = Measured(false, {1, 2});
   other.fingerprint = "9999";
   EXPECT_THROW(Get(ByFile(other)), BadInput);
   other.fingerprint = "0123";
   other.device = "gpu";
   EXPECT_THROW(Get(ByFile(other)), BadInput);
-}
-
-TEST_F(MachineCache, RefusesAnExplicitFileThatCannotBeReadOrContradicts) {
   EXPECT_THROW(Get({.file = root_ / "absent.json"}), BadInput);
   EXPECT_THROW(Get({.file = root_}), BadInput);
   auto options = ByFile(Measured(false, {1, 2}));
@@ -210,8 +203,6 @@ TEST_F(MachineCache, WritesWholeFilesOrNone) {
 }  // namespace
 namespace {
 
-using testing::HasSubstr;
-
 // Stored: best 100, median between 90 and 95; 3 % are allowed.
 SpotCheck Now(double per_second, bool clean = true) {
   SpotCheck check{"fp32.vector.avx2 with 2 threads", {}, per_second, clean, 0.03};
@@ -222,7 +213,7 @@ SpotCheck Now(double per_second, bool clean = true) {
 
 // The tolerance widens both ends of the stored interval: 90 x 0.97 = 87.3. A faster machine refutes
 // the roof even when others ran, a slower one counts only with a clean repetition.
-TEST(LiveCheck, HoldsTheRateAgainstTheStoredInterval) {
+TEST(LiveCheck, HoldsTheRateAgainstTheStoredIntervalAndSaysBoth) {
   const std::tuple<double, bool, SpotVerdict> rows[] = {
       {100, true, SpotVerdict::kAgrees},   {102.9, true, SpotVerdict::kAgrees},
       {87.4, true, SpotVerdict::kAgrees},  {87.2, true, SpotVerdict::kSlower},
@@ -230,6 +221,10 @@ TEST(LiveCheck, HoldsTheRateAgainstTheStoredInterval) {
       {87.2, false, SpotVerdict::kUnknown}};
   for (const auto& [per_second, clean, verdict] : rows)
     EXPECT_EQ(Judge(Now(per_second, clean)), verdict) << per_second << clean;
+  EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads: now"));
+  EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
+  EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
+  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("other programs used"));
 }
 
 // Without an interval. Stored: 100, in another pass of the same measurement 80.
@@ -259,11 +254,233 @@ TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
   EXPECT_NEAR(AllowedDrift(stored), 0.333, 0.001);
 }
 
-TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
-  EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads: now"));
-  EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
-  EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
-  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("other programs used"));
+// The cache of a machine whose measurements join.
+
+constexpr const char *kFp32 = "fp32.vector", *kInt8 = "int8.vector";
+
+// A machine of one thread whose rates and validations the tests choose.
+class LearningCache : public testing::Test {
+ protected:
+  machine::Ceiling Row(double per_second) {
+    machine::Ceiling row{.per_second = per_second, .how = "h"};
+    if (validated_)
+      row.status = machine::CeilingStatus::kValidated;
+    else
+      row.reasons = {"other programs ran"};
+    row.visits = {{.at = std::to_string(++visits_),
+                   .per_second = per_second,
+                   .clean = 3,
+                   .validated = validated_}};
+    return row;
+  }
+
+  machine::Machine Measured(const std::set<std::string>& pipes, const std::string& effort,
+                            const std::vector<int>& threads = {1}) {
+    auto machine = source_.described;
+    machine.measured_at = std::to_string(++visits_);
+    for (const int count : threads) {
+      auto& set = machine.by_threads[count];
+      for (const auto& pipe : pipes) set.flops[pipe + ".avx2"] = Row(rate_);
+      set.mixes["dram.load.avx2"] = Row(rate_ / 10);
+      set.effort = effort;
+      for (auto& [row, ceiling] : set.flops) ceiling.threads = count;
+    }
+    cpu_ceilings::AddRoofs(machine, std::nullopt);
+    return machine;
+  }
+
+  machine::Machine Visited(const RowsByThreads& rows) {
+    visited_.push_back(rows);
+    auto machine = source_.described;
+    for (const auto& row : rows.at(1)) {
+      auto& set = machine.by_threads[1];
+      (row.starts_with("dram") ? set.mixes : set.flops)[row] =
+          Row(row.starts_with("dram") ? rate_ / 10 : rate_);
+    }
+    return machine;
+  }
+
+  machine::Machine Get(const MachineOptions& options) {
+    return CachedOrMeasured(source_, options, log_);
+  }
+  MachineOptions Needing(const std::set<std::string>& pipes, bool live_check = false) {
+    return {.live_check = live_check, .needs = pipes};
+  }
+  static const machine::Ceiling& Roof(const machine::Machine& machine, const char* pipe = kFp32,
+                                      int threads = 1) {
+    return machine.by_threads.at(threads).flops.at(pipe);
+  }
+
+  const TemporaryFolder folder_;
+  double rate_ = 100;
+  bool validated_ = true;
+  int visits_ = 0;
+  std::ostringstream log_;
+  std::vector<std::set<std::string>> roofs_;  // pipes of each call of measure_roofs
+  std::vector<RowsByThreads> visited_;
+  int full_ = 0;               // calls of measure
+  std::vector<int> measured_;  // thread counts of the last one
+  MachineSource source_{.described = {.device = "cpu",
+                                      .name = "Some CPU",
+                                      .fingerprint = "0123",
+                                      .facts = {{cpu_ceilings::kKernelFact, "6.1"}}},
+                        .threads = {1},
+                        .directory = folder_ / "cache",
+                        .measure =
+                            [this](bool, const std::vector<int>& threads) {
+                              ++full_;
+                              measured_ = threads;
+                              return Measured({kFp32, kInt8}, "full", threads);
+                            },
+                        .measure_roofs =
+                            [this](const std::vector<int>&, const std::set<std::string>& pipes) {
+                              roofs_.push_back(pipes);
+                              return Measured(pipes, "roofs");
+                            },
+                        .visit = [this](const RowsByThreads& rows) { return Visited(rows); },
+                        .pipes = {kFp32, kInt8}};
+};
+
+TEST_F(LearningCache, MeasuresThePipesThatARunNeedsAndLaterOnlyWhatIsMissing) {
+  Get(Needing({kFp32, "bf16.matrix"}));  // this machine has no bf16
+  EXPECT_THAT(roofs_, ElementsAre(std::set<std::string>{kFp32}));
+  Get(Needing({kFp32}));
+  EXPECT_EQ(roofs_.size(), 1);
+  const auto both = Get(Needing({kInt8}));
+  EXPECT_EQ(roofs_.size(), 2);
+  EXPECT_EQ(Roof(both, kFp32).per_second, 100);
+  EXPECT_EQ(Roof(both, kInt8).per_second, 100);
+  EXPECT_EQ(full_, 0);
+}
+
+TEST_F(LearningCache, AllRowsAreMeasuredWhereAllAreAskedFor) {
+  Get(Needing({kFp32}));
+  EXPECT_EQ(Get({}).by_threads.at(1).effort, "full");
+  EXPECT_EQ(full_, 1);
+  Get(Needing({kInt8}));
+  Get({});
+  EXPECT_EQ(full_, 1);
+  EXPECT_EQ(roofs_.size(), 1);
+}
+
+TEST_F(LearningCache, ABusyVisitNeverReplacesAValidatedRoof) {
+  Get({});
+  validated_ = false;
+  for (const double rate : {60.0, 101.0, 130.0}) {
+    rate_ = rate;
+    const auto machine = Get({.remeasure = true});
+    EXPECT_EQ(Roof(machine).per_second, 100) << rate;
+    EXPECT_TRUE(Roof(machine).IsValidated()) << rate;
+  }
+  EXPECT_EQ(Roof(Get({})).visits.size(), 4);
+}
+
+TEST_F(LearningCache, VisitsThatAgreeValidateARoof) {
+  validated_ = false;
+  EXPECT_FALSE(Roof(Get({})).IsValidated());
+  const auto machine = Get(Needing({kFp32}, true));  // the live check is the second visit
+  EXPECT_TRUE(Roof(machine).IsValidated());
+  EXPECT_TRUE(machine.by_threads.at(1).bytes.at(Level::kDram).IsValidated());
+  EXPECT_FALSE(Roof(machine, kInt8).IsValidated()) << "the run does not need it";
+  EXPECT_TRUE(Roof(Get({})).IsValidated()) << "the cache has it";
+}
+
+TEST_F(LearningCache, ALiveCheckVisitsTheFastestFp32RowLoadsAndWhatIsNotValidated) {
+  Get({});
+  Get(Needing({kInt8}, true));
+  EXPECT_THAT(visited_, ElementsAre(RowsByThreads{{1, {"fp32.vector.avx2", "dram.load.avx2"}}}));
+  EXPECT_EQ(log_.str().find("now"), std::string::npos) << log_.str();
+}
+
+TEST(RowsToVisit, HaveTheFastestCopyWhichTheRoofNeedNotBeAndAreNoneOfAnUnknownMachine) {
+  machine::Machine machine{.device = "cpu"};
+  auto& set = machine.by_threads[1];
+  for (const auto& [key, rate] :
+       {std::pair("dram.copy.avx2", 50.0), {"dram.copy-nt.avx2", 60.0}, {"dram.update.avx2", 70.0}})
+    set.mixes[key] = {.per_second = rate};
+  set.mixes["dram.update.avx2"].status = machine::CeilingStatus::kValidated;
+  set.bytes[Level::kDram] = set.mixes["dram.update.avx2"];
+  set.bytes[Level::kDram].mix = "update.avx2";
+  EXPECT_THAT(RowsToVisit(machine, {1}, {}),
+              ElementsAre(RowsByThreads::value_type{1, {"dram.copy-nt.avx2"}}));
+  EXPECT_TRUE(RowsToVisit({}, {1, 2}, {kFp32}).empty());
+}
+
+TEST_F(LearningCache, ASlowerMachineIsToldAndNothingIsMeasuredAgain) {
+  Get({});
+  rate_ = 70;
+  const auto machine = Get(Needing({kFp32}, true));
+  EXPECT_THAT(log_.str(), HasSubstr("slower: the machine is slower than when it was measured"));
+  EXPECT_EQ(Roof(machine).per_second, 100);
+  EXPECT_EQ(full_, 1);
+  EXPECT_TRUE(roofs_.empty());
+  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("slower"));
+  EXPECT_FALSE(Get({}).facts.contains("live_check"));
+}
+
+TEST_F(LearningCache, OnAFasterMachineEveryRoofThatTheRunNeedsIsVisitedAgain) {
+  Get({});
+  rate_ = 120;
+  const auto machine = Get(Needing({kInt8}, true));
+  EXPECT_THAT(visited_, ElementsAre(RowsByThreads{{1, {"fp32.vector.avx2", "dram.load.avx2"}}},
+                                    RowsByThreads{{1, {"int8.vector.avx2", "dram.load.avx2"}}}));
+  for (const char* pipe : {kFp32, kInt8}) {
+    EXPECT_EQ(Roof(machine, pipe).per_second, 120);
+    EXPECT_TRUE(Roof(machine, pipe).IsValidated());
+  }
+  EXPECT_TRUE(roofs_.empty());
+  EXPECT_EQ(full_, 1);
+}
+
+TEST_F(LearningCache, AnotherKernelOrMicrocodeBeginsAnew) {
+  Get({});
+  rate_ = 80;
+  source_.described.facts[cpu_ceilings::kKernelFact] = "6.2";
+  EXPECT_EQ(Roof(Get({})).per_second, 80);
+  EXPECT_THAT(log_.str(), HasSubstr("have changed"));
+}
+
+TEST_F(LearningCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
+  source_.threads = {1, 2};
+  Get({});
+  source_.threads = {1, 3};
+  rate_ = 110;
+  const auto machine = Get({});
+  EXPECT_THAT(measured_, ElementsAre(3));
+  EXPECT_EQ(Roof(machine, kFp32, 1).per_second, 100);
+  EXPECT_EQ(Roof(machine, kFp32, 2).per_second, 100);
+  EXPECT_EQ(Roof(machine, kFp32, 3).per_second, 110);
+  EXPECT_EQ(Get({}), machine);
+  EXPECT_EQ(full_, 2);
+}
+
+TEST_F(LearningCache, KeepsTheLastIssueRateSoThatAWrongOneDoesNotStay) {
+  const auto rate_after = [&](std::optional<double> rate) {
+    source_.described.issue_rate = rate;
+    source_.threads.push_back(source_.threads.back() + 1);
+    return Get({}).issue_rate;
+  };
+  EXPECT_EQ(rate_after(4), 4);
+  EXPECT_EQ(rate_after(6.83), 6.83);
+  EXPECT_EQ(rate_after(3.94), 3.94);
+  EXPECT_EQ(rate_after(std::nullopt), 3.94);
+}
+
+// One thread: 100; two, measured later: 240, which is 120 each.
+TEST_F(LearningCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
+  EXPECT_TRUE(Roof(Get({})).IsValidated());
+  source_.threads = {1, 2};
+  rate_ = 240;
+  const auto two = Get({});
+  for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
+    EXPECT_FALSE(Roof(two, key).IsValidated()) << key;
+    EXPECT_THAT(Roof(two, key).ReasonText(), HasSubstr("2 threads reached"));
+  }
+  EXPECT_THAT(NotValidatedWarning(two).value(), HasSubstr("ceilings are not validated"));
+  EXPECT_EQ(Get({}), two) << "the cache has the reason too";
+  source_.threads = {4};  // 72 each: 72 % of one alone
+  rate_ = 288;
+  EXPECT_DOUBLE_EQ(Roof(Get({}), kFp32, 4).validation.scaling.value(), 0.72);
 }
 
 }  // namespace

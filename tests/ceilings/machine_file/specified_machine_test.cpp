@@ -1,7 +1,6 @@
 #include "ceilings/machine_file/specified_machine.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
@@ -38,7 +37,7 @@ TEST(SpecifiedMachine, HasTheRatesOfTheFileAndNothingElse) {
   EXPECT_TRUE(IsSpecified(machine));
 }
 
-TEST(SpecifiedMachine, ACpuHasThreadsAndARateItsSource) {
+TEST(SpecifiedMachine, ACpuHasThreadsAndARateItsSourceAndReadsBackWhatIsWritten) {
   const auto machine = Read(
       R"({"name": "a", "device": "cpu", "threads": 16, "source": "data sheet", "flops": {
           "fp32.vector": {"per_second": 1e12}, "fp64.vector": {"per_second": 5e11, "source": "b"}},
@@ -49,9 +48,6 @@ TEST(SpecifiedMachine, ACpuHasThreadsAndARateItsSource) {
   EXPECT_EQ(set.flops.at("fp64.vector").threads, 16);
   EXPECT_EQ(set.launch_seconds, 1e-6);
   EXPECT_EQ(machine.cache_bytes.at(Level::kL3), 33554432);
-}
-
-TEST(SpecifiedMachine, ReadsBackWhatIsWritten) {
   for (const auto name : KnownGpuNames()) {
     const auto known = KnownGpu(name).value();
     auto again = Read(SpecifiedToJson(known).dump(2));

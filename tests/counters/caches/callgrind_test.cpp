@@ -1,21 +1,17 @@
 #include "counters/caches/callgrind.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace dlroof::caches {
 namespace {
 
 using testing::Contains;
 
-TEST(Simulable, LeavesAPowerOfTwoOfSetsAsItIs) {
+TEST(Simulable, LeavesAPowerOfTwoOfSetsAsItIsAndASlicedCacheItsCapacity) {
   EXPECT_EQ(Simulable({32768, 8}, 4), (CacheGeometry{32768, 8}));        // 64 sets
   EXPECT_EQ(Simulable({1048576, 16}, 4), (CacheGeometry{1048576, 16}));  // 1024 sets
   EXPECT_EQ(Simulable({49152, 12}, 4), (CacheGeometry{49152, 12}));      // 64 sets
   EXPECT_EQ(Simulable({1048576, 0}, 16), (CacheGeometry{1048576, 16}));
-}
-
-TEST(Simulable, ASlicedCacheKeepsItsCapacityWithinAFewPerCent) {
   // 35.75 MiB of 11 ways has 53248 sets, not a power of two; 18 ways of 32768 sets are 36 MiB.
   const auto cache = Simulable({35.75 * 1048576, 11}, 16);
   EXPECT_NEAR(cache.bytes / (35.75 * 1048576), 1, 0.03);
@@ -41,25 +37,19 @@ constexpr const char* kFile =
     "summary: 7075015 2417319 39191 537 349482 5084 528 5573 3196\n\n"
     "fn=(1) f\n0 1 1 0 0\n\ntotals: 7075015 2417319 39191 537 349482 5084 528 5573 3196\n";
 
-TEST(ParseCallgrind, ReadsDataCountsByTheirNames) {
+TEST(ParseCallgrind, ReadsCountsByTheirNamesWithZerosLeftOutAtTheEnd) {
   const auto counts = ParseCallgrind(kFile);
   EXPECT_EQ(counts.accesses, 2417319 + 39191);
   EXPECT_EQ(counts.first_misses, 349482 + 5084);
   EXPECT_EQ(counts.last_misses, 5573 + 3196);
-}
-
-// For a warm call whose tensors stay in the caches, valgrind omits the zeros at the end of the
-// line.
-TEST(ParseCallgrind, ZerosLeftOutAtTheEndAreCounted) {
-  const auto counts = ParseCallgrind(
+  // For a warm call whose tensors stay in the caches, valgrind omits the zeros at the end of the
+  // line.
+  const auto zeros = ParseCallgrind(
       "events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\n"
       "totals: 3296114 970156 39330 179 45492 17786 16 12\n");
-  EXPECT_EQ(counts.first_misses, 45492 + 17786);
-  EXPECT_EQ(counts.last_misses, 12);
+  EXPECT_EQ(zeros.first_misses, 45492 + 17786);
+  EXPECT_EQ(zeros.last_misses, 12);
   EXPECT_EQ(ParseCallgrind("events: Dr Dw D1mr D1mw DLmr DLmw\ntotals: 7\n").last_misses, 0);
-}
-
-TEST(ParseCallgrind, SaysWhatIsMissing) {
   EXPECT_THROW(ParseCallgrind(""), std::runtime_error);
   EXPECT_THROW(ParseCallgrind("events: Ir\ntotals: 1\n"), std::runtime_error);
   EXPECT_THROW(ParseCallgrind("events: Dr Dw D1mr D1mw DLmr DLmw\ntotals: 1 2 x 4 5 6\n"),

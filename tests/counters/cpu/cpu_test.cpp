@@ -2,7 +2,6 @@
 #include "counters/cpu/cpu.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -18,9 +17,7 @@
 namespace dlroof::cpu {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsSupersetOf;
-using testing::Pair;
+using testing::ElementsAre, testing::IsSupersetOf, testing::Pair;
 
 constexpr std::uint64_t kAllStates = 0x600e6;
 
@@ -38,11 +35,8 @@ CpuidRegisters Everything(std::uint32_t leaf, std::uint32_t subleaf) {
 
 TEST(CpuFromCpuid, ReadsNameAndExtendedModel) {
   const auto cpu = CpuFromCpuid(Everything, kAllStates, true);
-  EXPECT_EQ(cpu.vendor, "GenuineIntel");
-  EXPECT_EQ(cpu.name, "Some CPU");
-  EXPECT_EQ(cpu.family, 6);
-  EXPECT_EQ(cpu.model, 0x8f);
-  EXPECT_EQ(cpu.stepping, 4);
+  EXPECT_EQ(std::tuple(cpu.vendor, cpu.name, cpu.family, cpu.model, cpu.stepping),
+            std::tuple("GenuineIntel", "Some CPU", 6, 0x8f, 4));
 }
 
 // AMD family 0x19: base family 0xf plus extended family 0xa; model 0x61.
@@ -53,9 +47,7 @@ TEST(CpuFromCpuid, AddsTheExtendedFamilyOfAmd) {
     return {};
   };
   const auto cpu = CpuFromCpuid(cpuid, 0, false);
-  EXPECT_EQ(cpu.family, 0x19);
-  EXPECT_EQ(cpu.model, 0x61);
-  EXPECT_EQ(cpu.stepping, 2);
+  EXPECT_EQ(std::tuple(cpu.family, cpu.model, cpu.stepping), std::tuple(0x19, 0x61, 2));
   EXPECT_TRUE(cpu.features.empty());
 }
 
@@ -73,21 +65,18 @@ TEST(CpuFromCpuid, CountsAFeatureOnlyWhenTheSystemSavesItsRegisters) {
   EXPECT_EQ(no_xsave, (std::set<std::string>{"sse2", "ssse3", "sse4.1"}));
 }
 
-TEST(CpuFromCpuid, CountsAmxOnlyWithTheKernelsPermission) {
-  const auto features = CpuFromCpuid(Everything, kAllStates, false).features;
+TEST(CpuFromCpuid, CountsAmxOnlyWithTheKernelsPermissionAndIgnoresLeavesThatTheCpuDoesNotHave) {
+  auto features = CpuFromCpuid(Everything, kAllStates, false).features;
   for (const char* amx : {"amx_tile", "amx_bf16", "amx_int8"})
     EXPECT_FALSE(features.contains(amx)) << amx;
   EXPECT_TRUE(features.contains("avx512_bf16"));
-}
-
-// CPUs answer a leaf above their highest with another leaf's bits.
-TEST(CpuFromCpuid, IgnoresLeavesThatTheCpuDoesNotHave) {
+  // CPUs answer a leaf above their highest with another leaf's bits.
   const auto cpuid = [](std::uint32_t leaf, std::uint32_t subleaf) {
     auto words = Everything(leaf, subleaf);
     if (leaf == 7 && subleaf == 0) words.eax = 0;
     return words;
   };
-  const auto features = CpuFromCpuid(cpuid, kAllStates, true).features;
+  features = CpuFromCpuid(cpuid, kAllStates, true).features;
   EXPECT_TRUE(features.contains("avx2"));
   EXPECT_FALSE(features.contains("avx_vnni"));
   EXPECT_FALSE(features.contains("avx512_bf16"));
@@ -104,48 +93,36 @@ Cpu TwoCores() {
   return cpu;
 }
 
-TEST(SpreadCpus, TakesEveryCoreBeforeASecondCpuOfAny) {
+TEST(SpreadCpus, TakesEveryCoreBeforeASecondCpuOfAnyWithinTheAffinityMask) {
   auto cpu = TwoCores();
   EXPECT_EQ(SpreadCpus(cpu, 2), (std::vector<int>{0, 1}));
   EXPECT_EQ(SpreadCpus(cpu, 4), (std::vector<int>{0, 1, 2, 3}));
   cpu.topology.core_of_cpu = {{0, 0}, {1, 0}, {2, 1}, {3, 1}};
   EXPECT_EQ(SpreadCpus(cpu, 2), (std::vector<int>{0, 2}));
   EXPECT_EQ(SpreadCpus(cpu, 3), (std::vector<int>{0, 2, 1}));
+  auto masked = TwoCores();
+  masked.allowed = {2, 3};
+  EXPECT_EQ(SpreadCpus(masked, 2), (std::vector<int>{2, 3}));
+  EXPECT_THROW(SpreadCpus(masked, 3), std::invalid_argument);
+  EXPECT_THROW(SpreadCpus(masked, -1), std::invalid_argument);
+  masked = TwoCores();
+  masked.topology.core_of_cpu.clear();
+  EXPECT_EQ(SpreadCpus(masked, 3), (std::vector<int>{0, 1, 2}));
 }
 
-TEST(SpreadCpus, StaysWithinTheAffinityMaskAndRefusesMore) {
-  auto cpu = TwoCores();
-  cpu.allowed = {2, 3};
-  EXPECT_EQ(SpreadCpus(cpu, 2), (std::vector<int>{2, 3}));
-  EXPECT_THROW(SpreadCpus(cpu, 3), std::invalid_argument);
-  EXPECT_THROW(SpreadCpus(cpu, -1), std::invalid_argument);
-}
-
-TEST(SpreadCpus, ToleratesUnknownCores) {
-  auto cpu = TwoCores();
-  cpu.topology.core_of_cpu.clear();
-  EXPECT_EQ(SpreadCpus(cpu, 3), (std::vector<int>{0, 1, 2}));
-}
-
-TEST(ShareOf, CountsOnlyTheCpusInUse) {
+TEST(ShareOf, CountsOnlyTheCpusInUseAndIsAbsentWhereTheCacheIsUnknown) {
   const auto topology = TwoCores().topology;
-  const auto two = ShareOf(topology, Level::kL2, {0, 1}).value();
-  EXPECT_EQ(two.sharers, 1);
-  EXPECT_EQ(two.total_bytes, 2048);
-  const auto four = ShareOf(topology, Level::kL2, {0, 1, 2, 3}).value();
-  EXPECT_EQ(four.sharers, 2);
-  EXPECT_EQ(four.bytes, 1024);
-  EXPECT_EQ(four.total_bytes, 2048);
-  const auto l3 = ShareOf(topology, Level::kL3, {0, 1, 3}).value();
-  EXPECT_EQ(l3.sharers, 3);
-  EXPECT_EQ(l3.total_bytes, 8192);
-}
-
-TEST(ShareOf, IsAbsentWhereTheCacheIsUnknown) {
-  auto topology = TwoCores().topology;
-  EXPECT_EQ(ShareOf(topology, Level::kL1, {0}), std::nullopt);
-  EXPECT_EQ(ShareOf(topology, Level::kL2, {0, 9}), std::nullopt);
-  EXPECT_EQ(ShareOf(topology, Level::kL2, {}), std::nullopt);
+  const auto share = [&](Level level, const std::vector<int>& cpus) {
+    const auto found = ShareOf(topology, level, cpus).value();
+    return std::tuple(found.sharers, found.bytes, found.total_bytes);
+  };
+  EXPECT_EQ(share(Level::kL2, {0, 1}), std::tuple(1, 1024, 2048));
+  EXPECT_EQ(share(Level::kL2, {0, 1, 2, 3}), std::tuple(2, 1024, 2048));
+  EXPECT_EQ(share(Level::kL3, {0, 1, 3}), std::tuple(3, 8192, 8192));
+  auto unknown = TwoCores().topology;
+  EXPECT_EQ(ShareOf(unknown, Level::kL1, {0}), std::nullopt);
+  EXPECT_EQ(ShareOf(unknown, Level::kL2, {0, 9}), std::nullopt);
+  EXPECT_EQ(ShareOf(unknown, Level::kL2, {}), std::nullopt);
 }
 
 TEST(Facts, NameTheCachesAndLeaveTheAffinityMaskOut) {
@@ -175,12 +152,9 @@ TEST(AvailableMemoryBytes, IsNoMoreThanTheAddressSpaceHasLeft) {
   EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
 }
 
-TEST(CpuList, ReadsRanges) {
+TEST(CpuList, ReadsRangesAndParseMeminfoKibibytes) {
   EXPECT_THAT(CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
   EXPECT_THAT(CpuList("5"), ElementsAre(5));
-}
-
-TEST(ParseMeminfo, FindsTheLineInKibibytes) {
   const char* text = "MemTotal:       9 kB\nMemAvailable:   2048 kB\nX: 1\n";
   EXPECT_EQ(ParseMeminfo(text, "MemAvailable"), 2097152);
   EXPECT_EQ(ParseMeminfo(text, "MemTotal"), 9216);
@@ -204,21 +178,15 @@ CpuidRegisters CascadeLake(std::uint32_t leaf, std::uint32_t subleaf) {
   return subleaf < 4 ? caches[subleaf] : CpuidRegisters{};
 }
 
-TEST(CoreCaches, AreThoseOfOneCoreWithBothItsThreads) {
+TEST(CoreCaches, AreThoseOfOneCoreAndItsShareOfASharedOneOnIntelAndAmd) {
   // 8 x 64 sets and 16 x 1024 sets of 64-byte lines. The instruction L1 and the L3 do not count.
   EXPECT_THAT(CoreCaches(CascadeLake),
               ElementsAre(Pair(Level::kL1, 32768), Pair(Level::kL2, 1048576)));
-}
-
-TEST(CoreCaches, ASharedCacheIsDividedByCores) {
   const auto shared = [](std::uint32_t leaf, std::uint32_t subleaf) {
     if (leaf == 4 && subleaf == 2) return Cache(3, 2, 8, 16, 2048);  // 2 MiB of four cores
     return CascadeLake(leaf, subleaf);
   };
   EXPECT_EQ(CoreCaches(shared).at(Level::kL2), 524288);
-}
-
-TEST(CoreCaches, AmdHasALeafOfItsOwn) {
   const auto amd = [](std::uint32_t leaf, std::uint32_t subleaf) -> CpuidRegisters {
     if (leaf == 0) return {0x10, 0, 0, 0};
     if (leaf == 0x80000000) return {0x8000001E, 0, 0, 0};
@@ -227,9 +195,6 @@ TEST(CoreCaches, AmdHasALeafOfItsOwn) {
     return subleaf == 0 ? Cache(1, 1, 2, 8, 64) : Cache(3, 2, 2, 8, 1024);
   };
   EXPECT_THAT(CoreCaches(amd), ElementsAre(Pair(Level::kL1, 32768), Pair(Level::kL2, 524288)));
-}
-
-TEST(CoreCaches, ACpuThatSaysNothingLeavesThemUnknown) {
   const auto nothing = [](std::uint32_t, std::uint32_t) { return CpuidRegisters{}; };
   EXPECT_THAT(CoreCaches(nothing), testing::IsEmpty());
 }
@@ -272,13 +237,10 @@ std::optional<double> Share(std::uintptr_t address) {
   return HugePageShare(smaps, address);
 }
 
-TEST(HugePageShare, IsOfTheMappingThatHoldsTheAddress) {
+TEST(HugePageShare, IsOfTheMappingThatHoldsTheAddressIfItIsKnown) {
   EXPECT_EQ(Share(0x7f1200000000), 0.75);  // 6144 of 8192 KiB
   EXPECT_EQ(Share(0x7f1207ffffff), 0.75);
   EXPECT_EQ(Share(0x55d0c0000100), 0);
-}
-
-TEST(HugePageShare, IsAbsentWhereNothingIsKnown) {
   EXPECT_EQ(Share(0x7f1208000000), std::nullopt) << "nothing is resident";
   EXPECT_EQ(Share(0x1000), std::nullopt) << "not mapped";
   std::istringstream other("Rss: many\n");
@@ -287,13 +249,10 @@ TEST(HugePageShare, IsAbsentWhereNothingIsKnown) {
 
 TEST(LinesOf, CountsEveryLineThatIsTouched) {
   alignas(64) char memory[256] = {};
-  EXPECT_EQ(LinesOf({memory, 0}), 0);
-  EXPECT_EQ(LinesOf({memory, 1}), 1);
-  EXPECT_EQ(LinesOf({memory, 64}), 1);
-  EXPECT_EQ(LinesOf({memory, 65}), 2);
-  EXPECT_EQ(LinesOf({memory + 63, 1}), 1);
-  EXPECT_EQ(LinesOf({memory + 63, 2}), 2);
-  EXPECT_EQ(LinesOf({memory + 1, 128}), 3);  // bytes 1 to 128
+  const std::tuple<int, std::size_t, int> cases[] = {{0, 0, 0},  {0, 1, 1},  {0, 64, 1}, {0, 65, 2},
+                                                     {63, 1, 1}, {63, 2, 2}, {1, 128, 3}};
+  for (const auto& [begin, bytes, lines] : cases)
+    EXPECT_EQ(LinesOf({memory + begin, bytes}), lines) << begin << ' ' << bytes;
 }
 
 TEST(Evict, CountsItsBytesAndLeavesTheValues) {

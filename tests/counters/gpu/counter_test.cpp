@@ -1,7 +1,6 @@
 #include "counters/gpu/counter.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -16,9 +15,7 @@
 namespace dlroof::gpu {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
+using testing::Contains, testing::HasSubstr, testing::Not;
 
 constexpr const char* kFfma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum";
 constexpr const char* kDram = "dram__bytes.sum";
@@ -69,7 +66,7 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
 }
 
 // The flush of a cold call is neither counted nor timed.
-TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunAndOutsideThePass) {
+TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunOfAsManyPassesAsAreWanted) {
   Bench bench;
   auto request = bench.Request();
   int readied = 0;
@@ -80,15 +77,12 @@ TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunAndOutsideThePass) {
   };
   bench.Count(request);
   EXPECT_EQ(readied, bench.runs);
-}
-
-TEST(CuptiCounter, DeviceThatWantsMorePassesThanPlannedGetsThem) {
-  Bench bench;
-  bench.cupti->rounds_wanted = 5;
-  EXPECT_EQ(bench.Count(bench.Request()).passes, 5);
-  bench.cupti->rounds_wanted = 1000;
-  EXPECT_THAT(bench.Failure(bench.Request("endless")), HasSubstr("was not done after 11"));
-  EXPECT_EQ(bench.cupti->Left(), "");
+  Bench wanting;
+  wanting.cupti->rounds_wanted = 5;
+  EXPECT_EQ(wanting.Count(wanting.Request()).passes, 5);
+  wanting.cupti->rounds_wanted = 1000;
+  EXPECT_THAT(wanting.Failure(wanting.Request("endless")), HasSubstr("was not done after 11"));
+  EXPECT_EQ(wanting.cupti->Left(), "");
 }
 
 TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
@@ -245,21 +239,18 @@ TEST(CuptiCounter, ACallThatThrowsUnderCountingIsItsOwnSentence) {
   }
 }
 
-TEST(CuptiCounter, AnErrorOfACallBeforeIsNotThisOnes) {
+TEST(CuptiCounter, AnErrorOfACallBeforeIsNotThisOnesAndDroppedRangesAreNoCount) {
   Bench bench;
   bench.counter->SelfTest();
   bench.cupti->stale = true;
   EXPECT_EQ(bench.Count(bench.Request()).work.flops.at("fp32.vector"), 6400);
-}
-
-TEST(CuptiCounter, DroppedRangesAreNoCount) {
-  Bench bench;
-  bench.counter->SelfTest();
-  bench.cupti->dropped = 1;
-  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI dropped 1 ranges");
-  bench.cupti->dropped = 0;
-  bench.cupti->ranges = 3;
-  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI has 3 ranges for one call, expected 1");
+  Bench dropping;
+  dropping.counter->SelfTest();
+  dropping.cupti->dropped = 1;
+  EXPECT_EQ(dropping.Failure(dropping.Request()), "CUPTI dropped 1 ranges");
+  dropping.cupti->dropped = 0;
+  dropping.cupti->ranges = 3;
+  EXPECT_EQ(dropping.Failure(dropping.Request()), "CUPTI has 3 ranges for one call, expected 1");
 }
 
 TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
@@ -344,7 +335,7 @@ TEST(CuptiCounter, WhatHasNoKnownKernelIsAReasonAndStays) {
               Contains(HasSubstr("not tested on a kernel of known work: bf16.matrix")));
 }
 
-TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
+TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgainAndPartOfADividedGpuCountsWhatItHas) {
   auto api = std::make_unique<fakes::FakeCupti>();
   int tries = 0;
   CuptiCounter counter({std::move(api),
@@ -361,9 +352,6 @@ TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
         Contains(HasSubstr("self-test of the counters is incomplete: 1 GiB of GPU memory")));
   }
   EXPECT_EQ(tries, 2);
-}
-
-TEST(CuptiCounter, PartOfADividedGpuCountsWhatItHas) {
   Bench bench;
   bench.cupti->refused = {{kDram, 1}};
   const auto counted = bench.Count(bench.Request());

@@ -1,7 +1,6 @@
 #include "counters/gpu/report.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
@@ -18,9 +17,7 @@
 namespace dlroof::gpu {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::Contains, testing::HasSubstr, testing::IsEmpty;
 
 const std::string kSass = "sm__sass_thread_inst_executed_op_";
 using Values = std::map<std::string, double>;
@@ -62,14 +59,11 @@ Values Sass(const std::string& letter, double adds, double muls, double fmas) {
 }
 
 // 3 + 5 + 2 * 7 = 22, and twice that for halves, which are two wide.
-TEST(DecodeCounters, FlopsAreAddsMulsAndTwiceTheFmas) {
+TEST(DecodeCounters, FlopsAreAddsMulsAndTwiceTheFmasAndBlackwellsPairedSinglePrecisionIsIn) {
   EXPECT_EQ(Decode(Sass("d", 3, 5, 7)).work.flops, (Values{{"fp64.vector", 22}}));
   EXPECT_EQ(Decode(Sass("f", 3, 5, 7)).work.flops, (Values{{"fp32.vector", 22}}));
   EXPECT_EQ(Decode(Sass("h", 3, 5, 7), {"fp16.vector"}).work.flops, (Values{{"fp16.vector", 44}}));
-}
-
-// The pairs of GB100: 22 + 2 * 1 + 2 * 10 + 4 * 100 = 444; on GH100 they do not exist.
-TEST(DecodeCounters, BlackwellsPairedSinglePrecisionIsIn) {
+  // The pairs of GB100: 22 + 2 * 1 + 2 * 10 + 4 * 100 = 444; on GH100 they do not exist.
   auto values = Sass("f", 3, 5, 7);
   values[kSass + "fadd2_pred_on.sum"] = 1;
   values[kSass + "fmul2_pred_on.sum"] = 10;
@@ -116,7 +110,7 @@ TEST(DecodeCounters, TensorOperationsCountOnceEachByType) {
 }
 
 // 1000 byte of tags and 3 wavefronts of 128 byte; 10 sectors of 32 byte.
-TEST(DecodeCounters, BytesByLevel) {
+TEST(DecodeCounters, BytesByLevelOfWhichL1NeedsSharedMemoryAndPcieIsTheHosts) {
   const Values values = {{"l1tex__t_bytes.sum", 1000},
                          {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 3},
                          {"lts__t_sectors_srcunit_tex.sum", 10},
@@ -130,21 +124,15 @@ TEST(DecodeCounters, BytesByLevel) {
   EXPECT_EQ(counts.details.at("shared"), 384);
   EXPECT_EQ(counts.details.at("l2.slices"), 400);
   EXPECT_TRUE(counts.work.flops.empty()) << "not counted is not zero";
-}
-
-TEST(DecodeCounters, L1IsUnknownWithoutItsSharedMemory) {
   EXPECT_TRUE(Decode({{"l1tex__t_bytes.sum", 1000}}).work.bytes.empty());
+  const auto of_host = Decode({{"lts__t_sectors_aperture_sysmem.sum", 2},
+                               {"pcie__read_bytes.sum", 500},
+                               {"pcie__write_bytes.sum", 11}});
+  EXPECT_EQ(of_host.work.bytes.at(Level::kHost), 511);
+  EXPECT_THAT(of_host.caveats, Contains(HasSubstr("of other processes")));
 }
 
-TEST(DecodeCounters, PcieReplacesWhatKernelsTouchedOfTheHost) {
-  const auto counts = Decode({{"lts__t_sectors_aperture_sysmem.sum", 2},
-                              {"pcie__read_bytes.sum", 500},
-                              {"pcie__write_bytes.sum", 11}});
-  EXPECT_EQ(counts.work.bytes.at(Level::kHost), 511);
-  EXPECT_THAT(counts.caveats, Contains(HasSubstr("of other processes")));
-}
-
-TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknown) {
+TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknownAndDramWaysThatDoNotAddUpAreAReason) {
   for (const double broken : {std::nan(""), -1.0, std::numeric_limits<double>::infinity()}) {
     auto values = Sass("f", 3, broken, 7);
     values["dram__bytes.sum"] = 5;
@@ -155,9 +143,6 @@ TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknown) {
   }
   const auto metrics = MetricsWith("GH100", {{"dram__bytes.sum", 1}});
   EXPECT_THAT(DecodeCounters(metrics, {}, {}).caveats, Contains(HasSubstr("dram is unknown")));
-}
-
-TEST(DecodeCounters, DramWaysThatDoNotAddUpAreAReason) {
   Values values = {
       {"dram__bytes.sum", 100}, {"dram__bytes_read.sum", 60}, {"dram__bytes_write.sum", 39}};
   EXPECT_THAT(Decode(values).caveats, IsEmpty());
@@ -165,24 +150,21 @@ TEST(DecodeCounters, DramWaysThatDoNotAddUpAreAReason) {
   EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("add up to 90 byte")));
 }
 
-TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReason) {
+TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReasonUnlessTheyLoadConstants) {
   const std::string tf32 = "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
   Values values = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
   EXPECT_THAT(Decode(values).caveats,
               Contains(HasSubstr("12 instructions, but none of a counted type")));
   values[tf32] = 1;
   EXPECT_THAT(Decode(values).caveats, IsEmpty());
-}
-
-// 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
-TEST(DecodeCounters, TensorInstructionsThatLoadConstantsAreNoReason) {
-  Values values = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
-                   {"sm__inst_executed_pipe_tensor.sum", 12},
-                   {kSass + "hfma_pred_on.sum", 12 * 32},
-                   {kSass + "ffma_pred_on.sum", 1e6}};
-  EXPECT_THAT(Decode(values, {"fp32.vector"}).caveats, IsEmpty());
-  values["sm__inst_executed_pipe_tensor.sum"] = 13;
-  EXPECT_THAT(Decode(values, {"fp32.vector"}).caveats, Contains(HasSubstr("13 instructions")));
+  // 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
+  Values constants = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
+                      {"sm__inst_executed_pipe_tensor.sum", 12},
+                      {kSass + "hfma_pred_on.sum", 12 * 32},
+                      {kSass + "ffma_pred_on.sum", 1e6}};
+  EXPECT_THAT(Decode(constants, {"fp32.vector"}).caveats, IsEmpty());
+  constants["sm__inst_executed_pipe_tensor.sum"] = 13;
+  EXPECT_THAT(Decode(constants, {"fp32.vector"}).caveats, Contains(HasSubstr("13 instructions")));
 }
 
 // Every tests/data/cupti_*.json by its name: recordings of a GPU, and published values.
@@ -359,7 +341,7 @@ TEST(RecordedCounters, AnH200CountsEachQuantityOfKnownWork) {
 
 // A convolution pads nothing forward; its gradient of the weights in f16 and its f32 gradient of
 // the source of stride 2 compute more than their useful work.
-TEST(RecordedCounters, AnH200CountsTheConvolutionsFlopsAsTheModelDoes) {
+TEST(RecordedCounters, AnH200CountsTheConvolutionsFlopsAsTheModelDoesAndAKernelOfAnH200IsNamed) {
   const auto recordings = Recordings();
   const auto& recording = recordings.at("cupti_h200.json");
   const auto over_dense = [&](const std::string& begin, const std::string& pipe) {
@@ -373,10 +355,6 @@ TEST(RecordedCounters, AnH200CountsTheConvolutionsFlopsAsTheModelDoes) {
   EXPECT_DOUBLE_EQ(over_dense("Conv2D/gpu/cudnn/fwd/tf32/", "tf32.matrix"), 1);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_weights/f16/", "fp16.matrix"), 1.111, 0.001);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_data/f32/", "fp32.vector"), 4.007, 0.001);
-}
-
-TEST(RecordedCounters, AKernelOfAnH200IsNamed) {
-  const auto recordings = Recordings();
   const auto& call = recordings.at("cupti_h200.json").calls.front();
   const auto kernels = LaunchedKernels(call.kernels, std::nullopt);
   ASSERT_EQ(kernels.size(), 1U);

@@ -63,7 +63,7 @@ TEST(ReadGpuTrace, ReadsWhatWasWritten) {
   EXPECT_TRUE(trace.remarks.empty());
 }
 
-TEST(ReadGpuTrace, AFileCutAtAnyByteIsReadUpToThere) {
+TEST(ReadGpuTrace, AFileCutAtAnyByteIsReadUpToThereAndNothingIsReadBehindADamagedBlock) {
   const auto whole = Sample();
   std::size_t before = 0;
   for (std::size_t bytes = sizeof(FileHeader); bytes <= whole.size(); ++bytes) {
@@ -75,9 +75,6 @@ TEST(ReadGpuTrace, AFileCutAtAnyByteIsReadUpToThere) {
   }
   EXPECT_EQ(before, 30U);
   EXPECT_EQ(ReadTrace(std::string_view(whole).substr(0, whole.size() - 8), "x").remarks.size(), 1U);
-}
-
-TEST(ReadGpuTrace, NothingIsReadBehindADamagedBlock) {
   auto bytes = Sample();
   // In the middle of the second block.
   const auto at = bytes.find("_Z1bv");
@@ -89,7 +86,7 @@ TEST(ReadGpuTrace, NothingIsReadBehindADamagedBlock) {
   EXPECT_EQ(trace.remarks[0], "app.gputrace: a block is damaged: nothing is read from there on");
 }
 
-TEST(ReadGpuTrace, WorkWithoutATimeIsCountedAndLeftOut) {
+TEST(ReadGpuTrace, WorkWithoutATimeIsCountedAndLeftOutAndRefusesOtherFilesAndLaterVersions) {
   TemporaryFolder folder;
   TraceFile file(folder / "", 1, 1'000'000);
   const auto kernel = file.KernelNumber(KernelOf(file, "k", 1));
@@ -104,9 +101,6 @@ TEST(ReadGpuTrace, WorkWithoutATimeIsCountedAndLeftOut) {
   EXPECT_EQ(trace.untimed, 1);
   ASSERT_EQ(trace.remarks.size(), 1U);
   EXPECT_EQ(trace.remarks[0], "x: 3 damaged records were skipped");
-}
-
-TEST(ReadGpuTrace, RefusesOtherFilesAndLaterVersions) {
   EXPECT_THROW(ReadTrace("", "x"), BadInput);
   EXPECT_THROW(ReadTrace("no trace of a GPU", "x"), BadInput);
   auto later = Sample();

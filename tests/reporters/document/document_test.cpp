@@ -1,20 +1,32 @@
 #include "reporters/document/document.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <sstream>
 
+#include "ceilings/machine/machine.h"
+#include "reporters/document/tables.h"
+#include "reporters/record/record.h"
+#include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
+#include "tests/fakes/placed_files.h"
+#include "tests/fakes/trajectory_points.h"
+#include "tests/test_data.h"
+
 namespace dlroof::document {
 namespace {
 
-std::string Written(const Document& document) {
+using testing::AllOf, testing::AnyOf, testing::EndsWith, testing::HasSubstr, testing::Not;
+
+std::string Written(const Document& document, int width = 0) {
   std::ostringstream out;
-  Write(document, 0, out);
+  Write(document, width, out);
   return out.str();
 }
 
@@ -103,18 +115,14 @@ TEST(Write, ANarrowTerminalDropsColumnsThenCutsTheSentence) {
              .notes = {"a note of several words"},
              .droppable = {2, 3},
              .last_is_sentence = true}}};
-  const auto written = [&](int width) {
-    std::ostringstream out;
-    Write(document, width, out);
-    return out.str();
-  };
-  EXPECT_THAT(written(0), testing::EndsWith("\na  1 GB/s  2 GHz   0.4 %  too noisy to be used\n"
-                                            "  a note of several words\n"));
-  EXPECT_EQ(written(40),
+  EXPECT_THAT(Written(document),
+              testing::EndsWith("\na  1 GB/s  2 GHz   0.4 %  too noisy to be used\n"
+                                "  a note of several words\n"));
+  EXPECT_EQ(Written(document, 40),
             "     rate  spread  reason\na  1 GB/s   0.4 %  too noisy to be used\n"
             "  a note of several words\n");
-  EXPECT_THAT(written(20), testing::EndsWith("\na  1 GB/s  too noisy to be used\n"
-                                             "  a note of several\n    words\n"));
+  EXPECT_THAT(Written(document, 20), testing::EndsWith("\na  1 GB/s  too noisy to be used\n"
+                                                       "  a note of several\n    words\n"));
 }
 
 TEST(Table, LeavesOutColumnsWithoutText) {
@@ -147,9 +155,10 @@ TEST(WriteMarkup, MarkdownAndThePageHaveTheSameTexts) {
                                              "</th></tr>\n<tr><td>&#60;n&#62;</td><td>1 s</td>"));
 }
 
-TEST(MarkdownText, EscapesMarksButNotUnderscoresWithinWords) {
+TEST(MarkdownText, AndABadgeEscapeMarks) {
   EXPECT_EQ(MarkdownText("r3s3_p1 a|b"), "r3s3_p1 a&#124;b");
   EXPECT_EQ(MarkdownText("_x_ *y* a__b"), "&#95;x&#95; &#42;y&#42; a&#95;&#95;b");
+  EXPECT_THAT(BadgeSvg("<a>&", "\"", true), testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 TEST(MarkdownItem, BreaksLongLinesAtSpacesAndNeverBeginsALineWithAMark) {
@@ -158,10 +167,6 @@ TEST(MarkdownItem, BreaksLongLinesAtSpacesAndNeverBeginsALineWithAMark) {
   EXPECT_EQ(MarkdownItem("-", c + " - b"), "- " + c + " - b\n");
   EXPECT_EQ(MarkdownItem("-", d + ' ' + e + " 2 x"), "- " + d + "\n  " + e + " 2 x\n")
       << "a short word takes the one before it to the next line";
-}
-
-TEST(Badge, EscapesItsTexts) {
-  EXPECT_THAT(BadgeSvg("<a>&", "\"", true), testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 TEST(ToJson, HasTheTextsThatTheTerminalWrites) {
@@ -183,6 +188,289 @@ TEST(ToJson, HasTheTextsThatTheTerminalWrites) {
       {"kind": "other", "label": "x", "seconds": 2.0, "time": "2.00 s", "share": "66.7 %"}]}},
     {"strip": {"title": "s", "seconds": 2.0, "rows": [
       {"name": "7", "intervals": [[0.5, 1.0, "roof", "k", 1.0]]}]}}])"));
+}
+
+std::string Tables(const roofline::PlacedRun& run, int width, const TableOptions& options = {}) {
+  return Written(RunDocument(run, options), width);
+}
+
+TEST(RunDocument, GoldenTable) {
+  std::ifstream file(fakes::TestData("run_small_tables.txt"));
+  const std::string golden((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(Tables(fakes::SmallRun(), 120), golden);
+}
+
+TEST(RunDocument, NoRowIsWiderThanTheTerminalAndANarrowOneGetsNamesOnLinesOfTheirOwn) {
+  for (const int width : {80, 100, 120, 200}) {
+    std::istringstream lines(Tables(fakes::SmallRun(), width));
+    for (std::string line; std::getline(lines, line) && !line.empty();)
+      EXPECT_LE(text::TextWidth(line), width) << line;
+  }
+  EXPECT_THAT(Tables(fakes::SmallRun(), 80),
+              HasSubstr("\nLSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16\n"));
+  EXPECT_EQ(Tables(roofline::PlacedRun(), 80), "");
+}
+
+TEST(RunDocument, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
+  auto run = fakes::SmallRun();
+  run.places[0].placement.asides = {"an aside"};
+  run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
+  EXPECT_THAT(Tables(run, 0), Not(AnyOf(HasSubstr("an aside"), HasSubstr("the sweep agrees"))));
+  EXPECT_THAT(Tables(run, 0, {.verbose = true}),
+              AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
+}
+
+TEST(RunDocument, WithoutCeilingsRatesComeFromWorkAndTime) {
+  auto file = fakes::SmallRun().file;
+  file.machines.clear();
+  const auto tables = Tables(roofline::PlaceRun(file), 0);
+  EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s         57.5\n"));
+  EXPECT_THAT(tables, HasSubstr("1.23 TFLOP/s"));
+  EXPECT_THAT(tables, Not(HasSubstr("compute")));
+}
+
+// The second benchmark's bytes are known at L2 only: its intensity is of no level of this column.
+TEST(RunDocument, AColumnHasTheIntensityOfOneLevel) {
+  record::RunFile file;
+  file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}},
+                  {.name = "y", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
+  auto& work = file.records[0].work[Provenance::kModelled];
+  work = {.flops = {{"fp32.vector", 1e9}}, .bytes = {{Level::kL2, 1e8}, {Level::kDram, 5e7}}};
+  file.records[1].work = file.records[0].work;
+  file.records[1].work[Provenance::kModelled].bytes.erase(Level::kDram);
+  const auto text = Tables(roofline::PlaceRun(file), 0);
+  EXPECT_THAT(text, HasSubstr("  FLOP/B DRAM\n"));
+  EXPECT_THAT(text, HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s         20.0\n"));
+  EXPECT_THAT(text, HasSubstr("\ny          500 ms  n=1  2.00 GFLOP/s\n"));
+  EXPECT_THAT(Tables(roofline::PlaceRun(file, {.levels = {Level::kL2}}), 0),
+              HasSubstr("FLOP/B L2\n"));
+}
+
+TEST(CaveatsDocument, IsALineForEachCeilingThatMakesPercentagesLimits) {
+  auto run = fakes::SmallRun();
+  for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};
+  const auto text = Written(CaveatsDocument(run));
+  EXPECT_THAT(text, testing::StartsWith("<= and >= are limits: a roof is not validated"));
+  EXPECT_THAT(text, HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
+  for (auto& placed : run.places) placed.placement.uncertain.clear();
+  EXPECT_TRUE(CaveatsDocument(run).blocks.empty());
+}
+
+TEST(RunDocument, NothingOfTheFileControlsTheTerminal) {
+  auto run = fakes::SmallRun();
+  run.file.records[0].name = "\x1b]0;owned\x07 \xc2\x9b 31m";
+  run.file.records[6].reason = "\x1b[2J";
+  run.file.machines[0].name = "\r\x7f";
+  const auto tables = Tables(run, 120);
+  for (const char* bad : {"\x1b", "\x07", "\r", "\x7f", "\xc2\x9b"})
+    EXPECT_THAT(tables, Not(HasSubstr(bad)));
+}
+
+record::Record WithEnergy() {
+  record::Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+  record.work[Provenance::kModelled].flops = {{"fp32.vector", 3e9}, {"bf16.matrix", 1e9}};
+  record.energy = energy::Energy{.joules = 0.5,
+                                 .ci95 = {{0.45, 0.55}},
+                                 .domains = {{"package-0", 0.5}},
+                                 .beside = {{"psys", 0.75}},
+                                 .seconds = 0.004,
+                                 .from = "powercap",
+                                 .covers = "packages; no DRAM"};
+  return record;
+}
+
+TEST(EnergyTable, ShowsJoulesRateAndPowerOfACallAndMarksThatOfOtherPrograms) {
+  // 4e9 FLOP / 0.5 J; 0.5 J / 4 ms; half of 0.1 J over 0.5 J.
+  EXPECT_THAT(Written({{EnergyTable({WithEnergy()})}}),
+              AllOf(HasSubstr("500 mJ"), HasSubstr("10.0 %"), HasSubstr("8.00 GFLOP/J"),
+                    HasSubstr("125 W"), HasSubstr("package-0 500 mJ, psys 750 mJ (not added)"),
+                    HasSubstr("by powercap: packages; no DRAM")));
+  record::Record record = WithEnergy();
+  record.energy->others_cpus = 0.02;
+  EXPECT_THAT(Written({{EnergyTable({record})}}), Not(HasSubstr("~")));
+  record.energy->others_cpus = 0.5;
+  EXPECT_THAT(Written({{EnergyTable({record})}}),
+              AllOf(HasSubstr("~500 mJ"), HasSubstr("~8.00 GFLOP/J"), HasSubstr("other programs")));
+}
+
+TEST(EnergyTable, AnUnknownRateIsEmptyAMissingEnergyHasItsReasonIfAsked) {
+  record::Record silent{.name = "cold one"};
+  silent.counting = {{"energy", {}, "not measured: it stood still"}};
+  record::Record no_flops = WithEnergy();
+  no_flops.work.clear();
+  EXPECT_THAT(Written({{EnergyTable({no_flops, silent})}}),
+              AllOf(Not(HasSubstr("FLOP/J  8")), Not(HasSubstr("nan")),
+                    HasSubstr("energy of cold one not measured: it stood still")));
+  record::Record record{.name = "x"};
+  record.counting = {{"perf", {}, "2 groups"}};
+  Document document;
+  document.Add(EnergyTable({record}));
+  EXPECT_TRUE(document.blocks.empty());
+}
+
+std::string Table(const roofline::PlacedRun& run, std::string_view along) {
+  return Written(TrajectoriesDocument(roofline::Trajectories(run, along)));
+}
+
+TEST(TrajectoriesDocument, ARowPerPointThenTheSentenceAndAlongASizeThereIsNoEfficiency) {
+  auto text =
+      Table(fakes::RunOf({fakes::kOne, fakes::With(fakes::Watched(fakes::Two(9), {.fork_join = 3}),
+                                                   &fakes::PointSpec::noisy)}),
+            "threads");
+  EXPECT_THAT(text, HasSubstr("Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r1s1\n"
+                              "threads"));
+  EXPECT_THAT(text, HasSubstr("FLOP/byte DRAM"));
+  EXPECT_THAT(text, HasSubstr("\n1         12.0 s  8.33 FLOP/s"));
+  EXPECT_THAT(text, HasSubstr("\n2        ~9.00 s"));
+  EXPECT_THAT(text, HasSubstr("  ~1.33x          ~41.5 %            overhead +33\n"));
+  EXPECT_THAT(text, HasSubstr("\n  ~2 threads are 1.33x as fast as 1 thread, 67 % of ideal: 33 "
+                              "points are lost, 33 by "));
+  EXPECT_THAT(text, HasSubstr(record::kEstimateMeaning));
+  text = Table(fakes::RunOf({fakes::Batch(1, 10, 100, 20), fakes::Batch(4, 40, 400, 80)}), "batch");
+  EXPECT_THAT(text, HasSubstr("\nbatch  threads"));
+  EXPECT_THAT(text, HasSubstr("FLOP/s ratio"));
+  EXPECT_THAT(text, Not(HasSubstr("log2")));
+  EXPECT_THAT(text, Not(HasSubstr("~")));
+}
+
+record::RunFile Stored(const std::string& name) {
+  std::ostringstream none;
+  return record::ReadRunFile(fakes::TestData(name), none);
+}
+
+record::Record Kernel(const std::string& name, double seconds, double launches, double flops) {
+  record::Record record{.name = name, .timed = "kernels"};
+  record.repetitions = {{.seconds = seconds, .iterations = 1}};
+  Work& work = record.work[Provenance::kMeasured];
+  work.launches = launches;
+  work.flops["fp32.vector"] = flops;
+  work.bytes[Level::kDram] = 1e6;
+  return record;
+}
+
+// 240 launches in 503 us are 2.09 us each.
+TEST(KernelTables, AProfilesTimesAreSumsOverLaunchesWithoutTheirCost) {
+  const auto tables = Tables(roofline::PlaceRun(Stored("h200_profile_resnet50.json")), 0);
+  EXPECT_THAT(tables,
+              AllOf(HasSubstr("GPU kernels of python3: 503 µs of device time in 240 launches"),
+                    HasSubstr("503 µs     100 %       240     2.09 µs"), Not(HasSubstr("overhead")),
+                    Not(HasSubstr("879"))));
+}
+
+TEST(KernelTables, NamesAreAtMost60ColumnsWideUnlessFullOnesAreWanted) {
+  const auto file = Stored("h200_profile_resnet50.json");
+  const std::string whole = "float16_copy_kernel_cuda(TensorIteratorBase &)";
+  EXPECT_THAT(
+      Tables(roofline::PlaceRun(file), 0),
+      AllOf(HasSubstr("\nvectorized_elementwise_kernel<8, float16_cop"), Not(HasSubstr(whole))));
+  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0, {.full_names = true}), HasSubstr(whole));
+}
+
+// 3 of 4 ms, 1 of 4 ms: the longest first, with rates although there are no roofs.
+TEST(KernelTables, AreSortedByTimeWithTheirSharesAndRatesAndControlNoTerminal) {
+  record::RunFile file;
+  file.records = {Kernel("app/void b(int)", 1e-3, 2, 0), Kernel("app/void a(int)", 3e-3, 10, 6e9)};
+  const auto tables = Tables(roofline::PlaceRun(file), 0);
+  EXPECT_THAT(tables, HasSubstr("GPU kernels of app: 4.00 ms of device time in 12 launches"));
+  EXPECT_THAT(
+      tables,
+      HasSubstr("\na       3.00 ms    75.0 %        10      300 µs                         2.00 "
+                "TFLOP/s         6000\n"
+                "b       1.00 ms    25.0 %         2      500 µs\n"));
+  record::RunFile hostile;
+  hostile.records = {Kernel("\x1b[2J/void \x1b[2Ja(int)", 3e-3, 10, 6e9)};
+  EXPECT_THAT(Tables(roofline::PlaceRun(hostile), 0) +
+                  Tables(roofline::PlaceRun(hostile), 0, {.full_names = true}),
+              Not(HasSubstr("\x1b")));
+}
+
+// tests/data/run_ceilings.json has some ceilings of
+// baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json; its rates, validations, mixes, curves
+// and overheads are written by hand.
+
+std::string Table(const roofline::PlacedRun& run, int width) {
+  std::ostringstream out;
+  Write(CeilingsDocument(run.file.machines), width, out);
+  return out.str();
+}
+
+// Returns the first line that begins with `start`, or an empty text.
+std::string LineOf(const std::string& text, const std::string& start) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(start)) return line;
+  return "";
+}
+
+std::size_t At(const std::string& text, const std::string& part) { return text.find(part); }
+
+TEST(CeilingsDocument, ShowsEveryColumnInAWideTerminalWithTheHighestPipesFirst) {
+  EXPECT_EQ(
+      LineOf(Table(fakes::CeilingsRun(), 120), "  fp32.vector"),
+      "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %     1.00");
+  const auto table = Table(fakes::CeilingsRun(), 0);
+  EXPECT_THAT(LineOf(table, "    avx2"), EndsWith("0.95"));
+  EXPECT_THAT(LineOf(table, "  int8.vector"),
+              EndsWith("  twice the work took 2.31 times the time, allowed is 2 within 2.0 %"));
+  const auto sorted = Table(fakes::CeilingsRun(), 0);
+  EXPECT_LT(At(sorted, "\n  int8.vector "), At(sorted, "\n    avx512_vnni "));
+  EXPECT_LT(At(sorted, "\n    avx512_vnni "), At(sorted, "\n  fp32.vector "));
+  EXPECT_LT(At(sorted, "\n  fp32.vector "), At(sorted, "\n    avx512 "));
+  EXPECT_LT(At(sorted, "\n    avx512 "), At(sorted, "\n    avx2 "));
+}
+
+TEST(CeilingsDocument, AFinerRowWithoutAPlainOneHasItsFullNameAndALevelNamesTheMixThatSetItsRoof) {
+  auto run = fakes::CeilingsRun();
+  fakes::TwoThreadsOf(run).flops.erase("fp32.vector");
+  EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
+  const auto table = Table(fakes::CeilingsRun(), 0);
+  EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
+  EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
+}
+
+TEST(CeilingsDocument, NoLineIsWiderThanTheTerminalAndASpecifiedRateIsNeitherValidatedNorMeasured) {
+  auto run = fakes::CeilingsRun();
+  auto& reasons = fakes::TwoThreadsOf(run).flops.at("int8.vector").reasons;
+  reasons.at(0) = "µ" + reasons.at(0) + std::string(300, 'x');
+  for (const int width : {80, 100, 120, 200}) {
+    std::istringstream lines(Table(run, width));
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(text::TextWidth(line), width) << line;
+  }
+  run = fakes::CeilingsRun();
+  fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
+      .per_second = 1e12, .how = "data sheet", .status = machine::CeilingStatus::kSpecified};
+  EXPECT_THAT(LineOf(Table(run, 0), "  fp32.vector"),
+              testing::EndsWith("specified, not measured here: data sheet"));
+}
+
+TEST(CeilingsDocument, IsOneTableWithoutVariantsUnlessAllIsAskedFor) {
+  std::ostringstream out;
+  Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("with 2 threads\n"));
+  for (const char* more : {"with 1 thread", "avx2", "the curve falls"})
+    EXPECT_THAT(out.str(), Not(HasSubstr(more)));
+}
+
+TEST(CeilingsDocument, OverheadsAndFindingsOfTheSweepFollowAndAnUnknownQuantityIsAbsent) {
+  auto table = Table(fakes::CeilingsRun(), 0);
+  EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));
+  EXPECT_THAT(LineOf(table, "  timer"), EndsWith(" 26.0 ns"));
+  const auto one = table.substr(At(table, "with 1 thread\n"));
+  EXPECT_THAT(table, HasSubstr("\n  L3: the curve falls at 16.5 MiB, from 48 to 24 GB/s;"));
+  EXPECT_THAT(one, HasSubstr("\n  L1: the curve falls at 33.4 KiB, from 340 to 116 GB/s;"));
+  EXPECT_THAT(one, Not(HasSubstr("from 680")));
+  EXPECT_THAT(one, HasSubstr("\n  launch: not measured: in each repetition a thread waited"));
+  auto run = fakes::CeilingsRun();
+  auto& set = fakes::TwoThreadsOf(run);
+  set = {};
+  set.flops["fp32.vector"] = {.per_second = 1e9, .status = machine::CeilingStatus::kValidated};
+  set.bytes[Level::kL1] = {.per_second = 1e9, .status = machine::CeilingStatus::kValidated};
+  set.edges = {{"", {.text = "x"}}};
+  set.absent = {{"", "x"}};
+  table = Table(run, 0);
+  EXPECT_THAT(table, HasSubstr("                       rate\n  fp32.vector  1.00 GFLOP/s\n  L1"));
+  EXPECT_THAT(table, HasSubstr("  L1              1.00 GB/s\n\nceilings of"));
 }
 
 }  // namespace

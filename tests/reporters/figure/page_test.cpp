@@ -1,7 +1,6 @@
 #include "reporters/figure/page.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,8 +21,7 @@ namespace dlroof::figure {
 namespace {
 
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::Not;
+using testing::HasSubstr, testing::Not;
 
 int Count(const std::string& text, const std::string& part) {
   int count = 0;
@@ -31,16 +29,13 @@ int Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(ScriptSafeJson, HasNoCharactersWithAMeaningInHtml) {
+TEST(ScriptSafeJson, HasNoCharactersWithAMeaningInHtmlAndReplacesInvalidUtf8) {
   const json value = {{"</script><!--", "a & b \xE2\x80\xA8 \xE2\x80\xA9 < >"}};
   const auto text = ScriptSafeJson(value);
   EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
   EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xA8")));
   EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xA9")));
   EXPECT_EQ(json::parse(text), value) << "and still says the same";
-}
-
-TEST(ScriptSafeJson, ReplacesInvalidUtf8) {
   EXPECT_EQ(ScriptSafeJson("a\xff"), "\"a\xEF\xBF\xBD\"");
 }
 
@@ -58,7 +53,7 @@ TEST(WritePage, ThrowsWithoutPlotly) {
   EXPECT_THROW(fakes::Page(fakes::SmallRun()), BadInput);
 }
 
-TEST(WritePage, TextOfTheFileIsOnlyData) {
+TEST(WritePage, TextOfTheFileIsOnlyDataAndShowsTheNumbersOfTheFileAsTheyAre) {
   NEED_PLOTLY();
   const auto page = fakes::Page(fakes::SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
@@ -66,9 +61,6 @@ TEST(WritePage, TextOfTheFileIsOnlyData) {
   EXPECT_EQ(Count(page, "</script>"), scripts);
   EXPECT_EQ(json::parse(fakes::Content(page))["records"][7]["reason"],
             fakes::SmallRun().file.records[7].reason);
-}
-
-TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
   NEED_PLOTLY();
   const auto run = roofline::ToJson(fakes::SmallRun());
   auto content = json::parse(fakes::Content(fakes::Page(fakes::SmallRun())));
@@ -84,7 +76,7 @@ TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
   EXPECT_FALSE(content.contains("benchmarks"));
 }
 
-TEST(WritePage, LoadsNothing) {
+TEST(WritePage, LoadsNothingAndTakesAFileWithoutAnything) {
   NEED_PLOTLY();
   std::string own(PageHtml().text);
   own += PageStyle().text;
@@ -97,9 +89,6 @@ TEST(WritePage, LoadsNothing) {
   EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
   for (const char* unfilled : {"{{policy", "{{style", "{{content", "{{scripts", "{{plotly"})
     EXPECT_THAT(page, Not(HasSubstr(unfilled)));
-}
-
-TEST(WritePage, TakesAFileWithoutAnything) {
   NEED_PLOTLY();
   EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"records\":[]"));
   EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"roofs\":[]"));
@@ -383,7 +372,7 @@ TEST(WritePage, GeometryComesWithTheData) {
   EXPECT_EQ(limit["places"]["dram"].size(), 2);
 }
 
-TEST(WritePage, RatesComeFromWorkAndTimeWithAndWithoutCeilings) {
+TEST(WritePage, RatesComeFromWorkAndTimeWithAndWithoutCeilingsAndMeasuredRidgesComeWithTheirRoofs) {
   auto without = fakes::SmallRun().file;
   without.machines.clear();
   for (const auto& run : {roofline::PlaceRun(without), fakes::SmallRun()}) {
@@ -393,9 +382,6 @@ TEST(WritePage, RatesComeFromWorkAndTimeWithAndWithoutCeilings) {
     EXPECT_EQ(content["records"][0]["rate"]["level"], "dram");
     EXPECT_FALSE(content["records"][9].contains("rate")) << "its work is not known";
   }
-}
-
-TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
   const auto run = fakes::CeilingsRun();
   const auto content = PageContent(run);
   EXPECT_EQ(content["roofs"][0]["measured_ridges"],

@@ -1,13 +1,10 @@
-// Mutated files: every reader returns in time, with records or with one sentence that names the
-// place. DLROOF_MUTANTS sets the number of mutants of each sample (the study with sanitizers uses
-// 10^5 in all).
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
@@ -17,15 +14,23 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
+#include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
+#include "reporters/record/large_json.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/primitives/logs.h"
+#include "tests/reporters/imports/variants.h"
 #include "tests/test_data.h"
 
 namespace dlroof::imports {
 namespace {
 
 using nlohmann::json;
+
+// Mutated files: every reader returns in time, with records or with one sentence that names the
+// place. DLROOF_MUTANTS sets the number of mutants of each sample (the study with sanitizers uses
+// 10^5 in all).
 
 std::string FileText(const std::string& name) {
   return ReadFile(fakes::TestData(name), "a file to import");
@@ -198,6 +203,224 @@ TEST(HostileFiles, BenchdnnProblems) {
   Try(
       "benchdnn_small.txt", [](const std::string& text) { suites::ReadBenchdnn(text, "hostile"); },
       300);
+}
+
+// A word that no version of a tool knows is added to a line or key. The work of that item becomes
+// unknown, or the word is named: it is never read as if it were not there. DLROOF_WORDS sets the
+// number of files of each sample (10^4 in the long tier).
+
+const std::string& Word(Random& random) {
+  static const std::vector<std::string> words = {"zqx", "Q", "_v9", "W7", "sparse4", "_half"};
+  return words[Below(random, words.size())];
+}
+
+int WordsOf(int usual) {
+  const char* asked = std::getenv("DLROOF_WORDS");
+  return asked == nullptr ? usual : std::atoi(asked);
+}
+
+// Appends a word to one of the parts between the marks, or adds it as a part of its own.
+std::string WithWord(const std::string& text, const std::string& marks, Random& random) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (marks.find(text[i]) != marks.npos && i > 0) ends.push_back(i);
+  ends.push_back(text.size());
+  const auto at = ends[Below(random, ends.size())];
+  const bool own = Below(random, 3) == 0 && !marks.empty();
+  const auto word = (own ? marks.substr(Below(random, marks.size()), 1) : "") + Word(random);
+  return std::string(text).insert(at, word);
+}
+
+// Lines of kinds that the stored logs lack.
+constexpr const char* kMoreLines[][5] = {
+    // kind, direction, tensors, auxiliary, problem; attributes are those of a product
+    {"batch_normalization", "forward_training", "data:f32::blocked:aBcd8b::f0", "flags:CHR",
+     "mb2ic16_ih5_iw5"},
+    {"reduction", "undef", "src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
+     "alg:reduction_mean p:1 eps:0", "8x64:8x1"},
+    {"binary", "undef", "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
+     "alg:binary_add", "8x64:8x64"},
+    {"rnn", "forward_training",
+     "src_layer:f32::blocked:abc::f0 wei_layer:f32:a:blocked:abdec::f0 "
+     "wei_iter:f32:a:blocked:abdec::f0 bias:f32::blocked:abcd::f0 dst_layer:f32::blocked:abc::f0",
+     "alg:lbr_gru direction:bidirectional_sum activation:undef flags:", "l1t3mb2sic8slc8dhc8dic8"},
+    {"matmul", "undef",
+     "src:s8::blocked:ab::f0 wei:s8:a:blocked:BA16a64b4a::f8:zpm2 bia:f32::blocked:ab::f0_mask2 "
+     "dst:f32::blocked:ab:192x1:f0",
+     "", "16x256:256x192"}};
+constexpr const char* kMoreAttributes =
+    "attr-scratchpad:user attr-fpmath:bf16:true attr-scales:src0:0:f32+wei:3:f32:32x1 "
+    "attr-zero-points:src0:0:s32 "
+    "attr-post-ops:sum:0.5:0:f32+eltwise_linear:0.5:1+binary_add:f32:2:ab";
+
+std::vector<logs::PrimitiveText> Primitives() {
+  std::vector<logs::PrimitiveText> all;
+  for (const char* name :
+       {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts0.log", "pt_bert_inf.onednn.log",
+        "pt_lstm_trn.onednn.log", "pt_r50_inf.onednn.log", "tf_r50_inf_dnn.onednn.log"})
+    std::ranges::copy(fakes::FromLog(name).primitives, std::back_inserter(all));
+  for (const auto& [kind, prop, tensors, auxiliary, problem] : kMoreLines) {
+    logs::PrimitiveText text{.engine = "cpu", .kind = kind, .prop = prop, .tensors = tensors};
+    text.auxiliary = auxiliary;
+    text.problem = problem;
+    all.push_back(text);
+    text.attributes = kMoreAttributes;
+    if (text.kind == "matmul") all.push_back(text);
+  }
+  return all;
+}
+
+TEST(UnknownWords, OfALineOfOneDnnMakeItsWorkUnknown) {
+  const auto primitives = Primitives();
+  Random random(7);
+  for (const auto& text : primitives)
+    EXPECT_FALSE(logs::WorkOf(logs::ReadPrimitive(text)).reason)
+        << text.kind << " " << text.tensors << " " << text.attributes << " "
+        << logs::WorkOf(logs::ReadPrimitive(text)).reason->text;
+  const int files = WordsOf(3000);
+  for (int i = 0; i < files; ++i) {
+    auto text = primitives[Below(random, primitives.size())];
+    std::string* const members[] = {&text.kind,       &text.prop,      &text.tensors,
+                                    &text.attributes, &text.auxiliary, &text.problem};
+    const char* const marks[] = {"", "", " :", " :+", " :", ":x_"};
+    const auto field = Below(random, std::size(members) + 1);
+    if (field == std::size(members))
+      text.others.emplace_back(Word(random), Word(random));
+    else
+      *members[field] = WithWord(*members[field], marks[field], random);
+    ASSERT_TRUE(logs::WorkOf(logs::ReadPrimitive(text)).reason)
+        << text.kind << "," << text.prop << "," << text.tensors << "," << text.attributes << ","
+        << text.auxiliary << "," << text.problem;
+  }
+}
+
+// Returns a word's file, in which work of another value, or the same work, must be remarked on.
+using Edit = std::function<std::string(Random&)>;
+
+bool IsNamed(const Outcome& read, const Outcome& original) {
+  return std::ranges::any_of(
+      read.remarks, [&](const auto& remark) { return !original.remarks.contains(remark); });
+}
+
+// The work by record and quantity, without times.
+Numbers WorkIn(Outcome outcome) {
+  std::erase_if(outcome.numbers, [](const auto& item) {
+    return item.first.ends_with(" s") || item.first.ends_with(" deviation") || item.second.empty();
+  });
+  return outcome.numbers;
+}
+
+void TryWords(const std::string& name, const std::string& text,
+              const std::function<Imported(const std::string&)>& read, const Edit& edit) {
+  const auto original = OutcomeOf(read(text));
+  const auto work = WorkIn(original);
+  ASSERT_FALSE(work.empty()) << name;
+  Random random(77);
+  const int files = WordsOf(300);
+  for (int i = 0; i < files; ++i) {
+    const auto edited = edit(random);
+    try {
+      const auto outcome = OutcomeOf(read(edited));
+      if (IsNamed(outcome, original)) continue;
+      const auto now = WorkIn(outcome);
+      for (const auto& [key, values] : now)
+        ASSERT_TRUE(work.contains(key) && AreEqual(work.at(key), values))
+            << name << ": " << key << "\n"
+            << edited;
+      ASSERT_LT(now.size(), work.size()) << name << "\n" << edited;
+    } catch (const BadInput&) {
+    }
+  }
+}
+
+// Edits a place of the text that begins with one of the words, up to a mark.
+Edit After(const std::string& text, const std::vector<std::string>& words,
+           const std::string& marks) {
+  return [=](Random& random) {
+    std::vector<std::size_t> places;
+    for (const auto& word : words)
+      for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; at += word.size())
+        places.push_back(at + word.size());
+    const auto at = places.at(Below(random, places.size()));
+    const auto end = std::min(text.find_first_of(marks, at), text.size());
+    return text.substr(0, at) + WithWord(text.substr(at, end - at), "", random) + text.substr(end);
+  };
+}
+
+TEST(UnknownWords, OfACounterOfNsightCompute) {
+  const auto raw = FileText("import_ncu_raw.csv");
+  TryWords("ncu", raw, With<ImportNsightCompute>,
+           After(raw, {"dram__", "lts__", "l1tex__", "sm__sass", "sm__inst", "sm__ops"}, "\""));
+  const auto details = FileText("import_ncu_details.csv");
+  TryWords("ncu details", details, With<ImportNsightCompute>,
+           After(details, {"dram__", "lts__", "l1tex__", "smsp__sass", "sm__sass"}, "\""));
+}
+
+TEST(UnknownWords, OfAState) {
+  const auto text = FileText("import_nvbench.json");
+  TryWords("nvbench", text, With<ImportNvbench>,
+           After(text, {"nv/cold/bw/", "nv/cold/time", R"("type": "float)"}, "\""));
+}
+
+TEST(UnknownWords, OfALineOfBenchdnn) {
+  const auto text = FileText("import_benchdnn.txt");
+  TryWords("benchdnn", text, With<profile::ImportBenchdnn>,
+           After(text, {"--mode=P --conv", "--dir=", "mb1ic64", "ih56", ",%0", "%Go"}, " ,\niop%"));
+}
+
+TEST(UnknownWords, OfAnOperatorOfPyTorch) {
+  const auto text = json::parse(FileText("import_kineto.json")).dump();
+  const auto file = json::parse(text);
+  TryWords("kineto", text, With<ImportTrace>, [=](Random& random) {
+    auto edited = file;
+    std::vector<json*> products;
+    for (auto& event : edited["traceEvents"])
+      if (event.value("name", "") == "aten::addmm" || event.value("name", "") == "aten::mm" ||
+          event.value("name", "") == "aten::mkldnn_convolution")
+        products.push_back(&event);
+    auto& event = *products.at(Below(random, products.size()));
+    auto& args = event["args"];
+    const char* const lists[] = {"Input type", "Concrete Inputs"};
+    const auto kind = Below(random, 4);
+    if (kind < 2) {
+      auto& list = args[lists[kind]];
+      std::vector<json*> used;  // by the work: types of tensors, and numbers of a convolution
+      for (std::size_t i = 0; i < list.size(); ++i)
+        if (kind == 0 ? !args["Input Dims"][i].empty() : event["name"] != "aten::addmm" && i > 2)
+          used.push_back(&list[i]);
+      if (used.empty()) used.push_back(&(args["Input type"][1]));
+      auto& one = *used[Below(random, used.size())];
+      one = one.get<std::string>() + Word(random);
+    } else if (kind == 2) {
+      args[Word(random)] = Word(random);
+    } else {
+      event["name"] = event["name"].get<std::string>() + Word(random);
+    }
+    return edited.dump();
+  });
+}
+
+TEST(UnknownWords, OfAnEventACounterOrAMetric) {
+  const std::string perf =
+      "# started on Mon\n\n1000000000,ns,duration_time,1,100.00,,\n64000000,,"
+      "fp_arith_inst_retired.256b_packed_single,1,100.00,,\n";
+  TryWords("perf stat", perf, With<ImportPerfStat>, After(perf, {"fp_arith", "single"}, ","));
+  const std::string proton =
+      R"json([{"frame": {"name": "ROOT"}, "metrics": {"count": 0, "time (ns)": 0}, "children": )json"
+      R"json([{"frame": {"name": "a"}, "metrics": {"count": 3, "time (ns)": 6000, )json"
+      R"json("flops16": 1e9, "flops8": 1e9, "bytes": 1e6}, "children": []}]}])json";
+  TryWords("proton", proton, With<ImportToolTable>, After(proton, {"flops", "\"bytes"}, "\""));
+  const std::string gbench =
+      R"({"context": {"library_version": "v1.9.5"}, "benchmarks": [{"name": "a", "run_name": "a", )"
+      R"("run_type": "iteration", "iterations": 9, "real_time": 5, "cpu_time": 5, "time_unit": "us", )"
+      R"("modelled/flops/fp32.vector": 1e6, "modelled/flops/bf16.matrix": 1e6, )"
+      R"("modelled/bytes/dram": 1e3}]})";
+  TryWords("gbench", gbench, With<ImportGoogleBenchmark>,
+           After(gbench, {"modelled/flops/fp32", "modelled/flops/bf16.matrix", "bytes/"}, "\""));
+  const auto likwid = FileText("import_likwid.csv");
+  TryWords("likwid", likwid, With<ImportLikwid>, After(likwid, {"DP [MFLOP", "data volume"}, ","));
+  const auto own = FileText("import_small.csv");
+  TryWords("csv", own, With<ImportOwnCsv>, After(own, {"flops_", "bytes_"}, ",\n"));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <sstream>
 
@@ -21,11 +20,8 @@
 namespace dlroof::imports {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::UnorderedElementsAre;
+using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair,
+    testing::UnorderedElementsAre;
 
 std::string DataText(const std::string& name) {
   return ReadFile(fakes::TestData(name), "a file to import");
@@ -53,8 +49,8 @@ std::string Refusal(Imported (*read)(const std::string&, const std::string&),
 
 const Work& Measured(const record::Record& record) { return record.work.at(Provenance::kMeasured); }
 
-TEST(ReadCsv, FieldsKnowTheirPlaces) {
-  const auto rows = text::ReadCsv(
+TEST(ReadCsv, FieldsKnowTheirPlacesAndABrokenFieldIsPlainText) {
+  auto rows = text::ReadCsv(
       "\xEF\xBB\xBF"
       "a,\"b\"\"\nc\",d\r\n\n\xC3\xA9,,x\n",
       "f");
@@ -64,14 +60,11 @@ TEST(ReadCsv, FieldsKnowTheirPlaces) {
   EXPECT_EQ(text::PlaceOf(rows[1][1], "f"), "f:4: column 3")
       << "a letter of two bytes is one column";
   EXPECT_EQ(rows[1][1].text, "");
-}
-
-TEST(ReadCsv, ABrokenFieldIsPlainText) {
   const auto refusal = [](std::string_view text) {
     return fakes::RefusalOf([&] { text::ReadCsv(text, "f"); });
   };
   EXPECT_EQ(refusal(std::string_view("a\0b", 3)), "f: not text, expected CSV");
-  const auto rows = text::ReadCsv("\"a\"b,\xff\n\"c,d\n", "f");
+  rows = text::ReadCsv("\"a\"b,\xff\n\"c,d\n", "f");
   EXPECT_EQ(rows.at(0).at(0).text, "ab");
   EXPECT_EQ(rows.at(0).at(1).text, "\\xFF");
   EXPECT_EQ(rows.at(1).at(0).text, "\"c");
@@ -349,18 +342,15 @@ TEST(ImportNvbench, GpusOfOneFileKeepTheirNamesAndRoofs) {
   EXPECT_DOUBLE_EQ(*placed.bandwidth->fraction, 1.0 / 3);
 }
 
-TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthers) {
-  const auto imported = NvbenchStates(NvbenchState({{"nv/cold/time/gpu/mean", "inf"}}) + "," +
-                                      NvbenchState({{"nv/cold/time/gpu/mean", "1e-3"},
-                                                    {"nv/cold/time/gpu/stdev/relative", "inf"}}));
+TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthersAndCpuOnlyAndBatchedTimes) {
+  auto imported = NvbenchStates(NvbenchState({{"nv/cold/time/gpu/mean", "inf"}}) + "," +
+                                NvbenchState({{"nv/cold/time/gpu/mean", "1e-3"},
+                                              {"nv/cold/time/gpu/stdev/relative", "inf"}}));
   EXPECT_THAT(imported.records.at(0).reason, HasSubstr("nv/cold/time/gpu/mean is inf"));
   EXPECT_TRUE(imported.records[0].repetitions.empty());
   EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 1e-3);
   EXPECT_EQ(imported.records[1].name, "mul (2)");
-}
-
-TEST(ImportNvbench, CpuOnlyAndBatchedTimes) {
-  const auto imported = NvbenchStates(
+  imported = NvbenchStates(
       NvbenchState({{"nv/cpu_only/time/cpu/mean", "1e-3"},
                     {"nv/cpu_only/bw/global/bytes_per_second", "2e10"}},
                    "null") +
@@ -397,15 +387,12 @@ TEST(ImportNvbench, SamplesBesideTheFileAreRepetitions) {
 }
 
 // A file of the toolkit on Edison, whose nodes have 24 cores.
-TEST(ImportErt, ReadsAFileOfTheToolkit) {
+TEST(ImportErt, ReadsAFileOfTheToolkitAndWhatIsThereTwiceIsLeftOutAndNoCountIsRefused) {
   const auto imported = FromFile("import_ert_edison.json");
   const auto& set = imported.machine->by_threads.at(24);
   EXPECT_DOUBLE_EQ(set.flops.at("fp64.vector").per_second, 355.79e9);
   EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 83e9);
   EXPECT_EQ(imported.machine->device, "cpu");
-}
-
-TEST(ImportErt, WhatIsThereTwiceIsLeftOutAndNoCountIsRefused) {
   const auto file = [](const char* rates, const char* metadata) {
     return fmt::format(
         R"({{"empirical": {{"gbytes": {{"data": [{}]}}, "gflops": {{"data": [["GFLOPs", 3]], "metadata": {}}}}}}})",
@@ -454,18 +441,15 @@ TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
 }
 
 // benchdnn's own output, with six digits of its count. Two of three have no padding to leave out.
-TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDo) {
-  const auto imported = profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt"), "b.txt");
+TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDoAndReadsTheHeaderOfOneDnn313) {
+  auto imported = profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 3U);
   for (const auto& record : imported.records) {
     const auto flops = static_cast<double>(conv2d::Flops(conv2d::ParseConv2d(record.problem)));
     EXPECT_NEAR(TotalFlops(record.work.at(Provenance::kModelled)).value() / flops, 1, 1e-5)
         << record.name;
   }
-}
-
-TEST(ImportBenchdnn, ReadsTheHeaderOfOneDnn313) {
-  const auto imported = profile::ImportBenchdnn(DataText("faults/benchdnn_def.txt"), "b.txt");
+  imported = profile::ImportBenchdnn(DataText("faults/benchdnn_def.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 2U);
   EXPECT_EQ(imported.records[0].name, "Matmul/cpu/onednn/fwd/f32/m1024n1024k1024/any");
   EXPECT_DOUBLE_EQ(imported.records[0].repetitions[0].seconds, 2.6e-3);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,12 +15,8 @@
 namespace dlroof::imports {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::Pair;
-using testing::UnorderedElementsAre;
+using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::Not, testing::Pair,
+    testing::UnorderedElementsAre;
 
 std::string Event(const std::string& rest) { return "{\"ph\": \"X\", " + rest + "}"; }
 
@@ -98,8 +93,8 @@ TEST(ImportTrace, ReadsAProfileOfPyTorch) {
               2e-8);
 }
 
-TEST(ImportTrace, TheTimeOfACallExcludesTheCallsWithinIt) {
-  const auto imported = ImportTrace(
+TEST(ImportTrace, TheTimeOfACallExcludesTheCallsWithinItAndOfAGpuHasItsKernels) {
+  auto imported = ImportTrace(
       TraceOf({Event(R"("name": "b", "ts": 2, "dur": 3, "tid": 1)"),
                Event(R"("name": "a", "ts": 0, "dur": 10, "tid": 1)"),
                Event(R"("name": "b", "ts": 6, "dur": 2, "tid": 1)"),
@@ -113,10 +108,7 @@ TEST(ImportTrace, TheTimeOfACallExcludesTheCallsWithinIt) {
   EXPECT_EQ(Named(imported, "b").work.at(Provenance::kModelled).launches, 3);
   EXPECT_EQ(imported.records.front().name, "b") << "the most time first";
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events of the category user_annotation")));
-}
-
-TEST(ImportTrace, OfAGpuHasItsKernels) {
-  const auto imported = ImportTrace(
+  imported = ImportTrace(
       TraceOf({Event(R"("name": "aten::mm", "cat": "cpu_op", "ts": 0, "dur": 10)"),
                Event(R"("name": "sgemm", "cat": "kernel", "ts": 5, "dur": 40, "tid": 7)"),
                Event(R"("name": "Memcpy", "cat": "gpu_memcpy", "ts": 50, "dur": 4, "tid": 7)"),
@@ -154,35 +146,29 @@ Imported FromFile(const char* name) {
   return ImportTrace(ReadFile(fakes::TestData(name), "a trace"), name);
 }
 
-TEST(ImportTrace, OfTensorFlowHasStreamsWithoutTheirSummaries) {
-  const auto imported = FromFile("import_tensorflow.json");
+TEST(ImportTrace, OfTensorFlowHasStreamsOfPyTorch2021CallsThatAreNestedByTheirNumbers) {
+  auto imported = FromFile("import_tensorflow.json");
   EXPECT_THAT(Times(imported),
               ElementsAre(Pair("fusion_3", 550), Pair("ampere_sgemm_128x64_nn", 400.25),
                           Pair("MemcpyH2D", 60.5)));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("4 events of steps, modules and scopes")));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 operators of the host")));
-}
-
-// PyTorch up to 1.11 writes callees before callers, with times in whole microseconds.
-TEST(ImportTrace, ReadsAProfileOfPyTorchOf2021) {
-  const auto imported = FromFile("import_kineto_2021.json");
+  // PyTorch up to 1.11 writes callees before callers, with times in whole microseconds.
+  imported = FromFile("import_kineto_2021.json");
   ASSERT_EQ(imported.records.size(), 2U);
   EXPECT_THAT(Times(imported),
               UnorderedElementsAre(Pair("volta_sgemm_128x32_nt", 3), Pair(HasSubstr("Add"), 3)));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("9 operators of the host")));
-}
-
-TEST(ImportTrace, CallsOfOneTimeAreNestedByTheirNumbers) {
   const auto call = [](const char* name, int id) {
     return Event(fmt::format(
         R"("name": "{}", "ts": 5, "dur": 8, "tid": 1, "pid": 1, "args": {{"External id": {}}})",
         name, id));
   };
-  const auto imported = ImportTrace(TraceOf({call("mm", 12), call("matmul", 11)}), "t.json");
-  EXPECT_THAT(Times(imported), ElementsAre(Pair("mm", 8)));
+  const auto nested = ImportTrace(TraceOf({call("mm", 12), call("matmul", 11)}), "t.json");
+  EXPECT_THAT(Times(nested), ElementsAre(Pair("mm", 8)));
 }
 
-TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemark) {
+TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
   const auto a = Event(R"("name": "a", "cat": "kernel", "ts": 5, "dur": 8, "tid": 1)");
   const auto later = Event(R"("name": "a", "cat": "kernel", "ts": 15, "dur": 8, "tid": 1)");
   const auto host = Event(R"("name": "b", "ts": 1, "dur": 1, "pid": 1, "tid": 1)");
@@ -200,9 +186,6 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemark) {
     EXPECT_THAT(imported.remarks, Contains(HasSubstr(remark)));
   }
   EXPECT_THAT(Times(ImportTrace(rows[2].first, "t.json")), ElementsAre(Pair("a", 16)));
-}
-
-TEST(ImportTrace, RefusesWithThePlace) {
   const auto refusal = [](const std::string& text) {
     return fakes::RefusalOf([&] { ImportTrace(text, "t.json"); });
   };

@@ -1,7 +1,6 @@
 #include "reporters/live/google_benchmark.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <sstream>
@@ -15,8 +14,7 @@ namespace dlroof::live {
 namespace {
 
 using BenchmarkRun = benchmark::BenchmarkReporter::Run;
-using testing::HasSubstr;
-using testing::Not;
+using testing::HasSubstr, testing::Not;
 
 constexpr const char* kName = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1";
 
@@ -112,12 +110,12 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
 
 // github-action-benchmark's reader for Google Benchmark ("googlecpp") and compare.py read these
 // members of each entry.
-TEST(RunFileReporter, EntriesHaveTheMembersThatOtherReadersNeed) {
+TEST(RunFileReporter, EntriesHaveTheMembersThatOtherReadersNeedAndACutOffFileHasMachinesAndWork) {
   Session session = TestSession();
   BenchmarkRun failed = Repetition(1);
   failed.error_occurred = true;
   failed.error_message = "unsupported: no AMX here";
-  const auto text = Written<RunFileReporter>(session, {{Repetition(2), Repetition(4)}, {failed}});
+  auto text = Written<RunFileReporter>(session, {{Repetition(2), Repetition(4)}, {failed}});
   const auto json = nlohmann::json::parse(text);
   EXPECT_TRUE(json.at("context").at("date").is_string());
   ASSERT_EQ(json.at("benchmarks").size(), 3);
@@ -130,14 +128,11 @@ TEST(RunFileReporter, EntriesHaveTheMembersThatOtherReadersNeed) {
     EXPECT_TRUE(entry.at("threads").is_number_integer());
   }
   EXPECT_EQ(json.at("benchmarks")[1].at("real_time"), 4e6);
-}
-
-TEST(RunFileReporter, ACutOffFileHasMachinesAndWork) {
-  Session session = TestSession();
+  session = TestSession();
   auto runs = Three();
   for (std::size_t i = 0; i < runs.size(); ++i)
     runs[i].repetition_index = static_cast<std::int64_t>(i);
-  const auto text = Written<RunFileReporter>(session, {runs});
+  text = Written<RunFileReporter>(session, {runs});
   std::ostringstream warnings;
   const auto cut = record::ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
   EXPECT_EQ(cut.machines.size(), 1);
@@ -199,13 +194,10 @@ TEST(RunFileReporter, WritesTheSumOfAModel) {
   EXPECT_DOUBLE_EQ(json["models"][0]["roof"]["fraction"], 0.4);
 }
 
-TEST(TerminalReporter, ShowsTheModelAfterTheTable) {
-  Session session = SessionOfAModel();
-  const auto text = Written<TerminalReporter>(session, {Three()});
-  EXPECT_THAT(text, testing::ContainsRegex("net LSTM/cpu/onednn/fwd_inference/f32 +1 +3 +6.00 s"));
-}
-
-TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
+TEST(TerminalReporter, ShowsTheModelAfterTheTableAndShowsRateIntensityShareOfTheRoofAndBound) {
+  Session models = SessionOfAModel();
+  EXPECT_THAT(Written<TerminalReporter>(models, {Three()}),
+              testing::ContainsRegex("net LSTM/cpu/onednn/fwd_inference/f32 +1 +3 +6.00 s"));
   Session session = TestSession();
   const auto text = Written<TerminalReporter>(session, {Three()});
   EXPECT_THAT(text, HasSubstr("    % roof      bound    x roof        FLOP/s  FLOP/B DRAM "));

@@ -2,21 +2,20 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <map>
 
 #include "counters/base/files.h"
 #include "reporters/logs/primitive.h"
 #include "tests/fakes/primitives/logs.h"
+#include "tests/fakes/primitives/problems.h"
 #include "tests/test_data.h"
 
 namespace dlroof::logs {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
+using fakes::Made, fakes::kFiltered, fakes::kInOut;
+using testing::ElementsAre, testing::IsEmpty, testing::Pair;
 
 std::map<std::string, int> KindsOf(const VerboseLog& log) {
   std::map<std::string, int> kinds;
@@ -65,18 +64,15 @@ TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
   }
 }
 
-TEST(VerboseLog, FactsOfTheLibraryAreRead) {
-  const auto log = fakes::FromLog("tf_r50_inf_dnn.onednn.log");
+TEST(VerboseLog, FactsOfTheLibraryAreReadAndCreationsAreMissesAndHits) {
+  auto log = fakes::FromLog("tf_r50_inf_dnn.onednn.log");
   EXPECT_EQ(log.runtime, "threadpool");
   EXPECT_EQ(log.threads, 2);
   ASSERT_EQ(log.marks.size(), 4);
   EXPECT_TRUE(log.marks[0].begin);
   EXPECT_EQ(log.marks[0].before, 38);
   EXPECT_DOUBLE_EQ(log.marks[0].seconds, 1795369597.754633301);
-}
-
-TEST(VerboseLog, CreationsAreMissesAndHits) {
-  const auto log = fakes::FromLog("debian_torch113_conv_v2.6.3.log");
+  log = fakes::FromLog("debian_torch113_conv_v2.6.3.log");
   ASSERT_EQ(log.creations.size(), 4);
   EXPECT_FALSE(log.creations[0].hit);
   EXPECT_DOUBLE_EQ(log.creations[0].seconds, 0.592041e-3);
@@ -88,22 +84,19 @@ TEST(VerboseLog, CreationsAreMissesAndHits) {
   EXPECT_TRUE(hits.creations[0].hit);
 }
 
-TEST(VerboseLog, IgnoresTheRoundedStampOfOneDnn27sGemm) {
+TEST(VerboseLog, TheTemplateOrdersTheFieldsAndARoundedStampIsIgnored) {
   const auto log = fakes::FromLog("tf212_conv_opts0.log");
   EXPECT_FALSE(log.executions.at(0).start_seconds);
   EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
   EXPECT_EQ(log.primitives.at(0).auxiliary, "");
-}
-
-TEST(VerboseLog, TheTemplateOrdersTheFieldsAndUnknownFieldsAreStored) {
-  const auto log = ReadVerboseLog(
+  const auto ordered = ReadVerboseLog(
       "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,colour,problem_desc,"
       "prop_kind,exec_time\n"
       "onednn_verbose,v1,primitive,exec,cpu,reorder,green,8x64,undef,0.5\n");
-  ASSERT_EQ(log.primitives.size(), 1);
-  EXPECT_EQ(log.primitives[0].problem, "8x64");
-  EXPECT_EQ(log.primitives[0].prop, "undef");
-  EXPECT_THAT(log.primitives[0].others, ElementsAre(Pair("colour", "green")));
+  ASSERT_EQ(ordered.primitives.size(), 1);
+  EXPECT_EQ(ordered.primitives[0].problem, "8x64");
+  EXPECT_EQ(ordered.primitives[0].prop, "undef");
+  EXPECT_THAT(ordered.primitives[0].others, ElementsAre(Pair("colour", "green")));
 }
 
 TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {
@@ -148,7 +141,7 @@ TEST(VerboseLog, WrappedColouredAndStoredLinesAreRead) {
 }
 
 // A word that no version of oneDNN prints, added to any field of the lines of real logs.
-TEST(VerboseLog, ATimeOfZeroIsNone) {
+TEST(VerboseLog, ATimeOfZeroIsNoneAndOlderMarkersAndLogsWithoutTemplate) {
   const auto log =
       ReadVerboseLog(dlroof::ReadFile(fakes::TestData("faults/some.log"), "a log of a GPU"));
   ASSERT_EQ(log.executions.size(), 1U);
@@ -165,14 +158,11 @@ TEST(VerboseLog, ATimeOfZeroIsNone) {
   EXPECT_EQ(with("-0.5"), "a negative time");
   EXPECT_EQ(with("nan"), "a time that is no number of ms");
   EXPECT_EQ(with("1e-30"), log.lines.refused[0].reason);
-}
-
-TEST(VerboseLog, OlderMarkersAndLogsWithoutTemplate) {
-  const auto log = ReadVerboseLog(
+  const auto older = ReadVerboseLog(
       "dnnl_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 "
       "dst_f32::blocked:ab:f0,,,16x256:256x192,0.5\n");
-  ASSERT_EQ(log.primitives.size(), 1);
-  EXPECT_EQ(log.primitives[0].kind, "matmul");
+  ASSERT_EQ(older.primitives.size(), 1);
+  EXPECT_EQ(older.primitives[0].kind, "matmul");
 }
 
 // A line of a partition that takes `milliseconds`.
@@ -182,8 +172,8 @@ std::string Partition(const std::string& milliseconds) {
          milliseconds + "\n";
 }
 
-TEST(VerboseLog, PartitionsWithoutLinesOfTheirOwnAreExecutions) {
-  const auto log = fakes::FromLog("xpu_graph.log");
+TEST(VerboseLog, PartitionsWithoutLinesOfTheirOwnAreExecutionsAndDecimalCommaTakesTwoFields) {
+  auto log = fakes::FromLog("xpu_graph.log");
   ASSERT_EQ(log.executions.size(), 3);
   EXPECT_DOUBLE_EQ(log.executions[1].seconds, 7.7777e-3);
   const auto& partition = log.primitives[log.executions[1].primitive];
@@ -198,11 +188,8 @@ TEST(VerboseLog, PartitionsWithoutLinesOfTheirOwnAreExecutions) {
   EXPECT_EQ(both.executions.size(), 2);
   EXPECT_EQ(both.lines.graph, 1);
   EXPECT_EQ(ReadVerboseLog(kReorder + Partition("9")).executions.size(), 2);
-}
-
-// Three executions of 2.98804, 2.1521 and 3 ms, and a creation of 0.573975 ms.
-TEST(VerboseLog, DecimalCommaTakesTwoFields) {
-  const auto log = fakes::FromLog("decimal_comma.log");
+  // Three executions of 2.98804, 2.1521 and 3 ms, and a creation of 0.573975 ms.
+  log = fakes::FromLog("decimal_comma.log");
   ASSERT_EQ(log.executions.size(), 3);
   EXPECT_DOUBLE_EQ(log.executions[0].seconds, 2.98804e-3);
   EXPECT_DOUBLE_EQ(log.executions[1].seconds, 2.1521e-3);
@@ -311,6 +298,142 @@ TEST(ReadVerboseLog, OtherProcessesAreApart) {
   EXPECT_EQ(log.executions[2].process, log.main_process);
   EXPECT_NE(log.executions[0].primitive, log.executions[2].primitive);
   EXPECT_EQ(log.executions[1].primitive, log.executions[3].primitive);
+}
+
+// The tensors of a product.
+std::string Filtered(bool bias) {
+  return fmt::format(fmt::runtime(kFiltered), bias ? "f32" : "undef");
+}
+
+TEST(ReadPrimitive, BothFormsOfADescriptorSayTheSame) {
+  for (const char* text : {"src_f32:a:blocked:aBcd8b:f0", "src:f32:a:blocked:aBcd8b::f0"}) {
+    const auto tensors = ReadPrimitive({.tensors = text}).tensors;
+    ASSERT_EQ(tensors.size(), 1) << text;
+    EXPECT_EQ(tensors[0].role, "src");
+    EXPECT_EQ(tensors[0].type, "f32");
+    EXPECT_TRUE(tensors[0].Chosen());
+    EXPECT_EQ(tensors[0].tag, "aBcd8b");
+  }
+}
+
+TEST(PostOpsOf, BothSeparatorsAndExponents) {
+  EXPECT_THAT(PostOpsOf("attr-scratchpad:user attr-post-ops:sum+eltwise_relu:1e+02:0+sum"),
+              ElementsAre("sum", "eltwise_relu:1e+02:0", "sum"));
+  EXPECT_THAT(PostOpsOf("attr-post-ops:'sum;eltwise_tanh;'"), ElementsAre("sum", "eltwise_tanh"));
+  EXPECT_THAT(PostOpsOf("attr-scratchpad:user"), IsEmpty());
+}
+
+// Worked by hand: 4 byte an element.
+TEST(PrimitiveWork, BytesAreEachTensorOnce) {
+  const auto bytes = [](const Primitive& primitive) { return WorkOf(primitive).bytes.value(); };
+  EXPECT_EQ(bytes(Made("reorder", "undef", "src:f32::blocked:ab::f0 dst:bf16::blocked:ba::f0", "",
+                       "8x64")),
+            8 * 64 * (4 + 2));
+  EXPECT_EQ(bytes(Made("convolution", "forward_training", Filtered(true), "",
+                       "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1")),
+            4 * (2 * 3 * 25 + 3 * 4 * 9 + 4 + 2 * 4 * 25));
+  // The sum reads the destination; the binary reads an operand with one number per channel.
+  EXPECT_EQ(bytes(Made("convolution", "forward_inference", Filtered(false), "",
+                       "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1",
+                       "attr-post-ops:sum+binary_mul:f32:2")),
+            4 * (2 * 3 * 25 + 3 * 4 * 9 + 2 * (2 * 4 * 25) + 4));
+  EXPECT_EQ(bytes(Made("eltwise", "forward_training", "data:f32::blocked:ab::f0",
+                       "alg:eltwise_relu alpha:0 beta:0", "4x5")),
+            4 * 2 * 20);
+  EXPECT_EQ(
+      bytes(Made("eltwise", "backward_data", "data:f32::blocked:ab::f0 diff:f32::blocked:ab::f0",
+                 "alg:eltwise_relu alpha:0 beta:0", "4x5")),
+      4 * 3 * 20);
+  // The data twice; mean, variance, scale and shift of 3 channels.
+  EXPECT_EQ(bytes(Made("batch_normalization", "forward_training", "data:f32::blocked:abcd::f0",
+                       "flags:CH", "mb2ic3_ih5_iw5")),
+            4 * (2 * 2 * 3 * 25 + 4 * 3));
+  EXPECT_EQ(bytes(Made("concat", "undef",
+                       "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
+                       "axis:1", "8x32:8x16 8x48")),
+            4 * 2 * 8 * 48);
+}
+
+// A word in a line that no version of oneDNN prints may change the work.
+TEST(PrimitiveWork, AnUnknownWordMakesItUnknown) {
+  const std::string tensors = "src:f32:a:blocked:ab::f0 wei:s8::blocked:BA16a64b4a::f8:zpm2 ";
+  const auto work = [](const std::string& all, const std::string& attributes = "",
+                       const std::string& auxiliary = "", const std::string& prop = "undef") {
+    return WorkOf(Made("matmul", prop, all, auxiliary, "16x256:256x192", attributes));
+  };
+  const std::string dst = "dst:f32:po:blocked:ab:768x1:f0";
+  EXPECT_TRUE(work(tensors + dst, "attr-scratchpad:user attr-scales:wei:2:f32").bytes);
+  const auto unknown = {work("src:f32::sparse:csr:f0 wei:f32::blocked:ab::f0 " + dst),
+                        work("src:s8::blocked:ab::f0 wei:s8::sparse:packed:BA16a64b4a:f0 " + dst),
+                        work(tensors + "dst:f32::tiled:ab::f0"),
+                        work(tensors + "dst:f32:z:blocked:ab::f0"),
+                        work(tensors + "dst:f32::blocked:ab::f0:half"),
+                        work(tensors + "dst:f32::blocked:ab::f0_mask1"),
+                        work(tensors + "bia:f32::blocked:ab::f0_mask9 " + dst),
+                        work(tensors + "bia:f32::blocked:ab::f0_maskx " + dst),
+                        work(tensors + "nnz:s32::blocked:a::f0 " + dst),
+                        work(tensors + dst, "attr-dropout:any"),
+                        work(tensors + dst, "attr-post-ops:binary_xor:f32:2"),
+                        work(tensors + dst, "", "half"),
+                        work(tensors + dst, "", "flags:Q"),
+                        work(tensors + dst, "", "", "sideways")};
+  for (const auto& one : unknown) {
+    EXPECT_FALSE(one.matrix && one.bytes);
+    EXPECT_TRUE(one.reason.has_value());
+  }
+  EXPECT_EQ(
+      unknown.begin()->reason->text,
+      "the format 'sparse' of a tensor may change the work in a way that the log does not tell");
+}
+
+// 4096 x 64 times 64 x 4096 floats: 1 MiB each and 64 MiB; a bias of the sizes that its mask
+// selects.
+TEST(PrimitiveWork, TheMaskOfABiasSelectsItsSizesAndProductsOfOneDnn1HaveLetters) {
+  const auto bytes = [](const std::string& mask) {
+    return *WorkOf(Made("matmul", "undef",
+                        "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 bia:f32::blocked:ab::f0" +
+                            mask + " dst:f32::blocked:ab::f0",
+                        "", "4096x64:64x4096"))
+                .bytes;
+  };
+  const double others = 2 * 1048576 + 67108864;
+  EXPECT_EQ(bytes("_mask3"), others + 67108864);
+  EXPECT_EQ(bytes("_mask2"), others + 4096 * 4);
+  EXPECT_EQ(bytes("_mask1"), others + 4096 * 4);
+  EXPECT_EQ(bytes("_mask0"), others + 4);
+  const auto product = WorkOf(Made("matmul", "undef",
+                                   "src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 "
+                                   "bia_f32::blocked:ab:f0 dst_f32::blocked:ab:f0",
+                                   "", "m50n50k50"));
+  EXPECT_EQ(*product.matrix + *product.elementwise, 2 * 50 * 50 * 50 + 2500);
+  EXPECT_EQ(*product.bytes, 4 * 50 * 50 * 4);
+  EXPECT_EQ(*WorkOf(Made("matmul", "undef",
+                         "src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 dst_f32::blocked:abc:f0",
+                         "", "b6m200n200k16"))
+                 .matrix,
+            7.68e6);
+}
+
+TEST(PrimitiveWork, UnknownWorkHasAReason) {
+  const auto reason = [](const Primitive& primitive) {
+    const auto work = WorkOf(primitive);
+    EXPECT_FALSE(work.matrix);
+    return work.reason.value().text;
+  };
+  EXPECT_EQ(reason(Made("zero_pad", "undef", kInOut, "", "2x3")), "no closed form of this kind");
+  EXPECT_EQ(reason(Made("group_normalization", "forward_training", kInOut, "", "mb2ic3")),
+            "the problem lacks g or ic");
+  EXPECT_EQ(reason(Made("matmul", "undef", kInOut, "", "*x16:16x8")),
+            "sizes are known only at run time");
+  EXPECT_EQ(reason(Made("convolution", "forward", kInOut, "", "nonsense")),
+            "the problem has another form than letters with sizes");
+  EXPECT_EQ(reason(Made("reduction", "undef", kInOut, "alg:reduction_sum", "2x3:20x3")),
+            "the problem has impossible sizes");
+  const auto unsized =
+      WorkOf(Made("reorder", "undef", kInOut, "", "8x64", "attr-post-ops:binary_add:f32"));
+  EXPECT_EQ(*unsized.elementwise, 8 * 64);
+  EXPECT_FALSE(unsized.bytes);
+  EXPECT_EQ(unsized.reason.value().text, "the operand of a post-op has no printed size");
 }
 
 }  // namespace

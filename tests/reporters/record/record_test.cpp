@@ -1,16 +1,19 @@
 #include "reporters/record/record.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <tuple>
 
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/record_json.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::record {
 namespace {
+
+using testing::HasSubstr;
 
 std::vector<Repetition> Times(std::initializer_list<double> seconds) {
   std::vector<Repetition> repetitions;
@@ -42,22 +45,19 @@ TEST(Summarize, NeedsThreeCleanRepetitionsAndHalfOfAllOrTheOnlyOne) {
   EXPECT_FALSE(Summarize(Times({2})).value().ci95);
 }
 
-TEST(TimeOf, UsesTheCleanRepetitionsIfTheySuffice) {
+TEST(TimeOf, UsesTheCleanRepetitionsIfTheySufficeAndOfSeveralThreadsIsTheFastestThatWasMeasured) {
   auto repetitions = Times({1, 2, 3, 100});
   repetitions[3].noisy = true;
-  const auto timing = TimeOf(repetitions).value();
+  auto timing = TimeOf(repetitions).value();
   EXPECT_EQ(timing.median, 2);
   EXPECT_FALSE(timing.noisy);
   EXPECT_FALSE(TimeOf({}).has_value());
-}
-
-// The first call has several threads, which waited 1.5 s in total: it needs at least 0.25 s.
-TEST(TimeOf, OfSeveralThreadsIsTheFastestThatWasMeasured) {
-  auto repetitions = Times({1.75, 1, 1.1});
+  // The first call has several threads, which waited 1.5 s in total: it needs at least 0.25 s.
+  repetitions = Times({1.75, 1, 1.1});
   repetitions[0] = {.seconds = 1.75, .main_cpu_seconds = 1.25, .run_delay_seconds = 1.5};
   repetitions[1].core_share = 0.8;
   repetitions[0].noisy = repetitions[1].noisy = true;
-  const auto timing = TimeOf(repetitions).value();
+  timing = TimeOf(repetitions).value();
   EXPECT_TRUE(timing.noisy);
   EXPECT_EQ(timing.clean, 1);
   EXPECT_EQ(timing.median, 1);  // the fastest
@@ -109,7 +109,7 @@ TEST(TimeOf, KeepsTheMeasuredTimeIfTheClocksDisagree) {
 
 // Waits for a CPU above 1 %, less than 0.9 of the core, threads three times as far apart. What was
 // not measured does not count.
-TEST(MarkNoisy, MarksWhatOtherProgramsDisturbed) {
+TEST(MarkNoisy, MarksWhatOtherProgramsDisturbedAndAcceptsAMainThreadThatAlwaysWaitsForAWorker) {
   const std::tuple<std::optional<double> Repetition::*, double, double> rows[] = {
       {&Repetition::run_delay_seconds, 0.009, 0.011},
       {&Repetition::core_share, 0.91, 0.89},
@@ -123,9 +123,6 @@ TEST(MarkNoisy, MarksWhatOtherProgramsDisturbed) {
     EXPECT_TRUE(repetitions[1].noisy) << noisy;
     EXPECT_FALSE(repetitions[2].noisy);
   }
-}
-
-TEST(MarkNoisy, AcceptsAMainThreadThatAlwaysWaitsForAWorker) {
   auto repetitions = Times({1, 1, 1});
   for (auto& repetition : repetitions) repetition.main_cpu_seconds = 0.6;
   MarkNoisy(repetitions);
@@ -262,7 +259,7 @@ TEST(MarkNoisyOnAGpu, MarksThrottlingAndAHostThatWaitsForACpu) {
   }
 }
 
-TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasons) {
+TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasonsAndSaysWhatItsTimesAre) {
   Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1", .timed = timed::kCall};
   SplitName(record);
   for (int i = 0; i < 4; ++i) {
@@ -283,9 +280,6 @@ TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasons) {
   const Record on_cpu{.name = "x", .repetitions = Times({1, 1, 1})};
   EXPECT_FALSE(roofline::ToJson(on_cpu, nullptr).contains("gpu"));
   EXPECT_EQ(roofline::ToJson(RecordFromJson(json.dump(), "x"), nullptr), json);
-}
-
-TEST(GpuRecord, SaysWhatItsTimesAre) {
   std::vector<Repetition> repetitions(2);
   EXPECT_FALSE(TimedBySamples(repetitions));
   repetitions[0].gpu = std::make_shared<GpuSample>(GpuSample{.call_seconds = 3});
@@ -310,6 +304,65 @@ TEST(GpuRecord, TheHostsWaitsDoNotDisturbQueuedCalls) {
   repetitions[0].gpu = std::make_shared<GpuSample>(GpuSample{.call_seconds = 3});
   MarkNoisy(repetitions);
   EXPECT_FALSE(repetitions[0].noisy);
+}
+
+nlohmann::json Plain() {
+  return {{"joules", 2.0}, {"seconds", 0.5},     {"window_seconds", 0.5},
+          {"calls", 3},    {"from", "powercap"}, {"covers", "packages"}};
+}
+
+Record Read(const nlohmann::json& energy) {
+  return RecordFromJson(nlohmann::json{{"name", "x"}, {"energy", energy}}.dump(), "run.json");
+}
+
+std::string RefusedWith(const char* key, const nlohmann::json& value) {
+  auto energy = Plain();
+  energy[key] = value;
+  return fakes::RefusalOf([&] { Read(energy); });
+}
+
+TEST(EnergyJson, RoundTripsInARecordAndReportsThePlaceOfWrongMembers) {
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+  SplitName(record);
+  record.energy = energy::Energy{.joules = 0.75,
+                                 .ci95 = {{0.5, 1.0}},
+                                 .domains = {{"package-0", 0.5}, {"dram-0", 0.25}},
+                                 .beside = {{"psys", 1.5}},
+                                 .seconds = 0.0625,
+                                 .window_seconds = 0.5,
+                                 .calls = 24,
+                                 .others_cpus = 0.25,
+                                 .from = "powercap",
+                                 .covers = "packages and DRAM"};
+  const auto json = ToJson(record);
+  const auto read = RecordFromJson(json.dump(), "x");
+  EXPECT_EQ(read.energy, record.energy);
+  EXPECT_EQ(ToJson(read), json);
+  EXPECT_THAT(RefusedWith("joules", -1),
+              HasSubstr("run.json: energy: 'joules': expected joules from 1e-12"));
+  EXPECT_THAT(RefusedWith("joules", 0), HasSubstr("expected joules from 1e-12"));
+  EXPECT_THAT(RefusedWith("ci95", {1}), HasSubstr("'ci95': expected two rising numbers above 0"));
+  EXPECT_THAT(RefusedWith("ci95", {3, 1}), HasSubstr("two rising numbers"));
+  EXPECT_THAT(RefusedWith("ci95", {1, 2, 3}), HasSubstr("two rising numbers"));
+  EXPECT_THAT(RefusedWith("domains", {{"dram", "x"}}), HasSubstr("energy: domains: 'dram'"));
+  auto without = Plain();
+  without.erase("from");
+  EXPECT_THAT(fakes::RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
+}
+
+TEST(EnergyJson, IdlePowerOfAGpuIsBesideThatOfTheCpu) {
+  const energy::IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
+      gpu{70, {{"gpu", 70}}, 2, "nvml", "the GPU's board"};
+  auto both = ToJson(energy::IdlePowers{cpu, gpu});
+  EXPECT_EQ(ToJson(energy::IdlePowers{{}, gpu}), (nlohmann::json{{"gpu", both["gpu"]}}));
+  EXPECT_EQ(both["gpu"]["idle_watts"], 70);
+  both.erase("gpu");
+  EXPECT_EQ(both, (nlohmann::json{{"idle_watts", 12.0},
+                                  {"idle_domains", {{"package-0", 12.0}}},
+                                  {"idle_seconds", 1.0},
+                                  {"from", "powercap"},
+                                  {"covers", "packages"}}));
+  EXPECT_TRUE(ToJson(energy::IdlePowers{}).empty());
 }
 
 }  // namespace

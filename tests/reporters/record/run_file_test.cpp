@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
@@ -21,7 +20,7 @@
 namespace dlroof::record {
 namespace {
 
-using testing::HasSubstr;
+using testing::ElementsAre, testing::HasSubstr;
 
 RunFile Parsed(const std::string& text) {
   std::ostringstream warnings;
@@ -123,29 +122,23 @@ TEST(RecordJson, ReportsThePlaceOfWrongTypes) {
               HasSubstr("expected a number"));
 }
 
-TEST(WorkCounters, RoundTripWork) {
+TEST(WorkCounters, RoundTripWorkAndLabelRoundTripsTheOtherFactsAndALabelOfAnotherProgramIsText) {
   const auto works = Sample().work;
   auto counters = ToCounters(works);
   counters["real_time"] = 5;
   counters["somebody/else"] = 6;
   counters["modelled/bytes/l9"] = 7;
   EXPECT_EQ(WorkFromCounters(counters), works);
-}
-
-TEST(WorkCounters, LabelRoundTripsTheOtherFacts) {
   Record read;
   ReadLabel(ToLabel(Sample()), {nullptr, "x"}, read);
   EXPECT_EQ(LabelFacts(read), LabelFacts(Sample()));
   EXPECT_EQ(LabelFacts(read).size(), 9U);
   EXPECT_EQ(ToLabel({}), "");
-}
-
-TEST(WorkCounters, ALabelOfAnotherProgramIsText) {
   for (const char* label : {"{", "{}", R"({"algorithm": 5})", "; isa", "x | y"}) {
-    Record read;
-    ReadLabel(label, {nullptr, "x"}, read);
-    EXPECT_EQ(read.algorithm, label);
-    EXPECT_TRUE(read.counting.empty());
+    Record plain;
+    ReadLabel(label, {nullptr, "x"}, plain);
+    EXPECT_EQ(plain.algorithm, label);
+    EXPECT_TRUE(plain.counting.empty());
   }
 }
 
@@ -168,19 +161,7 @@ constexpr const char* kPlainFile = R"({"context": {"date": "x"}, "benchmarks": [
  {"name": "BM_A/8/real_time", "run_name": "BM_A/8/real_time", "run_type": "iteration", "repetition_index": 1, "iterations": 10, "real_time": 3.5, "cpu_time": 3.4, "time_unit": "us"},
  {"name": "BM_A/8/real_time_mean", "run_name": "BM_A/8/real_time", "run_type": "aggregate", "real_time": 3.0, "cpu_time": 2.9, "time_unit": "us"}]})";
 
-// UseManualTime: the CPU was idle while a GPU, say, computed.
-TEST(ReadRunFile, ATimeThatTheProgramMeasuredIsNotComparedWithItsCpuTime) {
-  const auto entry = [](const std::string& name) {
-    return nlohmann::json{{"name", name}, {"real_time", 1000}, {"cpu_time", 10}, {"iterations", 5}};
-  };
-  const auto run =
-      Parsed(nlohmann::json{{"benchmarks", {entry("A/manual_time"), entry("B/real_time")}}}.dump());
-  ASSERT_EQ(run.records.size(), 2);
-  EXPECT_FALSE(run.records[0].repetitions[0].main_cpu_seconds);
-  EXPECT_DOUBLE_EQ(run.records[1].repetitions[0].main_cpu_seconds.value(), 10e-9);
-}
-
-TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFiles) {
+TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFilesAlsoThoseThatTheProgramMeasured) {
   const auto run = Parsed(kPlainFile);
   ASSERT_EQ(run.records.size(), 3);
   EXPECT_EQ(run.records[0].name, "BM_A/8/real_time");
@@ -191,6 +172,15 @@ TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFiles) {
   EXPECT_EQ(run.records[1].reason, "no AMX");
   EXPECT_EQ(run.records[2].status, Status::kFailed);
   EXPECT_EQ(run.records[2].reason, "boom");
+  // UseManualTime: the CPU was idle while a GPU, say, computed.
+  const auto entry = [](const std::string& name) {
+    return nlohmann::json{{"name", name}, {"real_time", 1000}, {"cpu_time", 10}, {"iterations", 5}};
+  };
+  const auto manual =
+      Parsed(nlohmann::json{{"benchmarks", {entry("A/manual_time"), entry("B/real_time")}}}.dump());
+  ASSERT_EQ(manual.records.size(), 2);
+  EXPECT_FALSE(manual.records[0].repetitions[0].main_cpu_seconds);
+  EXPECT_DOUBLE_EQ(manual.records[1].repetitions[0].main_cpu_seconds.value(), 10e-9);
 }
 
 TEST(ReadRunFile, ReadsTheCompleteEntriesOfATruncatedFile) {
@@ -331,23 +321,20 @@ TEST(ReadRunFile, AcceptsMembersInAnyOrderAndUsesTheLastOfAKey) {
   EXPECT_EQ(Parsed("\xEF\xBB\xBF{\"records\": [{\"name\": \"a\"}]}").records.size(), 1U);
 }
 
-TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFile) {
+TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFileAndRefusesMoreThanFitsIntoMemory) {
   const std::string whole = kWhole;
   std::ostringstream warnings;
   const auto run = ParseRunFile(whole.substr(0, whole.find("{\"name\": \"b\"")), "x", warnings);
   ASSERT_EQ(run.records.size(), 1U);
   EXPECT_EQ(run.records[0].name, "x");
-}
-
-TEST(ReadRunFile, RefusesMoreThanFitsIntoMemory) {
   std::string many = R"({"records": [{"name": "a"})";
   for (std::size_t i = 0; i < kMaxFileEntries; ++i) many += ",{}";
   EXPECT_THAT(Refusal(many + "]}"), HasSubstr("records[200000]: more than 200000 entries"));
   const auto path = testing::TempDir() + "large_run.json";
   std::ofstream(path) << "{ ";
   std::filesystem::resize_file(path, kMaxFileBytes + (1 << 20));
-  std::ostringstream warnings;
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, warnings); }),
+  std::ostringstream more;
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, more); }),
               HasSubstr("257 MiB of JSON, of which at most 256 fit into memory"));
   std::filesystem::remove(path);
 }
@@ -437,16 +424,13 @@ RunFile FileOf(const std::string& fingerprint, int threads, const std::string& n
   return file;
 }
 
-TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFiles) {
+TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFilesAndRefusesAnotherMachine) {
   const auto whole = JoinedRun(
       {{"a", FileOf("x", 1, "X")}, {"b", FileOf("x", 2, "X")}, {"c", FileOf("x", 2, "X")}});
   ASSERT_EQ(whole.records.size(), 2u) << "the record on two threads is in two files";
   EXPECT_EQ(whole.records[1].threads, 2);
   ASSERT_EQ(whole.machines.size(), 1u);
   EXPECT_EQ(whole.machines[0].by_threads.size(), 2u);
-}
-
-TEST(JoinedRun, RefusesAnotherMachine) {
   EXPECT_EQ(
       fakes::RefusalOf([] {
         JoinedRun({{"a", FileOf("x", 1, "X")}, {"b", FileOf("y", 2, "X")}});
@@ -471,6 +455,47 @@ TEST(SideBySide, LabelsTheRecordsOfEachFile) {
   EXPECT_EQ(split.library, whole.records[1].library) << "also in a file that is read again";
   EXPECT_EQ(whole.context["dlroof"],
             (nlohmann::json{{"files", {"1/run.json", "2/run.json", "my run.json"}}}));
+}
+
+TEST(Schema1, SentencesBecomeNotesAndKernelsAndLabelsMembers) {
+  Record record;
+  AddSentence("modelled: blocks of 64: 6 of 56", record);
+  AddSentence("perf: the kernel sees no PMU", record);
+  AddSentence(
+      "measured: CUPTI on GV100, 2 passes; 7 kernel launches: 3 x gemm<float, 2>, 3d_copy, "
+      "2 more; 40 % of DRAM's bytes are written",
+      record);
+  EXPECT_THAT(record.counting,
+              ElementsAre(CountingNote{"", Provenance::kModelled, "blocks of 64: 6 of 56"},
+                          CountingNote{"", {}, "perf: the kernel sees no PMU"},
+                          testing::Field(&CountingNote::provenance, Provenance::kMeasured)));
+  EXPECT_THAT(record.kernels,
+              ElementsAre(LaunchedKernel{"gemm<float, 2>", 3}, LaunchedKernel{"3d_copy"}));
+  Record labelled;
+  ReadSentences(
+      "brgemm; isa avx2; verified: all 12; counted: modelled: a | perf: b; repro: --conv mb1",
+      labelled);
+  EXPECT_EQ(labelled.algorithm, "brgemm");
+  EXPECT_EQ(labelled.isa, "avx2");
+  EXPECT_EQ(labelled.verified, "all 12");
+  EXPECT_THAT(labelled.counting, ElementsAre(CountingNote{"", Provenance::kModelled, "a"},
+                                             CountingNote{"", {}, "perf: b"}));
+  EXPECT_EQ(labelled.repro, "--conv mb1");
+}
+
+TEST(Schema1, AFileMayHaveRecordsOfBothSchemas) {
+  std::ostringstream warnings;
+  const auto run = ParseRunFile(
+      R"({"context": {"dlroof": {"schema": 1}}, "records": [
+          {"name": "a", "algorithm": "brgemm; isa avx2", "counting": ["modelled: x"]},
+          {"name": "b", "algorithm": "brgemm", "isa": "avx2", "counting": [{"text": "x", "provenance": "modelled"}]}]})",
+      "run.json", warnings);
+  EXPECT_EQ(run.context["dlroof"]["schema"], kSchema);
+  for (const auto& record : run.records) {
+    EXPECT_EQ(AlgorithmText(record), "brgemm; isa avx2");
+    EXPECT_EQ(record.algorithm, "brgemm");
+    EXPECT_THAT(record.counting, ElementsAre(CountingNote{"", Provenance::kModelled, "x"}));
+  }
 }
 
 }  // namespace

@@ -66,26 +66,23 @@ TEST(Breakdown, GivesTheRestTheProvenanceOfTheRoof) {
   }
 }
 
-TEST(Breakdown, ScalesThePassesToTheMeasuredTime) {
+TEST(Breakdown, ScalesThePassesToTheMeasuredTimeAndLeavesOutWaitsBeyondTheTimeOfTheCall) {
   auto facts = TwoThreads();
   facts.parallel.mean.run_delay_seconds.reset();
   facts.seconds = 50;
   facts.roof_seconds = 15;
   facts.call_seconds = 2;
-  const auto breakdown = MakeBreakdown(facts);
+  auto breakdown = MakeBreakdown(facts);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 5);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), 9);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 50);
-}
-
-// The call takes 90 s. The passes took 100 s, because threads waited 12 s in regions: 10 s of these
-// are left out, 2 s belong to the call. The slowest threads worked 50 s and the mean thread 37.5 s,
-// which leaves 0.5 s of imbalance.
-TEST(Breakdown, LeavesOutWaitsBeyondTheTimeOfTheCall) {
-  auto facts = TwoThreads();
+  // The call takes 90 s. The passes took 100 s, because threads waited 12 s in regions: 10 s of
+  // these are left out, 2 s belong to the call. The slowest threads worked 50 s and the mean
+  // thread 37.5 s, which leaves 0.5 s of imbalance.
+  facts = TwoThreads();
   facts.seconds = 90;
   facts.parallel.mean = {100, {10, 60, 50, 75}, 12};
-  const auto breakdown = MakeBreakdown(facts);
+  breakdown = MakeBreakdown(facts);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 10) << "as long as in the passes";
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), (40 - 4) / 2.0);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kStolen), 2);
@@ -93,21 +90,18 @@ TEST(Breakdown, LeavesOutWaitsBeyondTheTimeOfTheCall) {
   EXPECT_DOUBLE_EQ(Sum(breakdown), 90);
 }
 
-TEST(Breakdown, OfOneThreadHasNoWaits) {
+TEST(Breakdown, OfOneThreadHasNoWaitsAndNeverExceedsTheTime) {
   BreakdownFacts facts{.seconds = 10, .roof_seconds = 6, .roof = "DRAM", .call_seconds = 1};
   facts.parallel = {.mean = {.seconds = 10}, .threads = 1, .calls = 1};
-  const auto breakdown = MakeBreakdown(facts);
+  auto breakdown = MakeBreakdown(facts);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 6);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 3);
   EXPECT_EQ(breakdown.components.size(), 3);
   EXPECT_FALSE(breakdown.efficiencies);
-}
-
-// A roof above the busy time takes all of the busy time and no more.
-TEST(Breakdown, NeverExceedsTheTime) {
-  auto facts = TwoThreads();
+  // A roof above the busy time takes all of the busy time and no more.
+  facts = TwoThreads();
   facts.roof_seconds = 1000;
-  const auto breakdown = MakeBreakdown(facts);
+  breakdown = MakeBreakdown(facts);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 58);
   EXPECT_EQ(breakdown.Find(kUnexplained), nullptr);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
@@ -152,33 +146,32 @@ BreakdownFacts TwoBusyThreads() {
           .parallel = {.mean = {100, {1, 100, 40, 80}, {}}, .threads = 2, .calls = 1}};
 }
 
-TEST(Breakdown, SplitsTheBusyTimeByTheComponentsMeasuredSeparately) {
-  auto facts = TwoBusyThreads();
+struct BusyThreads : testing::Test {
+  BreakdownFacts facts = TwoBusyThreads();
+};
+
+TEST_F(BusyThreads, SplitsTheBusyTimeByTheComponentsMeasuredSeparatelyAndCountsFixedCodePerThread) {
   facts.parallel.parts = {.functions = 6, .products = 30};
   facts.parallel.single_thread_seconds = 62;
-  const auto breakdown = MakeBreakdown(facts);
+  auto breakdown = MakeBreakdown(facts);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFunctions), 3);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kProducts), (30 - 20) / 2.0);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSharing), (80 - 62) / 2.0);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 40 - 10 - 3 - 5 - 9);
   EXPECT_DOUBLE_EQ(breakdown.efficiencies->computation.value(), 62 / 80.0);
-}
-
-// Both threads run the fixed code; the second thread's is not counted as sharing.
-TEST(Breakdown, CountsFixedCodePerThread) {
-  auto facts = TwoBusyThreads();
+  // Both threads run the fixed code; the second thread's is not counted as sharing.
+  facts = TwoBusyThreads();
   facts.call_seconds = 1;
   facts.parallel.single_thread_seconds = 63;
   facts.parallel.smallest_seconds = 6;
-  const auto breakdown = MakeBreakdown(facts);
+  breakdown = MakeBreakdown(facts);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFixed), 5);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSharing), (80 - 62 - 5) / 2.0);
 }
 
 // A roof that gets slower itself (a bandwidth that two threads share) explains a part of the
 // growth.
-TEST(Breakdown, SharingExcludesTheGrowthOfTheRoof) {
-  auto facts = TwoBusyThreads();
+TEST_F(BusyThreads, SharingExcludesTheGrowthOfTheRoof) {
   facts.parallel.single_thread_seconds = 62;
   facts.single_thread_roof_seconds = 10;
   EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kSharing), (80 - 62 - 10) / 2.0);
@@ -187,8 +180,7 @@ TEST(Breakdown, SharingExcludesTheGrowthOfTheRoof) {
 }
 
 // 120 instructions take at least 60 s; the roof's arithmetic on one thread takes 20 s of these.
-TEST(Breakdown, InstructionsTakeTheirIssueTime) {
-  auto facts = TwoBusyThreads();
+TEST_F(BusyThreads, InstructionsTakeTheirIssueTime) {
   facts.parallel.instructions = {.all = 120, .per_second = 2};
   EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (60 - 20) / 2.0);
   EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kUnexplained), 40 - 10 - 20);
@@ -203,8 +195,7 @@ TEST(Breakdown, InstructionsTakeTheirIssueTime) {
 }
 
 // Functions, products and fixed code are components of their own.
-TEST(Breakdown, InstructionsExcludeThoseOfOtherComponents) {
-  auto facts = TwoBusyThreads();
+TEST_F(BusyThreads, InstructionsExcludeThoseOfOtherComponents) {
   facts.parallel.instructions = {.all = 120, .smallest = 4, .per_second = 2};
   facts.parallel.parts = {
       .functions = 6, .products = 22, .function_instructions = 8, .product_instructions = 50};
@@ -215,8 +206,7 @@ TEST(Breakdown, InstructionsExcludeThoseOfOtherComponents) {
 }
 
 // The near kernel spends 8 s per thread beyond its multiply-adds, 2.5 s of these on idle lanes.
-TEST(Breakdown, InstructionsShareTheNearKernelWithLanes) {
-  auto facts = TwoBusyThreads();
+TEST_F(BusyThreads, InstructionsShareTheNearKernelWithLanes) {
   facts.parallel.near_seconds = 36;
   facts.parallel.far_seconds = 50;
   facts.parallel.executed_over_useful = 1.25;
@@ -227,8 +217,7 @@ TEST(Breakdown, InstructionsShareTheNearKernelWithLanes) {
   EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
 }
 
-TEST(Breakdown, WithModelledLanesAndLevelsHasAModelledRest) {
-  auto facts = TwoBusyThreads();
+TEST_F(BusyThreads, WithModelledLanesAndLevelsHasAModelledRest) {
   facts.roof_from = Provenance::kMeasured;
   facts.parallel.executed_over_useful = 1.25;
   facts.levels = {{"L2", 4, Provenance::kModelled}, {"DRAM", 3, Provenance::kSimulated}};
@@ -253,7 +242,7 @@ BreakdownFacts TimedNearAndFar() {
   return facts;
 }
 
-TEST(Breakdown, SplitsTheNearKernelsTimeByModels) {
+TEST(Breakdown, SplitsTheNearKernelsTimeByModelsAndAMeasuredDistanceReplacesModelledLevels) {
   auto facts = TimedNearAndFar();
   EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 8);
   EXPECT_EQ(MakeBreakdown(facts).Find(kKernel)->from, Provenance::kMeasured);
@@ -267,10 +256,7 @@ TEST(Breakdown, SplitsTheNearKernelsTimeByModels) {
   facts.parallel.near_seconds = 19;
   EXPECT_EQ(MakeBreakdown(facts).Find(kLanes), nullptr)
       << "the measured kernel leaves no time for idle lanes";
-}
-
-TEST(Breakdown, AMeasuredDistanceReplacesModelledLevels) {
-  auto facts = TimedNearAndFar();
+  facts = TimedNearAndFar();
   facts.levels = {{"L2", 4, Provenance::kModelled}};
   const auto breakdown = MakeBreakdown(facts);
   EXPECT_EQ(*breakdown.Find(kDistance),
@@ -302,8 +288,7 @@ TEST(Breakdown, AMemoryRoofReducesTheDistanceFirst) {
 }
 
 // Products include their idle lanes; a memory roof hides both.
-TEST(Breakdown, NeverCountsProductsAndLanesTwice) {
-  auto facts = TwoBusyThreads();
+TEST_F(BusyThreads, NeverCountsProductsAndLanesTwice) {
   facts.parallel.executed_over_useful = 1.25;
   facts.parallel.parts.products = 30;
   EXPECT_EQ(MakeBreakdown(facts).Find(kLanes), nullptr);
@@ -313,8 +298,7 @@ TEST(Breakdown, NeverCountsProductsAndLanesTwice) {
   EXPECT_EQ(MakeBreakdown(facts).Find(kLanes), nullptr);
 }
 
-TEST(Breakdown, HasIntervalsFromSixPassesOn) {
-  auto facts = TwoBusyThreads();
+TEST_F(BusyThreads, HasIntervalsFromSixPassesOn) {
   for (const double longest : {50, 46, 44, 42, 41})
     facts.parallel.passes.push_back({100, {1, 100, longest, 80}, {}});
   EXPECT_FALSE(MakeBreakdown(facts).Find(kForkJoin)->ci95);
@@ -431,10 +415,10 @@ TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
 }
 
 // Without traced times, what the launches leave is the kernels'.
-TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunch) {
+TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunchAndScalesTracedTimesToAShorterCall) {
   GpuCall call;
   call.kernels[1].seconds.reset();
-  const auto breakdown = call.Made().value();
+  auto breakdown = call.Made().value();
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLaunch), 8);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 0);  // of two unlike kernels
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 0);
@@ -445,21 +429,18 @@ TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunch) {
   EXPECT_FALSE(call.Made());
   call.kernels.clear();
   EXPECT_FALSE(call.Made());
-}
-
-// Tracing lengthens short kernels.
-TEST(GpuBreakdown, ScalesTracedTimesToAShorterCall) {
-  GpuCall call;
+  // Tracing lengthens short kernels.
+  call = {};
   call.facts.seconds = 40;
   call.facts.roof_seconds = 0;
   call.facts.levels.clear();
-  const auto breakdown = call.Made().value();
+  breakdown = call.Made().value();
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 7.5);
   EXPECT_EQ(breakdown.Find(kLaunch), nullptr);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 40);
 }
 
-TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponents) {
+TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponentsAndNamesThePlantedCause) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> any(0, 2);
   for (int i = 0; i < 1000; ++i) {
@@ -472,10 +453,7 @@ TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponents) {
     EXPECT_NEAR(Sum(breakdown), call.facts.seconds, 1e-4 * call.facts.seconds);
     for (const auto& one : breakdown.components) EXPECT_GT(one.seconds, 0);
   }
-}
-
-// Each planted cause becomes the largest component and gets its own advice.
-TEST(GpuBreakdown, NamesThePlantedCause) {
+  // Each planted cause becomes the largest component and gets its own advice.
   GpuCall tail;
   tail.kernels = {Kernel(90, 1.05)};
   EXPECT_NE(BreakdownAdvice(*tail.Made())->find("last wave"), std::string::npos);

@@ -1,6 +1,5 @@
 // Placement of a GPU's times: of queued calls, of calls with their launch, in graphs, of kernels.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
@@ -9,9 +8,7 @@
 namespace dlroof::roofline {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
+using testing::Contains, testing::HasSubstr, testing::Not;
 
 // The paper found the same: LSTMs of this size are bound by their launches, not by any roof.
 TEST(GpuTimes, LstmsWithoutCountersAreBoundByOverheadOnAnH200) {

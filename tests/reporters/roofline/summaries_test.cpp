@@ -1,13 +1,16 @@
 #include "reporters/roofline/summaries.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "reporters/document/tables.h"
+#include "reporters/record/record_json.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/small_run.h"
+#include "tests/test_data.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -96,13 +99,13 @@ TEST(SummarizeModels, SumsEachLayerTimesItsOccurrences) {
   EXPECT_EQ(net.fix_first[2].name, Name("fwd/f32/a"));
 }
 
-TEST(SummarizeModels, LeavesOutLayersWithoutATime) {
+TEST(SummarizeModels, LeavesOutLayersWithoutATimeAndHasNoSumsWithoutAnyTime) {
   auto noisy = Layer("fwd/f32/b", 5, 100, 30);
   noisy.repetitions = {{.seconds = 5, .noisy = true}};
   auto unsupported = Layer("fwd/f32/c", 1, 1, 1);
   unsupported.status = record::Status::kUnsupported;
   unsupported.repetitions.clear();
-  const auto models =
+  auto models =
       SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), noisy, unsupported}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 2);
@@ -113,12 +116,9 @@ TEST(SummarizeModels, LeavesOutLayersWithoutATime) {
   const auto text = ToJson(models[0]);
   EXPECT_EQ(text["layers"], json({{"measured", 2}, {"total", 3}}));
   EXPECT_EQ(text["disturbed"], true);
-}
-
-TEST(SummarizeModels, HasNoSumsWithoutAnyTime) {
   auto failed = Layer("fwd/f32/a", 1, 1, 1);
   failed.status = record::Status::kFailed;
-  const auto models = SummarizeModels(FileOf({Net()}, {failed}));
+  models = SummarizeModels(FileOf({Net()}, {failed}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 0);
   EXPECT_EQ(ToJson(models[0]).size(), 8U)
@@ -143,12 +143,12 @@ TEST(SummarizeModels, HasAModelPerDirectionTypeAndOptionThatWasRun) {
 }
 
 // Roofs: a 2 x 1 s, a limit; b 1 s.
-TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidated) {
-  const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
-  const auto file = FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
-                                     Layer("fwd/bf16/b", 4, 100, 10)});  // fp32.vector: roof 1 s
+TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidatedAndLayersWithoutARoofCountForTimeOnly) {
+  auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
+  auto file = FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
+                               Layer("fwd/bf16/b", 4, 100, 10)});  // fp32.vector: roof 1 s
   EXPECT_THAT(Shown(file), HasSubstr("<= 30.0 %\n"));
-  const auto models = SummarizeModels(file);
+  auto models = SummarizeModels(file);
   ASSERT_EQ(models.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
   EXPECT_EQ(models[0].layers_placed, 2);
@@ -160,14 +160,11 @@ TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidated) {
             json({{"layers", 2}, {"seconds_at_most", 3.0}, {"fraction_at_most", 0.3}}));
   EXPECT_DOUBLE_EQ(written["fix_first"][0]["above_roof_seconds_at_least"], 4);
   EXPECT_DOUBLE_EQ(written["fix_first"][1]["above_roof_seconds"], 3);
-}
-
-TEST(SummarizeModels, LayersWithoutARoofCountForTimeOnly) {
-  const auto suite = Suite("net", {{"fwd/int8/a", 2}, {"fwd/int8/b", 1}});
-  const auto file = FileOf({suite}, {Layer("fwd/int8/a", 3, 1000, 10, "int8.matrix"),
-                                     Layer("fwd/int8/b", 4, 100, 10)});  // fp32.vector: roof 1 s
+  suite = Suite("net", {{"fwd/int8/a", 2}, {"fwd/int8/b", 1}});
+  file = FileOf({suite}, {Layer("fwd/int8/a", 3, 1000, 10, "int8.matrix"),
+                          Layer("fwd/int8/b", 4, 100, 10)});  // fp32.vector: roof 1 s
   EXPECT_THAT(Shown(file), HasSubstr("25.0 % (1 layer)\n"));
-  const auto models = SummarizeModels(file);
+  models = SummarizeModels(file);
   ASSERT_EQ(models.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
   EXPECT_EQ(models[0].layers_placed, 1);
@@ -187,7 +184,7 @@ TEST(SummarizeModels, HasNoFlopsIfThoseOfOneLayerAreUnknown) {
   EXPECT_FALSE(ToJson(models[0]).contains("flops_per_second"));
 }
 
-TEST(SummarizeModels, ListsTheThreeLayersWithTheMostTimeAboveTheirRoof) {
+TEST(SummarizeModels, ListsTheThreeLayersWithTheMostTimeAboveTheirRoofAndAcceptsAnyContext) {
   const auto suite = Suite(
       "net",
       {{"fwd/f32/a", 1}, {"fwd/f32/b", 1}, {"fwd/f32/c", 1}, {"fwd/f32/d", 1}, {"fwd/f32/e", 9}});
@@ -198,9 +195,6 @@ TEST(SummarizeModels, ListsTheThreeLayersWithTheMostTimeAboveTheirRoof) {
   std::vector<std::string> names;
   for (const auto& layer : models.at(0).fix_first) names.push_back(layer.name);
   EXPECT_THAT(names, testing::ElementsAre(Name("fwd/f32/d"), Name("fwd/f32/b"), Name("fwd/f32/c")));
-}
-
-TEST(SummarizeModels, AcceptsAnyContext) {
   for (const char* context :
        {"null", "[]", R"({"dlroof": 1})", R"({"dlroof": {"suites": {}}})",
         R"({"dlroof": {"suites": [1, {"layers": 2}, {"layers": [3, {"name": 4}]}]}})",
@@ -270,7 +264,7 @@ record::Record Kernel(const std::string& name, double seconds, std::map<std::str
   return record;
 }
 
-TEST(CountZeroFlopKernels, SummarizesEachSet) {
+TEST(CountZeroFlopKernels, SummarizesEachSetAndHasNoLaunchesIfThoseOfOneKernelAreUnknown) {
   const auto zero_flop_kernels = CountZeroFlopKernels(
       {Kernel("fw/gemm", 3, {{"fp16.matrix", 90}, {"fp32.vector", 10}}, 2),
        Kernel("fw/cast", 1, {{"fp32.vector", 0}}, 6), Kernel("bw/gemm", 5, {{"fp32.vector", 7}}, 1),
@@ -283,18 +277,12 @@ TEST(CountZeroFlopKernels, SummarizesEachSet) {
   EXPECT_EQ(written["matrix_share"], 0.9);
   EXPECT_EQ(written["flops_per_second"], 25);
   EXPECT_EQ(written["kernels"], 2) << "the kernel without known FLOPs is ignored";
-}
-
-TEST(CountZeroFlopKernels, HasNoLaunchesIfThoseOfOneKernelAreUnknown) {
-  const auto zero_flop_kernels =
-      CountZeroFlopKernels({Kernel("a", 1, {{"fp32.vector", 0}}, std::nullopt),
-                            Kernel("b", 1, {{"fp32.vector", 1}}, 2)});
-  ASSERT_EQ(zero_flop_kernels.size(), 1U);
-  const auto written = ToJson(zero_flop_kernels[0]);
-  EXPECT_FALSE(written.contains("launches"));
-  EXPECT_FALSE(written.contains("zero_flop_launch_share"));
-  EXPECT_FALSE(written.contains("set"));
-  EXPECT_EQ(written["zero_flop_time_share"], 0.5);
+  const auto unknown = CountZeroFlopKernels({Kernel("a", 1, {{"fp32.vector", 0}}, std::nullopt),
+                                             Kernel("b", 1, {{"fp32.vector", 1}}, 2)});
+  ASSERT_EQ(unknown.size(), 1U);
+  for (const char* key : {"launches", "zero_flop_launch_share", "set"})
+    EXPECT_FALSE(ToJson(unknown[0]).contains(key)) << key;
+  EXPECT_EQ(ToJson(unknown[0])["zero_flop_time_share"], 0.5);
 }
 
 record::Record Best(const std::string& problem, std::optional<double> ratio,
@@ -326,6 +314,120 @@ TEST(SummarizeHeuristics, SaysHowMuchTheHeuristicLoses) {
 
 TEST(SummarizeHeuristics, IgnoresBenchmarksThatDidNotTimeAllAlgorithms) {
   EXPECT_EQ(Heuristics({Best("a", std::nullopt), Best("b", 2, record::Status::kFailed)}), "");
+}
+
+TEST(RecordJson, WritesTheClocksDigitsAndReadsTheSameValuesBack) {
+  record::Record record = fakes::Measured("n1", 1.0 / 3, 7);
+  record.repetitions[0].run_delay_seconds = 1.4618000000000964e-05;
+  const machine::Machine machine = fakes::SmallMachine();
+  const auto written = ToJson(record, &machine);
+  EXPECT_EQ(written["repetitions"][0]["run_delay_seconds"].dump(), "1.4618e-05");
+  EXPECT_EQ(written["repetitions"][0]["iterations"].dump(), "3");
+  EXPECT_FALSE(written["repetitions"][6].contains("disturbed"));
+  EXPECT_EQ(written["repetitions"][7]["disturbed"], true);
+  const record::Record again = record::RecordFromJson(written.dump(), "x");
+  EXPECT_FALSE(again.repetitions[6].noisy);
+  EXPECT_EQ(ToJson(again, &machine).dump(), written.dump());
+}
+
+record::RunFile RunWithMixes() {
+  record::RunFile run = fakes::RunOf("x", {fakes::Measured("n1", 1.0 / 3)}).file;
+  machine::CeilingSet& set = run.machines[0].by_threads[2];
+  set.flops["fp32.vector"].per_second = 1e11 / 3;
+  for (auto* ceiling : {&set.bytes[Level::kDram], &set.mixes["dram.copy"]}) {
+    *ceiling = {
+        .per_second = 2e10 / 3, .how = "copy", .status = machine::CeilingStatus::kValidated};
+    ceiling->validation.doubling = 2.0 / 3;
+  }
+  return run;
+}
+
+TEST(ToStoredJson, KeepsTheValidationOfRoofsNotOfAccessMixesAndStaysTheSame) {
+  const auto stored = ToStoredJson(RunWithMixes());
+  const auto& set = stored["machines"][0]["by_threads"]["2"];
+  EXPECT_EQ(set["bytes"]["dram"]["proof"]["doubling"].dump(), "0.666667");
+  EXPECT_EQ(set["mixes"]["dram.copy"]["per_second"].dump(), "6666670000");
+  EXPECT_EQ(set["mixes"]["dram.copy"]["proved"], true);
+  EXPECT_FALSE(set["mixes"]["dram.copy"].contains("proof"));
+  std::ostringstream warnings;
+  const record::RunFile again = record::ParseRunFile(stored.dump(), "x", warnings);
+  EXPECT_EQ(ToStoredJson(again).dump(), stored.dump());
+}
+
+// 100 flop take 0.7 s, and 2/3 s in one repetition. With 3 iterations ten decimals resolve 1 ns.
+TEST(ToStoredJson, KeepsAllDigitsOfWallTimesAndSixOfDerivedValues) {
+  record::RunFile run = fakes::RunOf("x", {fakes::Measured("n1", 0.7)}).file;
+  auto& repetition = run.records[0].repetitions[0];
+  repetition.seconds = 2.0 / 3;
+  repetition.cpu_seconds = 4.0 / 3;
+  repetition.main_cpu_seconds = 2.0 / 3;
+  repetition.run_delay_seconds = 1.4618e-5;
+  run.records[0].repetitions[1].run_delay_seconds = 0;
+  const auto stored = ToStoredJson(run)["records"][0];
+  EXPECT_EQ(stored["repetitions"][0].dump(),
+            R"({"cpu_seconds":1.33333,"iterations":3,"main_cpu_seconds":0.666667,)"
+            R"("run_delay_seconds":1.46e-05,"seconds":0.6666666667})");
+  EXPECT_EQ(stored["repetitions"][1]["run_delay_seconds"].dump(), "0");
+  EXPECT_EQ(stored["seconds"]["median"].dump(), "0.7");
+  EXPECT_EQ(stored["classic"][0]["flops_per_second"].dump(), "142.857");
+  EXPECT_EQ(stored["work"]["modelled"].dump(),
+            R"({"bytes":{"dram":1},"flops":{"fp32.vector":100},"launches":1})");
+}
+
+TEST(ToStoredJson, OmitsWhatTheReaderDerivesAgain) {
+  record::RunFile run = RunWithMixes();
+  run.machines[0].by_threads[2].flops["fp32.vector"].status =
+      machine::CeilingStatus::kNotValidated;  // limits the time point
+  const auto stored = ToStoredJson(run);
+  const auto& record = stored["records"][0];
+  const auto& machine = stored["machines"][0];
+  EXPECT_FALSE(record["classic"][0].contains("flops_per_second_ci95"));
+  for (const char* key : {"limited_by", "remarks", "advice"})
+    EXPECT_FALSE(record.contains(key)) << key;
+  for (const char* key : {"flops", "bytes", "launch_seconds"})
+    EXPECT_FALSE(machine.contains(key)) << key;
+  std::ostringstream warnings;
+  const auto again = ToJson(record::ParseRunFile(stored.dump(), "x", warnings));
+  EXPECT_TRUE(again["records"][0]["classic"][0].contains("flops_per_second_ci95"));
+  ASSERT_TRUE(again["records"][0].contains("limited_by"));
+  EXPECT_EQ(again["records"][0]["limited_by"].size(), 1U);
+  EXPECT_EQ(again["machines"][0]["flops"], machine["by_threads"]["2"]["flops"]);
+}
+
+// The rate of 1e11/3 flop/s is written as 33333300000: 100 flop take 3.00000e-9 s.
+TEST(ToStoredJson, TimePointIsTheComplexityPointTimesTheDistanceToTheRoof) {
+  const auto stored = ToStoredJson(RunWithMixes());
+  const auto& time = stored["records"][0]["time"];
+  EXPECT_FALSE(time.contains("point"));
+  EXPECT_EQ(time["compute_seconds"].dump(), "3e-09");
+  EXPECT_EQ(time["gap"].dump(), "111111000");
+  std::ostringstream warnings;
+  const auto again = ToJson(record::ParseRunFile(stored.dump(), "x", warnings));
+  EXPECT_NEAR(again["records"][0]["time"]["point"]["compute_seconds"].get<double>(), 1.0 / 3, 1e-6);
+}
+
+// The largest stored runs, and an upper bound: every record gets a point at each level. In real
+// runs reference implementations are modelled at DRAM only.
+TEST(ToStoredJson, OfALargeRunTakesAtMost300kBAndIsRead) {
+  const auto folder =
+      std::filesystem::path(fakes::TestData("../..")) / "baselines" / "stored" / "cascade-lake-2c";
+  for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
+    EXPECT_LE(std::filesystem::file_size(folder / name), 300000U) << name;
+    std::ostringstream warnings;
+    record::RunFile run = record::ReadRunFile((folder / name).string(), warnings);
+    EXPECT_GT(run.records.size(), 70U) << name;
+    EXPECT_EQ(warnings.str(), "") << name;
+    for (auto& record : run.records) {
+      auto& bytes = record.work[Provenance::kModelled].bytes;
+      const auto dram = bytes.find(Level::kDram);
+      if (dram == bytes.end()) continue;
+      const double compulsory = dram->second;
+      bytes[Level::kL1] = 24 * compulsory + 64;
+      bytes[Level::kL2] = 8 * compulsory + 64;
+      bytes[Level::kL3] = 3 * compulsory + 64;
+    }
+    EXPECT_LE(ToStoredJson(run).dump().size(), 300000U) << name;
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // cuDNN without a GPU: it takes the graphs of attention for GPUs that are only described.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,6 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
@@ -23,8 +22,7 @@
 namespace dlroof::conv2d {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using testing::HasSubstr, testing::StartsWith;
 
 class GpuCudnnOnGpu : public testing::Test {
  protected:

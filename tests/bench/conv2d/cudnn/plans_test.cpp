@@ -1,11 +1,8 @@
-// cuDNN without a GPU: it takes our descriptors, proposes engines and finalizes plans for GPUs that
-// are only described.
 #include "bench/conv2d/cudnn/plans.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +13,7 @@
 #include "bench/lstm/cudnn/backend.h"
 #include "bench/suites/suite.h"
 #include "counters/base/error.h"
+#include "tests/bench/cudnn/described_graphs.h"
 #include "tests/fakes/described_gpus.h"
 #include "tests/fakes/refusal.h"
 
@@ -23,6 +21,9 @@ namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
+
+// cuDNN without a GPU: it takes our descriptors, proposes engines and finalizes plans for GPUs that
+// are only described.
 
 // Our tables have cuDNN's order.
 static_assert(CUDNN_NUMERICAL_NOTE_TENSOR_CORE == static_cast<int>(Note::kTensorCore));
@@ -292,16 +293,13 @@ std::string Words(const GraphSpec& spec) {
       [&] { const Graph graph(spec, Target::Described(fakes::Json(fakes::kDescribedGpus[4]))); });
 }
 
-TEST(CudnnGraph, ShapesThatDoNotFitAreRefusedInCudnnsWords) {
+TEST(CudnnGraph, ShapesThatDoNotFitAreRefusedInCudnnsWordsAndPaddingOfTheTwoAxesIsNotMixedUp) {
   auto spec = GraphOf(Request("fwd/f16/n2c8h8w8k8r3s3_p1"));
   EXPECT_EQ(Words(spec), "accepted");
   spec.tensors[2].dimensions[2] = 9;
   EXPECT_THAT(Words(spec), HasSubstr("CUDNN_STATUS_"));
-}
-
-// 9 rows with 0 + 1 of padding, filters of 2, stride 2: 5. 6 columns with 4 + 1, filters of 3: 9.
-TEST(CudnnGraph, PaddingOfTheTwoAxesIsNotMixedUp) {
-  auto spec = GraphOf(Request("fwd/f16/n1c8h9w6k8r2s3_s2x1p0:1x4:1"));
+  // 9 rows with 0 + 1 of padding, filters of 2, stride 2: 5. 6 columns with 4 + 1, filters of 3: 9.
+  spec = GraphOf(Request("fwd/f16/n1c8h9w6k8r2s3_s2x1p0:1x4:1"));
   EXPECT_EQ(TensorOf(spec, kDestinationId).dimensions, (std::array<int64_t, 4>{1, 8, 5, 9}));
   EXPECT_EQ(Words(spec), "accepted");
   std::swap(spec.convolution.pads_before[0], spec.convolution.pads_before[1]);
@@ -378,6 +376,32 @@ TEST_F(RnnDescriptors, RefuseInCudnnsWords) {
   spec.projection = 64;  // wider than the cell
   EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { lstm::SetRnn(spec, dropout_, rnn_); }),
               HasSubstr("CUDNN_STATUS_"));
+}
+
+// cuDNN without a GPU: it takes the graphs of convolutions of volumes.
+
+TEST(CudnnConv3dDeathTest, EveryDirectionIsPlannedForHopper) {
+  if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
+  EXPECT_EQ(fakes::WithStub([] {
+              std::string text;
+              for (const auto* problem :
+                   {"n1c384d3h32w32k384t3r3s3_p0x1x1", "n1c96d5h16w16k96t3r3s3_p2:0x1:1x1:1",
+                    "n2c64d8h14w14k128t3r3s3_s2p1", "n1c64d8h14w14k64t3r1s1_p1x0x0g2"})
+                for (const std::string way :
+                     {"fwd/f16/@", "fwd/bf16/@/bias", "bwd_data/bf16/@", "bwd_weights/f16/@"})
+                  text +=
+                      fakes::Planned(
+                          [&](cudnn::GraphCall& call) {
+                            auto name = "Conv3D/gpu/cudnn/" + way;
+                            name.replace(name.find('@'), 1, problem);
+                            Describe(ReadCudnnConv3dCase(workload::ParseBenchmarkName(name)), call);
+                          },
+                          90, false) +
+                      ' ';
+              return text;
+            }),
+            "proposed proposed proposed proposed proposed proposed proposed proposed "
+            "proposed proposed proposed proposed proposed proposed proposed proposed ");
 }
 
 }  // namespace

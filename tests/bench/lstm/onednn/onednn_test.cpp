@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <tuple>
 
@@ -182,7 +181,7 @@ TEST(LstmOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
       2);
 }
 
-TEST(LstmOnednn, ListsTheMemoryOfACall) {
+TEST(LstmOnednn, ListsTheMemoryOfACallAndALargeProblemIsCheckedOnItsTwin) {
   const auto listed = [](const std::string& rest) {
     return fakes::BytesOf(workload::MakeWorkload("LSTM/cpu/onednn/" + rest).prepare({}));
   };
@@ -200,9 +199,6 @@ TEST(LstmOnednn, ListsTheMemoryOfACall) {
   EXPECT_GE(weights, 4 * kWeights);
   EXPECT_LT(weights, 8 * kWeights + 7168);  // 28 rows of 256 more at most
   EXPECT_GT(rest, 4 * (kWeights + 2 * (30 + 42 + kStates)));
-}
-
-TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
   const auto call = workload::MakeWorkload("LSTM/cpu/onednn/fwd_inference/f32/t64n32i64h64")
                         .prepare({.threads = 1});
   const auto found = call.verify();
@@ -212,16 +208,13 @@ TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
 }
 
 // In one layer the sum of stored numbers fits, but a next layer would subtract one shift of two.
-TEST(LstmOnednn, UnsignedInt8SumsPassesOfOneLayer) {
+TEST(LstmOnednn, UnsignedInt8SumsPassesOfOneLayerAndWhatCannotFitIsUnsupportedAndNotTried) {
   const auto found = fakes::Outcome("LSTM/cpu/onednn/fwd_inference/int8/t4n3i16h32bisum", 1);
   if (found.find("unimplemented") == std::string::npos) {
     EXPECT_THAT(found, testing::StartsWith("ok "));
   }
   EXPECT_THAT(fakes::Outcome("LSTM/cpu/onednn/fwd_inference/int8/t1n1i1h1l2bisum", 1),
               HasSubstr("unsupported: oneDNN adds the stored u8 numbers"));
-}
-
-TEST(LstmOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
   EXPECT_THAT(fakes::Outcome("LSTM/cpu/onednn/bwd/bf16/t1000000n1000000i64h64", 1),
               HasSubstr("GB of memory"));
 }

@@ -1,6 +1,4 @@
 // cuDNN without a GPU: it takes the graph of a mixture's experts.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/matmul/cudnn/backend.h"

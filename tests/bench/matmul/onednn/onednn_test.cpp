@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <iterator>
 #include <sstream>
@@ -65,21 +64,15 @@ TEST(MatmulOnednn, LayoutsAndTrainingAgreeWithTheReference) {
     EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/" + name), testing::StartsWith("ok ")) << name;
 }
 
-TEST(MatmulOnednn, SaysWhereItsMatricesLie) {
+TEST(MatmulOnednn, SaysWhereItsMatricesLieAndWhatCannotBe) {
   for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
     const auto call = workload::MakeWorkload("Matmul/cpu/onednn/" + direction + "/f32/m32n48k64_tA")
                           .prepare({.threads = 1});
     EXPECT_EQ(fakes::BytesOf(call), (fakes::ListedBytes{4 * 48 * 64, 4 * (32 * 64 + 32 * 48)}))
         << direction;
   }
-}
-
-TEST(MatmulOnednn, Int8HasNoBackwardPass) {
   EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/bwd_data/int8/m1n1k1"),
               HasSubstr("no backward pass"));
-}
-
-TEST(MatmulOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
   EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/fwd/f32/m2147483647n64k4096"),
               HasSubstr("GB of memory"));
 }

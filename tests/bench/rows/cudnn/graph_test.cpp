@@ -1,6 +1,5 @@
 // cuDNN without a GPU: it takes the graphs of normalizations and functions.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/rows/cudnn/backend.h"

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "bench/workload/workload.h"
 #include "tests/fakes/outcome.h"
@@ -41,7 +40,7 @@ TEST(RowsOnednn, GradientsAgreeWithTheReference) {
                             type);
 }
 
-TEST(RowsOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
+TEST(RowsOnednn, SaysWhatTheLibraryChoseAndWhatCannotFit) {
   const auto softmax =
       workload::MakeWorkload("Softmax/cpu/onednn/fwd/f32/m32n48").prepare({.threads = 1});
   EXPECT_FALSE(softmax.algorithm.empty());
@@ -51,9 +50,6 @@ TEST(RowsOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
       workload::MakeWorkload("LayerNorm/cpu/onednn/fwd/f32/m32n48/training/scale/shift")
           .prepare({.threads = 1});
   EXPECT_EQ(fakes::BytesOf(norm), (fakes::ListedBytes{4 * 2 * 48, 4 * (2 * 32 * 48 + 2 * 32)}));
-}
-
-TEST(RowsOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
   EXPECT_THAT(fakes::Outcome("Softmax/cpu/onednn/fwd/f32/m2147483647n4096"),
               testing::HasSubstr("GB of memory"));
 }
