@@ -370,7 +370,10 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
   const auto& node = record::Member(record::Member(run.context, "dlroof"), "node");
   if (node.is_null())
-    throw BadInput("{}: has no node's name; expected a file of `dlroof cluster node`", file);
+    throw BadInput(
+        "{}: has no node's name; expected a file of `dlroof cluster node` "
+        "(`dlroof cluster versus` takes run files as they are)",
+        file);
   NodeSummary summary;
   summary.facts = NodeFactsFromJson(node, file + ": context.dlroof.node");
   summary.file = file;

@@ -326,8 +326,11 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
   };
   std::vector<std::pair<VersusTotal, Sums>> types;
   for (const auto& row : versus.rows) {
-    auto found = std::ranges::find(types, row.type, [](const auto& of) { return of.first.type; });
-    if (found == types.end()) found = types.insert(found, {{.type = row.type}, {}});
+    const auto end = row.key.find('/'), type = row.key.find('/', end + 1) + 1;
+    const auto of =
+        row.key.substr(0, end) + ' ' + row.key.substr(type, row.key.find('/', type) - type);
+    auto found = std::ranges::find(types, of, [](const auto& each) { return each.first.of; });
+    if (found == types.end()) found = types.insert(found, {{.of = of}, {}});
     auto& [total, sums] = *found;
     const bool fallback = row.a.fallback || row.b.fallback;
     ++(fallback ? total.fallbacks : total.operators);
@@ -350,7 +353,7 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
 }
 
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
-  compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
+  compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context, false);
   const auto key_of = [&](const record::Record& record) {
     return KeyOfType(record, options.best_type ? "best" : ComparedType(record),
                      options.is_implementation_option);
@@ -362,10 +365,19 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
       versus.rows.push_back(RowOf(a, i, b, found->second, options));
   versus.only_a = in_a.size() - versus.rows.size();
   versus.only_b = in_b.size() - versus.rows.size();
-  if (versus.rows.empty())
-    throw BadInput("{} and {} have no operator in common: {} and {} with a time, such as '{}'",
-                   a.where, b.where, in_a.size(), in_b.size(),
-                   in_a.empty() ? "none" : in_a.begin()->first);
+  if (versus.rows.empty()) {
+    const auto operators = [](const auto& in) {
+      return in.empty() ? std::string("none with a time")
+                        : fmt::format("{} with a time, such as '{}'", in.size(), in.begin()->first);
+    };
+    throw BadInput("{} ({}) and {} ({}) have no operator in common", a.where, operators(in_a),
+                   b.where, operators(in_b));
+  }
+  const bool alike = std::ranges::all_of(versus.rows, [&](const VersusRow& row) {
+    return compare::CountFlopsAlike(a.run.file.context, b.run.file.context,
+                                    a.run.file.records[row.a.record].op);
+  });
+  if (!alike) compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
   std::ranges::sort(versus.rows, {}, [](const VersusRow& row) { return row.a.record; });
   if (options.prices != nullptr) {
     versus.currency = options.prices->currency;

@@ -32,9 +32,9 @@ enum class CallTime {
 };
 
 // Sets the seconds and `timed` of GPU records. kThroughput: the device's own time, or the time of
-// back-to-back calls if the record's times include launches. kLatency: the time of a call on an
-// idle GPU. A record without samples of this kind keeps its times. Marks noisy repetitions again,
-// except in cluster files, whose repetitions are nodes.
+// back-to-back calls if the record's times include launches.
+// kLatency: the time of a call on an idle GPU. A record without samples of this kind keeps its
+// times. Marks noisy repetitions again, except in cluster files, whose repetitions are nodes.
 void UseTimes(CallTime wanted, record::RunFile& run);
 
 // Returns the kind of the record's times, for people: "queued calls", or "" for a CPU.
@@ -184,9 +184,9 @@ struct VersusRow {
   std::vector<std::string> differences;           // "library: onednn | cudnn", A's first
 };
 
-// Sums over one call of each operator of one type.
+// Sums over one call of each problem of one operator and type.
 struct VersusTotal {
-  std::string type;                     // as VersusRow::type
+  std::string of;                       // "Conv2D f32|tf32": operator, types of A and B
   double operators = 0, fallbacks = 0;  // [1] rows in the sums; omitted rows
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
   std::optional<Quantity> a, b, nodes_of_a;

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "baselines/cluster/versus.h"
+#include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/record/record.h"
 #include "reporters/text/csv.h"
@@ -144,7 +145,7 @@ std::string DeviceText(const VersusCluster& cluster) {
   return fmt::format("{} {}{}", cluster.devices, cluster.devices == 1 ? "device" : "devices",
                      cluster.devices > 1     ? " (its rate is that many times one device's)"
                      : cluster.devices_known ? ""
-                                             : " (number assumed)");
+                                             : " (number assumed; --devices says how many)");
 }
 
 void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) {
@@ -200,10 +201,33 @@ std::string TimesText(const record::Record& record) {
   return text == "queued calls" ? "queued calls by the GPU's clock" : text + " on the GPU";
 }
 
+// Returns how much longer the queued calls of older files take than the same calls in a CUDA graph,
+// which also stand there: the median over the rows; nullopt if no row has both.
+std::optional<double> QueuedOverGraph(const VersusReport& report, const VersusCluster& cluster,
+                                      const VersusSide VersusRow::*side) {
+  std::vector<double> ratios;
+  for (const auto& row : report.versus.rows) {
+    const auto& record = cluster.run.file.records[(row.*side).record];
+    std::vector<double> in_graph;
+    for (const auto& repetition : record.repetitions)
+      if (repetition.gpu && repetition.gpu->graph_seconds)
+        in_graph.push_back(*repetition.gpu->graph_seconds);
+    if (record.timed == record::timed::kDevice && !in_graph.empty())
+      ratios.push_back((row.*side).seconds.value / Median(std::move(in_graph)));
+  }
+  return ratios.empty() ? std::nullopt : std::optional(Median(std::move(ratios)));
+}
+
 void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) {
   notes.push_back(fmt::format(
       "times{}: A: {}. B: {}", report.versus.times == CallTime::kLatency ? " (latency)" : "",
       EachOnce(report, true, TimesText), EachOnce(report, false, TimesText)));
+  for (const auto& [name, cluster, side] :
+       {std::tuple("A", report.a, &VersusRow::a), {"B", report.b, &VersusRow::b}})
+    if (const auto ratio = QueuedOverGraph(report, *cluster, side))
+      notes.push_back(fmt::format(
+          "{}: queued calls of an older file, {:.2f} times as long (median) as in a CUDA graph",
+          name, *ratio));
   for (const auto& [name, cluster] : {std::pair("A", report.a), {"B", report.b}})
     if (const auto& count = cluster->node_times)
       notes.push_back(fmt::format(
@@ -238,14 +262,14 @@ document::Table OperatorTable(const VersusReport& report) {
   return table;
 }
 
-// Returns a table with a row per type: sums over one call of each operator.
+// Returns a table with a row per operator and type: sums over one call of each problem.
 document::Table TotalTable(const VersusReport& report) {
   document::Table table{
       .title = "Totals",
-      .columns = {"all operators", "number", "A", "B", "nodes of A for one of B", "95 %"}};
+      .columns = {"all rows of", "number", "A", "B", "nodes of A for one of B", "95 %"}};
   if (HasCosts(report)) table.columns.emplace_back("A/B cost");
   for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) {
-    table.rows.push_back({total.type, fmt::format("{:.0f}", total.operators)});
+    table.rows.push_back({total.of, fmt::format("{:.0f}", total.operators)});
     auto& line = table.rows.back();
     if (!total.nodes_of_a) {
       line.resize(table.columns.size());
@@ -405,7 +429,7 @@ nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
 
 nlohmann::json TotalJson(const VersusTotal& total) {
   nlohmann::json written = {
-      {"type", total.type}, {"operators", total.operators}, {"fallbacks", total.fallbacks}};
+      {"of", total.of}, {"operators", total.operators}, {"fallbacks", total.fallbacks}};
   if (!total.nodes_of_a) return written;
   written["a"] = QuantityJson(*total.a, "seconds");
   written["b"] = QuantityJson(*total.b, "seconds");

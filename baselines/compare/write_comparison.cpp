@@ -168,11 +168,14 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
         fmt::format("judged {} by the mean of the fastest {:.0f} % of the repetitions in all "
                     "processes of a run, noisy ones too; base and new show this mean",
                     count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
+  const bool processes = std::ranges::any_of(result.rows, fastest);
   if (result.exit_code == 3 && !(result.common && result.common->is_unexplained))
-    remarks.emplace_back(
-        "cannot say whether anything is slower; run several processes (dlroof run --processes 5) "
-        "or "
-        "both programs interleaved (dlroof run --ab)");
+    remarks.push_back(fmt::format(
+        "cannot say whether anything is slower; {}",
+        result.interleaved ? "more blocks (--budget) or a quieter machine can"
+        : processes        ? "run both programs interleaved (dlroof run --ab)"
+                           : "run several processes (dlroof run --processes 5) or both programs "
+                             "interleaved (dlroof run --ab)"));
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   const bool moved = std::ranges::any_of(result.rows, [](const Comparison& row) {
     return !row.fastest_share && statistics::IsChange(row.verdict);

@@ -32,8 +32,11 @@ constexpr double kMaxEffect = 0.08;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
 // [1] A change must also hold in the other views of the times (NotIn), by at least this.
 constexpr double kInOtherViews = 0.01;
-// One process: a change must be this many times as large as the second largest change in the
-// opposite direction. In a pair of unchanged runs one benchmark moved by 1.61, another by 1 / 1.50.
+// [1] Logarithm of 1.15. One process in 30 to 40 is 5 to 15 % slower for as long as it runs.
+constexpr double kSlowForLife = 0.14;
+// One process: a change that noise can make (WithinNoiseOfOne) must be this many times as large as
+// the second largest change in the opposite direction. In a pair of unchanged runs one benchmark
+// moved by 1.61, another by 1 / 1.50.
 constexpr double kTimesOpposite = 2;
 // [1] Share of earlier runs of all benchmarks that may be temporarily as far off as a change.
 constexpr double kMaxReturned = 0.01;
@@ -300,6 +303,7 @@ class JudgeOfRuns {
       if (!learnt_ && !settings_.run_noise && common.is_known())
         row.between_degrees = common.benchmarks;
     }
+    enough_ = enough_ || common.is_known();
     common.machine = ControlsOf(members);
     if (const auto found = settings_.machines.find(group);
         !common.machine && found != settings_.machines.end())
@@ -417,6 +421,8 @@ class JudgeOfRuns {
       sure_[{candidates_[i].group, rows_[i].log_ratio > 0}].push_back(std::abs(rows_[i].log_ratio));
     }
     for (auto& [direction, sizes] : sure_) std::ranges::sort(sizes, std::greater());
+    for (const auto& candidate : candidates_)
+      farthest_ = std::max({farthest_, candidate.base.farthest, candidate.contender.farthest});
     for (std::size_t i = 0; i < rows_.size(); ++i) DecideOne(i);
   }
 
@@ -442,8 +448,7 @@ class JudgeOfRuns {
     if (learnt_ && WasReturned(std::abs(row.log_ratio)))
       return "by more than earlier runs did that returned to their level: run several processes";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
-    if (!learnt_ && IsAsLargeOppositely(i, sign))
-      return "by clearly more than others moved the other way by noise: run several processes";
+    if (const char* noise = learnt_ ? nullptr : WithinNoiseOfOne(i, sign)) return noise;
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
     // Distance of BASE's fastest repetitions from BASE's level, relative to the level used.
@@ -459,8 +464,21 @@ class JudgeOfRuns {
     return static_cast<double>(above) > kMaxReturned * static_cast<double>(returned_.size());
   }
 
-  // Noise makes BASE slower as often as NEW: returns whether the second largest change in the other
-  // direction is more than 1 / kTimesOpposite as large as this one.
+  // What one process can be off by without a change of the program: kSlowForLife, or as much as
+  // neighbours slowed repetitions of any benchmark. Noise makes BASE slower as often as NEW, so a
+  // change up to that must be clearly larger than those in the other direction; few benchmarks
+  // cannot show these.
+  const char* WithinNoiseOfOne(std::size_t i, double sign) const {
+    if (std::abs(rows_[i].log_ratio) > farthest_) return nullptr;
+    if (!enough_)
+      return "by more than unchanged programs differ in one process: run several processes";
+    return IsAsLargeOppositely(i, sign)
+               ? "by clearly more than others moved the other way by noise: run several processes"
+               : nullptr;
+  }
+
+  // Returns whether the second largest change in the other direction is more than
+  // 1 / kTimesOpposite as large as this one.
   bool IsAsLargeOppositely(std::size_t i, double sign) const {
     const auto found = sure_.find({candidates_[i].group, sign < 0});
     if (found == sure_.end()) return false;
@@ -511,8 +529,10 @@ class JudgeOfRuns {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   int earlier_runs_ = 0;
-  bool learnt_ = false;           // the noise between runs was estimated from earlier runs
-  std::vector<double> returned_;  // [1] how far earlier runs were off, see AddReturned
+  bool enough_ = false;             // a group has kMinForCommon benchmarks
+  double farthest_ = kSlowForLife;  // [1] see WithinNoiseOfOne
+  bool learnt_ = false;             // the noise between runs was estimated from earlier runs
+  std::vector<double> returned_;    // [1] how far earlier runs were off, see AddReturned
   // [1] Absolute log ratios of the changes for which IsSure, by group and direction (true: slower),
   // descending.
   std::map<std::pair<int, bool>, std::vector<double>> sure_;

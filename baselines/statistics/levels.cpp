@@ -80,6 +80,8 @@ std::optional<Level> LevelOfClean(const record::Record& record) {
   const double median = Median(values);
   std::vector<double> distances;
   for (const double value : values) distances.push_back(std::abs(value - median));
+  std::ranges::sort(distances);
+  level.farthest = distances[distances.size() - 2];
   const double far = kLeftOut * kDeviationOfMad * Median(std::move(distances)) + 1e-12;
   std::erase_if(values, [&](double value) { return std::abs(value - median) > far; });
   level.count = static_cast<double>(values.size());

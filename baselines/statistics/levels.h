@@ -33,6 +33,9 @@ struct Level {
   double degrees = 0;      // [1] degrees of freedom of `variance`
   // [1] mean log time of the fastest quarter; only for levels of one process
   std::optional<double> fastest = {};
+  // [1] second largest distance of a log time from the median, since bursts of neighbours are
+  // longer than one repetition; only for levels of one process
+  double farthest = 0;
 
   double seconds() const;
 };

@@ -147,8 +147,8 @@ class SeriesTable {
     if (profile_)
       for (const auto& change : profile_->changes)
         if (timed_[change.at] == i)
-          add(fmt::format("{} by {:+.1f} % from here on, {}",
-                          change.ratio > 1 ? "slower" : "faster", 100 * (change.ratio - 1),
+          add(fmt::format("{} by {:.1f} % from here on, {}", change.ratio > 1 ? "slower" : "faster",
+                          100 * std::abs(change.ratio - 1),
                           statistics::ConfirmedText(change.runs)));
     if (profile_)
       for (const auto outlier : profile_->outliers)

@@ -182,8 +182,11 @@ class Bisection {
     log_ << fmt::format("{} (BAD): {}\n", Short(bad_), whole->Text());
     if (whole->verdict != statistics::Verdict::kSlower &&
         whole->verdict != statistics::Verdict::kFaster) {
-      out_ << fmt::format("{} does not differ between {} and {}: {}\n",
-                          text::Printable(request_.name), Short(good_), Short(bad_), whole->Text());
+      const bool same = whole->verdict == statistics::Verdict::kSame;
+      out_ << fmt::format("{}{} {} between {} and {}: {}{}\n", same ? "" : "cannot tell whether ",
+                          text::Printable(request_.name), same ? "does not differ" : "differs",
+                          Short(good_), Short(bad_), whole->Text(),
+                          same ? "" : "; a larger --budget can tell");
       return kCannotTell;
     }
     half_ = whole->log_ratio / 2;

@@ -137,6 +137,15 @@ class Remeasurement {
       decided_.insert(replaced.begin(), replaced.end());
       settled_.pairs.push_back(std::move(pair));
     }
+    // What the first, not interleaved comparison said does not count for what was to be confirmed.
+    for (auto& row : settled_.result.rows)
+      if (row.verdict == statistics::Verdict::kSlower && row.judgement && IsOver() &&
+          tried.contains(row.name()) && !settled_.interleaved.contains(row.name())) {
+        row.verdict = statistics::Verdict::kAmbiguous;
+        row.reason = "slower at first, but the budget ended before interleaved runs confirmed it";
+        row.judgement->is_suspect = true;
+      }
+    CountVerdicts(settled_.result);
     // A benchmark that the interleaved comparison left ambiguous stays unclear.
     for (const auto& row : settled_.result.rows)
       if (row.verdict == statistics::Verdict::kAmbiguous) decided_.erase(row.name());

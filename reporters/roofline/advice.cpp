@@ -380,7 +380,7 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement) {
   const auto* const op_words = FindWords(record.op, words);
-  if (placement.time && !timing.noisy)
+  if (placement.time)  // noise makes calls longer, never shorter
     ReportAboveArithmeticRoof(record, op_words, ceilings, placement);
   placement.flop_count = FlopCountText(record, op_words);
   if (placement.flop_count) placement.asides.push_back(*placement.flop_count);

@@ -113,11 +113,7 @@ SHOW_B = "dlroof history show --db h.sqlite Conv2D/cpu/onednn/fwd/f32/b"
     ("list exits 0", "dlroof history list --db h.sqlite", exits(0)),
     ("list counts all runs", "dlroof history list --db h.sqlite", plain("40 runs")),
     ("show exits 0", SHOW_B, exits(0)),
-    (
-        "show has the change at its date",
-        SHOW_B,
-        prints(r"2026-01-21.*slower by \+(29|30|31)\.[0-9] % from here on, confirmed by [0-9]+ runs; algorithm x -> y"),
-    ),
+    ("show has the change at its date", SHOW_B, prints(r"2026-01-21.*slower by (29|30|31)\.[0-9] % from here on, confirmed by [0-9]+ runs; algorithm x -> y")),
     ("show takes a part of a name", "dlroof history show --db h.sqlite f32/a", plain("noise")),
     ("show knows no noise of two runs", "dlroof history show --db one.sqlite f32/a", plain("noise not known, 0 outliers among them; 0 changes")),
     ("show refuses an ambiguous part of a name", "dlroof history show --db h.sqlite f32/", bad_input),

@@ -102,8 +102,12 @@ def total_differences(pairs, totals):
         return record.get("time", {}).get("bound") != "overhead" and (share_of_roof(record) or 1) < 0.02
 
     wrong = []
-    for kind in ("f32", "bf16"):
-        rows = [(a["seconds"]["median"], b["seconds"]["median"], is_fallback(a) or is_fallback(b)) for key, a, b in pairs if f"/{kind}/" in key]
+    parts = {}
+    for _, a, b in pairs:
+        (op, *_, kind), (*_, other) = (record["name"].split("/")[:5] for record in (a, b))
+        times = a["seconds"]["median"], b["seconds"]["median"], is_fallback(a) or is_fallback(b)
+        parts.setdefault(f"{op} {'|'.join(dict.fromkeys((kind, other)))}", []).append(times)
+    for kind, rows in parts.items():
         kept = [row for row in rows if not row[2]]
         nodes = sum(a for a, _, _ in kept) / sum(b for _, b, _ in kept)
         got = totals[kind]
@@ -144,7 +148,7 @@ def main():
         table, latency = f"{folder}/versus.csv", f"{folder}/latency.json"
         lib.run(arguments.dlroof, "cluster", "versus", *files, "--prices", PRICES, "-o", table, "-o", f"{folder}/queued.json")
         lib.run(arguments.dlroof, "cluster", "versus", *files, "--latency", "-o", latency)
-        totals = {total["type"]: total for total in lib.read(latency.replace("latency", "queued"))["totals"]}
+        totals = {total["of"]: total for total in lib.read(latency.replace("latency", "queued"))["totals"]}
         with open(table, newline="") as file:
             rows = {(row["a_name"], row["b_name"]): row for row in csv.DictReader(file)}
         of_calls = {row["a"]["name"]: row for row in lib.read(latency)["rows"]}

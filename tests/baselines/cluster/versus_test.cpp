@@ -162,25 +162,29 @@ TEST(MakeVersus, F32OnAGpuIsTheFasterOfF32AndTf32) {
 
 // 100 flop in 60 s under 100 flop/s are 1.7 % of the roof: a fallback. Of the other rows A takes
 // 6 + 4 s and B 2 + 2 s; at 36 and 72 an hour A's node costs half of B's.
-TEST(TotalsOf, OneLinePerTypeLeavesFallbacksOut) {
+TEST(TotalsOf, OneLinePerOperatorAndTypeLeavesFallbacksOut) {
   const auto prices = ParsePrices(
       R"({"currency": "USD", "kinds": [{"match": {"name": "EPYC"}, "per_node_hour": 36},
           {"match": {"name": "V100"}, "per_node_hour": 72}]})",
       "p");
   const auto cpu = ClusterOf(
       "cpu",
-      {Of(kOnCpu, 6), Of("Conv2D/cpu/onednn/fwd/f32/n2", 4), Of("Conv2D/cpu/onednn/fwd/f32/n3", 5)},
+      {Of(kOnCpu, 6), Of("Conv2D/cpu/onednn/fwd/f32/n2", 4), Of("Conv2D/cpu/onednn/fwd/f32/n3", 5),
+       Of("LSTM/cpu/onednn/bwd/f32/t4", 3), Of("Conv2D/cpu/onednn/fwd/f32/n4", 3)},
       "EPYC");
   const auto gpu = ClusterOf(
       "gpu",
-      {Of(kOnGpu, 2), Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 60)},
+      {Of(kOnGpu, 2), Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 60),
+       Of("LSTM/gpu/cudnn/bwd/f32/t4", 1), Of("Conv2D/gpu/cudnn/fwd/tf32/n4", 1)},
       "V100");
   const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
   EXPECT_TRUE(versus.rows.at(2).b.fallback);
   const auto totals = TotalsOf(cpu, gpu, versus);
-  ASSERT_EQ(totals.size(), 1);
-  EXPECT_EQ(std::tuple(totals[0].type, totals[0].operators, totals[0].fallbacks),
-            std::tuple("f32", 2, 1));
+  ASSERT_EQ(totals.size(), 3);
+  EXPECT_EQ(std::tuple(totals[0].of, totals[0].operators, totals[0].fallbacks),
+            std::tuple("Conv2D f32", 2, 1));
+  EXPECT_EQ(totals[1].of, "LSTM f32");
+  EXPECT_EQ(totals[2].of, "Conv2D f32|tf32");
   EXPECT_EQ(totals[0].nodes_of_a->value, 2.5);
   EXPECT_NEAR(*totals[0].cost_ratio, 1.25, 1e-12);
   EXPECT_FALSE(TotalsOf(cpu, gpu, MakeVersus(cpu, gpu, {}))[0].cost_ratio);
@@ -236,7 +240,7 @@ TEST(MakeVersus, OtherConventionsAndNothingInCommonAreRefused) {
   const auto ours = ClusterOf("a.json", {Of(kOnCpu, 6)});
   const auto theirs = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
   EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(ours, theirs, {}); }),
-              HasSubstr("a.json and b.json have no operator in common"));
+              HasSubstr("have no operator in common"));
 }
 
 // 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.

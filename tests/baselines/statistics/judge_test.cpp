@@ -330,22 +330,39 @@ std::vector<Candidate> Quiet(std::size_t benchmarks, unsigned seed = 7) {
 // Neighbours make BASE slower as often as NEW.
 TEST(Judge, AChangeOfOneProcessMustBeTwiceAsLargeAsTheOthersInTheOtherDirection) {
   auto candidates = Quiet(75);
-  candidates[3].contender.log_seconds += 0.3;
-  candidates[4].contender.log_seconds -= 0.2;
+  candidates[3].contender.log_seconds += 0.13;
+  candidates[4].contender.log_seconds -= 0.1;
   auto judged = Judge(candidates, {});
   EXPECT_EQ(judged.each[3].verdict, Verdict::kSlower) << "one speedup is no noise";
   EXPECT_EQ(judged.each[4].verdict, Verdict::kFaster) << "one slowdown is no noise";
-  candidates[5].contender.log_seconds -= 0.18;
+  candidates[5].contender.log_seconds -= 0.09;
   judged = Judge(candidates, {});
   EXPECT_EQ(judged.each[3].verdict, Verdict::kAmbiguous);
   EXPECT_TRUE(judged.each[3].is_suspect);
   EXPECT_FALSE(judged.each[4].is_suspect);
-  candidates[3].contender.log_seconds += 0.4;
-  EXPECT_EQ(Judge(candidates, {}).each[3].verdict, Verdict::kSlower);
+  candidates[3].contender.log_seconds += 0.02;
+  EXPECT_EQ(Judge(candidates, {}).each[3].verdict, Verdict::kSlower) << "no process is 15 % slower";
+  candidates[20].base.farthest = 0.3;
+  EXPECT_EQ(Judge(candidates, {}).each[3].verdict, Verdict::kAmbiguous) << "repetitions were";
   for (auto& candidate : candidates) candidate.measured = Measured::kProcesses;
   judged = Judge(candidates, {});
   EXPECT_EQ(judged.each[3].verdict, Verdict::kSlower);
   EXPECT_EQ(judged.each[4].verdict, Verdict::kFaster);
+}
+
+TEST(Judge, OneProcessOfFewBenchmarksMayBeSlowForLife) {
+  auto candidates = Quiet(4);
+  candidates[1].contender.log_seconds += 0.1;
+  candidates[2].contender.log_seconds += std::log(1.2);
+  auto judged = Judge(candidates, {});
+  EXPECT_EQ(judged.each[1].verdict, Verdict::kAmbiguous);
+  EXPECT_TRUE(judged.each[1].is_suspect);
+  EXPECT_THAT(judged.each[1].reason, HasSubstr("than unchanged programs differ in one process"));
+  EXPECT_EQ(judged.each[2].verdict, Verdict::kSlower);
+  candidates[0].contender.farthest = 0.25;
+  EXPECT_EQ(Judge(candidates, {}).each[2].verdict, Verdict::kAmbiguous);
+  for (auto& candidate : candidates) candidate.measured = Measured::kProcesses;
+  EXPECT_EQ(Judge(candidates, {}).each[1].verdict, Verdict::kSlower);
 }
 
 // Of 100 earlier runs of all benchmarks, two were 30 % off and returned.

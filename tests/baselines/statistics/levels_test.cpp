@@ -28,6 +28,7 @@ TEST(LevelOfClean, IsTheMeanOfTheTimesNearTheirMedian) {
   EXPECT_NEAR(level->variance, 5.0 / 3, 1e-12);  // 2.25, 0.25, 0.25 and 2.25
   EXPECT_EQ(level->degrees, 3);
   EXPECT_NEAR(*level->fastest, 0, 1e-12);  // the fastest one of five
+  EXPECT_NEAR(level->farthest, 2, 1e-12);  // of the distances 18, 2, 1, 1 and 0
 }
 
 TEST(LevelOfClean, ItsErrorIsThatOfTheRepetitions) {

@@ -69,6 +69,24 @@ TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
   EXPECT_EQ(flops.at("bf16.matrix").per_second, 9);
 }
 
+// A neighbour slowed the wider vectors in all their visits.
+TEST(AddPlainPipes, IsNotValidatedWhileAFasterRowIsNot) {
+  auto avx2 = Of(2), avx512 = Of(0.1);
+  avx2.status = machine::CeilingStatus::kValidated;
+  avx2.validation.per_cycle_expected = 32;
+  avx512.validation.per_cycle_expected = 64;
+  std::map<std::string, machine::Ceiling> flops = {{"fp32.vector.avx2", avx2},
+                                                   {"fp32.vector.avx512", avx512}};
+  AddPlainPipes(flops);
+  EXPECT_EQ(flops.at("fp32.vector").per_second, 2);
+  EXPECT_FALSE(flops.at("fp32.vector").IsValidated());
+  EXPECT_EQ(flops.at("fp32.vector").ReasonText(),
+            "fp32.vector.avx512 can be 2 times as fast and is not validated");
+  flops.at("fp32.vector.avx512").status = machine::CeilingStatus::kValidated;
+  AddPlainPipes(flops);
+  EXPECT_TRUE(flops.at("fp32.vector").IsValidated());
+}
+
 TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIsAndIsAValidatedOneWhereItIsWithinTheNoise) {
   const auto best =
       machine::BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
