@@ -8,6 +8,7 @@
 #include <map>
 #include <ostream>
 
+#include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
@@ -160,6 +161,22 @@ std::string FewSharedText(const CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
+// Returns wall time / CPU time of the repetitions on one thread without manual time: the median
+// over the benchmarks, or 1 if none has both.
+double WallOverCpu(const CompareResult& result, const record::Record* Comparison::*side) {
+  std::vector<double> ratios;
+  for (const auto& row : result.rows) {
+    const auto* record = row.*side;
+    if (record == nullptr || record->device == "gpu" || record->threads != 1) continue;
+    std::vector<double> of_record;
+    for (const auto& repetition : record->repetitions)
+      if (repetition.main_cpu_seconds.value_or(0) > 0)
+        of_record.push_back(repetition.seconds / *repetition.main_cpu_seconds);
+    if (!of_record.empty()) ratios.push_back(Median(std::move(of_record)));
+  }
+  return ratios.empty() ? 1 : Median(std::move(ratios));
+}
+
 std::vector<std::string> RemarksOf(const CompareResult& result) {
   std::vector<std::string> remarks;
   const auto fastest = [](const auto& row) { return row.fastest_share.has_value(); };
@@ -176,6 +193,14 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
         : processes        ? "run both programs interleaved (dlroof run --ab)"
                            : "run several processes (dlroof run --processes 5) or both programs "
                              "interleaved (dlroof run --ab)"));
+  constexpr double kWaits = 1.2;  // [1] wall time / CPU time
+  const double before = WallOverCpu(result, &Comparison::base),
+               after = WallOverCpu(result, &Comparison::contender);
+  if (std::max(before, after) > kWaits)
+    remarks.push_back(fmt::format(
+        "wall time is {:.2f} times the CPU time in BASE, {:.2f} times in NEW (medians): the "
+        "benchmarks wait, or other programs ran on their CPUs",
+        before, after));
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   const bool moved = std::ranges::any_of(result.rows, [](const Comparison& row) {
     return !row.fastest_share && statistics::IsChange(row.verdict);
