@@ -10,7 +10,7 @@
 #include "baselines/cluster/versus.h"
 #include "reporters/document/document.h"
 #include "reporters/record/record.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {

@@ -1,10 +1,10 @@
-#include "baselines/history/gate.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
+
+#include "baselines/history/history.h"
 
 namespace dlroof::history {
 namespace {

@@ -1,5 +1,3 @@
-#include "baselines/programs/steps.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "baselines/programs/program_summary.h"
 #include "tests/fakes/primitives/logs.h"
 
 namespace dlroof::programs {

@@ -1,5 +1,3 @@
-#include "bench/onednn/support.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -10,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bench/onednn/call.h"
 #include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "tests/fakes/refusal.h"

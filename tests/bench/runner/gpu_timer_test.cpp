@@ -1,5 +1,3 @@
-#include "bench/runner/gpu_timer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/runner/timer.h"
 #include "tests/fakes/fake_gpu.h"
 
 namespace dlroof::runner {

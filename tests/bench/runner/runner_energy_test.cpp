@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/runner/gpu_timer.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/runner/timer.h"
 #include "counters/cpu/clocks.h"
 #include "counters/energy/energy_meter.h"
 #include "tests/fakes/fake_gpu.h"

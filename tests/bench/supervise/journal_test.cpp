@@ -1,10 +1,9 @@
-#include "bench/supervise/journal.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"

@@ -8,7 +8,6 @@
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/cpu_kernels/flops_validation.h"
 #include "ceilings/machine/machine.h"
 #include "ceilings/machine/rate.h"
 

@@ -1,11 +1,10 @@
 // The validation of arithmetic ceilings, tried on kernels that are wrong on purpose.
-#include "ceilings/cpu_kernels/flops_validation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 
+#include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/broken_cpu_kernels.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <set>
 
-#include "ceilings/cpu_kernels/flops_validation.h"
+#include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu_kernels {

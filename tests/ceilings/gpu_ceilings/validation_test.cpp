@@ -1,8 +1,7 @@
-#include "ceilings/gpu_ceilings/validation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ceilings/gpu_ceilings/bench.h"
 #include "tests/fakes/expected_gpu_results.h"
 #include "tests/fakes/reason.h"
 

@@ -1,9 +1,9 @@
-#include "counters/base/filter_axis.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <random>
+
+#include "counters/base/work.h"
 
 namespace dlroof {
 namespace {

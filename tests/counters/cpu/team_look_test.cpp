@@ -1,4 +1,3 @@
-#include "counters/cpu/team_look.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,10 @@
-#include "counters/delta/gpu_spec.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "counters/base/error.h"
+#include "counters/delta/prediction.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::delta {

@@ -1,10 +1,9 @@
-#include "counters/delta/kernel_name.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
 
+#include "counters/delta/prediction.h"
 #include "tests/test_data.h"
 
 namespace dlroof::delta {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "counters/gpu/counter.h"
-#include "counters/gpu/table.h"
+#include "counters/gpu/session.h"
 
 namespace dlroof::gpu {
 namespace {

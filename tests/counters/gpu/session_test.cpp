@@ -8,7 +8,6 @@
 #include <set>
 
 #include "counters/base/work.h"
-#include "counters/gpu/report.h"
 
 namespace dlroof::gpu {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
-#include "reporters/imports/ncu.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 

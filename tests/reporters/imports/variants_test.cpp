@@ -6,7 +6,7 @@
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
 #include "reporters/logs/verbose_log.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "tests/test_data.h"
 
 namespace dlroof::imports {

@@ -12,7 +12,7 @@
 #include <regex>
 
 #include "counters/base/error.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::text {
