@@ -191,8 +191,7 @@ json EntryOf(const record::Record& record) {
   return entry;
 }
 
-// Adds the node and the exact time of each repetition to the file's records, and the exact median
-// over nodes.
+// Adds the exact median over nodes to the records, and its node and exact time to each repetition.
 void AddNodes(const Cluster& cluster, json& records) {
   for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i) {
     if (const auto timing = record::TimeOf(cluster.run.records[i].repetitions)) {

@@ -1,6 +1,5 @@
-// The cluster file: a run file whose repetitions are from different nodes, with an additional
-// member "cluster"; any reader of run files can read it. Also writes a cluster as text, and
-// computes medians over nodes.
+// The cluster file: a run file whose repetitions are from different nodes, with a member "cluster";
+// readers of run files read it. Also a cluster's text, and medians over nodes.
 #pragma once
 
 #include <iosfwd>
@@ -19,13 +18,12 @@ namespace dlroof::cluster {
 
 inline constexpr int kClusterSchema = 1;
 
-// Returns "context", "machines" and "records" as in a run file; each repetition is the time of one
-// node, not rounded, with "node" (an index into cluster.nodes) and, if that time is an estimate,
-// "estimate". A record's "seconds" are the median over nodes and its 95 % interval. "benchmarks"
-// has an entry in Google Benchmark's form for each benchmark, with the same median.
-// context.dlroof.node_times has the numbers of times and of estimates. "cluster" has "schema",
-// "asked", "kinds", "nodes", "remarks" and "findings". `command` is written as
-// context.dlroof.command.
+// Returns "context", "machines" and "records" as in a run file; each repetition is a node's exact
+// time, with "node" (an index into cluster.nodes) and, if that time is an estimate, "estimate". A
+// record's "seconds" are the median over nodes and its 95 % interval. "benchmarks" has Google
+// Benchmark's entry per benchmark, with this median. context.dlroof.node_times has the numbers of
+// times and of estimates. "cluster" has "schema", "asked", "kinds", "nodes", "remarks" and
+// "findings". `command` is written as context.dlroof.command.
 nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 
 // Reads a file that ToJson wrote. In older files a noisy repetition is a node's estimate. Throws

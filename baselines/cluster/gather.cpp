@@ -200,8 +200,7 @@ void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeili
   }
 }
 
-// Returns the medians of the GPU's samples over the clean repetitions, or over all if none is
-// clean; null without samples.
+// Returns the medians of the GPU's samples over the clean repetitions (none: over all), or null.
 std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) {
   std::vector<record::GpuSample> clean, all;
   for (const auto& repetition : record.repetitions) {
@@ -238,9 +237,8 @@ void AddTime(const record::Record& record, NodeSummary& summary,
   summary.times.push_back(std::move(time));
 }
 
-// Returns the software and settings of a node: version and commit of dlroof, libraries with the
-// instruction sets that they may use, threads, CPUs, memory, kernel, microcode, governor, clock
-// limits, drivers, environment variables.
+// Returns a node's software and settings: dlroof's version and commit, libraries with their
+// instruction sets, threads, CPUs, memory, kernel, microcode, governor, clocks, drivers, variables.
 std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts) {
   std::map<std::string, std::string> traits;
   const auto add = [&](const std::string& key, const std::string& text) {

@@ -26,8 +26,7 @@ enum class NodeOrder { kAtOnce, kOneByOne };
 std::string_view Key(NodeOrder order);  // "at-once", "one-by-one"
 std::optional<NodeOrder> NodeOrderFromKey(std::string_view key);
 
-// Counts of a node's system from the start to the end of its measurement. Members that the system
-// does not count are not set.
+// A node's system from start to end of its measurement. What the system does not count is not set.
 struct NodeLoad {
   std::optional<double> wall_seconds;  // [s]
   std::optional<double> steal_share;   // [1] steal time / time of all CPUs
@@ -148,9 +147,8 @@ std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKin
 
 struct Cluster {
   // The run of the most common kind of nodes: a ceiling is the median over its nodes, and a record
-  // has one repetition per node, with the node's own time. No repetition is marked as noisy, so
-  // that for every reader the record's time is the median over all nodes, including nodes with
-  // interference.
+  // has each node's own time as a repetition. No repetition is marked as noisy, so that for every
+  // reader the record's time is the median over all nodes, including nodes with interference.
   record::RunFile run;
   std::vector<std::vector<std::size_t>> nodes_of;  // by record and repetition: index into `nodes`
   // By record and repetition: whether the node's time is an estimate.
@@ -190,9 +188,8 @@ bool NodeNameLess(const std::string& a, const std::string& b);
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. Marks a
 // node as failed if its arguments differ from those of most nodes. `reread(file)` reads a node's
-// run file again, for facts other than numbers; it is called for a few nodes. `mix_unlike` as in
-// KindsOf. The order of `summaries` does not matter. Throws BadInput if no node has a benchmark
-// with a time.
+// run file again, for facts other than numbers, of a few nodes. `mix_unlike` as in KindsOf. The
+// order of `summaries` does not matter. Throws BadInput if no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
                const std::function<record::RunFile(const std::string& file)>& reread,

@@ -9,6 +9,7 @@
 
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
@@ -91,9 +92,7 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
 using NodeValue = std::pair<std::size_t, double>;
 
 Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
-  std::vector<double> all;
-  all.reserve(values.size());
-  for (const auto& [node, value] : values) all.push_back(value);
+  auto all = VectorOf<double>(values, [](const auto& row) { return row.second; });
   const auto low = std::ranges::min_element(values, {}, &NodeValue::second);
   const auto high = std::ranges::max_element(values, {}, &NodeValue::second);
   return {.name = name,
@@ -123,8 +122,7 @@ using BenchmarkRatio = std::pair<std::string, double>;
 std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<BenchmarkRatio>& ratios) {
   if (ratios.empty()) return std::nullopt;
   const auto worst = std::ranges::max_element(ratios, {}, &BenchmarkRatio::second);
-  std::vector<double> all;
-  for (const auto& [name, ratio] : ratios) all.push_back(ratio);
+  auto all = VectorOf<double>(ratios, [](const auto& row) { return row.second; });
   NodeEffect effect{.node = node,
                     .ci95 = MedianInterval95(all),
                     .benchmarks = ratios.size(),
@@ -150,8 +148,7 @@ std::map<std::string, double> LimitsIn(const machine_file::LocatedJson& file,
   const auto& object = whole.Needed(key);
   if (!object.is_object())
     throw BadInput("{}: '{}': expected an object of names and numbers", whole.Where(key), key);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : object.items()) names.push_back(name);
+  auto names = VectorOf<std::string>(object.items(), [](const auto& row) { return row.key(); });
   const machine_file::LocatedObject named(file, object, whole.PathOf(key), names);
   for (const auto& name : names) limits[name] = named.Number(name);
   return limits;
@@ -202,9 +199,8 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
   std::vector<std::size_t> controls;
   for (const auto node : revisit.nodes)
     if (!suspects.contains(node)) controls.push_back(node);
-  std::vector<VisitTimes> further;
-  further.reserve(visits.size());
-  for (const auto& visit : visits) further.push_back(VisitOf(cluster, visit));
+  const auto further =
+      VectorOf<VisitTimes>(visits, [&](const auto& visit) { return VisitOf(cluster, visit); });
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
   for (auto& finding : InterferenceFindings(cluster.nodes, FirstKind(cluster)))
     cluster.findings.push_back(std::move(finding));

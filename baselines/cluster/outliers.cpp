@@ -8,14 +8,12 @@
 #include <functional>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "baselines/cluster/gather.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::cluster {
-
 namespace {
 
 constexpr KeyRow<NodeVerdict> kVerdicts[] = {

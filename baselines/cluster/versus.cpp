@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"

@@ -99,16 +99,14 @@ inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClas
 // Class -> energy [J] of a call or of all calls of a model, for the classes that are known.
 using Energies = std::map<EnergyClass, Quantity>;
 
-// Returns the energies of one call of `record`, on a node all of whose `devices` make such calls at
-// the same time. `prices` may be null.
+// The energies of one call of `record` on a node whose `devices` all make it. `prices` may be null.
 Energies EnergiesOf(const record::RunFile& run, const record::Record& record,
                     const Quantity& seconds, int devices, const Prices* prices);
 
 // Returns A's energy divided by B's, for each class that both have.
 std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b);
 
-// Returns whether an option in a benchmark's name chooses an implementation ("nchw") and does not
-// change the result.
+// Returns whether an option of a name chooses an implementation ("nchw") and keeps the result.
 using IsImplementationOption = std::function<bool(std::string_view option)>;
 // Returns the options without those that choose an implementation.
 std::vector<std::string> WithoutImplementationOptions(
@@ -124,8 +122,7 @@ struct VersusCluster {
   std::optional<EstimateCount> node_times = {};
 };
 
-// Returns the type as which a record is compared: f32 for tf32 on a GPU, because frameworks use
-// tf32 for f32.
+// Returns the type to compare a record as: f32 for tf32 on a GPU, which frameworks use for f32.
 std::string ComparedType(const record::Record& record);
 
 // Returns for each key of `key_of(record)` the record that a framework would use: the fastest with
@@ -165,8 +162,7 @@ struct VersusSide {
   Energies energies;                // [J] of one call
 };
 
-// Returns how many of A's nodes are as fast as one of B's nodes, from the times that one device of
-// each takes for the same work.
+// Returns how many of A's nodes are as fast as one of B's, from times of a device of each.
 Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,
                   const Quantity& b_seconds);
 
@@ -198,8 +194,7 @@ struct Versus {
   std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one cluster only
   CallTime times = CallTime::kThroughput;
   std::string currency;  // "" without prices
-  // Price of A's and B's nodes ("2.5 USD per node and hour") or why it is unknown; "" without
-  // prices.
+  // Price of their nodes ("2.5 USD per node and hour") or why not known; "" without prices.
   std::string price_a, price_b;
 };
 
@@ -207,16 +202,12 @@ struct Versus {
 std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
                                   const Versus& versus);
 
-// Returns a row for each operator and type (ComparedType) in A and B, of the records that a
-// framework would use (FastestByKey). Throws BadInput if the runs have different conventions, or no
-// operator in common.
+// Returns a row for each operator and type (ComparedType) in A and B, of the fastest records
+// (FastestByKey). Throws BadInput if the runs have different conventions, or no operator in common.
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options);
 
 // Returns the FLOPs of a record [flop] that were counted by the provenance `from`, if known.
 std::optional<double> CountedFlops(const record::Record& record, Provenance from);
-
-// Compares models on two clusters A and B (sums over their layers' operators), and writes the
-// comparison. The terminal, Markdown and the page have the same tables. Pure.
 
 // One layer of a model: an op, its problem, and the directions in which the model runs it.
 struct VersusLayer {

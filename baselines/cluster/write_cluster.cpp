@@ -8,7 +8,7 @@
 #include "baselines/cluster/cluster_file.h"
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {

@@ -11,7 +11,7 @@
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/record/record.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {

@@ -20,7 +20,6 @@
 #include "reporters/record/run_file.h"
 
 namespace dlroof::history {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,8 +111,6 @@ StoredProgram ReadProgram(const fs::path& folder) {
                    (folder / kDescription).string());
   return program;
 }
-
-namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxEarlierRuns = 30;
 

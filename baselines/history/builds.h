@@ -76,11 +76,7 @@ inline std::filesystem::path FolderBeside(const std::string& database) {
   return database + ".builds";
 }
 
-// Selects the stored runs that a new run is compared with: from a folder of run files, from a
-// branch of a history, or from the time before a given run.
-
-// Returns the paths of all *.json files under `folder`, recursively, sorted. Throws BadInput if it
-// is not a folder.
+// Returns all *.json files below `folder`, sorted by path. Throws BadInput if it is not a folder.
 std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
 // Reads a run file. Returns nullopt for a truncated run file and for other JSON files.
 std::optional<compare::NamedRun> ReadIfRun(const std::filesystem::path& path);
@@ -107,8 +103,7 @@ std::vector<compare::NamedRun> ChooseBaseline(const History& history,
                                               const compare::NamedRun& contender,
                                               std::ostream& warnings);
 
-// Returns the last 30 comparable runs older than `base`, oldest first, to estimate the noise. Runs
-// without a date count as older.
+// Returns the last 30 comparable runs before `base`, oldest first, for the noise. No date: older.
 std::vector<compare::NamedRun> RunsBefore(const History& history, const compare::NamedRun& base);
 
 // Returns the stored program of the newest run that has one. `runs`: oldest first.

@@ -57,8 +57,7 @@ json Spark(const std::vector<double>& values) {
   return spark;
 }
 
-// Returns a histogram of log(value / level median) in bars of width `bar`. The two outermost bars
-// also count all values beyond them.
+// Returns a histogram of log(value / level median) with bars of `bar`, the outermost without limit.
 json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile,
                double bar) {
   std::vector<int> bars(kHistogramBars, 0);
@@ -292,9 +291,8 @@ class Site {
   }
 
   SeriesView MakeView(const history::Series& series, const std::vector<history::Point>& points) {
-    std::vector<std::size_t> run_of;
-    run_of.reserve(points.size());
-    for (const auto& point : points) run_of.push_back(run_index_.at(point.run));
+    const auto run_of =
+        VectorOf<std::size_t>(points, [&](const auto& point) { return run_index_.at(point.run); });
     auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
       const auto changes = compare::FindChanges(history_.Facts(points[before]), nullptr,
                                                 history_.Facts(points[after]), nullptr);
@@ -334,12 +332,12 @@ class Site {
   // divided by the benchmark's median before the event.
   json Events(const json& series) const {
     json all = json::array();
-    std::vector<std::size_t> series_in_run;
-    for (const auto& times : times_) series_in_run.push_back(times.size());
+    const auto series_in_run =
+        VectorOf<std::size_t>(times_, [](const auto& times) { return times.size(); });
     for (const auto& event : FindEvents(level_changes_, series_in_run)) {
-      std::vector<std::string> names;
-      for (const auto index : event.series)
-        names.push_back(series.at(index).at("name").get<std::string>());
+      const auto names = VectorOf<std::string>(event.series, [&](std::size_t index) {
+        return std::string(series.at(index).at("name"));
+      });
       all.push_back({{"run", event.run},
                      {"earliest", event.earliest},
                      {"latest", event.latest},

@@ -29,8 +29,7 @@ int BlockOf(double block, const std::string& where) {
 // Format of repetitions in schemas 1 and 2, which are only read. Each begins with a byte of flags:
 // 1 noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64 core share.
 // With a GPU two bytes follow, little-endian, with a bit for each known quantity in the order of
-// GpuSampleFields. Little-endian IEEE doubles follow: seconds, iterations, flagged values; block
-// and GPU last.
+// GpuSampleFields. Doubles follow: seconds, iterations, flagged values; block and GPU last.
 constexpr unsigned kNoisy = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
 constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetition::*>, 4>
     kOptional = {{{2, &record::Repetition::cpu_seconds},

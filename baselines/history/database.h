@@ -42,10 +42,9 @@ std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions
 int CountRepetitions(const std::string& repetitions);
 
 // Opens a database in write-ahead mode. Readers see the last committed transaction while another
-// process writes. A writer waits up to a minute for another writer. A killed process leaves only
-// complete transactions. Does not work on network file systems, because locks use shared memory.
-// ":memory:" opens a private database. Throws BadInput for a missing file, another format, and a
-// file that is not writable.
+// process writes. A writer waits up to a minute for another writer. Killed processes leave whole
+// transactions. Locks use shared memory: no network file systems. ":memory:" opens a private
+// database. Throws BadInput for a missing file, another format, and a file that is not writable.
 std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access access);
 
 // Throws BadInput with the file's path and SQLite's message.

@@ -13,7 +13,7 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::history {

@@ -1,12 +1,11 @@
-#include "baselines/history/gate.h"
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "baselines/compare/write_comparison.h"
+#include "baselines/history/history.h"
+#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
@@ -42,9 +41,7 @@ std::vector<std::string> UnclearNames(const compare::CompareResult& result,
         suspicion && !settled.contains(row.name()))
       suspects.emplace_back(-*suspicion, row.name());
   std::ranges::sort(suspects);
-  std::vector<std::string> names;
-  for (auto& [order, name] : suspects) names.push_back(std::move(name));
-  return names;
+  return VectorOf<std::string>(suspects, [](const auto& row) { return row.second; });
 }
 
 std::set<std::string> ReplaceRows(const compare::CompareResult& later,
@@ -139,9 +136,8 @@ std::string OneLine(std::string text, std::size_t most) {
   return text;
 }
 
-// Escapes the message of a workflow command, or (`property`) the value of one of its properties, as
-// in https://github.com/actions/toolkit, packages/core/src/command.ts, escapeData and
-// escapeProperty.
+// Escapes a workflow command's message or (`property`) a property's value, as in
+// https://github.com/actions/toolkit, packages/core/src/command.ts, escapeData and escapeProperty.
 std::string Escaped(const std::string& text, bool property) {
   std::string escaped;
   for (const char c : text) {

@@ -7,11 +7,13 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "baselines/compare/compare.h"
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/series_profile.h"
 
@@ -120,24 +122,20 @@ class History {
   std::shared_ptr<SQLite::Database> database_;
 };
 
-// Writes a history as a static web site that works without a server or network access.
-
 struct DashboardCounts {
   int series = 0, runs = 0, changed = 0;  // [1] `changed`: series with at least one change of level
   int slower_last = 0, faster_last = 0;  // [1] series that changed on the newest date with a change
 };
 
 // Writes into `folder` (created if missing): index.html (recent changes, all series, comparison of
-// two dates), roofline.html (the roofline of a chosen date), badge.svg, the shared scripts, and the
-// data they load from data/: series-*.js, times-*.js, run-*.js, machines-*.js. Deletes existing
-// files with these names. Throws BadInput for an empty history, an unwritable folder, and a build
-// without plotly.js.
+// two dates), roofline.html (the roofline of a chosen date), badge.svg, the shared scripts, and
+// their data in data/: series-*.js, times-*.js, run-*.js, machines-*.js. Replaces existing files.
+// Throws BadInput for an empty history, an unwritable folder, and a build without plotly.js.
 DashboardCounts WriteDashboard(const history::History& history,
                                const std::filesystem::path& folder);
 
 // Writes runs in the file formats of other tools. To add a format, write its function and add a row
 // to the table in export.cpp.
-
 struct Exporter {
   std::string_view format;       // value of --format
   std::string_view description;  // shown in help
@@ -151,8 +149,7 @@ struct Exporter {
 const std::vector<Exporter>& Exporters();
 
 // Sorts the runs by date and writes them. Throws BadInput for an unknown format, no runs, several
-// runs in a format that can contain only one, a benchmark name that occurs twice in a run, and
-// a run without a date among several.
+// runs in a format for one, a name twice in a run, and a run without a date among several.
 void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
             std::ostream& warnings);
 
@@ -191,14 +188,51 @@ struct Event {
 std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesProfile& profile,
                                    const std::vector<std::size_t>& run_of);
 
-// Groups the lasting changes into events: changes in the same direction that may have happened in
-// the same run. `series_in_run[i]`: number of series with a time in run i; empty if unknown.
-// Returns the newest event first.
+// Groups the lasting changes into events: changes in one direction that one run may have.
+// `series_in_run[i]`: number of series with a time in run i; empty if unknown. The newest first.
 std::vector<Event> FindEvents(const std::vector<LevelChange>& changes,
                               const std::vector<std::size_t>& series_in_run = {});
 
-// Returns a pattern for the names, compared part by part between slashes: "conv/{f16,f32}/*". For
-// one name returns that name.
+// Returns a pattern for the names, part by part: "conv/{f16,f32}/*". Of one name returns the name.
 std::string PatternOf(const std::vector<std::string>& names);
+
+// A gate for CI: which benchmarks may still be slower and should be measured again, and reports for
+// merge requests (at most ten lines), GitHub annotations and terminals. Pure functions.
+
+// Returns the benchmarks with verdict "slower", or for which the comparison cannot exclude a
+// slowdown above the minimum effect. Omits those in `settled`. Sorted: most likely slower first.
+std::vector<std::string> UnclearNames(const compare::CompareResult& result,
+                                      const std::set<std::string>& settled);
+
+// Replaces rows of `result` by the rows of `later`, a repeated comparison of some of its
+// benchmarks, and recounts the verdicts. The replaced rows point into the runs of `later`, which
+// must outlive `result`. Returns the names of the replaced rows: those with a judgement in `later`.
+std::set<std::string> ReplaceRows(const compare::CompareResult& later,
+                                  compare::CompareResult& result);
+
+// Content of a gate's report.
+struct Report {
+  const compare::CompareResult* result = nullptr;  // never null
+  std::string commit;                              // of the new run; may be empty
+  std::string branch;                              // of the stored runs
+  std::string newest_commit;                       // of the newest stored run; may be empty
+  int runs = 0;                                    // [1] number of stored runs compared with
+  int again = 0;                                   // [1] number of benchmarks measured again
+  // Set if the new program was measured interleaved with this commit's stored program.
+  std::optional<std::string> interleaved_with;
+  int unclear = 0;  // [1] number of benchmarks for which a slowdown is still not excluded
+};
+
+inline constexpr int kMaxCommentLines = 10;
+
+// Returns the comment for a merge request in Markdown, at most kMaxCommentLines lines.
+std::string CommentOf(const Report& report);
+
+// Returns workflow commands of GitHub Actions, one per line: an error for each of the ten worst
+// benchmarks (GitHub shows ten), and a warning if some benchmarks are unclear.
+std::string AnnotationsOf(const Report& report);
+
+// Returns lines for a terminal: counts of verdicts, and each benchmark that got worse.
+std::string SummaryOf(const Report& report);
 
 }  // namespace dlroof::history

@@ -15,10 +15,10 @@
 
 #include "baselines/programs/gpu_timeline.h"
 #include "baselines/programs/program_summary.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {
-
 namespace {
 
 // Words in kernels' names, in lower case, by kind. The first kind with a word in the name is used.
@@ -98,8 +98,6 @@ void AddCopiesAndFills(const Trace& trace, std::uint32_t device, DeviceWork& wor
     timeline.fills += 1;
   }
 }
-
-using gpu_trace::Trace;
 
 constexpr double kMinOfWork =
     0.5;  // [1] share of the kernels' time of a graph whose launches are steps
@@ -299,18 +297,13 @@ FoundGpuSteps FindGpuSteps(const Trace& trace, const RangesAround& around, const
   return {std::move(steps), ""};
 }
 
-// Combines several runs of one program: with its GPU work traced, with the nodes of CUDA graphs
-// traced, and with CUDA calls only.
-
 namespace {
 
 using gpu_trace::Call;
 using gpu_trace::Trace;
 
 std::vector<std::int64_t> BeginsOf(const Trace& trace) {
-  std::vector<std::int64_t> begins;
-  begins.reserve(trace.calls.size());
-  for (const auto& call : trace.calls) begins.push_back(call.begin_ns);
+  auto begins = VectorOf<std::int64_t>(trace.calls, [](const auto& call) { return call.begin_ns; });
   std::ranges::sort(begins);
   return begins;
 }

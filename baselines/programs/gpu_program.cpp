@@ -13,7 +13,6 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
-
 namespace {
 
 using KernelKey = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>;
@@ -136,8 +135,7 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
   return best;
 }
 
-// Finds the last process of `until` in another run: among processes of the same command, the one at
-// the same position.
+// Finds the last process of `until` in another run: by its position among those of its command.
 const gpu_trace::Trace* SameProcess(std::span<const gpu_trace::Trace> until,
                                     const std::vector<gpu_trace::Trace>& others) {
   const auto same = [&](const auto& other) { return other.command == until.back().command; };

@@ -13,7 +13,7 @@
 #include "counters/base/work.h"
 #include "counters/gpu_trace/read.h"
 #include "reporters/document/document.h"
-#include "reporters/imports/ncu.h"
+#include "reporters/imports/import.h"
 #include "reporters/record/record.h"
 #include "reporters/roofline/placed_run.h"
 

@@ -365,8 +365,7 @@ void AddLanes(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(strip));
 }
 
-// Adds a table of kernel time by NVTX range. Without `all`, only the ranges with the most time and
-// the ranges around them.
+// Adds kernel time by NVTX range; without `all` those with the most time and those around them.
 void AddRangeWork(const GpuTimeline& timeline, const Names& names, bool all, Document& document) {
   const auto& rows = timeline.range_work;
   if (rows.empty() && timeline.range_reason)

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {
@@ -130,9 +131,7 @@ std::vector<Step> TimedSteps(const DeviceWork& work, const Steps& found) {
 }
 
 void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& summary) {
-  std::vector<double> walls;
-  walls.reserve(steps.size());
-  for (const auto& step : steps) walls.push_back(Seconds(step.window));
+  auto walls = VectorOf<double>(steps, [&](const auto& step) { return Seconds(step.window); });
   const double most = kOutlier * Median(walls);
   const auto before = steps.size();
   summary.warm_up_launches = static_cast<double>(steps.front().begin);
@@ -270,8 +269,7 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     if (timeline.lanes.size() < kMaxLanes) timeline.lanes.push_back(std::move(lane));
 }
 
-// Sums kernel time by range over all steps, also outliers: a program may mark only some steps, and
-// marking slows these down.
+// Sums kernel time by range over all steps, also outliers, as marking slows the marked steps down.
 void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                   const Steps& found, GpuTimeline& timeline) {
   std::vector<LaunchRange> steps;
@@ -313,14 +311,6 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
       use.step_seconds += weight * Seconds(task.time);
     }
   }
-}
-
-GpuTimes Scaled(GpuTimes times, double weight) {
-  for (auto* value : {&times.kernel_seconds, &times.copy_seconds, &times.fill_seconds,
-                      &times.idle_seconds, &times.wall_seconds, &times.overlap_seconds,
-                      &times.hidden_copy_seconds, &times.short_idle_seconds, &times.short_gaps})
-    *value *= weight;
-  return times;
 }
 
 // Returns the steps to add up. If none were found, the whole trace is one step.
@@ -382,8 +372,12 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
     windows.push_back(step.window);
   }
   const double weight = 1 / static_cast<double>(steps.size());
-  timeline.times.overlap_seconds -= timeline.times.kernel_seconds;
-  timeline.times = Scaled(timeline.times, weight);
+  auto& times = timeline.times;
+  times.overlap_seconds -= times.kernel_seconds;
+  for (auto* value : {&times.kernel_seconds, &times.copy_seconds, &times.fill_seconds,
+                      &times.idle_seconds, &times.wall_seconds, &times.overlap_seconds,
+                      &times.hidden_copy_seconds, &times.short_idle_seconds, &times.short_gaps})
+    *value *= weight;
   for (std::size_t i = 0; i < timeline.kernels.size(); ++i)
     timeline.kernels[i].step_wall_seconds = weight * sweep.wall()[i];
   AddStepSums(work, steps, timeline);
@@ -416,9 +410,8 @@ std::vector<GpuTimeline> TimelinesOf(const Trace& trace, std::optional<int> step
   for (const auto& launch : trace.launches) devices.insert(launch.place.device);
   for (const auto& copy : trace.copies) devices.insert(copy.place.device);
   for (const auto& fill : trace.fills) devices.insert(fill.place.device);
-  std::vector<GpuTimeline> timelines;
-  timelines.reserve(devices.size());
-  for (const auto device : devices) timelines.push_back(TimelineOn(trace, device, steps));
+  auto timelines = VectorOf<GpuTimeline>(
+      devices, [&](const auto device) { return TimelineOn(trace, device, steps); });
   std::ranges::stable_sort(timelines, std::ranges::greater{}, &GpuTimeline::KernelSeconds);
   return timelines;
 }

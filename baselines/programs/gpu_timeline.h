@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/programs/steps.h"
+#include "baselines/programs/program_summary.h"
 #include "counters/base/error.h"
 #include "counters/gpu_trace/read.h"
 
@@ -49,8 +49,7 @@ struct GpuKernelUse {
   std::string record;  // name of its record in the run file
 };
 
-// How long the GPU did what, in a step or in the whole trace. kernel, copy, fill, idle and
-// graph_idle add up to wall.
+// Time of the GPU in a step or in the whole trace. wall: kernel + copy + fill + idle + graph_idle.
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
   double copy_seconds = 0;    // a copy runs, and no kernel
@@ -158,16 +157,14 @@ std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
 
 // Sets call_seconds and untraced_call_seconds of the timeline of `traced`. `untraced` is a run of
 // the same process with CUDA calls only. Matches calls by their number counted from the end,
-// because the start of a program (autotuning) differs from run to run. Sets nothing if `untraced`
-// has too few calls.
+// because a program's start (autotuning) differs. Sets nothing if `untraced` has too few calls.
 void AddPace(const gpu_trace::Trace& traced, const gpu_trace::Trace& untraced,
              GpuTimeline& timeline);
 
-// Replaces the kernels, copies, fills and ranges of a timeline in which CUDA graphs were traced as
-// a whole by those of a run in which the graphs' nodes were traced (`nodes`). Scales their times
-// down if they exceed the busy time of `timeline`; otherwise the difference becomes
-// graph_idle_seconds. Returns false and changes nothing if the steps of the two runs have different
-// numbers of graph launches.
+// Replaces the kernels, copies, fills and ranges of a timeline with CUDA graphs traced as a whole
+// by those of a run with their nodes traced (`nodes`). Scales their times down if they exceed the
+// busy time of `timeline`; otherwise the difference becomes graph_idle_seconds. Returns false and
+// changes nothing if the steps of the two runs have different numbers of graph launches.
 bool TakeNodes(GpuTimeline nodes, GpuTimeline& timeline);
 
 // The idle time that a step would have without tracing, which slows down the host.
@@ -180,8 +177,6 @@ struct GpuIdle {
 };
 GpuIdle IdleOf(const GpuTimeline& timeline);
 inline constexpr double kTraceCost = 0.02;  // [1] share of a step's time
-
-// The work of one device in a trace, the NVTX ranges around it, and its steps. Pure.
 
 // A kernel, a copy or a fill on the device.
 struct DeviceTask {
@@ -255,12 +250,11 @@ struct RangeWork {
 };
 
 // Sums kernel time per NVTX range. A launch belongs to the innermost range that is open on its CPU
-// thread at its CUDA API call. `steps` are half-open ranges of indices into the launches of `work`,
-// `kernels` the kernels of `work`. Rows are a tree in pre-order, siblings by descending time; the
-// last row has the launches outside any range. Sums are means over the steps with ranges, because a
-// program may mark only some of its steps. Returns at most kMaxRangeRows rows, those with the most
-// time, and no rows if no launch was in a range or the trace has no API calls. Takes n log n for n
-// ranges and calls.
+// thread at its CUDA API call. `steps` are half-open ranges of launches of `work`, `kernels` its
+// kernels. Rows are a tree in pre-order, siblings by descending time; the last row has the launches
+// outside any range. Sums are means over the steps with ranges, because a program may mark only
+// some of its steps. Returns at most kMaxRangeRows rows, those with the most time, and no rows if
+// no launch was in a range or the trace has no API calls. Takes n log n for n ranges and calls.
 //
 // Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators within modules or operators,
 // and libraries' ranges within operators, have no rows of their own. A backward operator is in a

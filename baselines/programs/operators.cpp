@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "baselines/programs/program_summary.h"
-#include "baselines/programs/steps.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::programs {
 namespace {
@@ -118,8 +118,7 @@ class TimeDivider {
     double before = 0;
     for (const auto& bound : bounds_) {
       if (bound.at > before) {
-        // Also outside of the ranges, because the operator that calls a step's first primitive
-        // begins in the previous step.
+        // Also outside of the ranges, as a step's first operator begins in the previous step.
         if (primitives_ > 0) MarkActive();
         if (ranges_ > 0) Count(bound.at - before);
       }
@@ -243,23 +242,19 @@ std::vector<TimeRange> StepsIn(const imports::Trace& trace, const Steps& all,
   return whole;
 }
 
-// Removes slow first steps of the model (which compile it) and, of at least kWarmUpFrom steps, at
-// least the first one.
+// Removes the model's slow first steps (which compile it); at least the first of kWarmUpFrom steps.
 void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
-  std::vector<double> walls;
-  for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
+  const auto walls =
+      VectorOf<double>(ranges, [](const auto& row) { return row.second - row.first; });
   auto slow = WarmUpSteps(walls);
   if (slow == 0 && walls.size() >= kWarmUpFrom) slow = 1;
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
-// Returns the duration [s] of each range without the hooks in it. The ranges are in ascending order
-// and do not overlap.
+// Returns the duration [s] of each range without the hooks in it. They are ascending and disjoint.
 std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
                                         const std::vector<TimeRange>& ranges) {
-  std::vector<double> seconds;
-  seconds.reserve(ranges.size());
-  for (const auto& [begin, end] : ranges) seconds.push_back(end - begin);
+  auto seconds = VectorOf<double>(ranges, [](const auto& row) { return row.second - row.first; });
   for (const auto& call : trace.calls) {
     if (!IsHook(call)) continue;
     if (const auto range = RangeWith(ranges, call.begin))

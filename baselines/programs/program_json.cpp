@@ -1,5 +1,4 @@
-// Writes and reads context.dlroof.program and context.dlroof.gpu_program of a run file, both by one
-// list of members per structure.
+// Writes and reads context.dlroof.program and gpu_program of run files by one list per structure.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -102,8 +101,7 @@ class Writer {
   bool rounded_;
 };
 
-// Reads the members of a structure. Members that are missing in the JSON or have an unexpected type
-// keep their values.
+// Reads the members of a structure. Those missing or of an unexpected type keep their values.
 class Reader {
  public:
   explicit Reader(const json& from) : from_(from) {}
@@ -300,7 +298,6 @@ void Members(auto& all, GpuProcess& process) {
       Field{"launches", process.launches}, Field{"copies", process.copies},
       Field{"fills", process.fills}, Field{"calls", process.calls}, Field{"ranges", process.ranges},
       Field{"dropped", process.dropped}, Field{"untimed", process.untimed},
-
       Field{"ended", process.ended}, Field{"full", process.full}, Field{"failure", process.failure},
       Field{"remarks", process.remarks});
 }
@@ -333,17 +330,13 @@ std::optional<T> Find(const json& context, const char* key) {
   return value;
 }
 
-void RemoveImpossible(ProgramSummary& summary) {
-  if (summary.traced && !(summary.traced->window_seconds > 0)) summary.traced.reset();
-}
-
 }  // namespace
 
 json ToJson(const ProgramSummary& summary) { return Written(summary, false); }
 
 std::optional<ProgramSummary> ProgramOf(const json& context) {
   auto summary = Find<ProgramSummary>(context, "program");
-  if (summary) RemoveImpossible(*summary);
+  if (summary && summary->traced && !(summary->traced->window_seconds > 0)) summary->traced.reset();
   return summary;
 }
 

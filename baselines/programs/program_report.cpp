@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "counters/base/keys.h"
 #include "reporters/document/tables.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/text.h"
@@ -107,9 +108,7 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
                    const ProgramBreakdown& breakdown, Document& document) {
   auto uses = by_potential;
   std::ranges::stable_sort(uses, std::ranges::greater{}, &PrimitiveUse::seconds);
-  std::vector<double> seconds;
-  seconds.reserve(uses.size());
-  for (const auto& use : uses) seconds.push_back(use.seconds);
+  auto seconds = VectorOf<double>(uses, [](const auto& use) { return use.seconds; });
   std::vector<const ProgramComponent*> others;
   for (const auto& component : breakdown.components)
     if (component.kind == ProgramComponentKind::kCreation ||

@@ -85,8 +85,7 @@ void AddTraced(const TracedProgram& traced, document::Document& document);
 bool IsProgram(const record::RunFile& file);
 
 // Returns the report of a program: what to try first, the time breakdown of a step, the primitives
-// with their share of its time, and the number of log lines by type. Empty for a file that is not
-// of a program.
+// with their share of its time, and the number of log lines by type. Empty for other files.
 document::Document ProgramDocument(const roofline::PlacedRun& run);
 
 // Writes ProgramDocument() as text, and the reasons why numbers are limits. `width` is the

@@ -9,18 +9,77 @@
 #include <iterator>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "baselines/programs/steps.h"
 #include "counters/base/error.h"
-#include "reporters/imports/trace.h"
+#include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::programs {
+
+// The steps (iterations) of a program: marked by the program itself, or found as a sequence of
+// calls that its log repeats exactly. Pure.
+
+struct StepRange {
+  std::size_t begin = 0, end = 0;       // executions [begin, end)
+  std::optional<double> begin_seconds;  // [s] on the clock of the executions
+  std::optional<double> end_seconds;    // [s]; set if there is a later time stamp
+};
+
+enum class StepsFrom { kNone, kFound, kSpecified, kMarks, kModel, kGraphs };
+// Returns "none", "found", "given", "marks", "model" (the model's calls recorded by
+// torch.profiler), "graphs" (launches of a CUDA graph).
+std::string_view Key(StepsFrom from);
+std::optional<StepsFrom> StepsFromKey(std::string_view key);
+
+struct Steps {
+  StepsFrom from = StepsFrom::kNone;
+  std::vector<StepRange> ranges;  // in order
+  std::optional<Reason> reason;   // set if there are no steps
+};
+
+// A sequence that a stream repeats exactly from `begin` to its end.
+struct RepeatedSequence {
+  std::size_t begin = 0;
+  std::size_t length = 0;  // [1] of the sequence
+};
+
+// Returns the shortest sequence of at least two calls that the stream repeats at least three times
+// up to its end, over at least two thirds of it. The end may cut the sequence. Takes linear time.
+std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> stream);
+
+// Returns the stream's repetitions as steps (kFound), up to its end, or from its begin if whole.
+Steps RepeatedSteps(std::span<const std::uint32_t> stream);
+
+// Returns `count` steps (kSpecified). Each begins with a symbol that is in the stream `count`
+// times, or with every k-th occurrence of a symbol that is in it k x `count` times. Chooses the
+// symbol that makes the most steps equally long, of tied symbols the first in the stream. Returns
+// no steps if less than half of them are equally long.
+Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count);
+
+// Returns the steps between a log's marks, or `count` steps, or without both the repetitions of the
+// main process's primitives, with wall-clock times. Ranges are indices of executions; executions of
+// other processes in a range are not part of the step.
+Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count = std::nullopt);
+
+struct Timeline {
+  // [s] wall time of each execution and creation of the main process. Time in which several run is
+  // divided among them, so that the sum is the time in which any runs. Without time stamps, and for
+  // other processes: the execution's own time.
+  std::vector<double> executions, creations;
+  bool stamped = false;  // every execution has a time stamp
+};
+
+Timeline TimelineOf(const logs::VerboseLog& log);
+
+// Returns the time [s] of each execution: its own time or, for a ukernel, its share of the wall
+// time, because a program calls ukernels from all of its threads at the same time.
+std::vector<double> CallSeconds(const logs::VerboseLog& log, const Timeline& timeline);
 
 struct ProgramPrimitive {
   std::string record;        // name of its record
@@ -31,7 +90,7 @@ struct ProgramPrimitive {
   bool moves_data = false;             // it has zero FLOPs
   std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
   double step_calls = 0;               // [1] in a steady step, on average
-  double step_seconds = 0;             // [s] of wall time in a steady step (steps.h), on average
+  double step_seconds = 0;             // [s] of wall time in a steady step, on average
   std::string benchmark;               // name of dlroof's benchmark with the same call, or ""
   std::string repro;                   // arguments of benchdnn for the same call, or ""
 };
@@ -45,8 +104,7 @@ struct ProgramSteps {
   double warm_up_seconds = 0;    // [s] time of the warm_up_calls
   int warm_up_steps = 0;         // [1] first steps that are much slower than the median
   int outliers = 0;              // [1] later steps whose wall time is far from the median
-  // Wall times of `timed` steps: steps with time stamps at begin and end, without outliers. All
-  // means per step are over these steps.
+  // Wall times of `timed` steps: with time stamps at both ends, no outliers. Means are over these.
   int timed = 0;                                                  // [1]
   std::optional<double> wall_seconds;                             // [s] mean
   std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 %; from 6 steps on
@@ -140,15 +198,11 @@ nlohmann::json ToJson(const ProgramSummary& summary);
 // Reads context.dlroof.program, if it exists. Ignores JSON members with an unexpected type.
 std::optional<ProgramSummary> ProgramOf(const nlohmann::json& context);
 
-// The time of PyTorch's operators outside of oneDNN's primitives, from a torch.profiler trace of
-// some of the program's steps. Pure.
-
 struct OperatorTime {
   std::size_t op = 0;        // index into Trace::ops
   double seconds = 0;        // [s] self time in the ranges, without oneDNN's primitives
   std::vector<double> each;  // [s] by call that began in the ranges, in order
-  // oneDNN's primitives ran in at least half of these calls, so the operator's FLOPs and bytes are
-  // in the primitives' records.
+  // oneDNN's primitives ran in at least half of these calls, and have its FLOPs and bytes.
   bool by_onednn = false;
 };
 
@@ -172,8 +226,7 @@ DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>
 // Returns the time ranges of the main process's executions and creations that have time stamps.
 std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log);
 
-// Returns the steps of the outermost module that is called most often: from the begin of each call
-// to the begin of the next one.
+// Returns the steps of the outermost module with the most calls: from begin to begin of its calls.
 std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
 
 // The prefix of the names of modules' spans (torch_hook/sitecustomize.py).

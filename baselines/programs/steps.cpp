@@ -1,10 +1,9 @@
-#include "baselines/programs/steps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "baselines/programs/program_summary.h"
 #include "counters/base/keys.h"
 
 namespace dlroof::programs {
@@ -171,9 +170,8 @@ Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count) {
   if (!count)
     if (auto marked = MarkedSteps(log); marked.from == StepsFrom::kMarks) return marked;
   const auto main = MainExecutions(log);
-  std::vector<std::uint32_t> stream;
-  stream.reserve(main.size());
-  for (const auto execution : main) stream.push_back(log.executions[execution].primitive);
+  const auto stream = VectorOf<std::uint32_t>(
+      main, [&](const auto execution) { return log.executions[execution].primitive; });
   const auto number = static_cast<std::size_t>(std::max(count.value_or(0), 0));
   auto steps = count ? SpecifiedSteps(stream, number) : RepeatedSteps(stream);
   if (!count && steps.reason)

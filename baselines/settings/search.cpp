@@ -61,8 +61,7 @@ class CoordinateSearch {
     ForSome(PointersTo(all), [&](const Candidates& some) { MeasureOnce(some); });
   }
 
-  // Returns the candidate that is faster than the best setting so far, or null if none is. Ratios
-  // of the survey count as measured.
+  // Returns the candidate faster than the best setting so far, or null. Survey ratios are measured.
   const Candidate* Run(std::vector<Candidate>& all) {
     auto left = PointersTo(all);
     const int first = FirstBlocks(tuning_.plan);

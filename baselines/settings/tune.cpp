@@ -204,9 +204,8 @@ bool ConfirmRound(TrialSequence& trials, Tuning& tuning, int round, double error
   return true;
 }
 
-// Confirms the steps by measuring default and the setting after each step interleaved, in new
-// blocks. Sets effects, total, state, reason and `dropped`; removes unconfirmed steps from `steps`
-// and `best`.
+// Confirms steps in new blocks of the default and the setting after each step, interleaved. Sets
+// effects, total, state, reason and `dropped`; removes unconfirmed steps from `steps` and `best`.
 void Confirm(TrialSequence& trials, Tuning& tuning) {
   double error = kError;
   for (int round = 1;; ++round) {

@@ -19,8 +19,7 @@
 
 namespace dlroof::settings {
 
-// Knob -> value, such as "OMP_WAIT_POLICY" -> "active". A missing knob has its default; the empty
-// setting is the unchanged program.
+// Knob -> value: "OMP_WAIT_POLICY" -> "active". Missing: the default; empty: the unchanged program.
 using Setting = std::map<std::string, std::string>;
 
 // Returns "OMP_WAIT_POLICY=active, threads=1", or "default".
@@ -176,8 +175,7 @@ TuningFile ParseTuningFile(const std::string& text, const std::string& where);
 // As ParseTuningFile, from a file. Throws BadInput also if it cannot be read.
 TuningFile ReadTuningFile(const std::string& path);
 
-// The tuner: finds a program's fastest setting by trials, starting from its default setting. Knows
-// nothing about the program itself.
+// The tuner: finds a program's fastest setting by trials from its default. Knows no program.
 //
 // A survey first measures every choice of every coordinate (group of knobs) against the default in
 // one block, then all of them in a second block, so that a small budget tries everything once. Then
@@ -202,8 +200,7 @@ struct TuneHooks {
 };
 
 // Tunes by `plan`. Reuses `recorded`, the blocks of an interrupted tuning of the same plan, while
-// the search asks for the same blocks. Settings that fail do not throw. After an interrupt the
-// state is kUnfinished.
+// the search asks for the same blocks. Failing settings do not throw. Interrupted: kUnfinished.
 Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const TuneHooks& hooks);
 
 // Measures the best setting against the default once more, in new blocks. Returns nullopt and sets

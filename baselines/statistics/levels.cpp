@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "counters/base/numbers.h"
-#include "counters/cpu/team_look.h"
+#include "counters/cpu/clocks.h"
 
 namespace dlroof::statistics {
 namespace {

@@ -14,7 +14,6 @@
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::attention {
-
 namespace {
 
 int64_t LengthOf(const AttentionProblem& p, int64_t sequence) {
@@ -229,8 +228,6 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
 
 }  // namespace
 
-// Checks of the statistics and of the gradients of q, k and v.
-
 namespace {
 
 double Dot(const double* a, const double* b, int64_t d) {
@@ -260,8 +257,7 @@ Pair PairOf(const AttentionProblem& p, const Tensors& in, const BackwardInputs& 
           weight * (AbsoluteDot(d_o, v, p.d) + AbsoluteDot(d_o, o, p.d))};
 }
 
-// One term of a gradient's row: `factor` times an input's row. The library rounds the factor to the
-// call's type before the product.
+// A term of a gradient's row: `factor`, which the library rounds to the call's type, times a row.
 struct Term {
   double factor = 0, magnitude = 0;
   const double* row = nullptr;

@@ -101,8 +101,7 @@ void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<do
 workload::Verification Check(const AttentionProblem& problem, std::string_view type,
                              const Tensors& in, const std::vector<double>& output, uint64_t seed);
 
-// Further inputs of a backward call: the result o, its gradient, and the statistics: per query, log
-// of the sum of exp(scores).
+// Further inputs of a backward call: o, its gradient, and per query log(sum of exp(scores)).
 struct BackwardInputs {
   std::vector<double> o, d_o, statistics;
 };
@@ -112,8 +111,7 @@ std::vector<double> SeededGradient(const AttentionProblem& problem, std::string_
 // Compares the statistics written by a forward call with those computed from the inputs.
 workload::Verification CheckStatistics(const AttentionProblem& problem, const Tensors& in,
                                        const std::vector<double>& statistics, uint64_t seed);
-// Compares gradients of q, k and v row by row with sums in double. Ignores rows of padding, whose
-// gradients are undefined.
+// Compares gradients of q, k, v row by row with sums in double. Rows of padding have none: ignored.
 workload::Verification CheckGradients(const AttentionProblem& problem, std::string_view type,
                                       const Tensors& in, const BackwardInputs& backward,
                                       Tensors gradients, uint64_t seed);

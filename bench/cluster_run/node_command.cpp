@@ -32,7 +32,6 @@
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::cluster_run {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,8 +50,7 @@ std::string OrderText(const cluster::NodeFacts& facts) {
   return std::string(facts.order ? cluster::Key(*facts.order) : "without --order");
 }
 
-// Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments are other
-// ones.
+// Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments differ.
 bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
@@ -172,8 +170,6 @@ int RunNode(const NodeFlags& flags) {
   if (whole) return 0;
   return StoppedByInterrupt() ? InterruptCode() : 1;
 }
-
-namespace fs = std::filesystem;
 
 struct Engine {
   const char* name;

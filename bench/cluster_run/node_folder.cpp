@@ -13,7 +13,6 @@
 #include <set>
 #include <sstream>
 
-#include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"

@@ -55,8 +55,7 @@ class NodeFolder {
   std::filesystem::path folder_;
 };
 
-// Returns the names of nodes in a file, one per line, without duplicates. Throws BadInput for an
-// invalid name.
+// Returns a file's names of nodes, one per line, each once. Throws BadInput for an invalid name.
 std::vector<std::string> NamesIn(const std::filesystem::path& path);
 
 // Reads a file of nodes/. If the file is invalid (incomplete, of another version, without a node,
@@ -76,12 +75,8 @@ record::RunFile ReadNodeRun(const std::string& path);
 std::string Sha256(std::string_view bytes);
 
 // Writes DIR/progress.txt and prints it every `every_seconds` [s] until all nodes are complete or
-// the user interrupts; only once if `every_seconds` is 0. Shows the last re-measurement in
-// DIR/visits, if there is one.
+// the user interrupts; 0: once. Shows the last re-measurement in DIR/visits, if any.
 void FollowProgress(const std::string& folder, double every_seconds);
-
-// The node on which this process runs: its name, from the launcher's environment variables, its
-// system's settings, and during the run throttling by a CPU quota and steal time.
 
 // Returns an environment variable's value, or "" if it is not set.
 using Environment = std::function<std::string(const std::string& name)>;
@@ -121,8 +116,7 @@ class LoadWatch {
   double begin_;      // [s]
 };
 
-// Returns steal time / all CPUs' time [1] between two texts of /proc/stat. Returns nullopt if it is
-// not reported or no time has passed.
+// Returns steal time / all CPUs' time [1] between two /proc/stat, or nullopt without either.
 std::optional<double> StealShare(std::string_view before, std::string_view after);
 
 }  // namespace dlroof::cluster_run

@@ -1,5 +1,4 @@
-// dlroof cluster gather: joins the files of all nodes to one cluster file. dlroof cluster report:
-// shows it.
+// dlroof cluster gather: joins all nodes' files to one cluster file. cluster report: shows it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

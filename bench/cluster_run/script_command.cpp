@@ -60,7 +60,6 @@ std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
   return arguments;
 }
 
-// Returns the options of sbatch.
 std::vector<std::string> OptionsOf(const LaunchRequest& request) {
   std::vector<std::string> options;
   if (request.names)

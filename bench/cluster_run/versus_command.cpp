@@ -50,8 +50,7 @@ bool IsMannerOption(std::string_view option) {
   });
 }
 
-// Returns the models of the suites or, if `suites` is empty, those named in both runs. Throws
-// BadInput as SelectSuites does.
+// Returns the models of the suites or, without, those named in both runs. Throws as SelectSuites.
 std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
                                            const cluster::VersusCluster& a,
                                            const cluster::VersusCluster& b) {

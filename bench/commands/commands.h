@@ -24,8 +24,7 @@ bool RegisterCommand(Command (*make)());
 // Returns dlroof with all its commands, sorted by name.
 Command Program();
 
-// Writes `text` to the file `path` and says so on standard error. Without `path`, writes to
-// standard output.
+// Writes `text` to `path` and says so on standard error, or without `path` to standard output.
 void WriteOutput(const std::optional<std::string>& path, const std::string& text);
 
 // Creates a folder and missing parents. Throws BadInput if that fails.

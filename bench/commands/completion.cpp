@@ -8,6 +8,7 @@
 #include "bench/suites/suite.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::commands {
 namespace {
@@ -19,9 +20,7 @@ Completion WordsOrFiles(std::vector<std::string> words, bool comma = false) {
 }
 
 std::vector<std::string> NamesOf(const std::vector<EmbeddedFile>& files) {
-  std::vector<std::string> names;
-  for (const auto& file : files) names.emplace_back(file.name);
-  return names;
+  return VectorOf<std::string>(files, [](const auto& file) { return file.name; });
 }
 
 runner::TypeCompletions Types() {

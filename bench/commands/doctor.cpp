@@ -27,9 +27,8 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/cpu/process_limits.h"
-#include "counters/cpu/team_look.h"
 #include "counters/energy/energy_meter.h"
-#include "counters/gpu/report.h"
+#include "counters/gpu/session.h"
 #include "counters/perf/perf_events.h"
 #include "reporters/text/text.h"
 

@@ -39,7 +39,6 @@ bool IsFigure(const std::string& path) {
   return path.ends_with(".svg") || path.ends_with(".pdf") || path.ends_with(".png");
 }
 
-// Measures the benchmarks. Returns the run file's path, or nullopt after an interrupt.
 std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();

@@ -1,7 +1,5 @@
 // dlroof gate: measures, compares with the last runs of a branch in a history, measures unclear
 // benchmarks again, and writes reports for CI systems.
-#include "baselines/history/gate.h"
-
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -13,6 +11,7 @@
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
+#include "baselines/history/history.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"

@@ -169,8 +169,7 @@ class SeriesTable {
     return note;
   }
 
-  // Adds the range of commits that may have changed the level, and the command that finds the
-  // commit.
+  // Adds the range of commits that may have changed the level, and the command to find it.
   void AddRange(const history::LevelChange& change, const std::string& name,
                 document::Document& document) const {
     const auto commit = [&](std::size_t point) {

@@ -8,7 +8,6 @@
 
 #include "bench/commands/commands.h"
 #include "bench/conv2d/case.h"
-#include "bench/model/report.h"
 #include "bench/model/study.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"

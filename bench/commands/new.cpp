@@ -25,8 +25,7 @@ constexpr std::array<std::string_view, 12> kReserved = {
     "all",  "clean",   "depend",  "dlroof",         "edit_cache", "help",
     "test", "install", "package", "package_source", "preinstall", "rebuild_cache"};
 
-// Returns the project's name: the last part of the folder's path. Throws BadInput if it is not
-// valid as a target and file name.
+// Returns the project's name, the folder's. Throws BadInput if invalid for a target and a file.
 std::string ProjectName(const fs::path& folder) {
   const auto name = folder.filename().string();
   const bool valid = !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) &&
@@ -43,8 +42,7 @@ std::string ProjectName(const fs::path& folder) {
   return name;
 }
 
-// Replaces "@NAME@" by the project's name, and "@VERSION@" by the minimum version of dlroof's
-// package: major and minor.
+// Replaces "@NAME@" by the project's name, "@VERSION@" by dlroof's minimum (major, minor).
 std::string Filled(std::string_view text, const std::string& name) {
   std::string_view version = kVersion;
   version = version.substr(0, version.find('.', version.find('.') + 1));

@@ -20,8 +20,7 @@
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
-#include "counters/gpu/report.h"
-#include "counters/gpu/table.h"
+#include "counters/gpu/session.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
 #include "reporters/imports/import.h"
@@ -42,8 +41,7 @@ struct ProfileFlags {
   std::optional<double> budget;  // [s]
 };
 
-// Returns the chip called `name`; by default a chip with the compute capability of this machine's
-// GPU.
+// Returns the chip called `name`; by default a chip of this machine's compute capability.
 const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
   const auto& table = gpu::BuiltInCuptiTable();
   std::string reason;

@@ -13,6 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
 #include "reporters/figure/figure.h"
@@ -44,9 +45,7 @@ roofline::PlaceView ViewOf(const ReportFlags& flags) {
 }
 
 std::vector<std::string> LevelKeys() {
-  std::vector<std::string> keys;
-  for (const auto level : AllLevels()) keys.emplace_back(Key(level));
-  return keys;
+  return VectorOf<std::string>(AllLevels(), [](const auto level) { return Key(level); });
 }
 
 figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::PlacedRun* before) {

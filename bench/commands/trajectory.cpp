@@ -88,8 +88,7 @@ std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   return threads;
 }
 
-// Returns the names with each size and each number of threads. If `weak` (weak scaling), the batch
-// size in a name is per thread.
+// Returns the names with each size and number of threads. `weak`: a name's batch is per thread.
 std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
                                       const std::optional<SizeSweep>& sweep,
                                       const std::set<int>& threads, bool weak) {

@@ -62,7 +62,6 @@ int64_t FarPadding(const BenchdnnAxis& axis) {
   return (axis.output - 1) * axis.stride - axis.input + FilterExtent(axis) - axis.padding;
 }
 
-// Returns whether the descriptor mentions this dimension.
 bool IsSpecified(const BenchdnnAxis& axis) {
   BenchdnnAxis nothing;
   if (axis.padding == 0) nothing.padding = 0;
@@ -184,8 +183,7 @@ Conv3dProblem VolumeProblem(const BenchdnnConv& problem, const suites::BenchdnnC
   return p;
 }
 
-// Returns the problem in dlroof's syntax, or nullopt for an impossible shape (indivisible channels
-// or more than 64 bits).
+// Returns the problem in dlroof's syntax, or nullopt if impossible (channels, more than 64 bits).
 std::optional<std::string> ProblemName(const BenchdnnConv& problem,
                                        const suites::BenchdnnChoice& choice) {
   try {
@@ -212,8 +210,7 @@ std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
 
 // Parses a problem. Defaults: 2 images, 1 group, stride 1, no dilation. The output size follows
 // from the padding (default 0), or the padding from the output size. w defaults to h, and both to
-// d. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or sizes without an
-// output.
+// d. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
   const std::array<suites::BenchdnnLetter, 22> letters = {

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
 #include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
-#include "counters/delta/gpu_spec.h"
 #include "counters/delta/prediction.h"
 
 namespace dlroof::conv2d {
-
 namespace {
 
 int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }

@@ -1,5 +1,4 @@
-// The Conv2D problem (shape, text, FLOPs) and the parsed benchmark name: problem, direction, tensor
-// types, options.
+// The Conv2D problem (shape, text, FLOPs) and the parsed name: problem, direction, types, options.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,6 @@
 #include "bench/workload/products.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"
-#include "counters/delta/gemm.h"
 #include "counters/delta/model.h"
 
 namespace dlroof::conv2d {
@@ -34,8 +32,7 @@ std::string ToText(const Conv2dProblem& problem);
 // counts, bytes or FLOPs beyond 64 bits.
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
 
-// Returns the useful FLOPs: 2 per multiply-add of a filter tap inside the image, the same in every
-// direction (counters/base/filter_axis.h).
+// Useful FLOPs: 2 per multiply-add of a tap in the image, in each direction (work.h).
 int64_t Flops(const Conv2dProblem& problem);
 // Returns the dense FLOPs, including those on padding: 2 N K P Q (C/groups) R S.
 int64_t DenseFlops(const Conv2dProblem& problem);
@@ -69,9 +66,8 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
 // Returns the sizes of the case. Filters are the channels of the destination.
 workload::ProductSizes SizesOf(const Conv2dCase& conv);
 
-// Parses a name. Throws BadInput with the column, counted from the start of the full benchmark
-// name: as ReadProductCase, for an invalid problem, and for an option that does not apply to the
-// direction or type.
+// Parses a name. Throws BadInput with the column, in the full name: as ReadProductCase, for an
+// invalid problem, and for an option that does not apply to the direction or type.
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
@@ -106,16 +102,14 @@ extern const suites::BenchdnnDriver kConvDriver;  // of Conv2D and Conv3D
 
 // Returns the benchdnn arguments that time the same call, without defaults: "--conv --mode=P
 // --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Returns nullopt if benchdnn has no such
-// call: bias in inference (FWD_I has none), f64 on the CPU, fused ReLU or scales in a backward
-// pass.
+// call: bias in inference (FWD_I has none), f64 on the CPU, backward fused ReLU or scales.
 std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv);
 
 // Returns a GPU benchmark's tensor layout. cuDNN: NHWC unless `options` has "nchw"; other
 // libraries: NCHW unless `options` has "nhwc".
 delta::TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options);
 
-// Returns the key of the built-in GPU parameters for the driver's device name: "h200" for "NVIDIA
-// H200 NVL"; nullopt if there is none.
+// Returns the key of the built-in GPU: "h200" for the driver's "NVIDIA H200 NVL"; else nullopt.
 std::optional<std::string> BuiltInGpuOf(const std::string& name);
 
 // Returns a model for Op::gpu_traffic. It returns the bytes of a convolution at L2 and DRAM and
@@ -124,8 +118,7 @@ std::optional<std::string> BuiltInGpuOf(const std::string& name);
 // ("engine 45 (...), ..., sm80_xmma_..."); the tile follows from a kernel's name or from the knobs
 // of a known engine. If neither shows it, or the model does not cover the convolution, the model
 // returns no bytes and sets `how` to the reason. L2 is absent if it is unknown how the kernel's
-// loads reach it. Returns an empty function for a GPU without built-in parameters and for padded
-// calls.
+// loads reach it. Empty for a GPU without built-in parameters and for padded calls.
 std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& name,
                                                  const std::string& algorithm,
                                                  const std::string& gpu);

@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <vector>
 
 #include "bench/conv2d/case.h"
 #include "bench/workload/memory.h"
-#include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "counters/base/filter_axis.h"
 
 namespace dlroof::conv2d {
-
 namespace {
 
 constexpr std::array kAxisNames = {"frames", "rows", "columns"};
@@ -45,8 +41,7 @@ std::string PaddingText(const Conv3dProblem& p) {
                      w.pad_before, w.pad_after);
 }
 
-// Parse the values after the letter in the problem's text: "2", "1x2x2" or, for padding,
-// "2:0x1:1x1:1".
+// Parse the values after a letter of the problem: "2", "1x2x2" or, for padding, "2:0x1:1x1:1".
 void ReadTriple(workload::TextCursor& cursor, int64_t least, std::string_view what,
                 Conv3dProblem& p, int64_t VolumeAxis::*value) {
   const int64_t first = cursor.Integer(least, what);
@@ -245,8 +240,6 @@ Conv3dCase ReadCudnnConv3dCase(const workload::BenchmarkName& name) {
     workload::RefuseOption(name, "bias", "can only be fused into fwd");
   return conv;
 }
-
-// Computes single elements of a Conv3D's result in double.
 
 namespace {
 

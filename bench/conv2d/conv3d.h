@@ -1,5 +1,4 @@
-// Conv3D, the convolution of video models: the problem (shape, text, FLOPs), the parsed benchmark
-// name, and the check of results.
+// Conv3D, of video models: the problem (shape, text, FLOPs), the parsed name, the check of results.
 #pragma once
 
 #include <array>
@@ -24,8 +23,7 @@ struct VolumeAxis {
 };
 int64_t Outputs(const VolumeAxis& axis);
 
-// Source: n x c x depth x height x width; weights: k x c/groups x filter; destination: n x k x
-// outputs.
+// Source: n x c x d x h x w; weights: k x c/groups x filter; destination: n x k x outputs.
 struct Conv3dProblem {
   int64_t n = 1, c = 1, k = 1, groups = 1;
   std::array<VolumeAxis, 3> axes = {};  // depth (time), height, width
@@ -40,8 +38,7 @@ std::string ToText(const Conv3dProblem& problem);
 // The inverse of ToText; each problem has one text. Throws BadInput as ParseConv2d.
 Conv3dProblem ParseConv3d(std::string_view text, int column_offset = 0);
 
-// Returns the useful FLOPs: 2 per multiply-add of a filter tap inside the volume, the same in every
-// direction (counters/base/filter_axis.h).
+// Useful FLOPs: 2 per multiply-add of a tap in the volume, in each direction (work.h).
 int64_t Flops(const Conv3dProblem& problem);
 // Returns the dense FLOPs, including those on padding: 2 N K outputs C/groups taps.
 int64_t DenseFlops(const Conv3dProblem& problem);

@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "bench/workload/memory.h"
-#include "bench/workload/workload.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::conv2d {

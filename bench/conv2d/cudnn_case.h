@@ -43,8 +43,7 @@ struct CudnnConv2dCase {
 // Parses a name. Types: f32 (without tensor cores and narrower inputs), tf32, f16, bf16, int8 and
 // mixes of 8-bit integers such as s8s8f32. Options, in this order: bias, relu (fused into fwd),
 // nchw (default: NHWC, as tensor cores read channels), padded (explicit padding, see above), best
-// or engineN (default: the heuristic's engine). Throws BadInput with the column, counted from the
-// start of the full benchmark name.
+// or engineN (default: the heuristic's engine). Throws BadInput with the column in the full name.
 CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& name);
 
 // Ids of the graph's tensors.
@@ -193,9 +192,8 @@ std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<double(size_t plan, int calls)>& seconds,
                                  const std::function<void()>& require_gpu);
 
-// Returns the plan with the smallest median. It replaces the heuristic's choice only if its median
-// is 2 % smaller or all its repetitions are faster than all of the heuristic's choice. Throws
-// std::logic_error for no plans.
+// Returns the plan with the smallest median. It replaces the heuristic's choice only if 2 %
+// smaller, or if all its repetitions are faster than all of that. No plan: std::logic_error.
 FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 
 // The fastest plan with a correct result, and the faster plans, whose results are wrong. If all
@@ -210,8 +208,7 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
 // Times `fastest` and the heuristic's choice (config 0) again, in alternating rounds, because the
 // fastest of many plans may just have been lucky. Returns `fastest` with the new ratio, or the
 // heuristic's choice if it is as fast and `heuristic_is_right`. Returns `fastest` unchanged if it
-// is the heuristic's choice, or if that was not timed. `seconds` and `require_gpu`: as in
-// TimePlans.
+// is that choice, or that was not timed. `seconds` and `require_gpu`: as in TimePlans.
 FastestPlan Confirmed(const FastestPlan& fastest,
                       const std::function<double(size_t plan, int calls)>& seconds,
                       const std::function<void()>& require_gpu,
@@ -250,8 +247,7 @@ struct PlanChoice {
 
 // Returns ProductWork on the engine's pipe, with one launch, or an unknown number if the workspace
 // is as large as the tensors and so holds data between kernels. The copies of a `padded` call (and
-// its zero-fill, except for bwd_data) are launches, too. Compulsory bytes are those of the tensors
-// without padding.
+// its zero-fill, except for bwd_data) are launches, too. Compulsory bytes are without padding.
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
 // Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", the start of
@@ -259,8 +255,7 @@ Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 std::string DescribeEngine(const PlanChoice& choice);
 
 // Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A,
-// 40 proposed, 34 not f32", and the copies of a `padded` call. Contains no times, so that equal
-// choices have equal texts.
+// 40 proposed, 34 not f32", and a `padded` call's copies. No times: equal choices have equal texts.
 std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice);
 
 }  // namespace dlroof::conv2d

@@ -58,8 +58,7 @@ void ForEachRow(const Conv2dProblem& p, Row row) {
           }
 }
 
-// Computes the direction's result (destination, gradient of the padded source, or gradient of the
-// weights) from the other two arrays.
+// Computes the result (destination or gradient of padded source or weights) from the others.
 template <class Number>
 void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
                         workload::ProductArrays<Number>& arrays) {

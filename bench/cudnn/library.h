@@ -1,5 +1,4 @@
-// Version and availability of cuDNN, for the CUDA module. In builds without cuDNN bench/no_cudnn
-// implements this header.
+// cuDNN's version and availability, for the CUDA module; without cuDNN by bench/no_cudnn.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,6 @@
 #include "counters/base/version.h"
 
 namespace dlroof::gpu_loader {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,8 +61,6 @@ std::string Listed(const std::vector<GpuDevice>& devices) {
     text += fmt::format("{}gpu{} ({})", text.empty() ? "" : ", ", device.number, device.name);
   return text;
 }
-
-namespace fs = std::filesystem;
 
 void AddIfFolder(const fs::path& folder, std::vector<fs::path>& folders) {
   std::error_code none;

@@ -1,5 +1,4 @@
-// Opens the CUDA module, or says why no GPU can be used, with a remedy; caches a GPU's ceilings.
-// Needs no CUDA header or library.
+// Opens the CUDA module, or says why no GPU can be used; caches a GPU's ceilings. Needs no CUDA.
 #pragma once
 
 #include <filesystem>
@@ -29,8 +28,7 @@ struct OpenedModule {
   const GpuModule* module = nullptr;  // never closed; null if `reason` is set
   std::optional<Reason> reason;       // why it could not be opened, with a remedy
 };
-// Opens the module `file` and the CUDA libraries that it needs, from CudaFolders if necessary.
-// Never throws.
+// Opens the module `file` and its CUDA libraries, from CudaFolders if necessary. Never throws.
 OpenedModule OpenGpuModule(const std::filesystem::path& file);
 
 struct GpuAccess {
@@ -51,8 +49,7 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
                     const std::string& driver = "libcuda.so.1");
 
 // Adds the module's functions to the backends, and registers its counter sources and libraries.
-// Without backends in the module, cuDNN's benchmarks are recorded as unsupported, with the module's
-// reason.
+// Without backends in the module, cuDNN's benchmarks are recorded as unsupported, with its reason.
 void RegisterGpu(const GpuAccess& access);
 
 // Returns the GPU's ceilings: from a file, from the cache, or measured now (as CachedOrMeasured).
@@ -69,11 +66,10 @@ std::optional<machine::Machine> CachedOrMeasuredGpu(const GpuAccess& access,
 using Variable = std::function<std::optional<std::string>(const std::string& name)>;
 std::optional<std::string> ProcessVariable(const std::string& name);
 
-// Returns the existing folders that may contain libraries of CUDA and cuDNN, in search order:
-// toolkits named by CUDA_PATH and CUDA_HOME; wheels of the virtual environment VIRTUAL_ENV; wheels
-// beside the module (pip install --target); wheels of the environment in whose lib/dlroof the
-// module is installed, activated or not; the user's wheels (below HOME); /usr/local/cuda. `root` is
-// "/" except in tests.
+// Returns the existing folders that may have CUDA's and cuDNN's libraries, in order: toolkits named
+// by CUDA_PATH and CUDA_HOME; wheels of the virtual environment VIRTUAL_ENV; wheels beside the
+// module (pip install --target); wheels of the module's own environment (lib/dlroof), activated or
+// not; the user's wheels (below HOME); /usr/local/cuda. `root` is "/" except in tests.
 std::vector<std::filesystem::path> CudaFolders(const std::filesystem::path& module_folder,
                                                const Variable& variable = ProcessVariable,
                                                const std::filesystem::path& root = "/");

@@ -23,8 +23,7 @@ struct GpuDevice {
 };
 
 struct GpuModule {
-  // kBuildId (version.h) of the module. First member: of a module from another build programs read
-  // only this.
+  // kBuildId (version.h) of the module. First: programs read only this of another build's module.
   std::uint64_t build = 0;
   std::vector<workload::Backend> backends;   // GPU backends, with `prepare`
   std::vector<CounterSource> sources;        // counters of CUPTI
@@ -35,8 +34,7 @@ struct GpuModule {
   std::optional<Reason> no_backends_reason;  // why `backends` is empty: built without cuDNN, ...
   // Returns the GPU's name, fingerprint and facts, without ceilings. Throws with CUDA's message.
   std::function<machine::Machine(int device)> describe;
-  // Returns the same with ceilings, all stored under one host thread. Empty if the module cannot
-  // measure ceilings.
+  // The same with ceilings, all under one host thread. Empty if the module cannot measure them.
   std::function<machine::Machine(const gpu_ceilings::GpuMeasureOptions&)> measure;
   // Makes the GPU current for the calling thread and returns a clock on it.
   std::function<std::shared_ptr<gpu::GpuClock>(int device)> clock;
@@ -44,6 +42,5 @@ struct GpuModule {
 
 }  // namespace dlroof::gpu_loader
 
-// The module's only entry point. The table lives as long as the module. Throws std::exception if
-// initialization fails.
+// The only entry point. The table lives as long as the module. Throws std::exception if that fails.
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module();

@@ -202,9 +202,8 @@ std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
 
 std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                              const record::Repetition& repetition) const {
-  // Google Benchmark's time may be longer than dlroof's, as it includes noisy calls and the time
-  // between calls, but not shorter. Limits of its time / dlroof's [1], and the tolerance per
-  // repetition [s] for different clocks.
+  // Google Benchmark's time may be longer than dlroof's, with noisy calls and time between calls,
+  // never shorter. Limits of its time / dlroof's [1], and tolerance per repetition [s] for clocks.
   constexpr double kMinShare = 0.8, kMaxShare = 100, kMinSeconds = 1e-4;
   const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
   const auto name = live::RecordName(run.run_name.str());

@@ -71,8 +71,7 @@ Remembered& Memory() {
   return memory;
 }
 
-// Sets Google Benchmark's flags. The program's name is in static storage, because Google Benchmark
-// stores its address.
+// Sets Google Benchmark's flags. The program's name is static: Google Benchmark stores its address.
 void SetFlags(std::vector<std::string> flags) {
   std::vector<char*> pointers = {Memory().program.data()};
   for (auto& flag : flags) pointers.push_back(flag.data());

@@ -49,11 +49,9 @@ class Program {
   std::vector<std::string> Initialize(const std::vector<std::string>& args, bool own_main);
   const runner::BenchFlags& flags() const { return flags_; }
 
-  // Lists the selected benchmarks. Throws BadInput if there are none, or if a file named by a flag
-  // cannot be written.
+  // Lists the selected benchmarks. Throws BadInput for none, or if a flag's file cannot be written.
   void RefuseEmptySelection();
-  // Creates session and runner for the benchmarks that Google Benchmark lists. Further calls do
-  // nothing. Throws BadInput.
+  // Creates session and runner of Google Benchmark's list, the first time. Throws BadInput.
   void Begin();
   live::Session& session() { return *session_; }
   runner::RunReporters& reporters() { return *reporters_; }
@@ -61,8 +59,7 @@ class Program {
   // Called by the reporters when Google Benchmark starts, and when benchmarks have ended.
   void HasBegun() { ended_.clear(); }
   void MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
-  // In a process started to simulate one benchmark: counts its call and exits. Returns if the
-  // benchmark does not exist.
+  // In a process that simulates one benchmark: counts its call and exits. Returns if there is none.
   void RunSimulated();
   bool IsSimulation() const { return mode_ == Mode::kSimulate; }
   void Measure(benchmark::State& state, const Call& call, const detail::Callable& callable);

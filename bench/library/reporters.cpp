@@ -53,14 +53,10 @@ void InitializeBenchmark(std::vector<std::string> args) {
   runner::RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
 }
 
-void PrintHelp() {
-  std::cout << runner::OwnHelp() << "\nFlags of Google Benchmark:\n";
-  benchmark::PrintDefaultHelp();
-}
-
 int Run(const std::vector<std::string>& args) {
   if (runner::AsksForHelp(args)) {
-    PrintHelp();
+    std::cout << runner::OwnHelp() << "\nFlags of Google Benchmark:\n";
+    benchmark::PrintDefaultHelp();
     return 0;
   }
   auto& program = Program::Get();

@@ -403,9 +403,7 @@ const std::vector<LstmType>& LstmTypes() {
 }
 
 std::vector<std::string> LstmTypeNames() {
-  std::vector<std::string> names;
-  for (const auto& type : LstmTypes()) names.emplace_back(type.name);
-  return names;
+  return VectorOf<std::string>(LstmTypes(), [](const auto& type) { return type.name; });
 }
 
 const LstmType& LstmTypeOf(std::string_view name) {

@@ -67,8 +67,7 @@ LstmElements Elements(const LstmProblem& problem);
 // The FLOPs of one call.
 //
 // `matrix`: products of weights with inputs and states, 2 per multiply-add: 2*n*4h*(input + state)
-// per layer, pass and step, and 2*n*h*p for a projection. `bwd` computes each twice (data gradient,
-// weight gradient).
+// per layer, pass and step, and 2*n*h*p for a projection. `bwd`: twice (data, weights).
 //
 // `elementwise`: 1 per add, subtraction, multiplication, sigmoid and tanh, per layer, pass, step
 // and sample, as listed per hidden unit by logs::kLstmCell and kLstmPeephole. "bisum" adds the
@@ -132,16 +131,14 @@ double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction, cons
 // and the gates if stored for the backward pass.
 double LeastHostBytes(const LstmProblem& problem, LstmDirection direction, const LstmType& type);
 
-// Returns the work of one call, with its matrix part on `matrix_pipe` and its elementwise part on
-// `elementwise_pipe`.
+// Returns a call's work, its matrix part on `matrix_pipe` and the rest on `elementwise_pipe`.
 Work ModelledWork(const LstmProblem& problem, LstmDirection direction, const LstmType& type,
                   const std::string& matrix_pipe, const std::string& elementwise_pipe,
                   double launches);
 
 // Returns the problem itself, or a smaller twin, with at most `most_flops` FLOPs in the forward
 // matrix part. A twin has fewer steps (halved down to 2), then fewer samples (down to 2), then
-// fewer channels. Layers, passes and the presence of a projection are kept, so the smallest twin
-// may still exceed `most_flops`.
+// fewer channels. Layers, passes and a projection stay: the smallest twin may exceed `most_flops`.
 LstmProblem Twin(const LstmProblem& problem, double most_flops);
 
 template <class T>
@@ -162,8 +159,7 @@ struct LstmInput {
   std::vector<LstmLayerWeights<T>> layers;
 };
 
-// Outputs of a call, or the gradients of a loss with respect to them. Final states are those after
-// the last step of a pass.
+// Outputs of a call, or the gradients of a loss for them. Final states: after a pass's last step.
 template <class T>
 struct LstmOutput {
   std::vector<T> output;        // [step][sample][output channel] of the last layer

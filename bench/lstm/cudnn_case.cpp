@@ -9,7 +9,6 @@
 
 #include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
-#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
 
@@ -49,8 +48,7 @@ std::vector<float> LstmLayerWeights<float>::*TensorOf(const RnnPart& part) {
                                   : &LstmLayerWeights<float>::state;
 }
 
-// Returns the index of the element in dlroof's tensor: [pass][column][gate][row], or for the
-// projection [pass][column][row].
+// Returns the element's index in dlroof's tensor [pass][column][gate][row]; projection: no gate.
 size_t At(const RnnPart& part, int64_t row, int64_t column) {
   const int64_t channel = part.pass * part.columns + column;
   if (part.IsProjection()) return static_cast<size_t>(channel * part.rows + row);
@@ -72,9 +70,7 @@ void RequireCount(size_t count, int64_t expected) {
 std::string_view Key(RnnAlgorithm algorithm) { return KeyIn(kAlgorithms, algorithm); }
 
 CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name) {
-  std::vector<std::string> types;
-  types.reserve(kTypes.size());
-  for (const auto& row : kTypes) types.emplace_back(row.type);
+  const auto types = VectorOf<std::string>(kTypes, [](const auto& row) { return row.type; });
   CudnnLstmCase lstm{
       ReadLstmCase(name, types, {{"persist-static", "persist-small-h", "persist-dynamic"}})};
   for (const auto algorithm :

@@ -51,16 +51,14 @@ struct RnnSpec {
 
   bool operator==(const RnnSpec&) const = default;
 };
-// Throws Unsupported for what no cuDNN version supports: "bisum", and a projection that is not
-// narrower than the cell.
+// Throws Unsupported for what cuDNN never has: "bisum", and projections not narrower than the cell.
 RnnSpec RnnSpecOf(const CudnnLstmCase& lstm);
 
 // Throws Unsupported if a GPU of this compute capability (90 means 9.0) lacks units for the type,
 // because cuDNN would silently compute in another one. tf32 and bf16 need 8.0, f16 needs 7.0.
 void RequireRnnUnit(std::string_view type, int compute_capability);
 
-// Throws Unsupported if this cuDNN version (91300 means 9.13.0) has no LSTM in the type. bf16 needs
-// 9.13.
+// Throws Unsupported if this cuDNN (91300: 9.13.0) has no LSTM in the type. bf16 needs 9.13.
 void RequireRnnType(std::string_view type, std::size_t cudnn_version);
 
 // Returns the pipe that the matrix part is expected to use; cuDNN does not report it for RNNs.
@@ -76,9 +74,8 @@ std::string RnnPipe(std::string_view type);
 // terms, so their rounding errors grow like sqrt(t*n).
 double GpuLstmTolerance(const CudnnLstmCase& lstm);
 
-// Returns a description for run files: "standard, no tensor cores, workspace 0 B", or
-// "persist-static, tensor cores allowed and expected where FLOPs are not counted, workspace 4096 B,
-// reserve 65536 B".
+// For run files: "standard, no tensor cores, workspace 0 B", or "persist-static, tensor cores
+// allowed and expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B".
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes);
 
 // How cuDNN's RNN interface arranges the weights (cuDNN itself reports the offsets).
@@ -110,8 +107,7 @@ std::vector<float> HalfBiasOf(const RnnPart& part, const LstmInput<float>& input
 
 // Returns zero gradients of weights and biases in dlroof's shapes; the other tensors are empty.
 LstmInput<float> ZeroWeights(const LstmProblem& problem);
-// Copy a part's gradient into `gradients`. Each of a gate's two biases adds half, so that the check
-// detects an error in either.
+// Copy a part's gradient into `gradients`. Half to each of a gate's biases: errors show in both.
 void PutMatrix(const RnnPart& part, const std::vector<float>& matrix, LstmInput<float>& gradients);
 void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<float>& gradients);
 

@@ -1,5 +1,4 @@
-// The checks of an LSTM, and LSTM/cpu/reference: the reference loops as a benchmark, in f64 on one
-// thread.
+// The checks of an LSTM, and LSTM/cpu/reference: the loops as a benchmark, in f64 on one thread.
 #include "bench/lstm/loops.h"
 
 #include <limits>
@@ -149,8 +148,7 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input) {
-  // The central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
-  // step, both below 1e-9.
+  // A central difference is truncated by O(step^2) and cancels to 1e-16 / step, both below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
   uint64_t seed = 0x646972ULL;
@@ -189,8 +187,7 @@ struct ReferenceCall {
   LstmInput<double> d_input;
 };
 
-// Returns the tensors that have the same address in each call; excludes temporary gradients between
-// layers.
+// Returns the tensors with the same address in each call; no temporary gradients between layers.
 std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
   std::vector<workload::MemoryRegion> memory;
   const auto add = [&](const std::vector<double>& values, bool weights = false) {

@@ -337,8 +337,7 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
   }
 }
 
-// [flop] Larger problems are verified with a smaller twin, as the loops would take longer than the
-// measurement.
+// [flop] Larger problems are verified by a smaller twin: the loops would outlast the measurement.
 inline constexpr double kMaxFlopsToVerify = 50e6;
 
 // Runs the call and compares all outputs (for `bwd` all gradients) with the reference loops in

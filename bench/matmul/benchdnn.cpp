@@ -165,8 +165,7 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
   return std::nullopt;
 }
 
-// --stag and --wtag (ab or ba) tell whether A and B are transposed. If all three tags are `any`,
-// the name has the option `any`.
+// --stag and --wtag (ab, ba) say whether A and B are transposed. All tags `any`: the option `any`.
 suites::BenchdnnName MatmulName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnMatmul(text);
   if (auto reason = MatmulReason(problem, choice)) return *reason;

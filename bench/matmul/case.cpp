@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
 
 #include "bench/workload/memory.h"
-#include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::matmul {
-
 namespace {
 
 MatmulProblem ReadLetters(workload::TextCursor& cursor) {
@@ -300,9 +298,7 @@ constexpr int64_t kTileRows = 128, kTileBlocks = 4;
 }  // namespace
 
 std::vector<std::string_view> ScalingOptions() {
-  std::vector<std::string_view> options;
-  for (const auto& row : kScalings) options.push_back(row.option);
-  return options;
+  return VectorOf<std::string_view>(kScalings, [](const auto& row) { return row.option; });
 }
 
 Scaling ScalingOf(const workload::BenchmarkName& name) {
@@ -377,8 +373,7 @@ size_t FactorScales::StoredIndex(int64_t row_block, int64_t block) const {
     return static_cast<size_t>(tile * kTileRows * kTileBlocks + outer % 32 * 16 + outer / 32 * 4 +
                                inner);
   }
-  // 3.1.4.5.1: blocks of 128 x 128 are consecutive along the sum, in a multiple of 4; blocks of
-  // 1 x 128 along the rows.
+  // 3.1.4.5.1: blocks of 128 x 128 are consecutive along the sum, times 4; 1 x 128 along the rows.
   return static_cast<size_t>(is_padded_ ? row_block * Blocks(depth_blocks_, 4) * 4 + block
                                         : block * row_blocks_ + row_block);
 }

@@ -102,9 +102,8 @@ MatmulProduct ProductOf(const MatmulCase& matmul);
 // Returns the element type of a matrix.
 std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix);
 
-// Parses a name. Throws BadInput with the column, counted from the start of the full benchmark
-// name: as ReadProductCase, for an invalid problem, and for an option that does not apply to the
-// direction, type or problem.
+// Parses a name. Throws BadInput with the column, in the full name, as ReadProductCase, for an
+// invalid problem, and for an option that does not apply to the direction, type or problem.
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 

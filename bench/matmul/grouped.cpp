@@ -7,7 +7,6 @@
 #include <random>
 
 #include "bench/workload/memory.h"
-#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "reporters/roofline/roofline.h"
 

@@ -1,14 +1,12 @@
-#include "bench/model/report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <sstream>
 
+#include "bench/model/study.h"
 #include "counters/base/error.h"
 #include "reporters/figure/figure.h"
-#include "reporters/figure/panel.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 

@@ -25,11 +25,6 @@ void RequireGpu(const machine::Machine& machine) {
                    machine.name);
 }
 
-bool IsBuiltIn(const std::string& name) {
-  const auto& gpus = delta::BuiltInGpus();
-  return std::ranges::any_of(gpus, [&](const auto& gpu) { return gpu.name == name; });
-}
-
 const machine::Machine* GpuOf(const record::RunFile& run) {
   const auto found = std::ranges::find(run.machines, "gpu", &machine::Machine::device);
   return found == run.machines.end() ? nullptr : &*found;
@@ -45,7 +40,10 @@ std::string NameOf(const machine::Machine& machine, const std::string& where) {
 }
 
 void RequireSameGpu(const std::string& gpu, const machine::Machine& machine) {
-  if (!IsBuiltIn(gpu) || conv2d::BuiltInGpuOf(machine.name) == gpu) return;
+  const auto is_gpu = [&](const auto& known) { return known.name == gpu; };
+  if (std::ranges::none_of(delta::BuiltInGpus(), is_gpu) ||
+      conv2d::BuiltInGpuOf(machine.name) == gpu)
+    return;
   throw BadInput(
       "--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a parameter "
       "file of that GPU",

@@ -1,9 +1,9 @@
-// The computations of `dlroof model`: the GPU and its parameters, the convolutions of a problem, of
-// suites or of a run file, and predictions for groups of layers on a design, on what-if designs and
-// in sweeps.
+// The computations of `dlroof model`: the GPU and its parameters, the convolutions of a problem,
+// suites or a run file, predictions for groups of layers on a design, what-if designs and sweeps.
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,15 +11,14 @@
 #include "bench/conv2d/case.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/work.h"
-#include "counters/delta/gpu_spec.h"
 #include "counters/delta/prediction.h"
+#include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::model {
 
 // Returns `gpu` with its rates (bytes per level, FLOPs per pipe, launch) replaced by the ceilings
-// of `machine` that are specified, or measured and validated. Throws BadInput if `machine` is not a
-// GPU.
+// of `machine` that are specified, or measured and validated. Throws BadInput if it is not a GPU.
 delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine);
 
 struct GpuChoice {
@@ -76,8 +75,7 @@ std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
 // Throws BadInput if there are no GPU convolutions.
 LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path);
 
-// A GPU, possibly with scaled resources and an additional tile size. A layer uses that tile if it
-// is faster, as a tuned library would.
+// A GPU, maybe with scaled resources and another tile size, which a layer uses if it is faster.
 struct Design {
   std::string name;  // "sm=2,dram=1.5", or "" for the unchanged GPU
   delta::GpuSpec gpu;
@@ -109,8 +107,7 @@ LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu);
 // Predicts a group. Throws as PredictConv, with the layer's name.
 PredictedGroup Predict(const LayerGroup& group, const Design& design);
 
-// Adds each layer's predicted bytes (L1, L2 in tile form, DRAM) to the records with its name,
-// beside the measured values.
+// Adds each layer's predicted bytes (L1, L2 by tiles, DRAM) to its records, beside measured ones.
 void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, record::RunFile& file);
 
 // Speedup of a group if one resource is doubled. GainsOfDoubling sorts descending.
@@ -145,5 +142,44 @@ std::map<std::string, double> Residuals(const PredictedLayer& layer);
 // Return mean and median of the absolute residuals over the layers of a group, by the same keys.
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group);
 std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group);
+
+// The predictions for one what-if design; groups in the order of ModelReport::groups.
+struct DesignResult {
+  Design design;
+  std::vector<PredictedGroup> groups;
+};
+
+// The sweep of one group.
+struct GroupSweep {
+  std::string group;
+  std::vector<DesignPoint> points;
+};
+
+struct ModelReport {
+  Design base;
+  std::string choice;  // "fwd f32 nchw, batch 256"
+  std::vector<PredictedGroup> groups;
+  std::optional<record::RunFile> run;    // the run file with predictions added, if it is the input
+  std::vector<DesignResult> designs;     // one per flag --scale
+  std::vector<std::vector<Gain>> gains;  // per group, for the last design or the base
+  std::vector<SweepAxis> axes;
+  std::vector<GroupSweep> sweeps;
+};
+
+// Returns tables of groups' layers, what-if designs, gains from doubling resources, and sweeps.
+document::Document DocumentOf(const ModelReport& report);
+// Returns members "model", "gpu" (parameters with their sources), "groups", "designs", "next" and
+// "sweep"; unknown values are omitted. For a run file also its members, for `dlroof compare`.
+nlohmann::json ToJson(const ModelReport& report);
+
+// Draws the designs (bars per group), or a sweep (a line per group or per value of the second
+// resource), with gnuplot. Throws BadInput if the report has neither, or gnuplot is missing.
+std::string ModelFigure(const ModelReport& report, const std::string& extension);
+
+// Returns the gnuplot script of ModelFigure.
+std::string FigureScript(const ModelReport& report, const std::string& extension);
+
+// Returns a page without scripts: the figure (by gnuplot), the document, and the GPU's parameters.
+std::string ModelPage(const ModelReport& report);
 
 }  // namespace dlroof::model

@@ -1,5 +1,3 @@
-#include "bench/onednn/support.h"
-
 #include <dnnl_debug.h>
 #include <fmt/format.h>
 #include <omp.h>
@@ -17,7 +15,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bench/onednn/call.h"
 #include "bench/workload/library_rules.h"
+#include "counters/base/keys.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/perf/perf_events.h"
@@ -189,9 +189,7 @@ std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, memory
                                         std::ranges::count(weights, argument) > 0};
     if (region.bytes > 0) regions.emplace(region.begin, region);
   }
-  std::vector<workload::MemoryRegion> listed;
-  for (const auto& [begin, region] : regions) listed.push_back(region);
-  return listed;
+  return VectorOf<workload::MemoryRegion>(regions, [](const auto& row) { return row.second; });
 }
 
 std::string EffectiveIsa() {

@@ -12,14 +12,13 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::profile {
 namespace {
 
-// Lines that announce the field names. oneDNN 3.13 and later print the second one, and the field
-// names as a line "perf,..." below it.
+// Lines that announce field names. oneDNN from 3.13: the second, then a line "perf,..." of names.
 constexpr std::string_view kTemplates[] = {"Output template: ", "Template entries: "};
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
@@ -59,8 +58,7 @@ class PerfLine {
     return std::nullopt;
   }
 
-  // Returns a field's number, or nullopt if the line lacks the field. Throws BadInput unless it is
-  // a number >= 0.
+  // Returns a field's number, or nullopt without the field. Throws BadInput unless it is >= 0.
   std::optional<double> Number(std::string_view name) const {
     const auto field = Find(name);
     if (!field) return std::nullopt;

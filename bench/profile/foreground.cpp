@@ -53,8 +53,7 @@ extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
   errno = before;
 }
 
-// During its lifetime, received signals are written to a pipe. Ignored signals (nohup) stay
-// ignored.
+// During its lifetime, signals are written to a pipe. Ignored signals (nohup) stay ignored.
 class SignalPipe {
  public:
   SignalPipe() {

@@ -17,7 +17,7 @@
 #include "counters/base/process.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
-#include "counters/gpu/report.h"
+#include "counters/gpu/session.h"
 #include "counters/gpu_trace/read.h"
 #include "reporters/imports/import.h"
 #include "reporters/record/run_file.h"
@@ -73,8 +73,7 @@ const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                  gpu::ChipNames(table));
 }
 
-// Runs the program again under ncu and returns the counts. Throws BadInput with the reason if there
-// are none.
+// Runs the program under ncu again; returns the counts. Throws BadInput with the reason for none.
 std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request, int pid,
                                                   programs::GpuProgram& program,
                                                   std::ostream& out) {
@@ -137,8 +136,7 @@ void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& prog
   }
 }
 
-// Reports traces, and writes the run file if anything was traced. `pid`: the program's process id,
-// 0 if none was run.
+// Reports traces; writes the run file if there are any. `pid`: of the program, 0 if none was run.
 void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgram program,
                   const std::optional<machine::Machine>& machine, std::ostream& out) {
   if (const auto nothing = programs::NothingTraced(program)) {
@@ -194,7 +192,6 @@ void SayEnd(const GpuProfileRequest& request, const ForegroundEnd& end, std::ost
     Say(out, "{} ended with {}", request.program.command.front(), Describe(end.end));
 }
 
-// Reports the stored trace of an earlier run.
 void ReportStored(const GpuProfileRequest& request, const std::optional<machine::Machine>& machine,
                   std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(*request.stored_trace);

@@ -1,6 +1,5 @@
 // `dlroof profile` and `dlroof import LOG`. CPU: the oneDNN log of a program becomes a run file.
-// GPU (--gpu): the program's work on GPUs is traced, and its kernels are counted by Nsight Compute
-// in a second run.
+// GPU (--gpu): its work on GPUs is traced, and Nsight Compute counts its kernels in a second run.
 #pragma once
 
 #include <filesystem>
@@ -13,9 +12,8 @@
 #include "baselines/programs/program_summary.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/process.h"
-#include "counters/gpu/table.h"
+#include "counters/gpu/session.h"
 #include "reporters/imports/import.h"
-#include "reporters/imports/trace.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
@@ -38,8 +36,7 @@ struct ProfileRequest {
 
 // Runs the program, passes its output on, writes run file and log, and reports to `messages`.
 // Returns the program's exit code, 128 + the signal that ended it, 127 if not found, 126 if not
-// executable. Throws BadInput before the program starts for an invalid machine; later failures are
-// reported to `messages`.
+// executable. Throws BadInput for an invalid machine before it starts; reports later failures.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
 struct GpuProfileRequest {
@@ -83,8 +80,7 @@ bool LooksLikeOneDnnLog(std::string_view text);
 
 // Returns a run file with a record per distinct primitive in the log, and a summary of the program
 // in context.dlroof.program (baselines/programs/program_report.h). Warns if `machine` has no
-// ceilings for a thread count. Throws BadInput if neither the log has an executed primitive nor a
-// trace is given.
+// ceilings for a thread count. Throws BadInput for a log without executions and no trace.
 record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
                            const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings);
@@ -92,11 +88,10 @@ record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
 // Imports output of benchdnn --mode=P: lines "perf,..." with the fields named by the preceding line
 // "Output template: ", or benchdnn's default fields. The time is the average (%0time%), otherwise
 // the minimum (%-time%), in ms. FLOPs are %Gops%; for convolutions benchdnn, too, counts only taps
-// inside the image (conv::prb_t::count_ops, counters/base/filter_axis.h). The pipe follows from the
+// inside the image (conv::prb_t::count_ops, counters/base/work.h). The pipe follows from the
 // implementation's name; if that has no instruction set and the type is narrower than f32, FLOPs
-// are omitted with a remark in `counting`. If dlroof has a benchmark for the problem, the record
-// gets its name and, if known, compulsory bytes; otherwise benchdnn's text is the name. Throws
-// BadInput as described in import.h.
+// are omitted with a remark in `counting`. If dlroof has such a benchmark, the record has its name
+// and, if known, compulsory bytes; else benchdnn's text. Throws BadInput as described in import.h.
 bool LooksLikeBenchdnnOutput(std::string_view text);
 imports::Imported ImportBenchdnn(const std::string& text, const std::string& where);
 
@@ -109,9 +104,8 @@ enum class HookTask {
   kRanges,   // marks modules and operators as NVTX ranges
 };
 
-// Returns the variables that start the hook in every Python process of the program, with
-// `python_path` (the user's PYTHONPATH, or "") appended. The hook writes traces and notes to
-// `folder`.
+// Variables that start the hook in every Python process of the program, with `python_path` (the
+// user's PYTHONPATH, or "") appended. The hook writes traces and notes to `folder`.
 Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
                          const std::string& folder, const std::string& python_path);
 

@@ -9,7 +9,6 @@
 
 #include "baselines/programs/program_report.h"
 #include "baselines/programs/program_summary.h"
-#include "baselines/programs/steps.h"
 #include "bench/profile/profile.h"
 #include "bench/profile/verbose_run.h"
 #include "bench/suites/benchdnn.h"
@@ -29,7 +28,6 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::profile {
-
 namespace {
 
 // Reorders between engines ("cpu2gpu") count as GPU calls.
@@ -37,8 +35,7 @@ bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
 
-// Returns the name of the benchmark for the primitive, given as benchdnn's `line`, or "" if there
-// is none.
+// Returns the benchmark's name for the primitive of benchdnn's `line`, or "" if there is none.
 std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& line) {
   if (line.empty() || IsOnGpu(primitive.text)) return "";
   try {
@@ -100,8 +97,7 @@ void NameRecords(programs::ProgramSummary& summary) {
   }
 }
 
-// Returns the type in which the library multiplies. With an fpmath attribute it may multiply f32 as
-// bf16 if the CPU supports that.
+// Returns the type in which the library multiplies: with fpmath, f32 may be bf16 if the CPU has it.
 std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   const auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;

@@ -11,6 +11,7 @@
 #include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/base/program.h"
 
@@ -52,9 +53,8 @@ std::uintmax_t LargestOf(const std::vector<Window>& windows) {
   return std::ranges::max_element(windows, {}, &Window::bytes)->bytes;
 }
 
-// Returns a weight per window, for how many of the program's steps it covers: the number of module
-// calls, or bytes if no window has any. Not the number of operators: compiled modules call few of
-// them, but their compilation calls many.
+// Returns a weight per window, by the program's steps in it: the number of module calls, or bytes
+// if no window has any. Not operators: compiled modules call few, their compilation many.
 std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   const std::string mark = fmt::format("\"{}", programs::kModuleSpan);
   for (auto& window : windows) {
@@ -64,10 +64,8 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   }
   const bool any =
       std::ranges::any_of(windows, [](const auto& window) { return window.modules > 0; });
-  std::vector<std::uintmax_t> weights;
-  weights.reserve(windows.size());
-  for (const auto& window : windows) weights.push_back(any ? window.modules : window.bytes);
-  return weights;
+  return VectorOf<std::uintmax_t>(
+      windows, [&](const auto& window) { return any ? window.modules : window.bytes; });
 }
 
 // Returns the pipe of matrix products in the type, or nullopt if it has none.
@@ -81,8 +79,7 @@ std::optional<std::string> PipeOf(const std::string& type, const std::string& is
 // end time or one centuries away: they end with the window.
 void EndWithWindow(imports::Trace& trace) {
   constexpr double kMax = 1e6;  // [s] longer than any window
-  std::vector<double> begins;
-  for (const auto& call : trace.calls) begins.push_back(call.begin);
+  const auto begins = VectorOf<double>(trace.calls, [](const auto& call) { return call.begin; });
   if (begins.empty()) return;
   const double middle = Median(begins);
   const auto near = [&](double at) { return std::abs(at - middle) < kMax; };

@@ -1,6 +1,5 @@
 #include "bench/profile/verbose_run.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +10,11 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <ostream>
 #include <set>
 #include <sstream>
 
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::profile {
 namespace {
@@ -87,8 +84,7 @@ std::size_t PartialBeginning(std::string_view text) {
 // [s] Time of the first progress line. The intervals between further lines double to kMaxBetween.
 constexpr double kFirstProgress = 10, kMaxBetween = 300;
 
-// Returns the ancestors of a process up to this process (exclusive), parent first; empty if the
-// process has ended.
+// Returns a process's ancestors below this process, parent first; empty if it has ended.
 std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
   constexpr std::size_t kMax = 100;
   std::vector<std::int64_t> ancestors;
@@ -149,8 +145,7 @@ class VerboseProgram {
     return read;
   }
 
-  // Writes a line to the log with the process of the next lines and, before its first line, its
-  // ancestors up to the program.
+  // Writes a line to the log: the next lines' process and, before its first line, its ancestors.
   void NameProcess() {
     if (process_ == logged_process_) return;
     const bool known = !named_.insert(process_).second;
@@ -161,8 +156,7 @@ class VerboseProgram {
     log_ << '\n';
   }
 
-  // Writes oneDNN's part to the log and the program's part to standard output. Returns false once
-  // standard output has no reader.
+  // Writes oneDNN's part to the log, the rest to standard output. Returns false without its reader.
   bool Pass(const LogSeparator::Output& output) {
     if (!output.log.empty()) NameProcess();
     log_ << output.log;

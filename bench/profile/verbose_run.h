@@ -18,8 +18,6 @@
 
 namespace dlroof::profile {
 
-// Runs a program in the foreground and passes its standard output through this process (Linux).
-
 // The program inherits standard input and error. Its standard output is a socket, by which the
 // kernel reports the writing process (SCM_CREDENTIALS), or, if this process writes to a terminal, a
 // pseudo-terminal of the same size in raw mode.
@@ -29,8 +27,7 @@ struct ForegroundRequest {
   // [s] After this time the program gets SIGTERM, later SIGKILL. Unset: never.
   std::optional<double> most_seconds = {};
   bool pipe = false;  // use a pipe instead of a socket, for programs that open /dev/stdout
-  // Called before `take` if the bytes are from another process than the previous ones. Only for
-  // sockets. May be empty.
+  // Called before `take` for bytes of another process than before. Only for sockets. May be empty.
   std::function<void(std::int64_t process)> from = {};
   // Receives the program's output in order. Returns false if the output has no reader any more; the
   // program's standard output is then closed, like a pipe without a reader.
@@ -59,8 +56,7 @@ ForegroundEnd RunInForeground(const ForegroundRequest& request);
 // Writes all bytes to standard output. Returns false if it has no reader.
 bool WriteToStdout(std::string_view bytes);
 
-// Returns the exit code as a shell does: the program's own, 128 + the signal that ended it, 127 if
-// not found, 126 if not executable.
+// Returns a shell's exit code: the program's, 128 + its signal, 127: not found, 126: no executable.
 int ExitCodeOf(const ProcessEnd& end);
 int ExitCodeOf(const CannotStart& cannot);
 

@@ -36,9 +36,8 @@ void RunLoops(const RowsCase& eltwise, const Tensors<double>& in,
     destination[i] = Apply(eltwise.function, in.source[i]);
 }
 
-// The allowed error is 64 x 2^-24 (f64: 2^-53) x |x| for both GELUs, because libraries approximate
-// erf and tanh with an absolute error, and x |result| for other functions; bf16 adds 2^-8 of the
-// result.
+// Allowed error: 64 x 2^-24 (f64: 2^-53) x |x| for both GELUs, as libraries approximate erf and
+// tanh with an absolute error, and x |result| for other functions; bf16 adds 2^-8 of the result.
 double RowError(const RowsCase& eltwise, const Tensors<float>& /*in*/, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const bool gelu = eltwise.function == Eltwise::kGeluErf || eltwise.function == Eltwise::kGeluTanh;

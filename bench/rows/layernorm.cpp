@@ -10,7 +10,6 @@
 #include "bench/workload/memory.h"
 
 namespace dlroof::rows {
-
 namespace {
 
 void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<double>& destination) {

@@ -1,7 +1,6 @@
 // Operators that compute each row of a matrix from the same row of the input: Softmax, LayerNorm,
 // RmsNorm, Eltwise, and SwiGlu (two inputs of equal shape). This file has what they share: problem,
-// parsed name, benchdnn's problems, check, reference loops. The rest is in one file per operator
-// (softmax.cpp, ...).
+// parsed name, benchdnn's problems, check, reference loops. The rest: softmax.cpp, ...
 #pragma once
 
 #include <cstdint>
@@ -91,8 +90,7 @@ void RequireMemory(const RowsCase& request);
 
 // Returns the call as in oneDNN's verbose log. Work and benchdnn's line derive from it.
 logs::PrimitiveText Logged(const RowsCase& request);
-// Returns the work of one call. For RmsNorm (missing in oneDNN 3.2) that of LayerNorm without the
-// mean.
+// Returns a call's work. For RmsNorm (missing in oneDNN 3.2) that of LayerNorm without the mean.
 Work WorkOf(const RowsCase& request);
 
 // Returns the number of elements of a call's result: y (m x n), with a residual followed by the
@@ -120,8 +118,7 @@ template <class Number>
 workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
                              const std::vector<Number>& output, uint64_t seed);
 
-// The operator's benchdnn driver. Problems have 2 to 5 dimensions ("8x12x128x128"); the last is the
-// row.
+// The benchdnn driver. Problems have 2 to 5 dimensions ("8x12x128x128"); the last is the row.
 struct RowsBenchdnn {
   std::string_view driver;  // "softmax"
   std::span<const suites::BenchdnnOption> options;
@@ -137,9 +134,8 @@ suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benc
 // Returns why benchdnn's layout ("abx", "any", "ba") is not row by row, or nullopt if it is.
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions);
 
-// Registers the operator, its reference loops, and the names of the backends cudnn and (if
-// `by_onednn`) onednn. Adds to `row` what all row operators share: name, sweep parameters,
-// directions. Returns true.
+// Registers the operator, its reference loops, and the backends' names cudnn and (if `by_onednn`)
+// onednn. Adds to `row` what all share: name, sweep parameters, directions. Returns true.
 bool Register(const RowsOperator& op, workload::Op row, bool by_onednn = true);
 
 }  // namespace dlroof::rows

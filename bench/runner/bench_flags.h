@@ -71,18 +71,16 @@ struct BenchFlags {
 // --dlroof_device=gpu of 0.005 s, because times of queued calls have little noise.
 void AddDefaultFlags(std::vector<std::string>& args);
 
-// Removes the unit from --benchmark_min_time=1s (also in the environment) for a `version` of Google
-// Benchmark before 1.8, which accepts no units. Throws BadInput for a number of iterations ("10x"),
-// which these versions do not support.
+// Removes the unit from --benchmark_min_time=1s for a `version` of Google Benchmark before 1.8,
+// which accepts no units. Throws BadInput for iterations ("10x"), which these lack.
 void AdaptMinTime(std::vector<std::string>& args,
                   std::string_view version = kGoogleBenchmarkVersion);
 
 bool AsksForHelp(const std::vector<std::string>& args);
 // Returns the arguments without the program's name and Google Benchmark's flags.
 std::vector<std::string> OwnArguments(const std::vector<std::string>& args);
-// Throws BadInput if a --benchmark_ flag is left in `args`, the arguments that Google Benchmark's
-// Initialize did not accept. The message names its version, and the version that has the flag, or a
-// similar flag.
+// Throws BadInput if a --benchmark_ flag is left in `args`, the arguments that Google Benchmark did
+// not accept. The message names its version, and the one that has the flag, or a similar flag.
 void RefuseBenchmarkFlags(const std::vector<std::string>& args,
                           std::string_view version = kGoogleBenchmarkVersion);
 
@@ -92,15 +90,13 @@ std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags);
 // Returns the number of repetitions to request from Google Benchmark: the rule's maximum [1].
 int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags);
 
-// Parses the --benchmark_* flags. `args` is the whole command line, before Google Benchmark removes
-// its flags.
+// Parses --benchmark_* flags. `args`: the command line before Google Benchmark removes its flags.
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
 // Throws BadInput if a run would measure nothing. `selected` of `all` benchmarks pass the filter.
 void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all);
 // Changes --benchmark_out to a temporary file beside it, which replaces it when the run ends.
-// Removes the flag if benchmarks are only listed. Throws BadInput if the file cannot be written or
-// another process writes it.
+// Removes the flag of a list. Throws BadInput if it cannot be written or another process does.
 void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags);
 
 // Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws
@@ -117,8 +113,7 @@ std::string FilterOfShownNames(const std::string& filter);
 // name. Throws BadInput for an invalid expression.
 bool KeptByFilter(const std::string& filter, const std::string& name);
 
-// Describes the flags of dlroof_bench: its own and, for completion, those of the Google Benchmark
-// that it is built with.
+// Describes dlroof_bench's flags: its own and, for completion, those of its Google Benchmark.
 runner::Command DescribeProgram(bool with_google_benchmark);
 
 // Returns the help text of the --dlroof_* flags.

@@ -1,6 +1,5 @@
-// The command line of a program as a table: its commands, their options, and the variable that gets
-// each value. The parser, --help (both by CLI11, in parser.cpp only), completion and the list of
-// all flags are generated from this table.
+// A program's command line as a table: commands, options, and the variable that gets each value.
+// Parser and --help (CLI11, in parser.cpp only), completion and the list of flags are made from it.
 #pragma once
 
 #include <cstdint>
@@ -92,14 +91,11 @@ std::vector<std::string> NamesOf(const Option& option);
 // one, and what the command throws.
 int Run(const Command& program, const std::string& version, int argc, char** argv);
 
-// Parses the flags of a program without subcommands, except --help. Throws BadInput for other
-// words.
+// Parses flags of a program without subcommands, except --help. Throws BadInput otherwise.
 void Parse(const Command& program, const std::vector<std::string>& words);
 
 // Returns the text of --help.
 std::string Help(const Command& program);
-
-// Writes the script that completes command lines in bash, and the list of all flags.
 
 // How a shell completes the values of a type.
 struct Completion {
@@ -119,8 +115,7 @@ std::string BashCompletion(const std::vector<Command>& programs, const TypeCompl
 
 // Returns a line for each option of each command, with columns separated by tabs: command, names of
 // the option (separated by commas), whether it takes nothing, a value or values, whether it is
-// required or optional, and its choices (separated by commas). Omits -h and --help, which each
-// command has.
+// required or optional, and its choices (separated by commas). Omits -h and --help.
 std::string WriteFlagTable(const std::vector<Command>& programs);
 
 }  // namespace dlroof::runner

@@ -27,12 +27,6 @@
 namespace dlroof::runner {
 namespace {
 
-// Google Benchmark's help does not list the flags of dlroof_bench.
-void PrintHelp() {
-  std::cout << OwnHelp() << "\nFlags of Google Benchmark:\n";
-  benchmark::PrintDefaultHelp();
-}
-
 bool ListedSuites(const BenchFlags& flags) {
   const bool asked = suites::AsksForSuiteList(flags.suites);
   if (asked) std::cout << suites::SuiteList();
@@ -77,9 +71,8 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
 }
 
 // Returns the thread counts for which ceilings are needed: 1 (for the HTML page, which compares one
-// thread with all, and for single-threaded calls of breakdowns), the run's, and those in benchmark
-// names that do not exceed the number of CPUs. In an --dlroof_explain run, omits the run's count if
-// every benchmark has its own.
+// thread with all, and for single-threaded calls of breakdowns), the run's, and those in names up
+// to the number of CPUs. With --dlroof_explain not the run's if every benchmark has its own.
 std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings, const BenchFlags& flags) {
   std::set<int> counts = {1};
@@ -119,7 +112,8 @@ int Run(std::vector<std::string> args) {
   RefusePinning();
   BenchFlags flags;
   if (AsksForHelp(args)) {
-    PrintHelp();
+    std::cout << OwnHelp() << "\nFlags of Google Benchmark:\n";
+    benchmark::PrintDefaultHelp();
     return 0;
   }
   AddDefaultFlags(args);
@@ -181,8 +175,7 @@ int Run(std::vector<std::string> args) {
   RunReporters reporters(session, flags,
                          [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; });
   benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(), FilterFor(flags.filter));
-  // Unregisters the benchmarks, which use libraries that were loaded late: before exit destroys the
-  // objects of these libraries.
+  // Unregisters the benchmarks, whose libraries were loaded late: exit destroys these first.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
   return reporters.End();

@@ -1,8 +1,7 @@
 // Validates the time breakdown: makes calls with planted causes of lost time, profiles them as
 // `dlroof explain` does, and prints as JSON the cost of each cause and the time that the breakdown
-// attributes to it. The cost is measured with each pass, in the call or right after it, because the
-// host's clock rates change. Takes some seconds. To test it under system load, start other
-// programs.
+// attributes to it. The cost is measured with each pass, in the call or right after it, because
+// clock rates change. Takes some seconds. To test it under system load, start other programs.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

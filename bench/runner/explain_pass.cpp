@@ -17,7 +17,6 @@
 #include "counters/perf/perf_events.h"
 
 namespace dlroof::runner {
-
 namespace {
 
 // [1] CPU time of the pass / limit: a benchmark takes half of its limit on a quiet machine, and all
@@ -28,8 +27,7 @@ constexpr std::size_t kTries = 7;
 constexpr double kTrySeconds = 2e-3;
 // [s] CPU time of the parts of AddSingleThreaded. Calls of a few milliseconds take much less.
 constexpr double kCallSeconds = 2, kSmallestCallSeconds = 1;
-// [s] CPU time after which SecondsInterleaved stops, but it times both calls at least three times
-// unless its whole budget is spent.
+// [s] CPU time after which SecondsInterleaved stops, after three times of both or all its budget.
 constexpr double kInterleavedSeconds = 4;
 constexpr std::size_t kMinInterleaved = 3;
 
@@ -56,8 +54,7 @@ RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
   return {repetition.seconds, sums, repetition.run_delay_seconds};
 }
 
-// Returns the mean of passes with equal numbers of calls. Divides each sum only once, so that whole
-// numbers stay whole.
+// Returns the mean of passes of equally many calls. Divides sums once: whole numbers stay whole.
 RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   RegionPass mean;
   for (const auto& pass : passes) {

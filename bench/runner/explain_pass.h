@@ -1,6 +1,5 @@
 // Further measurements for the time breakdown of a CPU call beside the profile of its parallel
-// regions: the call on one thread, and with tensors in near caches. Runs after all benchmarks were
-// timed.
+// regions: the call on one thread, and with tensors in near caches. Runs after all timing.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +18,14 @@
 namespace dlroof::runner {
 
 // Profiles the parallel regions of a call, in passes that are separate from the timed repetitions.
-
 class WatchedCalls {
  public:
-  // Runs and profiles one pass: `calls` calls on `threads` threads. If no source can profile them,
-  // sets UnwatchedReason.
+  // Profiles a pass of `calls` calls on `threads` threads. Without a source, sets UnwatchedReason.
   void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
   // The following functions measure `call`, the same workload prepared for one thread. They measure
   // at least once, and end soon after `budget` is spent.
 
-  // Measures the time of the call, of its parts and of its smallest problem, and their instructions
-  // if there is a hardware counter.
+  // Measures times of the call, its parts and its smallest problem, and instructions if they count.
   void AddSingleThreaded(const workload::PreparedCall& call, const cpu::Budget& budget);
   // Measures the times of two copies of the call: tensors resident in L2, and distinct tensors.
   void AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget);

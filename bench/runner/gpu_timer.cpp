@@ -1,5 +1,3 @@
-#include "bench/runner/gpu_timer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bench/runner/timer.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::runner {
@@ -217,8 +216,7 @@ int GpuTimer::Threads(const workload::Workload& workload, int) const {
   return 1;
 }
 
-// Makes the GPU the current device. Without `open_` there is no clock, and the benchmark fails with
-// the reason when it is prepared.
+// Makes the GPU current. Without `open_` there is no clock: prepared benchmarks fail by the reason.
 void GpuTimer::Open() {
   if (lost_) throw std::runtime_error(lost_->text);
   if (clock_ || !open_) return;

@@ -29,8 +29,7 @@ std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   return "";
 }
 
-// If the build has a CUDA module but no GPU is measured, prints the reason. If a GPU was requested,
-// FindDevices has already printed it.
+// If the build has a CUDA module but measures no GPU, prints why, unless FindDevices has done so.
 void PrintGpuReason(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
@@ -39,8 +38,7 @@ void PrintGpuReason(const Devices& devices) {
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
-// Adds the loaded libraries and their files. Removes "pinned_cpus" if a library has threads of its
-// own, which dlroof cannot pin.
+// Adds the loaded libraries and their files. Removes "pinned_cpus" for libraries with own threads.
 void AddLoadedLibraries(nlohmann::json& context) {
   for (const auto& [name, file, facts] : workload::LoadedLibraries()) {
     context["loaded"][name] = {{"file", file},

@@ -49,9 +49,8 @@ struct MachineNeeds {
   std::set<std::string> pipes;    // pipes that CPU benchmarks may use
 };
 
-// Returns the plain pipes of a CPU ("bf16.matrix") that a benchmark with this type and these
-// options in its name may use: fp32.vector, for elementwise parts, and the pipes of all element
-// types in `type`.
+// Returns a CPU's plain pipes ("bf16.matrix") that a benchmark of this type and these options may
+// use: fp32.vector, for elementwise parts, and the pipes of all element types in `type`.
 std::set<std::string> NeededPipes(std::string_view type, std::string_view options);
 
 // Returns the machines (ceilings) of all devices that have benchmarks.
@@ -71,8 +70,7 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
                       const Devices& devices, live::Session& session,
                       std::optional<TurnClient>& turns);
 
-// The reporters of a run that write the table or JSON to standard output, and the file of
-// --benchmark_out in its format.
+// The reporters of a run: table or JSON to standard output, the file of --benchmark_out.
 class RunReporters {
  public:
   // `stopped` returns how often the CPU quota stopped this process, which waiting does not avoid.
@@ -81,8 +79,7 @@ class RunReporters {
 
   benchmark::BenchmarkReporter* display();
   benchmark::BenchmarkReporter* file();  // null without --benchmark_out
-  // Throws BadInput if not all could be written. Writes the page of --dlroof_html. Returns the
-  // run's exit code.
+  // Writes the page of --dlroof_html. Returns the exit code. BadInput: not all could be written.
   int End();
 
  private:

@@ -91,8 +91,7 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
-  // On a GPU, the modelled DRAM bytes may exceed the compulsory bytes: they include data that later
-  // waves of CTAs read again.
+  // On a GPU, modelled DRAM bytes may exceed compulsory ones: later waves of CTAs read data again.
   if (const auto more = modelled.bytes.find(Level::kDram);
       device == "gpu" && more != modelled.bytes.end())
     closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/runner/gpu_timer.h"
 #include "bench/runner/timer.h"
 #include "bench/workload/workload.h"
 #include "counters/base/counter_manager.h"
@@ -48,8 +47,7 @@ std::optional<std::string> CountersWarning(const std::string& choice);
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules);
 
 struct EnergyPass {
-  // The CPU's energy meter, which may have no counters. Set only in --dlroof_energy runs, which
-  // also measure the energy of GPUs.
+  // The CPU's energy meter, maybe without counters. Only in --dlroof_energy runs (also of GPUs).
   std::optional<energy::EnergyMeter> cpu;
   bool gpu_runs = false;  // the run has GPU benchmarks
 

@@ -18,7 +18,6 @@
 #include "reporters/record/run_file.h"
 
 namespace dlroof::runner {
-
 namespace {
 
 using nlohmann::json;

@@ -21,8 +21,7 @@ std::string CommandLine(const std::vector<std::string>& args);
 // source, and why other sources cannot count on this CPU (records then have modelled bytes).
 nlohmann::json RunContext(const std::string& command, const workload::RunSettings& settings);
 
-// Makes dlroof_bench the child process of the source "simulate". The only other flag allowed is
-// --dlroof_seed=N.
+// Makes dlroof_bench the child of the source "simulate". Allows only --dlroof_seed=N beside it.
 inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
 
 struct SimulationRequest {
@@ -30,8 +29,7 @@ struct SimulationRequest {
   unsigned seed = 1;
 };
 
-// Returns the request in a command line, or nullopt without kSimulatedCallFlag. Throws BadInput for
-// other arguments beside it.
+// Returns the request, or nullopt without kSimulatedCallFlag. Throws BadInput for others beside it.
 std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args);
 
 // Prepares the benchmark with one thread, brings the simulated caches into the cache state in its
@@ -47,9 +45,6 @@ int RunSimulatedCall(const SimulationRequest& request);
 // used if the cache state is warm.
 void CountSimulatedCall(const workload::Workload& workload, const workload::PreparedCall& call,
                         const workload::PreparedCall& twin);
-
-// Limits of this process: errors if they would make results wrong, otherwise entries in the run
-// file and warnings beside the results that they make noisy.
 
 // Throws BadInput if a variable binds OpenMP's threads (OMP_PROC_BIND, OMP_PLACES,
 // GOMP_CPU_AFFINITY). With any of these, OpenMP binds the program to one CPU before main, and other

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "counters/base/process.h"
-#include "counters/cpu/clocks.h"
 #include "reporters/record/google_benchmark.h"
 
 namespace dlroof::runner {
@@ -23,9 +22,8 @@ void WriteTo(int pipe, const std::string& text) {
   [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
-// The state of one benchmark between calls of its function. Google Benchmark calls the function
-// several times: to find the iteration count, then for each repetition, with random interleaving
-// alternating with other benchmarks.
+// The state of one benchmark between calls of its function. Google Benchmark calls it several
+// times: to find the iteration count, then per repetition, possibly alternating with others.
 struct BenchmarkState {
   workload::Workload workload;
   record::Record& record;  // its repetitions all have the same number of iterations
@@ -56,8 +54,7 @@ class WallTime {
   double begin_;
 };
 
-// Returns the kernels of the call's CUDA graph and the number of launches; stores the names in
-// call.gpu->kernels.
+// Returns kernels and launches of the call's CUDA graph; stores the names in call.gpu->kernels.
 Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
   Counting counting;

@@ -13,13 +13,12 @@
 
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
-#include "bench/runner/gpu_timer.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/run_context.h"
 #include "bench/runner/timer.h"
 #include "bench/workload/workload.h"
 #include "counters/base/counter_manager.h"
-#include "counters/cpu/team_look.h"
+#include "counters/cpu/clocks.h"
 #include "counters/gpu/clock.h"
 #include "reporters/live/google_benchmark.h"
 
@@ -123,10 +122,9 @@ class Runner {
 // Registers every workload with Google Benchmark under its name. A workload is prepared when its
 // benchmark runs, at most one at a time, so a run needs only the memory of one benchmark.
 //
-// Returns the passes to run after the timing. The passes `alone` (single-threaded calls, for
-// --dlroof_explain) and `energy` prepare each call again. The pass `count` prepares each GPU call
-// again and reads its hardware counters. Run `count` last: once CUPTI is attached, kernel launches
-// stay slower for the rest of the process.
+// The passes after the timing. The passes `alone` (single-threaded calls, for --dlroof_explain) and
+// `energy` prepare each call again. The pass `count` prepares each GPU call again and reads its
+// hardware counters. Run `count` last: launches stay slower once CUPTI is attached.
 live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
                                const workload::RunSettings& settings,
                                const RunnerOptions& options = {});

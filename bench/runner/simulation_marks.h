@@ -1,5 +1,4 @@
-// Client requests to callgrind, the cache simulator under which the program runs; without it they
-// do nothing.
+// Client requests to callgrind, the cache simulator; without it they do nothing.
 #pragma once
 
 namespace dlroof::runner {

@@ -5,7 +5,6 @@
 #include <exception>
 
 namespace dlroof::runner {
-
 namespace {
 
 constexpr double kFirstPause = 2e-3, kMaxPause = 0.1;  // [s]
@@ -58,8 +57,7 @@ void Repeat(const workload::PreparedCall& call, std::int64_t calls) {
 
 record::Repetition TimeWhole(benchmark::State& state, const workload::PreparedCall& call,
                              std::int64_t calls) {
-  // Measures wall time inside of the clock readings: a thread whose time slice ends waits in their
-  // system calls.
+  // Measures wall time within the readings: a thread whose time slice ends waits in system calls.
   std::optional<double> begin;
   double end = 0;
   const auto spent = cpu::SpentBy([] {},

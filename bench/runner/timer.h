@@ -4,17 +4,20 @@
 
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/workload/workload.h"
+#include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
-#include "counters/cpu/team_look.h"
+#include "counters/gpu/clock.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::runner {
@@ -91,7 +94,6 @@ NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spe
                          const StoppingRule& rule);
 
 // Times calls on a CPU: warm calls together in a loop, cold calls one by one.
-
 class CpuTimer : public Timer {
  public:
   // `best_state` returns the best known state of the cores on which `threads` threads run. It may
@@ -125,6 +127,149 @@ class CpuTimer : public Timer {
   bool in_parts_ = false;                    // time in parts, after a noisy repetition
   std::vector<cpu::MemorySpan> evicted_;     // flushed before each cold call
   std::map<int, cpu::SharesOfBest> shares_;  // states of the cores, by number of threads
+};
+
+// Times calls on a GPU. Three times of a call are measured separately and never mixed:
+//   seconds          a call in a sequence of calls, without host and events
+//   queued_seconds   one queued call: the GPU runs [event, call, event] without the host
+//   call_seconds     one call on an idle GPU, including its launch
+// A cold call follows a flush of L2, not another call, so its `seconds` equal queued_seconds. If a
+// call waits for the GPU, its `seconds` are measured as call_seconds, which are then absent.
+
+// Returns how many calls of `seconds` fill `target_seconds`: from 1 to `most`, for 0 `most`.
+int CallsToFill(double seconds, double target_seconds, int most);
+
+// How memory and the L2 cache are prepared before each call.
+struct GpuCacheState {
+  gpu::L2State l2;
+  std::function<void()> renew;  // restores consumed inputs; runs before the flush; may be empty
+};
+
+// Returns how to prepare the GPU for a call in the cache state `cache`. Throws Unsupported for cold
+// weights if the call does not name its weights.
+GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache);
+
+// Restores consumed inputs and prepares L2, as `cache` requests, and waits until that is done.
+void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache);
+
+// Prepares memory and L2, runs the call once, and returns its time including the launch. [s]
+double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache);
+
+// Returns how many calls to queue at once: enough for about a millisecond, but not more than fit
+// the GPU's launch queue. `launches` is the number of kernels of a call, if known.
+int CallsToQueue(double seconds, std::optional<double> launches);
+
+// Measures the times of calls that the host queues ahead. Reusable for one call.
+class QueuedTimer {
+ public:
+  // Queues single calls to find out whether the call can be queued. Throws if the GPU fails.
+  QueuedTimer(gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
+              std::optional<double> launches);
+
+  // Returns false if the GPU began before a single call was queued, in each of several trials.
+  bool CanQueue() const { return seconds_.has_value(); }
+  std::optional<double> Seconds() const { return seconds_; }  // [s] of the first queued call
+  // Returns the times [s] of `calls` calls. If the GPU begins a queue too early (the host was
+  // interrupted), measures its calls again; throws std::runtime_error if that happens repeatedly.
+  // `clock_hz` is the median over the queues. Requires CanQueue().
+  gpu::QueuedCalls Time(std::int64_t calls);
+
+ private:
+  gpu::GpuClock& clock_;
+  gpu::Enqueue call_;
+  GpuCacheState cache_;
+  std::optional<double> launches_;
+  std::optional<double> seconds_;  // [s] of the first queued call
+};
+
+// Measures the time of a call as (time of 2N calls - time of N calls) / N. Each series of calls (a
+// train) is a CUDA graph or, if the call cannot be captured, a queue. `renew` runs before each
+// train; later calls of a train do the same work on data that the first call has consumed.
+class RepeatedTimer {
+ public:
+  // `seconds` [s] is the approximate time of a call. Throws if the GPU fails.
+  RepeatedTimer(gpu::GpuClock& clock, const gpu::Enqueue& call, std::function<void()> renew,
+                double seconds, std::optional<double> launches);
+
+  // Returns false if the call can neither be captured nor be queued twice.
+  bool CanRepeat() const { return static_cast<bool>(trains_[0]); }
+  // Returns times of one call [s] by several pairs of trains, which have at least `calls` calls
+  // together unless that takes too long. `clock_hz` is the median over the longer trains. Throws
+  // std::runtime_error if the GPU begins too early again and again. Requires CanRepeat().
+  gpu::QueuedCalls Time(std::int64_t calls);
+  int calls() const { return calls_; }  // N
+  // Returns why the trains are not CUDA graphs, or nullopt if they are.
+  const std::optional<Reason>& reason() const { return reason_; }
+
+ private:
+  gpu::GpuBatch Run(std::size_t train) const;
+
+  std::function<void()> renew_;
+  int calls_ = 1;
+  std::array<std::function<gpu::GpuBatch()>, 2> trains_;
+  std::optional<Reason> reason_;
+};
+
+// Measures a call that takes `seconds` [s]: medians of call_seconds and, with `queued`,
+// queued_seconds, and the GPU's clocks and health under the load of batches of calls. Renews
+// consumed inputs before each batch. Throws if the GPU fails.
+record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                            const GpuCacheState& cache, QueuedTimer* queued = nullptr);
+
+// Options of a run for its GPU benchmarks.
+struct GpuTiming {
+  std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time of a repetition
+  // Load the GPU before the first repetition until its clock has settled, at least for 3 s.
+  bool steady = false;
+  std::function<double()> now = cpu::WallSeconds;  // [s] clock for the duration of the load
+};
+
+// Runs batches of the call until the SMs' clock settles: the clocks of the last second differ by at
+// most 1 %. Returns how long that took [s], between kMinLoadSeconds and kMaxLoadSeconds.
+double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                       const GpuCacheState& cache, const std::function<double()>& now);
+constexpr double kMinLoadSeconds = 3, kMaxLoadSeconds = 20;
+
+// Opens a GPU. Empty if there is none.
+using GpuOpener = std::function<std::shared_ptr<gpu::GpuClock>()>;
+
+class GpuTimer : public Timer {
+ public:
+  // `open` is called before the first GPU benchmark; it may be empty.
+  GpuTimer(GpuOpener open, GpuTiming options)
+      : open_(std::move(open)), options_(std::move(options)) {}
+
+  int Threads(const workload::Workload& workload, int threads_of_run) const override;
+  void Open() override;
+  void SetUp(const workload::PreparedCall& call, workload::CacheState cache, int threads) override;
+  void TearDown() override;
+  std::function<void()> BeforeCall() const override;
+  std::function<std::optional<double>()> EnergyCounter() const override;
+  std::int64_t CallsPerPart(const workload::PreparedCall&) const override { return 1; }
+  std::vector<LaunchedKernel> Kernels(const workload::PreparedCall& call) override;
+  TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
+                 std::int64_t) override;
+  void Recover(const std::string& name) override;
+  bool CountsLast() const override { return true; }
+
+ private:
+  bool IsAttempt(std::int64_t iterations, double gpu_seconds, double host_seconds);
+  void Begin(const workload::PreparedCall& call);
+  gpu::QueuedCalls TimeCalls(const gpu::Enqueue& enqueue, std::int64_t calls);
+  std::optional<Reason> NotInGraph() const;
+  record::GpuSample Sample(const gpu::Enqueue& enqueue, double seconds);
+
+  GpuOpener open_;
+  GpuTiming options_;
+  std::shared_ptr<gpu::GpuClock> clock_;   // set by Open
+  std::optional<double> empty_seconds_;    // [s] queued time of an empty kernel
+  GpuCacheState cache_;                    // how to prepare each call
+  std::optional<double> launches_;         // [1] of the call, set by Kernels if known
+  std::optional<QueuedTimer> queued_;      // set by the call's first repetition
+  std::optional<RepeatedTimer> repeated_;  // set if the call can be repeated
+  std::optional<double> steady_seconds_;   // [s] time under load before the first repetition
+  std::int64_t iterations_ = 0;            // number of iterations of the last repetition
+  std::optional<Reason> lost_;             // why the GPU cannot be used any more
 };
 
 }  // namespace dlroof::runner

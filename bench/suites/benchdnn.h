@@ -1,7 +1,6 @@
-// benchdnn, oneDNN's benchmark program: its drivers, each timing one kind of operator (defined and
-// registered in the operator's folder), their options with defaults and values, options shared by
-// conv, ip and matmul, the words of command lines and batch files, and the command line for a
-// primitive in oneDNN's log.
+// benchdnn, oneDNN's benchmark program: its drivers, each for one kind of operator (registered in
+// its folder), their options with defaults and values, options shared by conv, ip and matmul, the
+// words of command lines and batch files, and the command line for a primitive in oneDNN's log.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +28,7 @@ struct BenchdnnDriver;
 struct BenchdnnOption {
   std::string_view name;
   std::string_view default_value;
-  // Values, besides the default, for which dlroof has benchmarks: case-insensitive, separated by
-  // blanks; "*" for any value.
+  // Values, besides the default, with benchmarks in dlroof: any case, blanks between; "*": any.
   std::string_view values;
   std::string (*read)(std::string_view value) = nullptr;  // returns the canonical spelling
 };
@@ -48,8 +46,7 @@ class BenchdnnChoice {
   // lacks the option. For a value without benchmarks sets the default and throws BadInput.
   bool Set(std::string_view option, std::string_view value);
   const BenchdnnDriver& Driver() const { return *driver_; }
-  // Returns an option's value in canonical spelling ("FWD_B", "u8:s8:u8", "relu"), or "" if the
-  // driver lacks the option.
+  // Returns an option's canonical value ("FWD_B", "u8:s8:u8", "relu"), or "" without it.
   std::string_view operator[](std::string_view option) const;
   // Returns the value of an option read by ReadCount.
   int64_t Count(std::string_view option) const;
@@ -59,12 +56,10 @@ class BenchdnnChoice {
   std::map<std::string_view, std::string> values_;  // by option name
 };
 
-// Returns whether this option of benchdnn does not affect what a call computes: it sets duration,
-// output, or implementations to skip.
+// Returns whether this option of benchdnn (duration, output, skips) does not affect the call.
 bool IsIgnoredOption(std::string_view option);
 
-// Readers of option values. Return the canonical spelling used for names. Throw BadInput for a
-// malformed value.
+// Readers of option values. Return the spelling in names. Throw BadInput for a malformed value.
 std::string ReadThree(std::string_view value);   // "u8:s8:u8"; a single word is repeated
 std::string ReadTypes(std::string_view value);   // as ReadThree, and the old spelling "u8s8f32"
 std::string ReadLayout(std::string_view value);  // "any", "nchw", "nhwc" (axb, acdb), others as is
@@ -86,8 +81,7 @@ const BenchdnnDirection& DirectionOf(const BenchdnnChoice& choice);
 // Returns the value of --dir for a case ("FWD_I"), or nullopt if benchdnn has none.
 std::optional<std::string_view> DirOf(const workload::ProductCase& product);
 
-// Returns the types of --cfg (an old option: "u8s8f32", or one type for all tensors) if set,
-// otherwise of --dt.
+// Returns the types of --cfg (an old option: "u8s8f32", or one type for all), else of --dt.
 workload::ProductTypes TypesOf(const BenchdnnChoice& choice);
 // Returns "u8:s8:u8".
 std::string DataTypesOf(const workload::ProductTypes& types);
@@ -124,11 +118,9 @@ struct BenchdnnWork {
 struct BenchdnnDriver {
   std::string_view name;  // "conv"
   std::span<const BenchdnnOption> options;
-  // Returns whether the text begins like a problem of this driver. Null: never; the command line
-  // then needs the option --DRIVER.
+  // Returns whether the text begins like a problem of this driver. Null: never: it needs --DRIVER.
   bool (*begins_problem)(std::string_view text);
-  // Returns the benchmark that times the problem with these options. Throws BadInput for text that
-  // is not a problem.
+  // Returns the benchmark of the problem with these options. Throws BadInput for other text.
   std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of;
   // Returns the work of a benchmark returned by `name_of`.
   std::function<BenchdnnWork(const workload::BenchmarkName& name)> work;
@@ -154,8 +146,7 @@ struct BenchdnnToken {
 // that extends to the end of the line. "\" alone or at the end of a word joins the words around it.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
 
-// Returns text for a message: shortened, without control characters, as a malicious file may
-// contain long or unprintable text.
+// Returns text for a message: shortened, no control characters: malicious files have long texts.
 std::string ShownText(std::string_view text, size_t max_shown = 80);
 
 // A field of a problem descriptor, such as "ic64": its key, and where to store the number.
@@ -180,8 +171,7 @@ std::vector<int64_t> ReadSizes(std::string_view text, size_t& at);
 // benchdnn ignores text between them, and its batch files have names without "n".
 void ExpectName(std::string_view text, size_t at);
 
-// Returns whether a descriptor begins with a field with one of the keys, after an optional field
-// "mb", which all drivers have.
+// Returns whether a descriptor begins with one of the keys, after an optional "mb", which all have.
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
 
 // Returns benchdnn's arguments that time the logged primitive: "--conv --mode=P --dir=FWD_D ...".
@@ -202,14 +192,12 @@ std::string PostOpsArgument(const logs::Primitive& primitive);
 
 // Returns the type of the tensor with this role; "f32" if the log does not contain it.
 std::string TypeOf(const logs::Primitive& primitive, std::string_view role);
-// Returns the role of the source: "src", or "data" if the log (of oneDNN 2) has one tensor for
-// source and destination.
+// Returns the role of the source: "src", or "data" in logs of oneDNN 2 without a destination.
 std::string SourceRole(const logs::Primitive& primitive);
 // Returns the types of source and destination: "bf16:bf16".
 std::string TypePair(const logs::Primitive& primitive);
 // Returns types and layouts of source and destination for a primitive without weights: "--sdt=bf16
-// --ddt=bf16 --stag=ab ", without benchdnn's defaults. Logs of oneDNN 2 have one tensor "data" for
-// both.
+// --ddt=bf16 --stag=ab ", without benchdnn's defaults. oneDNN 2 logs one tensor "data" for both.
 std::string InAndOutArguments(const logs::Primitive& primitive);
 
 // Returns the line for drivers whose problems are filters on images: conv, deconv.

@@ -13,7 +13,6 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::suites {
-
 namespace {
 
 // Returns the layout's tag, or "any" if the library chose it.

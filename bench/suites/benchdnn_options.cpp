@@ -13,7 +13,6 @@
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::suites {
-
 namespace {
 
 constexpr std::array<BenchdnnDirection, 6> kDirections = {

@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "bench/suites/benchdnn.h"
-#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
 
@@ -40,8 +39,7 @@ struct Source {
   }
 };
 
-// The choices of one brace list, or the text between two lists as a single choice. Views into the
-// line.
+// The choices of one brace list, or text between lists as a single choice. Views into the line.
 using Choices = std::vector<std::string_view>;
 
 // Splits a text into Choices. Throws BadInput for braces that do not match.
@@ -62,8 +60,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
   return parts;
 }
 
-// Returns the choices for each part between slashes. Throws BadInput for a part that is neither a
-// word nor a single brace list.
+// Returns the choices of parts between slashes. Throws BadInput unless each is a word or list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
   for (const auto part : logs::SplitText(text, '/')) {

@@ -1,5 +1,4 @@
-// Suites: lists of benchmarks in text files, built in or given by path, or in files of benchdnn
-// (oneDNN's benchmark program).
+// Suites: lists of benchmarks in text files, built in or by path, or in files of oneDNN's benchdnn.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,7 @@ struct Suite {
   std::vector<SkippedProblem> skipped;
 };
 
-// The devices of a run. A problem uses the templates for these devices; all templates, if none is
-// for them.
+// The devices of a run. A problem uses their templates; all templates, if none is for them.
 struct SuiteDevices {
   bool cpu = true, gpu = false;
 };
@@ -48,10 +46,9 @@ struct SuiteDevices {
 //   op/device/library/direction/type/problem[/option...] [xN]   one benchmark
 //
 // A problem uses the templates of its operator in preceding lines; the first template after a
-// problem starts a new list. An operator without templates in the file uses the templates of its
-// Op. Direction and type select among the templates (see Choose). " xN": the layer occurs N times
-// in the model. If any line has a count (even " x1"), the suite is counted, and lines without one
-// have the count 1.
+// problem starts a new list. An operator without templates uses those of its Op. Direction and type
+// select among the templates (see Choose). " xN": the layer occurs N times in the model. If any
+// line has a count (even " x1"), the suite is counted, and lines without one have the count 1.
 //
 // {a,b} expands to each choice, and several lists to every combination (the last list varies
 // fastest), each with the line's count. A choice may be empty; lists do not nest. Before the
@@ -63,14 +60,12 @@ struct SuiteDevices {
 // Accepts names whose library is missing in this build.
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices = {});
 
-// A problem in another program's file, with the name of its benchmark in `name`, or the reason why
-// there is none in `reason`.
+// A problem in another program's file: its benchmark's `name`, or the `reason` why there is none.
 struct ForeignProblem : SkippedProblem {
   std::optional<std::string> name;
 };
 
-// Returns a suite of the benchmarks in `problems`, without duplicates and counts. Problems without
-// a benchmark become skipped problems.
+// Returns a suite of the benchmarks in `problems`, once each, no counts. Those without: skipped.
 Suite SuiteFromProblems(const std::string& file, const std::vector<ForeignProblem>& problems);
 
 // Returns the built-in suites, sorted by name.
@@ -79,25 +74,20 @@ const std::vector<EmbeddedFile>& BuiltInSuites();
 // Returns the suite's description: the first comment line of its text, without "# ".
 std::string_view Summary(const EmbeddedFile& suite);
 
-// Returns whether the text is a benchdnn file: its first word is an option, a problem descriptor,
-// or the program.
+// Returns whether the text is a benchdnn file: it begins with an option, a problem or the program.
 bool LooksLikeBenchdnn(std::string_view text);
 
 // Returns the problems in `text`, the content of `file`, in order, for all drivers that dlroof
 // supports. A problem has the option values set before it.
 //
 // The first problem determines the driver until an option --DRIVER changes it. --DRIVER also begins
-// a new command, as in lines printed by benchdnn, and resets all options. Options that do not
-// change a call (duration, output, --skip-impl) are ignored. The default, --dir=FWD_B, is a
-// training call with bias.
+// a new command, as benchdnn prints it, and resets all options. Options that change no call
+// (duration, --skip-impl) are ignored. The default, --dir=FWD_B, is a training call with bias.
 //
 // Problems have no benchmark after an option that the driver lacks, a value without benchmarks or a
 // list of values, and if they have another syntax; `reason` says so. --batch=FILE counts as one
 // such problem. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
-
-// Selects the suites of a run from the values of --dlroof_suite, and applies the user's choices of
-// library, direction, type, batch size, device and cache state to their benchmarks.
 
 // Indices of the parts of a benchmark's name; options follow.
 enum NamePart : size_t { kOp, kDevice, kLibrary, kDirection, kType, kProblem };
@@ -143,8 +133,7 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
 
 // Restricts the suites to these devices. Without the GPU its benchmarks are removed. Without the
 // CPU the reference loops are removed, and oneDNN's benchmarks are replaced by those of the
-// operator's GPU library: removed if the suite already contains the replacement, skipped if the GPU
-// library lacks it.
+// operator's GPU library: removed if the suite has these already, skipped if it lacks them.
 std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 
 // Sets the cache state of all benchmarks whose names do not specify one.

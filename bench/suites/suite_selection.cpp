@@ -16,6 +16,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::suites {
@@ -180,7 +181,6 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(InputPath(path), error);
 }
 
-// Returns whether the value is a command line of benchdnn.
 bool IsCommand(const std::string& value) {
   const auto end = value.find(' ');
   return value.starts_with("--") && end != std::string::npos &&
@@ -360,10 +360,8 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values, const Su
   std::vector<std::string> selected;
   for (const auto& value : specified)
     if (std::ranges::find(selected, value) == selected.end()) selected.push_back(value);
-  std::vector<Suite> suites;
-  suites.reserve(selected.size());
-  for (const auto& value : selected) suites.push_back(ReadSelected(value, devices, flag));
-  return suites;
+  return VectorOf<Suite>(selected,
+                         [&](const auto& value) { return ReadSelected(value, devices, flag); });
 }
 
 std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState cache) {
@@ -377,7 +375,6 @@ std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState 
 
 namespace {
 
-// Returns all options that select an algorithm, of all operators.
 std::set<std::string> AlgorithmOptions() {
   std::set<std::string> options;
   for (const workload::Op* op : workload::AllOps())

@@ -1,5 +1,3 @@
-#include "bench/supervise/journal.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include <random>
 #include <sstream>
 
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/json_text.h"
@@ -192,8 +191,7 @@ bool IsRepetition(const json& entry) {
   return entry.is_object() && entry.value("run_type", "iteration") == "iteration";
 }
 
-// Returns the entries of all blocks' windows, without settling ones and Google Benchmark's
-// aggregates.
+// Returns the entries of all blocks' windows, without settling ones and aggregates.
 json EntriesOfBlocks(const std::vector<Part>& parts) {
   json entries = json::array();
   for (const auto& part : parts) {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "baselines/history/gate.h"
+#include "baselines/history/history.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -18,13 +18,11 @@
 namespace dlroof::supervise {
 namespace {
 
-// [1] Number of benchmarks per interleaved measurement: the most suspicious ones come first, before
-// the budget is spent.
+// [1] Number of benchmarks per interleaved measurement: the most suspicious come first.
 constexpr std::size_t kAtOnce = 16;
 constexpr int kMaxReruns = 3;  // further runs of NEW without a stored program
 
-// Returns the --benchmark_filter for the benchmarks with these names, which may lack "/real_time"
-// or "/manual_time".
+// Returns the --benchmark_filter for these names, which may lack "/real_time" or "/manual_time".
 std::string FilterOf(const std::vector<std::string>& names) {
   std::string filter;
   for (const auto& name : names) {

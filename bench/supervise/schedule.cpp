@@ -1,5 +1,4 @@
-// Measures the benchmarks of a run (supervise.h) in rounds: of one program, or of two programs
-// interleaved.
+// Measures a run's benchmarks (supervise.h) in rounds: of one program, or of two interleaved.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +16,6 @@
 #include "baselines/compare/paired_record.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/statistics/judge.h"
-#include "bench/supervise/journal.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
@@ -44,9 +42,8 @@ std::string ListedBy(const ListedPair& pair, std::size_t side) {
   return side == 0 && pair.base ? *pair.base : pair.contender;
 }
 
-// Measures every benchmark in rounds, each round in another random order, which spreads the
-// measurements of a benchmark over the run. Writes each result to the journal before the next
-// measurement begins.
+// Measures benchmarks in rounds, each in another random order, which spreads a benchmark's
+// measurements over the run. Writes each result to the journal before the next measurement.
 class Schedule {
  public:
   Schedule(OpenRun& run, std::ostream& log, int rounds) : run_(run), log_(log), rounds_(rounds) {}
@@ -92,14 +89,12 @@ class Schedule {
         done.push_back({ListedBy(pair, side), parts});
     return done;
   }
-  // Writes the run file of program `side`.
   Merged Write(std::size_t side, const json& about) const {
     auto merged = MergedRun(Done(side), run_.machines(), about);
     WriteFile(request().outputs.at(side), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
     return merged;
   }
-  // Removes the journal. If benchmarks are pending, keeps it and prints how to continue; `what` is
-  // "left", for example.
+  // Removes the journal or, with pending benchmarks, prints how to continue; `what`: "left", ...
   void EndJournal(std::size_t pending, const char* what) {
     if (pending == 0)
       run_.RemoveJournal();

@@ -15,7 +15,6 @@
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/paired_record.h"
-#include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
 
 namespace dlroof::supervise {
@@ -35,19 +34,16 @@ struct RunRequest {
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
   double min_effect = 0.02;              // [1] between two programs (see StopRule)
   compare::NameMap names;                // BASE's benchmark -> NEW's (two programs)
-  // Stream for tables of the results; null: standard output. Set by other commands, which do not
-  // resume a run.
+  // Stream for tables of results; null: standard output. Set by commands that do not resume a run.
   std::ostream* tables = nullptr;
 };
 
-// Measures one program, or BASE and NEW interleaved. Writes tables or the comparison to
-// `request.tables`, and progress to `log`. Returns the exit code: for one program 0, or 1 if a
-// benchmark failed; for two programs the comparison's (compare.h); after an interrupt
-// InterruptCode().
+// Measures one program, or BASE and NEW interleaved. Writes results to `request.tables`, progress
+// to `log`. Returns the exit code: for one program 0, or 1 if a benchmark failed; for two programs
+// the comparison's (compare.h); after an interrupt InterruptCode().
 int Supervise(const RunRequest& request, std::ostream& log);
 
-// Returns whether this request is already complete: its output exists, was written by the same
-// command, and has no journal.
+// Returns whether this request is complete: its output is by the same command, without a journal.
 bool IsFinished(const RunRequest& request);
 
 // A run in progress: its journal, new or resumed, and the ceilings for its processes.
@@ -104,9 +100,6 @@ class OpenRun {
   std::optional<std::string> machine_file_;  // the CPU's ceilings, for CPU benchmarks
 };
 
-// Measures benchmarks again that a comparison could not decide: in new processes, interleaved with
-// the stored program if there is one, within a time budget.
-
 struct InterleavedRequest {
   std::string base, contender;         // paths of the two programs
   std::vector<std::string> arguments;  // for both programs
@@ -122,8 +115,7 @@ struct Interleaved {
 };
 
 // Measures two programs interleaved (supervise.h). Returns null if nothing was measured: the budget
-// was too small, the user interrupted, or a program lacks these benchmarks (with a message in
-// `log`).
+// was too small, the user interrupted, or a program lacks them (with a message in `log`).
 std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log);
 
 struct Settings {
@@ -183,10 +175,9 @@ inline constexpr int kStepLikeGood = 0, kStepLikeBad = 1, kStepSkip = 125;
 // not an ancestor of BAD, or if GOOD or BAD does not build or lacks the benchmark.
 int Bisect(const Request& request, std::ostream& out, std::ostream& log);
 
-// One step of `git bisect run`: builds the checked-out tree in place and compares it with GOOD,
-// whose program is stored for later steps. Returns kStepLikeBad if the benchmark's time differs by
-// more than request.min_effect, kStepLikeGood if not, and kStepSkip if the tree does not build or
-// the comparison is ambiguous.
+// One step of `git bisect run`: builds the tree in place and compares it with GOOD, whose program
+// is stored. Returns kStepLikeBad if the benchmark's time differs by more than request.min_effect,
+// kStepLikeGood if not, and kStepSkip if the tree does not build or the comparison is ambiguous.
 int Step(const Request& request, std::ostream& log);
 
 // Parses the output of `git rev-list --bisect-all`: a commit per line, the best to test next first,
@@ -209,8 +200,7 @@ class Search {
   std::optional<std::string> Next() const;
   void Tell(const std::string& commit, Finding finding);
 
-  // Returns the commits that may be the first slow one. At the end there is one, unless skipped
-  // commits cannot be excluded.
+  // Returns the commits that may be the first slow one. At the end one, or skipped ones too.
   std::vector<std::string> Suspects() const;
   const std::string& bad() const { return bad_; }
   std::size_t left() const { return open_.size(); }  // [1] commits that may be the first slow one

@@ -17,14 +17,12 @@
 
 #include "bench/runner/explain_pass.h"
 #include "bench/workload/workload.h"
-#include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::supervise {
-
 namespace {
 
 using nlohmann::json;
@@ -304,8 +302,6 @@ std::optional<ProcessEnd> InterleavedProcess::End() {
 }
 
 namespace {
-
-using nlohmann::json;
 
 // Converts the log's lines about created primitives to lines about executed primitives, which have
 // the same fields, for ReadVerboseLog. Keeps the templates of the fields.

@@ -42,7 +42,6 @@ bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>&
                              [&](const auto& option) { return workload::HasOption(name, option); });
 }
 
-// Returns the batch size in the name, if its operator has one.
 std::optional<int64_t> BatchOf(const workload::BenchmarkName& name) {
   const auto* op = workload::FindOp(name.op);
   if (op == nullptr || !op->with_batch) return std::nullopt;
@@ -66,8 +65,7 @@ class Space {
                                          IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 
-  // Adds options that compute the same result differently. If op->variants has several rows, also
-  // tries combinations of their options.
+  // Adds options that compute the same differently; also combinations of op->variants' rows.
   void AddVariants() {
     const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;

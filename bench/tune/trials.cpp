@@ -8,7 +8,6 @@
 
 #include "baselines/settings/tuning.h"
 #include "bench/runner/runner.h"
-#include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
@@ -80,8 +79,7 @@ class SettingProcess {
 };
 
 // Measures the settings of a block that need the same variables in one process, because GPU
-// processes start slowly and times hardly differ between them. If it fails, measures each setting
-// in its own process.
+// processes start slowly and times hardly differ. If it fails, measures each in its own.
 void MeasureTogether(const BenchTrialRequest& request, const std::vector<TunedBenchmark>& tuned,
                      const std::vector<std::size_t>& group, settings::TrialBlock& block) {
   const TemporaryFolder folder;

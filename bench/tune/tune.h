@@ -55,9 +55,8 @@ struct TunedBenchmark {
 };
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
 
-// Throws BadInput, beginning with `path`, if a setting from a file sets an environment variable
-// that is neither a knob of the tuner nor requested by the user with this value. Otherwise a file
-// could set LD_PRELOAD and execute code.
+// Throws BadInput, beginning with `path`, if a file's setting has a variable that is neither a knob
+// of the tuner nor the user's with this value: a file could execute code by LD_PRELOAD.
 void CheckVariables(const settings::Setting& setting, const SpaceRequest& request,
                     const std::string& path);
 
@@ -73,17 +72,14 @@ std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& pr
 std::vector<settings::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
                                           bool wait);
 
-// Trials of a benchmark's settings, in interleaved processes of dlroof_bench.
-
 struct BenchTrialRequest {
   std::string program;           // path of dlroof_bench
   workload::BenchmarkName name;  // with the default setting
   double timeout_seconds = 60;   // [s] for each response of a process
 };
 
-// Returns a function that measures a block: each setting in a new process, one process running at a
-// time; on a GPU all settings in one process. The result of a failed process has a reason. After a
-// noisy block it pauses for up to 2 s.
+// Returns a function that measures a block: each setting in a new process, one at a time; on a GPU
+// all in one process. Failed processes have a reason. After a noisy block it pauses for up to 2 s.
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
 struct Proposal {
@@ -91,8 +87,7 @@ struct Proposal {
   std::string text;  // for messages: "on 1 thread"
 };
 
-// Returns a setting that may reduce the breakdown's largest component, or nullopt if no setting can
-// (another batch size or shape might).
+// Returns a setting that may reduce the largest component, or nullopt (a shape might).
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
 
 // Returns alternatives to the GPU benchmark `name` listed by its operator: with an additional
@@ -113,8 +108,6 @@ std::string ComparedText(const Proposal& proposal, const settings::TrialResult& 
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds);
 
-// dlroof tune: finds the best settings of benchmarks.
-
 struct TuneRequest {
   std::vector<std::string> names;    // names of benchmarks
   std::optional<std::string> bench;  // path of dlroof_bench (supervise::BenchProgram)
@@ -128,14 +121,12 @@ struct TuneRequest {
   SpaceRequest space;
 };
 
-// Tunes the benchmarks one after another; writes the file after each block. Returns the exit code:
-// 0; 1 if a benchmark fails with its default settings; InterruptCode() after an interrupt. Throws
-// BadInput.
+// Tunes benchmarks one by one; writes the file after each block. Returns the exit code: 0; 1 if a
+// benchmark fails with its default settings; InterruptCode() after an interrupt. Throws BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// Measures the confirmed best setting of each tuning in the file against the default again, and
-// adds the effects to the file. Returns the exit code: 0; 3 if a gain is not confirmed;
-// InterruptCode() after an interrupt.
+// Measures the file's confirmed best settings against the default again, and adds the effects.
+// Returns the exit code: 0; 3 if a gain is not confirmed; InterruptCode() after an interrupt.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 

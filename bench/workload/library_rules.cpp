@@ -15,7 +15,6 @@
 #include <utility>
 
 namespace dlroof::workload {
-
 namespace {
 
 // cuDNN 9's status divided by 1000 is its kind, such as BAD_PARAM.
@@ -48,8 +47,7 @@ bool HasBf16Dot(std::string_view isa) {
   return Has(isa, "avx512_core_bf16") || Has(isa, "avx512_core_fp16") || Has(isa, "avx10");
 }
 
-// Set in the new process image to the chosen file, so that a choice that has no effect is an error
-// instead of an endless loop.
+// Set in the new process image to the chosen file: ineffective choices fail, without endless loops.
 constexpr const char* kChosen = "DLROOF_CHOSEN_LIBRARY";
 
 std::vector<ChoosableLibrary>& Registry() {

@@ -21,10 +21,9 @@ enum class Stage {
 };
 
 // Returns whether a status (cudnnStatus_t of cuDNN 9) means that cuDNN does not support a request,
-// so that another shape, type or engine may work. These are the NOT_SUPPORTED statuses, except
-// those for a missing driver, runtime, compiler or part of cuDNN. During kDescribe it is also
-// BAD_PARAM, with which engines reject shapes. Any other status is a failure of the installation,
-// the GPU or this program.
+// so that another shape, type or engine may work. These are NOT_SUPPORTED, except for a missing
+// driver, runtime, compiler or part of cuDNN. During kDescribe it is also BAD_PARAM, with which
+// engines reject shapes. Others are failures of the installation, GPU or program.
 bool IsRefusal(int status, Stage stage);
 
 // Why a proposal of cuDNN, or all proposals of a heuristic, cannot be used.
@@ -35,8 +34,7 @@ struct Failure {
 bool IsBroken(const Failure& failure);
 // Throws std::runtime_error if the failure is broken, otherwise Unsupported.
 [[noreturn]] void Throw(const Failure& failure);
-// Throws the first broken failure, or the first failure if none is broken. Throws std::logic_error
-// for an empty list.
+// Throws the first broken failure, else the first failure; std::logic_error for an empty list.
 [[noreturn]] void ThrowFirst(const std::vector<Failure>& failures);
 
 // Returns "9.19.0" for cuDNN's version number 91900.

@@ -13,8 +13,7 @@ namespace dlroof::workload {
 
 // Throws Unsupported with both sizes if `bytes` exceed what the system and the control groups allow
 // this process to allocate without swapping or being killed. (Linux overcommits memory and would
-// kill the whole run later.) Does nothing on systems that do not report a limit. `what` names the
-// workload.
+// kill the whole run later.) Does nothing without a known limit. `what` names the workload.
 void RequireHostMemory(double bytes, std::string_view what);
 
 // Memory whose addresses repeatedly map to a few physical pages. A kernel reads the usual range of
@@ -22,9 +21,8 @@ void RequireHostMemory(double bytes, std::string_view what);
 // is the cost of reading its data from farther away.
 class FoldedMemory {
  public:
-  // Maps `bytes` of addresses, from a multiple of 2 MiB on, repeatedly to `distinct` bytes of
-  // memory, rounded up to pages. All pages are resident and zeroed, and have the system's smallest
-  // page size. Throws std::system_error.
+  // Maps `bytes` of addresses, from a multiple of 2 MiB on, to `distinct` bytes, rounded up to
+  // pages. All pages are resident, zeroed and of the smallest size. Throws std::system_error.
   FoldedMemory(std::size_t bytes, std::size_t distinct);
   FoldedMemory(FoldedMemory&& other) noexcept;
   FoldedMemory& operator=(FoldedMemory&&) = delete;
@@ -47,10 +45,9 @@ class FoldedMemory {
 // FoldedMemory may round them up by less than a page each.
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most);
 
-// Returns `count` values, which are the same for the same seed on every machine. For "f32", "bf16",
-// "f16", "e4m3" and "e2m1" they are uniform in [low, high] and rounded to the nearest value of
-// `type`; for "u8" and "s8" they are integers in [low, high]. Throws std::logic_error for another
-// type, a negative count or low > high.
+// Returns `count` values, equal for a seed on every machine. For "f32", "bf16", "f16", "e4m3" and
+// "e2m1" they are uniform in [low, high] and rounded to `type`; for "u8" and "s8" they are integers
+// in [low, high]. Throws std::logic_error for another type, a negative count or low > high.
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 
@@ -73,8 +70,7 @@ float FromBf16Bits(uint16_t bits);
 uint8_t E4m3Bits(float value);
 float FromE4m3Bits(uint8_t bits);
 
-// Returns the size of one element of a type ("f64 f32 f16 bf16 e4m3 s32 s8 u8") [byte]. Throws
-// std::logic_error for another type.
+// Returns a type's element size [byte] ("f64 f32 f16 bf16 e4m3 s32 s8 u8"), else std::logic_error.
 int64_t ElementBytes(std::string_view type);
 // Returns the size of `count` elements of these types or of e2m1, of which a byte has two, [byte].
 int64_t StoredBytes(int64_t count, std::string_view type);
@@ -83,8 +79,7 @@ int64_t StoredBytes(int64_t count, std::string_view type);
 // e2m1 in a byte the first has the low bits. Values of an integer type are rounded to the nearest
 // integer. Throws std::logic_error for another type.
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type);
-// The inverse of Encoded. Throws std::logic_error for another type or if the number of bytes is not
-// a multiple of the element's size.
+// The inverse of Encoded. Throws std::logic_error for other types or incomplete elements.
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type);
 
 // Convert a tensor from row-major order (`plain`) to a layout with these dense strides, and back.

@@ -71,8 +71,7 @@ constexpr int64_t kMinSamples = 64;
 constexpr int64_t kMaxSamples = 512;
 
 // Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
-// (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum; fp4
-// is allowed the same.
+// (DeepSeek-V3's technical report, 3.3.2). 64 units are 2^-13 of the sum; the same for fp4.
 constexpr std::array<std::pair<std::string_view, TypeRounding>, 6> kRoundings = {
     {{"f64", {0x1p-53, 0, 0}},
      {"f32", {0x1p-24, 0, 0}},

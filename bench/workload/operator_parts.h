@@ -28,8 +28,7 @@ void RequireType(const BenchmarkName& name, const std::vector<std::string_view>&
 // widened (f64: fp64.vector), and one launch. Throws std::logic_error if there is no closed form.
 Work WorkOfLogged(const logs::PrimitiveText& text);
 
-// Returns a prepared call of plain loops in f64 on one thread, with all members but `verify`.
-// `run` owns the tensors.
+// Returns a prepared call of plain loops in f64 on one thread, without `verify`. `run` owns all.
 PreparedCall PreparedLoops(std::function<void()> run, Work modelled,
                            const std::vector<const std::vector<double>*>& tensors);
 
@@ -44,21 +43,18 @@ struct OutputReference {
   // Returns the largest error of a unit's elements, each divided by its allowed error. `output` has
   // the unit's elements. NaN and infinity count as errors.
   std::function<double(int64_t unit, std::span<const double> output)> error;
-  // Returns at most `count` distinct units in ascending order. Absent: the first, the last, and
-  // others by the seed.
+  // Returns at most `count` units, ascending. Absent: the first, the last, and others by the seed.
   std::function<std::vector<int64_t>(int64_t count, uint64_t seed)> sample{};
 };
 
 // Compares `output` with the reference: all elements if the reference costs up to 50 MFLOP,
-// otherwise a sample of 64 to 512 units (fewer than 512 if they are expensive, so that the sample
-// takes about 0.1 s). Every element must be finite. The tolerance is 1. Throws std::logic_error if
-// the number of elements is wrong.
+// otherwise a sample of 64 to 512 units (fewer if expensive: about 0.1 s). Every element must be
+// finite. The tolerance is 1. Throws std::logic_error if the number of elements is wrong.
 template <class Number>  // float or double
 Verification CheckOutput(const OutputReference& reference, const std::vector<Number>& output,
                          uint64_t seed);
 
-// Returns |output - value| / allowed, and the largest double for NaN, infinity, and any error where
-// none is allowed.
+// Returns |output - value| / allowed; the largest double for NaN, infinity, and errors if it is 0.
 double ErrorInUnits(double output, double value, double allowed);
 
 // How numbers of a floating-point type are rounded.
@@ -67,8 +63,7 @@ struct TypeRounding {
   double result = 0;  // [1] relative error of rounding a result to the type
   double least = 0;   // [1] absolute rounding error of the type's smallest numbers
 };
-// Returns the rounding of "f64 f32 bf16 f16 e4m3 e2m1", or nothing for another type. Narrow types
-// are summed as f32.
+// Rounding of "f64 f32 bf16 f16 e4m3 e2m1", or nothing for others. Narrow types are summed as f32.
 std::optional<TypeRounding> RoundingOf(std::string_view type);
 
 enum class Eltwise { kRelu, kGeluErf, kGeluTanh, kLogistic, kTanh };

@@ -38,8 +38,7 @@ bool IsInt8(const ProductTypes& types);  // true for integer source and weights
 
 // Returns the element type of the bias, which is f32 if the weights are integers.
 std::string_view BiasType(const ProductTypes& types);
-// Returns the type that determines the pipe: "int8", "fp8", "fp4", or the narrowest floating-point
-// type of the three tensors ("bf16").
+// Returns the type for the pipe: "int8", "fp8", "fp4", or the narrowest float ("bf16").
 std::string_view ComputeType(const ProductTypes& types);
 
 // A parsed benchmark name without its problem. An operator's case derives from this struct, adds
@@ -87,10 +86,9 @@ void ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capab
 // Returns the element type of the tensor that the direction writes.
 std::string_view ResultType(const ProductCase& product);
 
-// Returns the work of one call: the problem's FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on
-// `pipe` for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the
-// tensor that is written, the bias, and the destination before a sum, each once and without
-// padding.
+// Returns a call's work: the problem's FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
+// for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the tensor
+// that is written, the bias, and the destination before a sum, each once, without padding.
 Work ProductWork(const ProductCase& product, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& product, const std::string& pipe) {
@@ -107,9 +105,8 @@ struct ProductArrays {
 // The inputs of a call in row-major order. The tensor that the call writes has no elements.
 using ProductInputs = ProductArrays<float>;
 
-// Quantization scales of the option `scales`: destination = (source scale x weights scale of the
-// channel x sum + bias, then `eltwise`) / destination scale. All scales are powers of two, so that
-// multiplying by them does not round.
+// Quantization scales of the option `scales`: destination = (source scale x channel's scale x sum +
+// bias, then `eltwise`) / destination scale. All scales are powers of two: they do not round.
 struct ProductScales {
   float source = 1;
   std::vector<float> weights;  // per channel; empty if all scales are 1
@@ -128,8 +125,7 @@ ProductScales ScalesOf(const ProductCase& product, const ProductSizes& sizes);
 // - otherwise: u8 from 0 to 127, s8 from -63 to 63, weights with a raised lower bound so that most
 //   sums are positive.
 // Sums are exact even without VNNI: the sum of two adjacent products fits 16 bits, even if oneDNN
-// adds 128 to an s8 source. Weights for an s8 source are even (-2, 0, 2 instead of -1, 0, 1),
-// because oneDNN halves them.
+// adds 128 to an s8 source. Weights for s8 are even (-2, 0, 2, not -1, 0, 1): oneDNN halves them.
 ProductInputs SeededInputs(const ProductCase& product, const ProductSizes& sizes, uint64_t seed);
 
 template <class Case>

@@ -108,8 +108,7 @@ struct PreparedCall;
 // Analyses of a CPU call for --dlroof_explain. A function or number is empty if the backend does
 // not offer that analysis for this call.
 struct ExplainCapabilities {
-  // Measures components of the call's time (such as its GEMMs) with the library's own primitives on
-  // one thread.
+  // Measures parts of the call's time (its GEMMs) by the library's own primitives on one thread.
   std::function<PartSeconds()> parts;
   // Prepares a call with as many parallel regions as this call, with every other size set to 1.
   std::function<PreparedCall()> smallest;
@@ -135,8 +134,7 @@ struct GpuCapabilities {
   std::vector<std::string> kernels;
 };
 
-// A call whose memory is filled with seeded data and whose algorithm is chosen. Owns all memory
-// that `run` uses.
+// A call with seeded data in its memory and a chosen algorithm. Owns all memory that `run` uses.
 struct PreparedCall {
   std::function<void()> run;  // makes one call and returns when it has finished
   // Makes this many calls, with less time between them than calls of `run` have. May be empty.
@@ -163,8 +161,7 @@ struct PreparedCall {
 
 struct RunSettings {
   int threads = 1;
-  // CPUs of the threads: thread i is pinned to cpus[i]. Threads are not pinned if the list is
-  // empty.
+  // CPUs of the threads: thread i is pinned to cpus[i]. Not pinned if the list is empty.
   std::vector<int> cpus;
   unsigned seed = 1;
   std::string counters{kAutoCounters};
@@ -264,8 +261,7 @@ Workload CheckedWorkload(const BenchmarkName& name) {
 // Returns the workload of a name. The last options of every name may be "threadsN" and then "cold"
 // or "cold-weights". Throws BadInput if ParseBenchmarkName or the backend rejects the name, or for
 // an unknown op, device or library (the message lists the known ones). If the build lacks the
-// library, the workload's `prepare` throws Unsupported, so that the run still records the
-// benchmark.
+// library, the workload's `prepare` throws Unsupported, so that the run records it.
 Workload MakeWorkload(const std::string& name);
 
 // Returns the name with the option inserted where the name's grammar allows it, or nothing if no

@@ -10,10 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "ceilings/machine/machine.h"
-
 namespace dlroof::cpu_ceilings {
-
 namespace {
 
 constexpr double kMinBytes = 4096;  // [byte] smallest working set
@@ -71,8 +68,7 @@ bool Agree(const CapacityEdge& edge, double reported) {
   return Ratio(edge.bytes, reported) <= kAgreeFactor;
 }
 
-// Returns the edge nearest to the level's size, or null if it is far from it or nearer to another
-// level's size.
+// Returns the edge nearest to the level's size, or null if it is far or nearer to another's size.
 const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
                                 const std::map<Level, double>& reported, Level level) {
   const double size = reported.at(level);

@@ -17,8 +17,6 @@
 
 namespace dlroof::cpu_ceilings {
 
-// Sizes of the arrays with which memory kernels measure one memory level. Pure.
-
 // A nearer cache serves part of the traffic if the working set is below kServedBelow x its size.
 inline constexpr double kServedBelow = 2;
 // [byte] Working set of all threads in DRAM if the system reports no cache sizes.
@@ -81,8 +79,7 @@ struct LevelEdges {
 
 // Returns for each level the edge nearest to its reported size, within a factor of 4. If the
 // farthest cache has no such edge, it gets the curve's last edge, if no other level has it and it
-// is between the sizes of this cache and of the next nearer one: a virtual machine may get only
-// part of a shared cache.
+// is between the sizes of this and the nearer one: a virtual machine may get only part of it.
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
                                          const std::map<Level, double>& reported);
 

@@ -9,7 +9,6 @@
 
 #include "ceilings/cpu_ceilings/curves.h"
 #include "ceilings/cpu_ceilings/measure_steps.h"
-#include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 

@@ -10,9 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "ceilings/machine/machine.h"
-#include "counters/cpu/clocks.h"
-
 namespace dlroof::cpu_ceilings {
 namespace {
 

@@ -15,17 +15,15 @@
 #include "ceilings/cpu_ceilings/curves.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/cpu_kernels/flops_validation.h"
 #include "ceilings/machine/machine.h"
 #include "ceilings/machine/rate.h"
 #include "counters/base/error.h"
+#include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
-#include "counters/cpu/team_look.h"
 
 namespace dlroof::cpu_ceilings {
 
 // Pinned threads that start a task at the same time, for kernels that measure ceilings.
-
 class ThreadTeam {
  public:
   // Pins one new thread to each of `cpus`. Throws std::runtime_error if that fails.
@@ -36,9 +34,8 @@ class ThreadTeam {
 
   int size() const;
 
-  // Runs task(thread index) on every thread at once and returns when all threads are done. The
-  // calling thread sleeps meanwhile, so that it takes no CPU from the team. Rethrows an exception
-  // of a task.
+  // Runs task(thread index) on every thread at once and returns when all are done. The calling
+  // thread sleeps meanwhile, and takes no CPU from the team. Rethrows an exception of a task.
   void Run(const std::function<void(int)>& task);
   machine::TeamTime Time(const std::function<void(int)>& task);
   // As Time. Also measures, outside of the timed interval, each thread's share of its core before
@@ -254,8 +251,7 @@ void AddSustainedRate(machine::Machine& machine, int threads, const std::string&
 
 // ---- overheads: costs of a call beside its arithmetic and its memory traffic ----
 
-// Adds the steps that measure overheads. They run after all passes, because the library's threads
-// spin for a while after each call.
+// Adds overhead steps. They run after all passes: the library's threads spin after each call.
 void AddOverheadSteps(MeasureSession& session, int threads);
 
 }  // namespace dlroof::cpu_ceilings

@@ -7,17 +7,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
-#include <optional>
-#include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::cpu_kernels {
-
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -73,10 +69,7 @@ class NewPages {
   std::optional<std::vector<bool>> Resident() const {
     std::vector<unsigned char> flags(bytes_ / PageBytes());
     if (mincore(begin_, bytes_, flags.data()) != 0) return std::nullopt;
-    std::vector<bool> resident;
-    resident.reserve(flags.size());
-    for (const auto flag : flags) resident.push_back((flag & 1U) != 0);
-    return resident;
+    return VectorOf<bool>(flags, [](const auto flag) { return (flag & 1U) != 0; });
   }
 
  private:

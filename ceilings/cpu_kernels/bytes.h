@@ -16,9 +16,8 @@
 
 namespace dlroof::cpu_kernels {
 
-// Page-aligned memory on huge pages, if the system provides them, filled with the byte 0x3f (floats
-// of 0.747) to avoid zero pages and denormal numbers. The constructor writes it, which places it on
-// the calling thread's NUMA node.
+// Page-aligned memory on huge pages, if there are any, filled with 0x3f (floats of 0.747), not zero
+// pages or denormals. The constructor writes it, on the calling thread's NUMA node.
 class Pages {
  public:
   Pages() = default;
@@ -136,8 +135,7 @@ void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_f
                  Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);
 
-// Checks that a memory kernel does the loads and stores that its ceiling counts. Deterministic,
-// without a clock, on small arrays.
+// Checks that a memory kernel's loads and stores are those counted. Deterministic, on small arrays.
 
 struct KernelValidation {
   bool passed = false;

@@ -66,9 +66,8 @@ template <std::size_t kCount, class Visit>
 }
 
 // Combines all loaded vectors by exclusive or: the compiler would delete unused loads, and the
-// result shows which vectors were loaded. Exclusive or uses no execution ports that loads need, and
-// does not lower the clock as AVX-512 arithmetic does on some CPUs. kFolds registers hide its
-// latency.
+// result shows which vectors were loaded. It uses no execution ports that loads need, and does not
+// lower the clock as AVX-512 arithmetic does on some CPUs. kFolds registers hide its latency.
 template <class V>
 void LoadKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);

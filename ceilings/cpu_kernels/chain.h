@@ -1,6 +1,6 @@
 // The loop of an arithmetic kernel, with a chain of dependent integer multiplications inside. If
 // the chain takes longer than the rest of an iteration, the loop's time counts the core's cycles
-// while the kernel's own instructions load it (flops_validation.h).
+// while the kernel's own instructions load it (flops.h).
 #pragma once
 
 #include <cstdint>

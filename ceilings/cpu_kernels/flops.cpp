@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
-#include <map>
 #include <random>
 #include <utility>
-
-#include "ceilings/machine/machine.h"
 
 namespace dlroof::cpu_kernels {
 namespace {

@@ -1,5 +1,4 @@
-// int8: u8 x s8 summed in s32 by the three instructions that libraries used before VNNI. A
-// multiply-add counts 2 operations.
+// int8: u8 x s8 to s32 by the three instructions before VNNI. A multiply-add counts 2 operations.
 #include <immintrin.h>
 
 #include <array>

@@ -1,5 +1,3 @@
-#include "ceilings/cpu_kernels/flops_validation.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,20 +11,19 @@
 #include <string_view>
 #include <tuple>
 
+#include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::cpu_kernels {
-
 namespace {
 
 // Steps of three instructions never use their ports perfectly: of some hundred instruction orders
 // the best reached 0.977 of the ports' rate on Cascade Lake.
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
 
-// Returns the admissible [flop/cycle] per thread that the row reached, or nothing if it reached
-// none or its clock is unknown.
+// Returns the admissible [flop/cycle] per thread that the row reached, or nothing without one.
 std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
   const auto row = set.flops.find(probe.key);
   if (row == set.flops.end()) return std::nullopt;
@@ -344,10 +341,6 @@ constexpr std::size_t kWidestOnSharedPorts = 32;  // [byte]
 
 double Pace(const ClockTrial& trial) { return trial.seconds / trial.multiplications; }
 
-std::int64_t IterationsFor(double seconds_per_iteration) {
-  return std::max<std::int64_t>(1, std::llround(kReadSeconds / seconds_per_iteration));
-}
-
 double FastestIteration(const std::function<double(Kernel kernel, std::int64_t iterations)>& run,
                         Kernel kernel) {
   constexpr double kMin = 1e-12;  // [s]
@@ -387,7 +380,8 @@ std::optional<LoadClock> FindLoadClock(
     trials.push_back({multiplications, FastestIteration(run, kernel)});
   const auto chosen = ChooseClock(alone, trials, probe.vector_bytes <= kWidestOnSharedPorts);
   if (!chosen) return std::nullopt;
-  return LoadClock{probe.clocks[*chosen], IterationsFor(trials[*chosen].seconds)};
+  const auto iterations = std::llround(kReadSeconds / trials[*chosen].seconds);
+  return LoadClock{probe.clocks[*chosen], std::max<std::int64_t>(1, iterations)};
 }
 
 double MeasureLoadClock(const LoadClock& clock, Workspace& workspace) {

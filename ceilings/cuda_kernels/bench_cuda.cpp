@@ -8,7 +8,6 @@
 
 #include "ceilings/cuda_kernels/gemm_cublaslt.h"
 #include "ceilings/cuda_kernels/kernels.h"
-#include "ceilings/gpu_ceilings/bench.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/device.h"
 
@@ -49,8 +48,7 @@ std::size_t AtLeastOne(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16));
 }
 
-// A row with its operands and results in device memory. Operands are a multiple of 16 bytes, or
-// empty if the row reads none.
+// A row with its operands and results in device memory. Operands are n * 16 bytes, or empty.
 class Prepared {
  public:
   Prepared(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape,

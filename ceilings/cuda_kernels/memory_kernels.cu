@@ -1,6 +1,5 @@
-// Kernels that load and sum, store, copy, or compute a triad, for each memory level. The sums and
-// the machine code show that no load is deleted or reused in the next pass. ptxas allows 4 loads of
-// a thread in flight.
+// Kernels that load and sum, store, copy, or compute a triad, for each memory level. Sums and
+// machine code show that no load is deleted or reused. ptxas allows 4 loads of a thread in flight.
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/memory_access.cuh"
 #include "ceilings/gpu_ceilings/constants.h"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "ceilings/gpu_ceilings/bench.h"
-#include "ceilings/gpu_ceilings/validation.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/gpu/api.h"
 #include "counters/gpu/clock.h"
 
@@ -222,11 +222,6 @@ constexpr GpuEffort kQuick = {"quick", 4e-3, 6, 3, 1, 0.5, 0};
 constexpr GpuEffort kFull = {"full", 5e-3, 12, 6, 2, 1, 3};
 constexpr GpuEffort kThorough = {"thorough", 1e-2, 18, 9, 3, 3, 100};
 
-GpuEffort EffortOf(const GpuMeasureOptions& options) {
-  if (options.thorough) return kThorough;
-  return options.quick ? kQuick : kFull;
-}
-
 std::string TextOf(const std::optional<Reason>& reason) { return reason ? reason->text : ""; }
 
 std::string LaunchText(const GpuRowState& state) {
@@ -430,9 +425,7 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
     auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
     if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
   }
-  std::vector<const GpuRowState*> rows;
-  rows.reserve(best.size());
-  for (const auto& [pipe, state] : best) rows.push_back(state);
+  auto rows = VectorOf<const GpuRowState*>(best, [](const auto& row) { return row.second; });
   std::ranges::sort(rows, [&](auto* a, auto* b) { return rate(a) > rate(b); });
   return rows;
 }
@@ -469,7 +462,8 @@ machine::Machine DescribeGpu(const gpu::GpuIdentity& identity) {
 
 machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                               const std::function<double()>& now) {
-  GpuSession session{bench, options, now, EffortOf(options), bench.Describe(), {}, {}};
+  const auto& effort = options.thorough ? kThorough : options.quick ? kQuick : kFull;
+  GpuSession session{bench, options, now, effort, bench.Describe(), {}, {}};
   machine::Machine machine = DescribeGpu(session.gpu.identity);
   MeasureGpuRows(session);
   RequireRows(session);

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ceilings/gpu_ceilings/validation.h"
+#include "ceilings/gpu_ceilings/bench.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::gpu_ceilings {
-
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
@@ -37,9 +36,8 @@ struct ArithmeticRow {
 using E = GpuElement;
 using U = GpuUnit;
 
-// m, n, k, threads, chains and unrolling of chain kernels. With eight warps per scheduler, eight
-// chains cover twice the latency of an instruction. An iteration has 512 such instructions; the
-// loop's own three are below 1 %.
+// m, n, k, threads, chains and unrolling With eight warps per scheduler, eight chains cover twice
+// the latency. An iteration has 512 such instructions; the loop's three are < 1 %.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 

@@ -1,5 +1,4 @@
-// The kernels that measure a GPU's ceilings (rows): which GPUs run them, how they are launched, and
-// how much work they do. Pure.
+// The kernels (rows) that measure GPU ceilings: for which GPUs, how launched, how much work. Pure.
 #pragma once
 
 #include <cstddef>
@@ -94,8 +93,6 @@ int ExclusiveSharedBytes(const GpuRow& row, int shared_bytes_per_sm);
 bool ScalesWithSms(const GpuRow& row);
 // Returns `shape` with half of the blocks (at least 1) and their share of set_bytes.
 GpuShape HalfShape(const GpuShape& shape);
-
-// Conversion between numbers and the bytes of GPU operands and results. Pure.
 
 using GpuBytes = std::vector<std::byte>;
 

@@ -1,11 +1,10 @@
-#include "ceilings/gpu_ceilings/validation.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
+#include "ceilings/gpu_ceilings/bench.h"
 #include "ceilings/machine/machine.h"
 #include "counters/gpu/clock.h"
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::machine {
 
@@ -35,9 +36,7 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 
 Ceiling BestMix(const MeasuredMixes& mixes) {
   if (mixes.empty()) throw std::invalid_argument("BestMix: no mixes");
-  std::vector<const CeilingRow*> rows;
-  rows.reserve(mixes.size());
-  for (const auto& mix : mixes) rows.push_back(&mix);
+  const auto rows = VectorOf<const CeilingRow*>(mixes, [](const auto& mix) { return &mix; });
   const auto* best = ChooseRoof(rows);
   Ceiling ceiling = best->second;
   ceiling.mix = best->first;

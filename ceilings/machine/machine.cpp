@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <tuple>
 

@@ -12,7 +12,7 @@
 
 #include "ceilings/machine/rate.h"
 #include "counters/base/work.h"
-#include "counters/cpu/team_look.h"
+#include "counters/cpu/clocks.h"
 
 namespace dlroof::machine {
 
@@ -52,8 +52,7 @@ enum class CeilingStatus {
 struct Ceiling {
   double per_second = 0;                          // [flop/s] or [byte/s], > 0
   std::optional<std::pair<double, double>> ci95;  // [the same] of the clean repetitions' median
-  // [the same] Rate after 10 s without a pause. Absent if it equals the burst `per_second` within 3
-  // % or was not measured.
+  // [the same] Rate after 10 s without a pause. Absent within 3 % of `per_second`, or not measured.
   std::optional<double> sustained_per_second;
   std::optional<double> sustained_clock_hz;  // [1/s] core clock at the end of these 10 s
   // [1] Bytes that the memory level moves (modelled, with write-allocate) divided by the bytes that
@@ -62,8 +61,7 @@ struct Ceiling {
   int threads = 1;  // threads that ran the kernel together
   std::string how;  // kernel, ISA, working set, statistic
   std::string mix;  // of a level's roof: the fastest mix of loads and stores ("copy.avx2"); else ""
-  // [1/s] Core clock: for arithmetic under the kernel's own load if it can be read there, otherwise
-  // right after the kernel.
+  // [1/s] Core clock: of arithmetic under its load if possible, otherwise right after it.
   std::optional<double> clock_hz;
   CeilingStatus status = CeilingStatus::kNotValidated;
   // The rate may be wrong by any factor: the kernel did not do the counted work, or its arrays were
@@ -121,8 +119,7 @@ struct CeilingSet {
   cpu::TeamState best_state;                // best state of the cores (issue rate, round trip)
   std::vector<SweepPoint> sweep;            // bandwidth of loads, by rising working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by rising intensity
-  // "quick", "roofs" (the roofs that a run needed), "full" or "thorough"; "" for sets that dlroof
-  // did not measure
+  // "quick", "roofs" (the roofs that a run needed), "full" or "thorough"; "" if not dlroof's
   std::string effort;
   std::map<std::string, std::string> absent;     // row, level or overhead -> why it is not measured
   std::map<std::string, std::string> costs_how;  // "launch" or overhead -> how it was measured
@@ -140,8 +137,7 @@ struct Machine {
   std::map<Level, double> cache_bytes;       // [byte] capacity of each cache that a core uses
   std::map<int, CeilingSet> by_threads;      // by thread count; a GPU has one set, for 1 thread
   std::map<std::string, std::string> facts;  // hardware and versions; see Fingerprint
-  // [1/cycle] Highest measured rate of one thread's additions on a CPU core
-  // (counters/cpu/clocks.h).
+  // [1/cycle] Highest measured additions of one thread on a core (counters/cpu/clocks.h).
   std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;
@@ -164,15 +160,13 @@ std::string Fingerprint(const std::map<std::string, std::string>& facts);
 nlohmann::json ToJson(const Machine& machine);
 // Reads the JSON that ToJson writes, and the older schema 1. Messages begin with `where` ("FILE" or
 // "FILE: machines[0]"). The duplicated members may all be missing. Throws BadInput if a key is
-// missing or has the wrong type, a level or pipe is unknown, a rate is not finite and positive, a
-// confidence interval has its ends in the wrong order, or a ceiling is both specified and
-// validated.
+// missing or has the wrong type, a level or pipe is unknown, a rate is not finite and positive, an
+// interval's ends are in the wrong order, or a ceiling is both specified and validated.
 Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 
-// Joins several measurements (visits) of one machine's rows. Other programs, a host that lowers the
-// clock and a busy sibling thread only lower a rate. So the best of many visits is the best
-// evidence, and visits at different times that agree with it validate it, even if no visit alone is
-// validated. Pure.
+// Joins measurements (visits) of a machine's rows. Other programs, a host that lowers the clock and
+// a busy sibling thread only lower a rate. So the best of many visits is the best evidence, and
+// visits at different times that agree with it validate it, even if none alone is validated. Pure.
 
 inline constexpr double kArithmeticAgreement = 0.03, kMemoryAgreement = 0.05;  // [1] `tolerance`
 inline constexpr double kApartSeconds = 60;  // [s] see LearnedShared
@@ -192,8 +186,7 @@ Agreement AgreementOf(const Ceiling& ceiling, double tolerance);
 // other cores slow these levels for seconds, and no other check shows it.
 Ceiling LearnedShared(const Ceiling* stored, const Ceiling& now);
 
-// Joins a new measurement `now` of a row with the stored one. Returns the ceiling with the visits
-// of both (at most 8, the fastest):
+// Joins a new measurement `now` of a row with the stored one. Returns both's visits (fastest 8):
 // - The faster validated rate, if there is one, unless two visits agree on a rate that is more than
 //   `tolerance` faster. A lower or a not validated rate never replaces it.
 // - Otherwise the fastest rate; validated if two visits agree on it.
@@ -262,8 +255,7 @@ void CompareThreadCounts(Machine& machine);
 // "fp32.vector.avx512_nofma". Returns "" for a key without <part> or with an unknown <part>.
 std::string_view IsaOfRow(std::string_view row_key);
 
-// Returns the CPU features (names of counters/cpu/cpu.h) that the row needs: none for a key without
-// <part> or with an unknown <part>.
+// Returns the CPU features (counters/cpu/cpu.h) that the row needs: none without a known <part>.
 std::set<std::string> FeaturesOfRow(std::string_view row_key);
 
 // Returns true if code limited to `effective_isa` may use the row's instructions. ISAs have

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "counters/base/numbers.h"
-#include "counters/cpu/team_look.h"
+#include "counters/cpu/clocks.h"
 
 namespace dlroof::machine {
 namespace {
@@ -115,9 +115,8 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
   return std::max(seconds, kMinSeconds);
 }
 
-// Returns the number of iterations that takes about `policy.repetition_seconds`. Interference makes
-// the number too small, which MeasureRate corrects. Throws Unsupported if the kernel's own clock
-// (such as GPU events) does not advance.
+// Returns the iterations that take about `policy.repetition_seconds`. MeasureRate corrects what
+// interference changes. Throws Unsupported if the kernel's own clock (GPU events) stands.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = 1;

@@ -98,18 +98,16 @@ struct Rate {
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
 // Merges measurements (passes) of one kernel made at distant times, and validates them together. A
-// second pass must be within `tolerance` of the best: another virtual machine can slow this one for
-// seconds unnoticed (a rate that passed all other checks was 28 % too low). Throws
-// std::invalid_argument without passes.
+// second pass must be within `tolerance` of the best: other virtual machines slow this one for
+// seconds unnoticed (by 28 % once). Throws std::invalid_argument without passes.
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
 // Runs `iterations` iterations of the kernel on all threads and returns their time.
 using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
-// validated or max_seconds have passed. If most repetitions are noisy, continues with shorter ones,
-// which fit between the time slices of other programs. Throws Unsupported if the kernel's own clock
-// does not advance.
+// validated or max_seconds pass. If most repetitions are noisy, continues with shorter ones, which
+// fit between others' time slices. Throws Unsupported if the kernel's own clock does not advance.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

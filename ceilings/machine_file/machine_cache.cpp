@@ -12,7 +12,6 @@
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/machine/machine.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 
@@ -59,8 +58,7 @@ void RefuseOtherMachine(const machine::Machine& machine, const machine::Machine&
         where, machine.name, machine.fingerprint, here.name, here.fingerprint);
 }
 
-// Returns the cached ceilings. Returns nullopt if there are none, or if they cannot be used; then
-// writes the reason to `log`.
+// Returns the cached ceilings. Without usable ones returns nullopt and logs the reason.
 std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostream& log) {
   if (!source.directory) return std::nullopt;
   const auto path = CachePath(*source.directory, source.described);
@@ -272,8 +270,7 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
   return pipes;
 }
 
-// Measures the rows again and joins the result. Writes facts["live_check"]. Returns whether a
-// validated ceiling was exceeded.
+// Measures rows again and joins them; sets facts["live_check"]. Returns whether one was exceeded.
 bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, machine::Machine& machine,
                 std::ostream& log) {
   const auto live = CheckLive(source, rows, machine, log);

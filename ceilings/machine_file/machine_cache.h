@@ -34,12 +34,10 @@ enum class SpotVerdict {
   kUnknown,  // interference: other programs used the CPUs or their cores
 };
 
-// Compares `per_second` with the interval from the lower end of the stored ci95 (without ci95: the
-// stored rate) to the stored rate, widened by `tolerance` at both ends; at the lower end by `drift`
-// if that is larger. Pure.
+// Compares `per_second` with the interval from the stored ci95's lower end (without: the rate) to
+// the stored rate, widened by `tolerance`; at the lower end by `drift` if larger. Pure.
 SpotVerdict Judge(const SpotCheck& check);
-// Returns the larger of the stored drift and spread [1], at most 1/3: a rate that varied while it
-// was measured may vary again.
+// Returns the larger of the stored drift and spread [1], at most 1/3: what varied may vary again.
 double AllowedDrift(const machine::Ceiling& stored);
 
 // Returns "fp32.vector.avx512 with 2 threads: now 301 G/s, stored 305 G/s: agrees".
@@ -91,9 +89,8 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 using RowsByThreads = std::map<int, std::set<std::string>>;
 
-// Returns the rows that a live check measures again: with the largest thread count the fastest fp32
-// row and DRAM loads, and with every thread count the rows whose rates are the not validated roofs
-// of `pipes` and of the levels. Pure.
+// Rows for a live check: with the largest thread count the fastest fp32 row and DRAM loads, and
+// with every thread count the rows of not validated roofs of `pipes` and levels. Pure.
 RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes);
 
@@ -103,9 +100,8 @@ struct MachineSource {
   std::optional<std::filesystem::path> directory;  // cache directory; absent: no cache
   std::function<machine::Machine(bool quick, const std::vector<int>& threads)> measure;
   std::optional<int> cores = {};  // cores that this process may use; absent: unknown
-  // For machines whose measurements are joined (CPUs); empty for others, whose new measurement
-  // replaces the cached one. `measure_roofs` measures the roofs of `pipes` (all if empty), `visit`
-  // measures the given rows once.
+  // For machines whose measurements are joined (CPUs); empty for others, which replace the cached
+  // one. `measure_roofs` measures roofs of `pipes` (empty: all), `visit` the given rows once.
   std::function<machine::Machine(const std::vector<int>& threads,
                                  const std::set<std::string>& pipes)>
       measure_roofs = {};

@@ -13,7 +13,6 @@
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
-#include "counters/delta/gpu_spec.h"
 #include "counters/delta/prediction.h"
 
 namespace dlroof::machine_file {
@@ -172,7 +171,6 @@ std::string LocatedObject::Where(const std::string& key) const {
 
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 using Path = LocatedJson::Path;
 
@@ -216,8 +214,7 @@ constexpr std::pair<Level, const char*> kLevelsHelp[] = {
 
 template <class Rows>
 std::string Keys(const Rows& rows) {
-  std::vector<std::string> keys;
-  for (const auto& row : rows) keys.emplace_back(row.key);
+  const auto keys = VectorOf<std::string>(rows, [](const auto& row) { return row.key; });
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
@@ -439,9 +436,7 @@ ordered_json MachineTemplate(const machine::Machine& example) {
 }
 
 std::vector<std::string_view> KnownGpuNames() {
-  std::vector<std::string_view> names;
-  for (const auto& gpu : delta::BuiltInGpus()) names.push_back(gpu.name);
-  return names;
+  return VectorOf<std::string_view>(delta::BuiltInGpus(), [](const auto& gpu) { return gpu.name; });
 }
 
 std::string MachineChoices() {

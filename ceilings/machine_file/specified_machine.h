@@ -1,6 +1,5 @@
-// Machines whose roofs are specified, not measured: by a file that a user wrote, or by published
-// figures of a known GPU. LocatedJson and LocatedObject read JSON written by hand and report errors
-// with line and column.
+// Machines whose roofs are specified, not measured: by a user's file, or by published figures.
+// LocatedJson and LocatedObject read JSON written by hand and report errors with line and column.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "counters/base/parallel_time.h"
 
 namespace dlroof {
 namespace {
@@ -76,6 +79,11 @@ Counted Model(const CountRequest& request) {
     RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model}) &&
     RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
 
+std::vector<RegionSource>& Registered() {
+  static std::vector<RegionSource> sources;
+  return sources;
+}
+
 }  // namespace
 
 std::string_view SourceName(std::string_view choice) {
@@ -143,6 +151,25 @@ std::map<std::string, Reason> UnavailableSources(std::string_view choice, std::s
     if (auto reason = UnavailableReason(source)) reasons[source.name] = std::move(*reason);
   }
   return reasons;
+}
+
+bool RegisterRegionSource(RegionSource source) {
+  Registered().push_back(std::move(source));
+  return true;
+}
+
+const std::vector<RegionSource>& AllRegionSources() { return Registered(); }
+
+const RegionSource* FindRegionSource(const std::vector<RegionSource>& sources) {
+  const auto found = std::ranges::find_if(
+      sources, [](const RegionSource& source) { return !source.unavailable(); });
+  return found == sources.end() ? nullptr : &*found;
+}
+
+std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources) {
+  if (FindRegionSource(sources) != nullptr) return std::nullopt;
+  if (sources.empty()) return Reason{"this build cannot watch any OpenMP runtime"};
+  return sources.front().unavailable();
 }
 
 }  // namespace dlroof

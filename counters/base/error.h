@@ -1,5 +1,4 @@
-// Exceptions for errors that the user can correct (bad input, an unsupported problem), and
-// explanations for the user (Reason).
+// Exceptions for what users can correct (bad input, unsupported problems); and Reason for users.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,8 +10,7 @@
 namespace dlroof {
 
 // One sentence for the user: why an input is rejected, a feature is unavailable or a ceiling is not
-// validated. A function that returns std::optional<Reason> returns nullopt if there is nothing to
-// explain. No program parses the text.
+// validated. A function returns nullopt if there is nothing to explain. No program parses the text.
 struct Reason {
   std::string text;
 
@@ -43,8 +41,7 @@ struct BadInput : std::runtime_error {
   std::string text;
 };
 
-// Thrown if a problem cannot run with a library, on this CPU or in a data type. The run records the
-// message as the reason and continues.
+// Thrown if a problem cannot run with a library, CPU or type. The run records why and continues.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
   template <class First, class... More>

@@ -45,8 +45,7 @@ std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk
   return WriteTo(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), text, when);
 }
 
-// Returns the regular file that a link leads to, or the path itself. Links of /dev and /proc stand
-// for what this process has open.
+// Returns a link's regular file, or the path itself. Links of /dev and /proc are open files.
 fs::path Target(const fs::path& path) {
   std::error_code error;
   const auto absolute = fs::absolute(path, error).lexically_normal().string();

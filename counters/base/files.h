@@ -21,8 +21,7 @@ enum class OnDisk { kLater, kNow };
 
 // Creates or replaces a regular file, or the one that a link leads to, atomically: writes a new
 // file of a random name in the same folder, gives it the old one's mode and renames it. Overwrites
-// anything else (a pipe, a device, a mount point) in place. Throws BadInput if the file cannot be
-// written.
+// anything else (a pipe, a device, a mount point) in place. Throws BadInput if that fails.
 void WriteFile(const std::filesystem::path& path, std::string_view text,
                OnDisk when = OnDisk::kLater);
 
@@ -49,8 +48,7 @@ class PartFile {
   Descriptor file_;  // none for a pipe or a device
 };
 
-// Locks an open file until it is closed. Throws BadInput, which begins with `path`, if another
-// process has locked it.
+// Locks an open file. Throws BadInput, which begins with `path`, if another process has locked it.
 void LockForWriting(int fd, const std::string& path);
 
 // Returns the path to open for reading: that of standard input for "-".

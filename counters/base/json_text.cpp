@@ -29,7 +29,6 @@ std::size_t CharacterLength(std::string_view text) {
   return (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90) ? 0 : 4;
 }
 
-// Returns the code of a UTF-8 character.
 unsigned CodeOf(std::string_view character) {
   unsigned code = static_cast<unsigned char>(character.front());
   if (character.size() > 1) code &= 0x7FU >> character.size();

@@ -12,13 +12,11 @@ namespace dlroof {
 // "Messung_\xE4" for a file name in Latin-1.
 std::string EscapedUtf8(std::string_view text, std::string_view prefix = "\\x");
 
-// Returns the text with "\\x1B" for each byte of what a terminal may execute or show in another
-// order: control characters (C0 with newlines, C1), bidirectional controls and bytes that are not
-// UTF-8. Characters of `kept` stay.
+// Returns the text with "\\x1B" for bytes that a terminal may execute or reorder: control
+// characters (C0 with newlines, C1), bidirectional controls and bytes not UTF-8. `kept` stay.
 std::string Printable(std::string_view text, std::string_view kept = "");
 
-// Returns the JSON as text, in one line, or indented by `indent` >= 0 blanks. Strings and keys are
-// escaped by EscapedUtf8.
+// Returns the JSON as text, in a line or indented by `indent` >= 0. Texts are by EscapedUtf8.
 std::string JsonText(const nlohmann::json& json, int indent = -1);
 
 }  // namespace dlroof

@@ -1,8 +1,10 @@
-// Tables that map enumerators to their text in files and flags, and a hash of text.
+// Tables of enumerators' texts in files and flags, lists of what elements have, and a hash of text.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <ranges>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -29,12 +31,19 @@ constexpr std::optional<Enum> ValueIn(const KeyRow<Enum> (&table)[rows], std::st
   return std::nullopt;
 }
 
+// Returns projection(element) for each element of the range, in order.
+template <class T, class Range, class Projection>
+std::vector<T> VectorOf(Range&& range, const Projection& projection) {
+  std::vector<T> values;
+  if constexpr (std::ranges::sized_range<Range>) values.reserve(std::ranges::size(range));
+  for (auto&& element : range) values.emplace_back(std::invoke(projection, element));
+  return values;
+}
+
 // Returns all enumerators in the order of the table.
 template <class Enum, std::size_t rows>
 std::vector<Enum> ValuesOf(const KeyRow<Enum> (&table)[rows]) {
-  std::vector<Enum> values;
-  for (const auto& row : table) values.push_back(row.first);
-  return values;
+  return VectorOf<Enum>(table, &KeyRow<Enum>::first);
 }
 
 // Returns the 64-bit FNV-1a hash of a text. It is in names and contents of stored files, so it must

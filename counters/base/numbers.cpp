@@ -27,8 +27,7 @@ std::optional<std::pair<double, double>> MedianInterval95OfSorted(
     const std::vector<double>& rising) {
   const std::size_t n = rising.size();
   const auto count = static_cast<double>(n);
-  // `tail` is P(at most k of n values are below the median), for k = 0, 1, ..., and is computed
-  // from logarithms, as 2^-n underflows.
+  // `tail`: P(at most k of n values are below the median), by logarithms, as 2^-n underflows.
   double tail = 0, log_exactly = -count * std::log(2.0);
   std::size_t cut = 0;  // number of values outside the interval at each end
   for (std::size_t k = 0; 2 * k < n; ++k) {

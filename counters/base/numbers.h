@@ -39,8 +39,7 @@ inline std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t s
   return order;
 }
 
-// IEEE-like: sign, exponent with bias 2^(exponent bits - 1) - 1, fraction. e4m3 and e2m1 have no
-// infinity.
+// IEEE-like: sign, exponent (bias 2^(exponent bits - 1) - 1), fraction. e4m3, e2m1: no infinity.
 struct FloatFormat {
   int exponent_bits, fraction_bits;
 
@@ -96,8 +95,6 @@ inline std::uint32_t RandomBits(std::uint64_t index) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
   return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
 }
-
-// The numbers that can be: one table of ranges by key, for every reader of files.
 
 // Zero, and magnitudes between 1/kLargestNumber and kLargestNumber: no product or quotient of two
 // such numbers overflows. Larger or smaller numbers are no quantity of any machine.

@@ -1,5 +1,4 @@
-// Profile of a call's OpenMP parallel regions. Region sources intercept calls to the OpenMP
-// runtime.
+// Profile of a call's OpenMP regions. Region sources intercept calls to the OpenMP runtime.
 #pragma once
 
 #include <functional>

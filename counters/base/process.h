@@ -56,9 +56,8 @@ using Variables = std::map<std::string, std::string>;
 // kernel kills the child when this process ends.
 class WatchedProcess {
  public:
-  // Starts `args[0]`, which is searched in PATH, with `variables` added to the environment. If
-  // `files.turns` is set, this process ignores SIGPIPE from then on. Throws CannotStart, or
-  // BadInput if a file cannot be opened.
+  // Starts `args[0]`, found in PATH, with `variables` in the environment. With `files.turns`
+  // ignores SIGPIPE from then on. Throws CannotStart, or BadInput if a file cannot be opened.
   WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
                  const Variables& variables = {});
   // Kills the process and its group.

@@ -21,7 +21,6 @@
 #include "counters/base/version.h"
 
 namespace dlroof {
-
 namespace {
 
 constexpr int kBug = 70;  // EX_SOFTWARE of sysexits.h
@@ -87,7 +86,18 @@ std::optional<fs::path> FoundInPath(const std::string& name) {
   return std::nullopt;
 }
 
+std::string Prefix(const BadInput::Place& at) {
+  std::string prefix = at.where;
+  if (at.line > 0) prefix += fmt::format(":{}", at.line);
+  if (!prefix.empty()) prefix += ": ";
+  if (at.column > 0) prefix += fmt::format("column {}: ", at.column);
+  return prefix;
+}
+
 }  // namespace
+
+BadInput::BadInput(const Place& at, const std::string& fault)
+    : runtime_error(Prefix(at) + fault), place(at), text(fault) {}
 
 int RunProgram(const char* name, const std::function<int()>& run) {
   OpenClosedStreams();

@@ -13,9 +13,8 @@ namespace dlroof {
 // Returns `run`'s exit code. Writes what it throws to standard error, after `name`, and returns 2
 // for BadInput and for what the system refuses (memory, files), 70 for any other exception, which
 // is a bug, and InterruptCode() for all of them after an interrupt. Returns 2 if standard output
-// could not take all that was written: the disk is full, or standard output is closed (">&-").
-// Before `run`, opens /dev/null in place of closed standard streams, so that no file of the program
-// gets their numbers.
+// did not take all: the disk is full, or it is closed (">&-"). Before `run`, opens /dev/null in
+// place of closed standard streams, so that no file of the program gets their numbers.
 int RunProgram(const char* name, const std::function<int()>& run);
 
 // Returns the candidate with the smallest edit distance to `name` (the first of several), where a
@@ -40,8 +39,7 @@ struct Installation {
   std::filesystem::path data;       // baselines/<machine>/*.json: stored runs
 };
 
-// Returns the path of this process's program with symbolic links resolved, or an empty path if the
-// system does not tell it.
+// Returns the path of this program with symbolic links resolved, or "" if the system has none.
 std::filesystem::path ProgramPath();
 
 // Returns the installation that a program belongs to. `program` is an absolute path with symbolic

@@ -1,5 +1,4 @@
-// What this build was made of. version.cpp is generated: only that file is compiled again when the
-// commit or a header changed.
+// What this build was made of. version.cpp is generated: it alone is compiled for a new commit.
 #pragma once
 
 namespace dlroof {

@@ -193,8 +193,7 @@ struct Simulated {
   nlohmann::json report;
 };
 
-// Runs the benchmark on one thread under callgrind. Throws std::runtime_error with the last line of
-// its output if the run fails.
+// Runs the benchmark on one thread under callgrind. Throws std::runtime_error with its last line.
 Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
                    const CacheGeometry& last) {
   const TemporaryFolder folder;

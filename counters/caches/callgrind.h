@@ -45,8 +45,7 @@ struct CallgrindCounts {
 // Parses callgrind's output file. Throws std::runtime_error that names the missing line or event.
 CallgrindCounts ParseCallgrind(std::string_view text);
 
-// Returns the bytes by level from two runs with the L2 and the L3 as last level. `line` [byte] is
-// the size of a cache line.
+// Returns the bytes by level from two runs with the L2 and the L3 as last level. `line`: [byte].
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
 // Sets the program whose benchmarks are simulated; the default is dlroof_bench in this program's

@@ -4,6 +4,8 @@
 // which falls if the sibling hardware thread is busy.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -27,9 +29,8 @@ ClockReading ReadThreadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
 ClockReading operator+(ClockReading sum, const ClockReading& other);
 
-// Calls `ready`, then `call`, and returns the times spent in `call`. Reads wall and CPU clocks
-// directly before and after `call` (which adds some 0.5 us of CPU time), and the files with the run
-// delay outside of these readings.
+// Calls `ready`, then `call`, and returns `call`'s times. Reads wall and CPU clocks directly before
+// and after `call` (some 0.5 us of CPU time), and files of the run delay outside of these.
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call);
 
 double WallSeconds();
@@ -51,8 +52,7 @@ FreezeReport WatchFreezes(double seconds);
 
 // Returns the current clock [1/s] of the calling thread's core, measured in about 0.1 ms: the best
 // of a few short chains of integer multiplications with a latency of 3 cycles each (Intel's cores
-// since 2008, AMD's since 2017; Fog, Instruction tables). A busy sibling hardware thread does not
-// slow such a chain.
+// since 2008, AMD's since 2017; Fog, Instruction tables). A busy sibling thread does not slow it.
 double MeasureCoreClock();
 
 // Returns the number of independent integer additions that the calling thread starts per cycle
@@ -63,9 +63,8 @@ double MeasureCoreClock();
 double MeasureIssueRate();
 
 // Returns the instruction rate [1/s] of the faster of two loops: independent additions, and two
-// additions per load from L1. It is the best of many tries within 0.03 s, at the core's current
-// clock. Cores that fuse pairs of instructions (compare and branch) can start more pairs than the
-// loops show.
+// additions per load from L1. The best of many tries in 0.03 s, at the current clock. Cores that
+// fuse pairs of instructions (compare and branch) can start more pairs than the loops show.
 double MeasureInstructionRate();
 
 // --- Limits of the time of a measurement ---
@@ -95,6 +94,90 @@ class Budget {
  private:
   BudgetClocks clocks_;
   double cpu_end_, wall_end_;  // [s] on the clocks
+};
+
+// Measures the cores that a team of threads runs on: the share of its core's issue slots that each
+// thread gets, and the communication latency between the cores. In a virtual machine both can
+// change during a run: another guest may use the sibling hardware thread, or the host may move a
+// virtual CPU to another socket. No clock shows such a change.
+
+// One measurement of a team's cores.
+struct TeamState {
+  std::optional<double> issue_rate;  // [1/cycle] MeasureIssueRate of the slowest thread
+  // [s] Round trip of a cache line between the first thread and the thread farthest from it.
+  std::optional<double> round_trip;
+
+  bool operator==(const TeamState&) const = default;
+};
+
+// One thread's measurement of its issue rate.
+struct IssueLook {
+  double begin = 0, end = 0;   // [s] of the measurement, steady clock
+  std::optional<double> rate;  // [1/cycle]
+};
+
+// Returns the lowest issue rate of the team's threads. Returns nullopt if the measurements did not
+// overlap: while one thread waits, its sibling on the same core measures too high a rate.
+std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks);
+
+class TeamLook {
+ public:
+  explicit TeamLook(int threads) : looks_(static_cast<std::size_t>(threads)) {}
+
+  // Each thread of the team calls Measure once. The call waits up to 1 ms for the other threads.
+  // Ignores thread numbers beyond the team.
+  void Measure(int thread);
+  // Call this after all threads have measured.
+  TeamState State() const { return {TeamIssueRate(looks_), farthest_}; }
+
+ private:
+  bool WaitsFor(const std::atomic<long>& line, long value) const;
+  void Send();
+  void Answer(std::size_t thread);
+
+  std::vector<IssueLook> looks_;
+  std::optional<double> farthest_;  // written by the first thread
+  std::atomic<std::size_t> arrived_{0};
+  alignas(64) std::atomic<long> sent_{0};
+  alignas(64) std::atomic<long> answered_{0};
+};
+
+// [1] A measurement is noisy if a thread got less than this share of its core's issue slots.
+inline constexpr double kMinCoreShare = 0.9;
+// [1] A measurement is noisy if shortest known round trip / its own round trip is less than this.
+// Round trips within a group of cores differ by a factor of two (50 to 115 ns); round trips between
+// groups or sockets take 400 ns and more.
+inline constexpr double kMinLinkShare = 0.3;
+
+// Returns the state with the higher issue rate or, if the rates differ by less than a tenth, the
+// higher rate with the shorter round trip.
+TeamState Better(const TeamState& first, const TeamState& other);
+
+// A team's state relative to the best known state; each value is in ]0, 1].
+struct TeamShares {
+  std::optional<double> core;  // [1] issue rate divided by the best issue rate
+  std::optional<double> link;  // [1] shortest known round trip divided by this round trip
+
+  bool operator==(const TeamShares&) const = default;
+};
+
+// Compares the states of a team with the best state so far; assumes nothing about the CPU's
+// architecture. `best_known` is the best state of an earlier run.
+class SharesOfBest {
+ public:
+  explicit SharesOfBest(const TeamState& best_known = {}) : best_known_(best_known) {}
+
+  // Records the states before and after a measurement and returns the lower of their shares.
+  TeamShares OfLower(const TeamState& before, const TeamState& after);
+  // Returns the better of `best_known` (ignored if no measured rate reached kMinCoreShare of it)
+  // and the third best measured rate and round trip (the worst of fewer than three), so that
+  // outliers do not count. Uses only round trips that were measured at the full issue rate, because
+  // sibling threads on one core have a short round trip.
+  TeamState Best() const;
+
+ private:
+  TeamState best_known_;
+  std::vector<TeamState> looks_;
 };
 
 }  // namespace dlroof::cpu

@@ -92,9 +92,6 @@ std::vector<int> CpuList(const std::string& text);
 
 CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);
 
-// The data caches of one core as CPUID and the kernel describe them, eviction of memory from all
-// caches, and the share of a memory mapping that is on huge pages.
-
 // Returns the L1 and L2 capacity [byte] per core: the cache's size divided by the number of cores
 // that share it. Levels that CPUID does not describe are missing. Reads CPUID leaf 4, or 0x8000001D
 // on AMD (Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E.4), as libraries do; under a

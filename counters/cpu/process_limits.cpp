@@ -14,7 +14,6 @@
 #include "counters/base/keys.h"
 
 namespace dlroof::cpu {
-
 namespace {
 
 constexpr KeyRow<LimitKind> kKinds[] = {

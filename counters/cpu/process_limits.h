@@ -13,8 +13,6 @@
 
 namespace dlroof::cpu {
 
-// The control groups (versions 1 and 2) of this process: their folders and quota of CPU time.
-
 // Returns the text of a file, or an empty text if it cannot be read.
 using ReadText = std::function<std::string(const std::filesystem::path&)>;
 
@@ -115,8 +113,7 @@ std::vector<Limit> FindLimits(const LimitFacts& facts);
 // appear to be forbidden; nullopt if none is set.
 std::optional<std::string> PinningVariable(const Environment& environment);
 
-// Returns the number of threads that OMP_THREAD_LIMIT allows, or nullopt if it is unset or not a
-// positive number.
+// Returns the threads that OMP_THREAD_LIMIT allows, or nullopt unless it is a positive number.
 std::optional<int> OpenMpThreadLimit(const Environment& environment);
 
 // Returns "the CPU quota of 0.5 CPUs (FILE)".

@@ -10,7 +10,7 @@
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
 #include "counters/gpu/api.h"
-#include "counters/gpu/report.h"
+#include "counters/gpu/session.h"
 
 namespace dlroof::cuda {
 namespace {
@@ -137,9 +137,8 @@ class HostFlags {
   void *memory_ = nullptr, *on_gpu_ = nullptr;
 };
 
-// Blocks the stream during this object's lifetime, so that work enqueued meanwhile then runs back
-// to back. Times out after about the time of 1000 launches, because calls that wait for the GPU
-// would hang.
+// Blocks the stream during this object's lifetime, so that work enqueued meanwhile runs back to
+// back. Times out after about 1000 launches, because calls that wait for the GPU would hang.
 class HeldStream {
  public:
   HeldStream(HostFlags& flags, cudaStream_t stream) : flags_(flags) {

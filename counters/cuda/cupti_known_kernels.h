@@ -1,6 +1,5 @@
 // Kernels with exactly known FLOPs and bytes, to validate hardware counters. C++17, for nvcc. Each
-// function launches its kernel on the default stream without waiting and returns the launch's
-// error.
+// function launches its kernel on the default stream without waiting and returns the error.
 #pragma once
 
 #include <cuda_runtime_api.h>

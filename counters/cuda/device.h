@@ -1,6 +1,5 @@
-// The GPUs as reported by the CUDA runtime, owners of CUDA memory and streams, and the clock (CUDA
-// events and NVML). Part of the CUDA module only. All functions throw std::runtime_error with
-// CUDA's message.
+// The CUDA runtime's GPUs, owners of memory and streams, and the clock (CUDA events and NVML). Part
+// of the CUDA module only. All functions throw std::runtime_error with CUDA's message.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -68,9 +67,8 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Returns the clock of `device`, which becomes the calling thread's current device; only this
-// thread may use the clock. Allocates device memory of three times the size of L2. Throws
-// std::runtime_error with CUDA's message.
+// Returns the clock of `device`, which becomes this thread's current device; only it may use the
+// clock. Allocates three times the size of L2. Throws std::runtime_error with CUDA's message.
 std::unique_ptr<gpu::GpuClock> OpenCudaClock(int device);
 
 }  // namespace dlroof::cuda

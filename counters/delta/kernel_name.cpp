@@ -1,11 +1,11 @@
-#include "counters/delta/kernel_name.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <utility>
 #include <vector>
+
+#include "counters/delta/prediction.h"
 
 namespace dlroof::delta {
 namespace {

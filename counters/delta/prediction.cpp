@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include "counters/base/keys.h"

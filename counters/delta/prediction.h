@@ -1,20 +1,131 @@
 // The DeLTA-style prediction of an implicit-GEMM convolution on a GPU: bytes, time and bottleneck,
-// from published figures (gpu_spec.h) or measured ceilings.
+// from published figures or measured ceilings.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/base/work.h"
-#include "counters/delta/gemm.h"
-#include "counters/delta/gpu_spec.h"
-#include "counters/delta/kernel_name.h"
 #include "counters/delta/model.h"
 
 namespace dlroof::delta {
+
+// Parameters of a GPU for the DeLTA-style model, from data files with sources
+// (counters/delta/gpus).
+struct GpuSpec {
+  std::string name;     // for the user
+  double sms = 0;       // [1] streaming multiprocessors
+  double clock_hz = 0;  // [1/s]
+  std::map<std::string, double>
+      macs_per_clock;                 // [1] multiply-adds per clock and SM, by type ("f32")
+  double l1_bytes_per_clock = 0;      // [byte] per SM
+  double shared_bytes_per_clock = 0;  // [byte] per SM
+  double l2_bytes_per_second = 0;     // [byte/s] of the whole chip
+  double dram_bytes_per_second = 0;   // [byte/s] of the whole chip
+  double l1_latency_clocks = 0, shared_latency_clocks = 0;
+  double l2_latency_clocks = 0, dram_latency_clocks = 0;
+  double l2_bytes = 0;                         // [byte] L2 capacity, all partitions together
+  double l2_partitions = 1;                    // [1] each caches the loads of its own SMs
+  double coalesced_sms = 1;                    // [1] SMs whose equal loads reach L2 as one load
+  double shared_bytes_per_sm = 0;              // [byte]
+  double registers_per_sm = 0;                 // [1] registers of 4 byte
+  double threads_per_sm = 0, ctas_per_sm = 0;  // [1] maximum
+  int64_t sector_bytes = 0;                    // [byte] transfer unit of L1 and L2
+  int64_t dram_sector_bytes = 0;               // [byte] transfer unit of DRAM
+  double launch_seconds = 0;                   // [s] time of a kernel launch
+  std::map<std::string, std::string> sources;  // of the figures, by key
+};
+
+// Parses a parameter file: "name", and {"value", "source"} for every figure, with at least one key
+// "macs_per_clock_<type>". `where` starts every message. Throws BadInput for
+// - a missing or unknown figure, or a figure without a source ("l2_partitions" and "coalesced_sms"
+//   may be missing: then they are 1),
+// - a figure that is not a number from 1e-12 to 1e18, a clock outside 1 MHz to 1 THz,
+// - SMs that are not a whole number from 1 to 65536,
+// - a sector that is not a power of two from 8 to 1024.
+GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where);
+
+// Returns the JSON of a parameter file that GpuFromJson can read.
+nlohmann::json ToJson(const GpuSpec& gpu);
+
+// Returns the embedded files of counters/delta/gpus, sorted by name ("v100").
+const std::vector<EmbeddedFile>& BuiltInGpus();
+
+// Returns the GPU with a built-in name, or reads the parameter file with the path `name` (which has
+// a '/' or '.'). Throws BadInput; for an unknown name the message lists the built-in GPUs.
+GpuSpec FindGpu(const std::string& name);
+
+// Returns a type's multiply-adds per clock and SM [1]. An unknown type: BadInput with all.
+double MacsPerClock(const GpuSpec& gpu, const std::string& type);
+
+// Returns the resources that Scaled can multiply: "sm", "mac", "shared" and "l1" (bytes per clock),
+// "l2" and "dram" (bytes per second), "l2size", "reg", "smem" (capacity per SM), "clock". Scaling
+// the clock or the SMs does not change bandwidths in bytes per second.
+const std::vector<std::string_view>& ScalableResources();
+// Returns the GPU with one resource multiplied by `factor`. Throws BadInput for an unknown
+// resource, a factor outside 1/64 to 64, or less than one SM.
+GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor);
+
+// Reads the tiling of a GPU matrix product (tile, K-step, cluster, slices) from the kernel's name,
+// as cuDNN, cuBLAS and CUTLASS choose it, or from the knobs of cuDNN's engine. Pure.
+
+// Facts that are not in the text are absent. Sizes are in elements.
+struct KernelTiling {
+  int64_t m = 0, n = 0;                         // [1] rows and columns of C that one CTA computes
+  std::optional<int64_t> k;                     // [1] columns of A and B in a K-step
+  std::optional<int64_t> cluster_m, cluster_n;  // [1] CTAs of a cluster along m and n
+  std::optional<int> architecture;              // oldest compute capability that runs it: 70, 80
+  bool matrix_units = false;                    // computes on tensor cores
+  bool valid_taps_only = false;  // backward data that skips filter taps without an output
+
+  bool operator==(const KernelTiling&) const = default;
+};
+
+// Returns the tile of one kernel's name, mangled or not, complete or shortened by "...":
+//   sm90_xmma_fprop_implicit_gemm_..._tilesize128x64x32_warpgroupsize1x1x1_...  (cuDNN; m x n x k)
+//   sm80_xmma_..._tilesize256x64x8_stage3_warpsize2x2x1_...
+//   cutlass3x_sm90_tensorop_s64x128x16gemm_..._128x128x64_2x1x1_...             (tile, cluster)
+//   cutlass_80_simt_sgemm_128x32_8x5_nt_align1                                  (m x n, k x stages)
+//   nvjet_sm90_hsh_64x8_64x16_4x2_h_bz_TNT                 (m x n, k x stages, cluster)
+//   ampere_fp16_..._64x64_ldg8_f2f_stages_64x5_nn, volta_scudnn_128x64_relu_...
+// Ignores a number beside a '.', which may be cut. Returns nullopt if the name has no m x n from 8
+// to 512, both multiples of 8, or if it is the kernel that adds up the slices of K
+// (..._execute_split_k_kernel), whose name has the tile of the preceding kernel.
+std::optional<KernelTiling> ReadKernelName(std::string_view name);
+
+// Returns the tiling of the first kernel in `text`, a list of names, that has a tile.
+std::optional<KernelTiling> FindKernelTiling(std::string_view text);
+
+// Knobs of the engine that cuDNN chose, from the text "engine 65 (tile_size 5, tilek 1, idx_mode 1,
+// tile_cga_m 1, tile_cga_n 5), tensor_core, workspace 1802879 B: first of heuristic A".
+struct EngineKnobs {
+  std::optional<int64_t> tile_size, tilek, idx_mode;  // cuDNN's numbers of its choices
+  std::optional<int64_t> split_k;                     // [1] slices of K
+  std::optional<int64_t> cluster_m, cluster_n;        // [1] size of a cluster in CTAs
+  std::optional<int64_t> workspace_bytes;             // [byte]
+
+  bool operator==(const EngineKnobs&) const = default;
+};
+// Returns nullopt if there is no engine with knobs in the text.
+std::optional<EngineKnobs> ReadEngine(std::string_view text);
+
+// Returns the tiling of an engine by its knobs only. Returns nullopt unless it is an implicit GEMM
+// of Hopper (with a cluster) and its knobs were once observed together with a kernel's name (cuDNN
+// 9.14: tile_size 1, 4, 5; tilek 0, 1).
+std::optional<KernelTiling> TilingOf(const EngineKnobs& knobs);
+
+// Returns the slices of K [1], from the workspace for partial sums: one tile of 4-byte sums per
+// CTA, and `tiles_m` x `tiles_n` tiles, rounded up to complete clusters, per slice. Returns 1 if no
+// tile fits into the workspace, and nullopt if it is unknown or no whole number.
+std::optional<int64_t> SlicesByWorkspace(const EngineKnobs& knobs, const KernelTiling& tiling,
+                                         int64_t tiles_m, int64_t tiles_n);
 
 enum class Bottleneck { kCompute, kShared, kL1, kL2, kDram, kLatency, kLaunch };
 std::string_view Key(Bottleneck bottleneck);  // "compute", "shared memory", "L1", ...
@@ -37,9 +148,8 @@ struct TilePlan {
 // 728 columns in tiles of 64 and 128). K-steps have 32 byte (16 byte for 128x32). The weight
 // gradient splits K until its CTAs fill the SMs once, but into slices of at least 64 steps.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu);
-// Returns the plan for a tile of m x n, whose loads pass through L1. Where the GPU merges equal
-// loads of neighbouring SMs (GpuSpec::coalesced_sms), as many CTAs along m share B. Throws BadInput
-// if no CTA fits into an SM.
+// Returns the plan for a tile of m x n, whose loads pass through L1. As many CTAs along m share B
+// as the GPU merges loads of (GpuSpec::coalesced_sms). Throws BadInput if no CTA fits into an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n);
 
 // Returns the plan of a kernel with a known tiling. K-step, cluster and slices are those of

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "counters/base/error.h"
-
 namespace dlroof::energy {
 namespace {
 
@@ -19,8 +17,7 @@ constexpr double kStudent = 4.302652729911275;
 constexpr double kSlowestUpdate = 0.1;
 // [s] A counter that is not updated for this long counts as broken.
 constexpr double kMaxUpdate = 1;
-// [s] Maximum of a window, so that no counter wraps around twice: the smallest range is 65 kJ
-// (AMD), which 1000 W use up in 65 s.
+// [s] Maximum of a window: the smallest range is 65 kJ (AMD), which 1000 W use up in 65 s.
 constexpr double kMaxWindow = 60;
 
 // Thrown if a measurement fails. The message becomes the reason in the record.

@@ -1,6 +1,5 @@
-// Measures the energy of calls with the counters of one source: the CPU's (powercap), or counters
-// that another module opens. Also measures the CPU time of other programs, because a package's
-// counter includes their energy.
+// Measures the energy of calls with the counters of one source: the CPU's (powercap), or those of
+// another module. Also measures other programs' CPU time, whose energy is in a package's.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +16,6 @@
 namespace dlroof::energy {
 
 // The energy of one call, from energy counters of the machine (RAPL, NVML).
-
 struct Energy {
   double joules = 0;  // [J] of one call, mean of three windows
   // [J] 95 % interval (Student's t over the three windows). Unset if it would include 0.

@@ -104,7 +104,6 @@ struct Zone {
   std::string package;  // for a subzone, the name of the zone that contains it
 };
 
-// Returns all zones, sorted by path.
 std::vector<Zone> ReadZones(const fs::path& sysfs) {
   std::error_code none;
   std::map<std::string, fs::path> paths;

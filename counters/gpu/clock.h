@@ -1,5 +1,4 @@
-// Timing of calls on a GPU, the GPU's clock, throttling and caches. The CUDA module implements
-// GpuClock; tests use a fake.
+// Timing of calls on a GPU, the GPU's clock, throttling and caches. GpuClock: by the CUDA module.
 #pragma once
 
 #include <cstddef>
@@ -82,8 +81,7 @@ class GpuClock {
   virtual GpuBatch Batch(const Enqueue& call, int calls,
                          const std::function<void()>& while_running) = 0;
   // Captures `calls` calls in a CUDA graph, or throws. The returned function launches the graph
-  // once, behind a kernel that waits for the launch. It must not be called after the clock is
-  // destroyed.
+  // once, behind a kernel that waits for the launch. The clock must outlive it.
   virtual std::function<GpuBatch()> Graph(const Enqueue& call, int calls) = 0;
   // Queues [prepare L2, event, call, event] `calls` times behind a kernel that waits for the host,
   // then lets the GPU run. The whole queue must fit the GPU's launch queue (about 1000 launches).

@@ -27,8 +27,7 @@ void Erase(Work& work, const std::string& quantity) {
   if (quantity == "launches") work.launches.reset();
 }
 
-// Removes quantities whose counter failed from `work`. Adds a caveat for each, and one that names
-// the untested quantities.
+// Removes quantities whose counter failed from `work`. Adds caveats for these and the untested.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats) {
   std::vector<std::string> untested;
   for (const auto& [quantity, value] : Flat(work)) {
@@ -108,8 +107,7 @@ class ExclusiveUse {
   std::atomic<bool>& busy_;
 };
 
-// Placeholder that says why CUPTI cannot count. The CUDA module, when it is loaded, replaces it by
-// the source that counts.
+// Placeholder that says why CUPTI cannot count, until the CUDA module replaces it by the source.
 [[maybe_unused]] const bool counter_registered =
     RegisterCounterSource({"cupti",
                            "gpu",

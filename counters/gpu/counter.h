@@ -15,7 +15,6 @@
 #include "counters/base/counter_manager.h"
 #include "counters/base/work.h"
 #include "counters/gpu/api.h"
-#include "counters/gpu/report.h"
 #include "counters/gpu/session.h"
 
 namespace dlroof::gpu {

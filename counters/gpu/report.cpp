@@ -1,5 +1,3 @@
-#include "counters/gpu/report.h"
-
 #include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +10,7 @@
 #include <set>
 
 #include "counters/base/error.h"
+#include "counters/gpu/session.h"
 
 namespace dlroof::gpu {
 namespace {
@@ -152,8 +151,7 @@ const TensorFamily& FamilyOf(std::string_view pipe) {
   return pipe == "int8.matrix" ? kInteger : pipe == "fp64.matrix" ? kFp64 : kFloat;
 }
 
-// The number of tensor instructions of a family. It is not certain if it may include vector
-// instructions, unless it is 0.
+// The number of tensor instructions of a family. Uncertain with vector instructions, unless 0.
 struct Executed {
   double instructions = 0;
   bool certain = true;

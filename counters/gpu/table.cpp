@@ -1,5 +1,3 @@
-#include "counters/gpu/table.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/work.h"
+#include "counters/gpu/session.h"
 
 namespace dlroof::gpu {
 namespace {

@@ -97,8 +97,7 @@ struct LaunchRecord {
   std::uint64_t graph_node;
   std::uint32_t graph, reserved;
 };
-// `kind`, `source` and `destination` are values of CUPTI's CUpti_ActivityMemcpyKind and
-// CUpti_ActivityMemoryKind.
+// `kind`, `source` and `destination` are CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
 struct CopyRecord {
   RecordHeader header;
   std::uint8_t kind, source, destination, peer;

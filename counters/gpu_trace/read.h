@@ -103,8 +103,7 @@ struct Trace {
   std::vector<std::string> remarks;
 };
 
-// Reads a file's bytes. Throws BadInput if they do not begin like a trace file or are of a newer
-// version. `where` names the file.
+// Reads a file's bytes. Throws BadInput for no trace file or a newer version. `where` names it.
 Trace ReadTrace(std::string_view bytes, const std::string& where);
 
 // Reads all trace files of a folder, in the order of their processes' begin. A file that is no

@@ -15,8 +15,7 @@ namespace dlroof::gpu_trace {
 // records are lost. The destructor does not write.
 class TraceFile {
  public:
-  // Creates FOLDER/PID.gputrace, or FOLDER/PID-2.gputrace and so on if it exists. Records at most
-  // `most_bytes` [byte].
+  // Creates FOLDER/PID.gputrace, or PID-2.gputrace and so on. Records at most `most_bytes` [byte].
   TraceFile(const std::string& folder, std::uint32_t pid, std::uint64_t most_bytes);
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;

@@ -1,6 +1,5 @@
-// Watches libgomp's parallel regions by symbol interposition: this program defines libgomp's entry
-// points. The linker prefers these definitions, and they call libgomp's own. They cost a load and a
-// jump if no thread is watched.
+// Watches libgomp's parallel regions by interposition: this program defines its entry points. The
+// linker prefers these, which call libgomp's own. Unwatched they cost a load and a jump.
 //
 // Entry points: libgomp's manual, "Implementing PARALLEL construct". Compilers up to GCC 4.8 call
 // GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. Code of clang and

@@ -35,11 +35,9 @@ bool IsEmpty(const Bar& block) { return !IsTime(block.Seconds()); }
 bool IsEmpty(const Strip& block) { return block.rows.empty() || !IsTime(block.seconds); }
 
 std::vector<std::string> SharesOfParts(const Bar& bar) {
-  std::vector<double> seconds;
-  for (const auto& part : bar.parts) seconds.push_back(part.seconds);
-  std::vector<std::string> shares;
-  for (const int tenths : Tenths(seconds)) shares.push_back(TenthsText(tenths));
-  return shares;
+  const auto seconds = VectorOf<double>(bar.parts, [](const auto& part) { return part.seconds; });
+  return VectorOf<std::string>(Tenths(seconds),
+                               [&](const int tenths) { return TenthsText(tenths); });
 }
 
 void WriteBlock(const Sentences& block, int, std::ostream& out) {

@@ -43,8 +43,7 @@ struct Cell {
   std::string whole;  // the unabbreviated text if `text` is an abbreviation, else ""
 };
 
-// A table. The first column is left-aligned, the others right-aligned. Every row has as many cells
-// as `columns`.
+// A table: first column left-aligned, the others right. Every row has as many cells as `columns`.
 struct Table {
   using Row = std::vector<Cell>;
   std::string title = {};
@@ -136,11 +135,8 @@ void WriteHtml(const Document& document, const std::string& title, const Figure&
 // ...]. Numbers in tables and bars are the same texts as in Write().
 nlohmann::json ToJson(const Document& document);
 
-// Writes the document to standard output, as wide as the terminal (`any_width`: without limit), in
-// ASCII if the locale has no UTF-8.
+// Writes the document as wide as the terminal (or `any_width`), in ASCII for locales without UTF-8.
 void Print(const Document& document, bool any_width = false);
-
-// Text for XML and Markdown, and badges (small SVG images with a label and a verdict).
 
 // Escapes text for XML content and attributes. Characters that XML 1.0 (2.2) forbids (control
 // characters except tab, newline, return; U+FFFE, U+FFFF) become "\u0001" and so on.
@@ -149,8 +145,7 @@ std::string XmlText(std::string_view text);
 // Escapes text for a table cell: Markdown and HTML appear literally; newlines are kept.
 std::string MarkdownText(const std::string& text);
 
-// Returns a Markdown list item "- text" or "12. text" (`mark`: "-" or "12."), in lines of about 120
-// columns.
+// A Markdown list item "- text" or "12. text" (`mark`: "-" or "12."), in lines of 120.
 std::string MarkdownItem(std::string_view mark, const std::string& text);
 
 // Returns a self-contained SVG badge with selectable text. `good`: green, otherwise red.

@@ -48,8 +48,7 @@ std::string IntensityHeading(const std::optional<Level>& level) {
   return level ? "FLOP/B " + roofline::LevelName(Key(*level)) : "FLOP/B";
 }
 
-// Appends the cells that all tables of times share: % roof, bound, x roof, FLOP/s (B/s if there are
-// no FLOPs), and FLOP/byte of `level`.
+// Appends cells of all tables of times: % roof, bound, x roof, FLOP/s or B/s, FLOP/byte.
 void AddPlace(const record::Record& record, const roofline::Placed& placed,
               const roofline::PlaceView& view, const std::optional<Level>& level, Row& row) {
   const auto& [timing, placement, breakdown] = placed;
@@ -233,8 +232,7 @@ List RemarksList(const roofline::PlacedRun& run, const TableOptions& options) {
   return NotesList("remarks", remarks, options.full_names);
 }
 
-// Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and the common parts of the names of its
-// layers.
+// Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and what its layers' names share.
 std::string ModelName(const roofline::ModelSummary& model) {
   std::string name = model.suite;
   char between = ' ';

@@ -20,25 +20,22 @@ struct TableOptions {
 };
 
 // Returns a table with a row per record that has a time, in the file's order, and one table per
-// program with GPU kernels (record::IsKernelSum), longest kernel first: total time, share,
-// launches, mean time per launch, rates, roofline columns. Then the reasons why records have no
-// time, remarks, energies, models, zero-FLOP kernels, ceilings, and the benchmarks with the most
-// time above their roofs.
+// program with GPU kernels (record::IsKernelSum), longest kernel first: time, share, launches, time
+// per launch, rates, roofline columns. Then reasons for missing times, remarks, energies, models,
+// zero-FLOP kernels, ceilings, and the benchmarks with the most time above their roofs.
 document::Document RunDocument(const roofline::PlacedRun& run, const TableOptions& options = {});
 
 // Returns the summary that dlroof_bench writes below the rows of benchmarks.
 document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose);
 
-// Returns whether a time has no interval, so that the column "±" shows "n=5", which
-// roofline::kSpreadMeaning explains.
+// Returns whether a time has no interval: "±" shows "n=5", which roofline::kSpreadMeaning explains.
 bool HasShortSpread(const roofline::PlacedRun& run);
 
 // Returns a line per ceiling that failed validation, if that makes percentages upper limits or
 // suppresses them: the reason and the number of benchmarks.
 document::Document CaveatsDocument(const roofline::PlacedRun& run);
 
-// Returns a line per reason of unsupported benchmarks, with their types and number and, if
-// `verbose`, names.
+// Returns a line per reason of unsupported benchmarks, with types, number and (`verbose`) names.
 document::List UnsupportedList(const std::vector<record::Record>& records, bool verbose);
 
 document::Table ModelsTable(const std::vector<roofline::ModelSummary>& models);
@@ -55,10 +52,9 @@ document::Table EnergyTable(const std::vector<record::Record>& records);
 
 // Returns a table per machine and number of threads, most threads first: pipes (highest first, each
 // followed by its rows by instruction set), memory levels with the access mix that set the roof,
-// and overheads. The last column has the reason why a ceiling is not validated. Notes contain
-// findings of the working-set sweep about caches, reasons for missing measurements, and findings of
-// the check before the run. Without `all`: one table per machine, for the most threads, without
-// rows by instruction set and notes.
+// and overheads. The last column has the reason why a ceiling is not validated. Notes: findings
+// about caches, reasons for missing measurements, and findings of the check before the run. Without
+// `all`: one table per machine, for the most threads, without rows by instruction set and notes.
 document::Document CeilingsDocument(const std::vector<machine::Machine>& machines, bool all = true);
 
 // Returns a table per trajectory, a row per point: threads or size, time, FLOP/s, FLOP/byte, share

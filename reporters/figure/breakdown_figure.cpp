@@ -7,7 +7,6 @@
 
 #include "counters/base/error.h"
 #include "reporters/figure/figure.h"
-#include "reporters/figure/panel.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::figure {

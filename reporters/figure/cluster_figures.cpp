@@ -7,11 +7,9 @@
 
 #include "counters/base/error.h"
 #include "reporters/figure/figure.h"
-#include "reporters/figure/panel.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::figure {
-
 namespace {
 
 constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 80;

@@ -11,7 +11,6 @@
 
 #include "counters/base/files.h"
 #include "counters/base/process.h"
-#include "reporters/figure/panel.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "reporters/figure/figure.h"
-#include "reporters/figure/panel.h"
 
 namespace dlroof::figure {
 namespace {
@@ -23,8 +22,7 @@ constexpr std::size_t kMaxCrosses = 60;  // time marks with crosses; more would 
 // gnuplot's hollow point types; the next number is the filled type.
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
 
-// Style of a series. The colour shows op and direction, the shape the type; only measured marks are
-// filled.
+// Style of a series: colour by op and direction, shape by type; only measured marks are filled.
 struct Style {
   std::string_view colour;
   int hollow = 6;  // gnuplot's point type; the next number is the filled shape
@@ -218,8 +216,7 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
   Draw("pipes", {crosses}, "with points pt 2 ps 0.5 lc rgb '#5b6675' notitle", plot);
 }
 
-// Joins the complexity point of each record, a dot, with its time point: by a dashed line if the
-// distance is a lower limit.
+// Joins each record's complexity point, a dot, with its time point, dashed if a lower limit.
 void AddDistances(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
   std::vector<std::vector<Point>> distances;
   for (const auto& mark : figure.time)

@@ -37,13 +37,11 @@ void WritePage(const roofline::PlacedRun& run, std::ostream& out,
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 
-// Returns trajectories as the member "trajectories" of a page's content. PageContent has only
-// trajectories along threads.
+// Returns trajectories as "trajectories" of a page's content, which has only those along threads.
 nlohmann::json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories);
 
 // Writes the page of a PageContent, to which the caller may have added "trajectories"
-// (TrajectoriesJson) and "program" (document::ToJson). Throws BadInput if the program was built
-// without plotly.js.
+// (TrajectoriesJson) and "program" (document::ToJson). Throws BadInput without plotly.js.
 void WritePage(const nlohmann::json& content, std::ostream& out);
 
 // Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the
@@ -57,8 +55,7 @@ std::string Join(const std::vector<EmbeddedFile>& scripts);  // one script after
 void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
           std::ostream& out);
 
-// Returns JSON that is safe inside <script>: without <, >, &, U+2028 and U+2029. Invalid UTF-8
-// becomes U+FFFD.
+// Returns JSON safe in <script>: without <, >, &, U+2028, U+2029. Invalid UTF-8 becomes U+FFFD.
 std::string ScriptSafeJson(const nlohmann::json& json);
 
 // Converts a hash from hexadecimal to Base64, which a Content-Security-Policy requires.

@@ -1,5 +1,3 @@
-#include "reporters/figure/panel.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "reporters/figure/figure.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::figure {
@@ -198,8 +197,7 @@ std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
                      text::WithPrefix(roof.per_second, unit), roofline::RoofNote(roof));
 }
 
-// Puts the label of a slanted roof at its visible lower end; the second of two labels that would
-// overlap moves along its roof.
+// Puts the label of a slanted roof at its visible lower end; of overlapping ones the second moves.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::string text;

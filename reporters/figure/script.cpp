@@ -1,5 +1,4 @@
-// The gnuplot scripts of figure.h. Roofs, marks and guide lines are data blocks; all axes are
-// logarithmic.
+// The gnuplot scripts of figure.h. Roofs, marks and guides are data blocks; axes are logarithmic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include <set>
 
 #include "reporters/figure/figure.h"
-#include "reporters/figure/panel.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::figure {
@@ -97,8 +95,7 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
   Draw("intensities", lines, "with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle", plot);
 }
 
-// Adds corners of equal run time, the machine balance, and the boxes in which the launch overhead
-// binds.
+// Adds corners of equal run time, the machine balance, and boxes in which launch overhead binds.
 void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   std::vector<std::vector<Point>> corners, boxes;
   for (double power = std::ceil(std::min(panel.left, panel.bottom));
@@ -165,8 +162,7 @@ std::string TimeScript(const Figure& figure) {
          Joined(plot);
 }
 
-// Returns a roof as two dots per column: gnuplot's text terminal draws lines with letters that
-// change with the slope.
+// Returns a roof as two dots per column: gnuplot's text lines have letters by slope.
 std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int columns) {
   const double start = std::log10(line[0].first);
   const double from = std::max(panel.left, start);

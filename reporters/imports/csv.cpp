@@ -1,12 +1,11 @@
 // Reader of dlroof's own CSV (import.h).
-#include "reporters/text/csv.h"
-
 #include <fmt/format.h>
 
 #include <map>
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {

@@ -15,8 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Versions without precisions write "GFLOPs" for double precision. The tensor kernel has
-// half-precision operands.
+// Versions without precisions write "GFLOPs" for double. The tensor kernel's operands are half.
 constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
     {"GFLOPs", "fp64.vector"},      {"FP64 GFLOPs", "fp64.vector"},
     {"FP32 GFLOPs", "fp32.vector"}, {"FP16 GFLOPs", "fp16.vector"},

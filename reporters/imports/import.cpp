@@ -39,9 +39,8 @@ constexpr ImportFormat kFormats[] = {
 
 constexpr std::size_t kNamedColumns = 5;
 
-// Returns the model in a GPU's name, such as "H100", "L40S" or "MI300X", or "" if there is none
-// that is recognised: a number of two to four digits, or letters and a digit, that is no size of
-// its memory.
+// Returns the model in a GPU's name, such as "H100", "L40S" or "MI300X", or "" if none: a number of
+// two to four digits, or letters and a digit, that is no size of its memory.
 std::string ModelOf(const std::string& gpu) {
   static const std::regex model(
       R"((^|[^A-Za-z0-9])(([A-Z]{1,3}[0-9]|[A-Z]{0,3}[0-9]{2,4})[A-Z]{0,2})([^A-Za-z0-9]|$))");

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <iosfwd>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -14,8 +16,10 @@
 
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
+#include "counters/base/work.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/numbers.h"
 
 namespace dlroof::imports {
 
@@ -27,8 +31,7 @@ struct ImportOptions {
 // Returns a run file of the records and `machine`. Splits names of the form
 // op/device/library/direction/type/problem; assigns other records to the machine's device, unless
 // Record::device says that they ran on another one ("cpu", or a GPU of another model). If the
-// machine has no ceilings for a record's number of threads, uses the machine's largest number, with
-// a warning.
+// machine has no ceilings for a record's number of threads, uses its largest one, with a warning.
 record::RunFile ImportedRun(std::vector<record::Record> records,
                             const std::optional<machine::Machine>& machine,
                             const ImportOptions& options, std::ostream& warnings);
@@ -56,16 +59,14 @@ std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view 
 
 // dlroof's own CSV: a header, then a row per repetition. Columns: name, seconds, launches, threads,
 // flops_<pipe>, bytes_<level>, all in base units. An empty field is unknown; a line that begins
-// with # is a comment. Rows with the same name are repetitions of one benchmark and must have the
-// same FLOPs and bytes.
+// with # is a comment. Rows of one name are repetitions, with the same FLOPs and bytes.
 bool LooksLikeOwnCsv(std::string_view text);
 Imported ImportOwnCsv(const std::string& text, const std::string& where);
 
 // Nsight Compute, `--csv` with `--page raw` (a column per metric, units below the names) or
-// `details` (a row per metric), metric names of 2020.1 and later. All launches with the same kernel
-// name become one record with the sums of FLOPs, bytes and times (Wang et al., section 4 of the
-// hierarchical roofline paper). Zero-FLOP kernels are records with 0 FLOPs. Kernels with which
-// dlroof itself times calls are left out.
+// `details` (a row per metric), names of 2020.1 and later. All launches of a kernel's name are one
+// record with sums of FLOPs, bytes and times (Wang et al., section 4 of the hierarchical roofline
+// paper). Zero-FLOP kernels are records with 0 FLOPs. Those of dlroof's own clock are left out.
 bool LooksLikeNsightCompute(std::string_view text);
 Imported ImportNsightCompute(const std::string& text, const std::string& where);
 
@@ -87,7 +88,7 @@ Imported ImportNvbench(const std::string& text, const std::string& where);
 
 // A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and input
 // sizes, or per kernel if the trace has kernels of a GPU. The time is the sum of the self times of
-// all calls; FLOPs and bytes follow from the input sizes (trace.h).
+// all calls; FLOPs and bytes follow from the input sizes.
 bool LooksLikeTrace(std::string_view text);
 Imported ImportTrace(const std::string& text, const std::string& where);
 
@@ -137,8 +138,7 @@ struct LeftOut {
       if (count++ == 0) first = error.what();
     }
   }
-  // Adds a remark if there are any ("3 lines are left out; the first: ..."). Throws BadInput with
-  // the first if the file has no record.
+  // Adds a remark ("3 lines are left out; the first: ..."). Throws BadInput without any record.
   void AddTo(Imported& imported, const char* items) const;
 };
 
@@ -172,8 +172,121 @@ void LeaveOutImpossible(const std::string& where, Imported& imported);
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported);
 
-// Adds a remark if the last line of a text of lines has no line end: a number that is cut off there
-// cannot be told from a whole one.
+// Adds a remark if the last line of a text has no line end: its number may be cut off.
 void AddCutLine(std::string_view text, const std::string& where, Imported& imported);
+
+// Counters of one launch, or sums over launches, in base units (s, byte, 1/s, 1).
+using MetricValues = std::map<std::string, double, std::less<>>;
+
+// Returns whether this reader computes FLOPs, bytes or time from the metric.
+bool IsKnownMetric(std::string_view name);
+
+// Returns whether the metric counts instructions of tensor cores or of a kind that this reader does
+// not know: if it is not 0 and not known, FLOPs are unknown.
+bool IsWorkMetric(std::string_view name);
+
+// Returns whether a value of the known metric can have the unit. Counts may have none.
+bool IsUnitOf(std::string_view metric, const text::Unit& unit);
+
+// Returns the time of one launch [s]: gpu__time_duration, else cycles divided by cycles per second,
+// as in the hierarchical roofline papers.
+std::optional<double> LaunchSeconds(const MetricValues& values);
+
+// FLOPs and bytes of one kernel launch, by the first recipe of each pipe or level whose counters
+// are all present. A counter may be per second or cycle. Without one the map has no entry.
+struct LaunchWork {
+  // Instructions that ran, but whose FLOPs are unknown, so that the sum of FLOPs is unknown.
+  enum class Unknown {
+    kNone,
+    kTensor,  // Tensor instructions differ in FLOPs; on Volta each has 512 (NERSC's recipe). Other
+              // GPUs need the counters sm__ops_path_tensor_*.
+    kVector   // a pipe's counter (add, multiply, multiply-add) is missing, or there is another one
+  };
+  std::map<std::string, double> flops;  // [flop] by pipe
+  std::map<Level, double> bytes;        // [byte]
+  Unknown unknown = Unknown::kNone;
+};
+LaunchWork WorkOfLaunch(const MetricValues& values, bool volta);
+
+// One row of Nsight Compute's table.
+struct CountedLaunch {
+  std::string kernel;                                       // as ncu spells it
+  std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has them
+  LaunchWork work;
+  std::optional<double> seconds;  // [s]
+};
+// Returns all launches of a table, in its order. Throws BadInput like ImportNsightCompute.
+std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where);
+
+// The rest is private to the module: the table before its counters become work.
+
+struct Launch {
+  std::string kernel;
+  std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has the columns
+  std::optional<std::string> capability;                    // "7.0", if the table has the column
+  std::string device;                                       // its number; may be empty
+  MetricValues values;
+};
+
+struct NsightTable {
+  std::vector<Launch> launches;      // in the order of the table
+  int missing_values = 0;            // [1] of known metrics that are no numbers, such as "n/a"
+  LeftOut left_out;                  // rows and values that cannot be read
+  std::vector<std::string> unknown;  // metrics
+  int header_line = 0;
+};
+NsightTable ReadNsightTable(const std::string& text, const std::string& where);
+
+// All calls with the same name, the same inputs and the same kind of device.
+struct TraceOp {
+  std::string name;
+  bool on_gpu = false;       // a kernel, copy or fill; otherwise an operator on the host
+  std::string process, gpu;  // of a kernel: Kineto's number of the GPU, and its name if known
+  // Inputs as PyTorch records them: a tensor has sizes and a type, a scalar or a list has a value.
+  std::vector<std::vector<std::int64_t>> sizes;
+  std::vector<std::string> types, values;
+  double calls = 0;    // [1]
+  double seconds = 0;  // [s] self time of all calls: without calls within them on their thread
+};
+
+// One call, or a span of the program that contains calls (PyTorch's record_function).
+struct TraceCall {
+  std::optional<std::size_t> op;  // index into Trace::ops; absent for a span
+  std::string span;               // name of the span
+  std::size_t thread = 0;         // [1] number of the thread, from 0
+  double begin = 0, end = 0;      // [s] since 1970 if the trace says its base, else its own clock
+};
+
+struct Trace {
+  std::vector<TraceOp> ops;                   // in the order of their first call
+  std::map<std::string, double> left_out;     // [1] number of ignored events by reason
+  std::map<std::string, double> assumed;      // [1] number of events by what is assumed of them
+  bool cut = false;                           // the file ends within its events
+  double threads = 0, events = 0, begin = 0;  // counts [1]; start of the first event [s]
+  double end = 0;                             // [s] end of the last event
+  // The host's operators and spans by thread, each before those within it. Only if requested.
+  std::vector<TraceCall> calls;
+};
+
+// Reads complete events ("ph": "X") one by one, so that large files fit into memory. Throws
+// BadInput with the event's number if the text has another format, a time is invalid, or there is
+// no event. With `keep_calls` the times are shifted by the trace's base ("baseTimeNanoseconds").
+Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls = false);
+
+// What is known about one call of an operator of PyTorch.
+struct OpCount {
+  std::string type;                   // of the first input: "f32", "bf16"
+  std::optional<double> matrix;       // [flop] of matrix products, with 2 per multiply-add
+  std::optional<double> elementwise;  // [flop] of others; both absent: unknown
+  double bytes = 0;                   // [byte] each input and the output once; 0: unknown
+  bool moves_data = false;            // it has no FLOPs: a copy, a fill, a choice of rows
+};
+// Returns the counts of one call in any type: products, convolutions (of filter taps inside the
+// image: counters/base/work.h), attention, and operators that work element by element.
+// Returns nothing for other operators, for inconsistent sizes, and for one that only calls another.
+// Attention counts only the pairs of positions that a causal mask leaves.
+std::optional<OpCount> CountOfOp(const TraceOp& op);
+// Returns oneDNN's name of PyTorch's type: "bf16" for "c10::BFloat16"; "" for an unknown one.
+std::string TypeName(std::string_view type);
 
 }  // namespace dlroof::imports

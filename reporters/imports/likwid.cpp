@@ -7,7 +7,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -16,8 +16,7 @@ namespace {
 using text::Dimension;
 
 // Metrics of likwid's groups, "NAME [UNIT]". FLOP rates are per hardware thread, for its own run
-// time. One hardware thread per socket reports the data volumes of uncore counters, the others
-// report 0.
+// time. One hardware thread per socket reports uncore counters' data volumes, the others 0.
 constexpr std::string_view kRuntime = "Runtime (RDTSC) [s]";
 constexpr std::pair<std::string_view, std::string_view> kRates[] = {
     {"DP", "fp64.vector"}, {"SP", "fp32.vector"}, {"HP", "fp16.vector"}};
@@ -125,8 +124,7 @@ void ReadMetric(const text::CsvRow& row, text::DecimalMark mark, const std::stri
                    text::Printable(metric));
 }
 
-// Returns the sum of weight x value over the hardware threads that ran, or nullopt if one of them
-// has no value.
+// Returns the sum of weight x value over the hardware threads that ran, or nullopt if one has none.
 std::optional<double> Sum(const Values& values, const Values& runtimes, bool per_second) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,7 +1,5 @@
 // Nsight Compute's table as records: a record per kernel's name (import.h).
 
-#include "reporters/imports/ncu.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,16 +9,15 @@
 #include <utility>
 
 #include "counters/base/error.h"
+#include "reporters/imports/import.h"
 #include "reporters/record/run_file.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
-
 namespace {
 
-// Sums over all launches of one kernel name on one GPU. A sum is unknown if one launch lacks its
-// quantity.
+// Sums over a GPU's launches of one kernel name. A sum is unknown if a launch lacks its quantity.
 struct Kernel {
   std::string name;
   std::string device;  // of the record; may be empty
@@ -76,24 +73,21 @@ record::Record RecordOf(const Kernel& kernel, Imported& imported) {
   return record;
 }
 
-// Returns whether the count of a tensor instruction is taken as Volta's, since the table does not
-// tell the GPU.
+// Returns whether a tensor instruction is counted as Volta's: the table does not tell the GPU.
 bool AssumesVolta(const Launch& launch) {
   const auto tensor = launch.values.find("sm__inst_executed_pipe_tensor.sum");
   return !launch.capability && tensor != launch.values.end() && tensor->second > 0;
 }
 
-// Returns whether the line is the table's header. Spreadsheets write it without quotes, or with
-// another separator.
+// Returns whether the line is the table's header. Spreadsheets change its quotes and separator.
 bool IsHeader(std::string_view line) {
   const auto id = line.starts_with("\"ID\"") ? 4U : line.starts_with("ID") ? 2U : 0U;
   return id > 0 && line.size() > id && std::string_view(",;\t").find(line[id]) != line.npos &&
          line.find("Kernel Name") != line.npos;
 }
 
-// Returns the text with empty lines in place of those before the header, which are the output of
-// ncu and of the profiled program, and of later lines "==PROF== ...": line numbers in messages are
-// right.
+// Returns the text with empty lines in place of those before the header, which ncu and the program
+// wrote, and of later lines "==PROF== ...": line numbers in messages are right.
 std::string TableOnly(std::string_view text) {
   std::string table;
   for (bool begun = false; !text.empty(); table += '\n') {
@@ -131,10 +125,6 @@ std::string_view MetricOfPage(std::string_view name, const text::Unit& unit) {
 constexpr std::string_view kDescriptions[] = {
     "ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context",
     "Stream", "Block Size", "Grid Size",    "Device",    "CC",          "Section Name"};
-
-bool IsDescription(std::string_view column) {
-  return std::ranges::count(kDescriptions, column) > 0;
-}
 
 // Returns the sizes of "(128, 1, 1)" or "128, 1, 1".
 std::optional<std::array<std::uint32_t, 3>> SizeIn(std::string_view text) {
@@ -229,7 +219,8 @@ class NsightReader {
       if (row[id].text.empty())
         for (std::size_t j = 0; j < units.size(); ++j) units[j] = row[j].text;
       for (std::size_t j = 0; j < units.size() && !row[id].text.empty(); ++j)
-        if (!IsDescription(rows_[0][j].text)) put(rows_[0][j].text, units[j], row[j], i);
+        if (std::ranges::count(kDescriptions, rows_[0][j].text) == 0)
+          put(rows_[0][j].text, units[j], row[j], i);
     }
   }
 

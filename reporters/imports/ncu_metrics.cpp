@@ -1,4 +1,4 @@
-// Recipes for FLOPs, bytes and time (ncu.h).
+// Recipes for FLOPs, bytes and time (import.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
-#include "reporters/imports/ncu.h"
+#include "reporters/imports/import.h"
 
 namespace dlroof::imports {
 namespace {
@@ -23,8 +23,7 @@ struct Recipe {
   std::vector<Term> terms;
 };
 
-// Bytes between a level and the next nearer level. A sector is 32 byte; an atomic operation on L2
-// reads and writes.
+// Bytes between a level and the next nearer one. A sector is 32 byte; L2 atomics read and write.
 const std::vector<Recipe<Level>>& ByteRecipes() {
   static const std::vector<Recipe<Level>> recipes = {
       {Level::kDram, {{"dram__bytes.sum", 1}}},
@@ -173,8 +172,7 @@ const DerivedMetric* FindDerived(std::string_view name) {
   return found == std::end(kDerived) ? nullptr : found;
 }
 
-// Returns the counter of a rate: "x.sum.per_second" -> "x.sum". Only multiprocessors count in the
-// cycles that the table has.
+// Returns the counter of a rate: "x.sum.per_second" -> "x.sum". Only SMs have the table's cycles.
 std::optional<std::string> CounterOfRate(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   const auto counter = name.substr(0, name.size() - suffix.size());

@@ -40,8 +40,7 @@ std::optional<std::string> SampleFile(const std::string& name, const std::string
   return std::nullopt;
 }
 
-// Returns the samples [s] of a file that nvbench's JSON names, or none if it is not there or has
-// another number or mean.
+// The samples [s] of a file of nvbench's JSON, or none without it or if number or mean differ.
 std::vector<float> SamplesIn(const std::string& name, const std::string& where,
                              std::optional<double> size, double mean) {
   constexpr double kMaxDifference = 1e-3;  // of means: samples are float32
@@ -65,8 +64,7 @@ struct TimeKeys {
   bool gpu;
   std::string_view meaning;
 };
-// The first whose time a state has: one call on an idle GPU, calls back to back, a call of a
-// benchmark without a GPU.
+// The first whose time a state has: a call on an idle GPU, calls back to back, one without a GPU.
 const TimeKeys kTimeKeys[] = {
     {"nv/cold/time/gpu/mean", "nv/cold/bw/global/bytes_per_second", "nv/cold/sample_size", true,
      "by the GPU's clock, with cold caches"},
@@ -95,8 +93,7 @@ void CheckWord(const JsonReader& at, const char* key, std::initializer_list<cons
     at.Refuse(key, fmt::format("one of {}", fmt::join(known, " ")));
 }
 
-// Throws BadInput for a text that is no number; Value::number is not set for one that is not
-// finite.
+// Throws BadInput for text that is no number; Value::number is not set for infinity and NaN.
 Value ValueOf(const JsonReader& item, const std::string& tag) {
   CheckWord(item, "type", {"", "int64", "float64", "string"});
   const json value = item.Has("value") ? item.json().at("value") : json::object();

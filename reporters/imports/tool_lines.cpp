@@ -1,5 +1,4 @@
-// Google Benchmark's CSV and console table, which become its JSON, and perf stat's counts
-// (import.h).
+// Google Benchmark's CSV and console table, as its JSON, and perf stat's counts (import.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include "counters/base/error.h"
 #include "reporters/imports/tool_tables.h"
 #include "reporters/logs/verbose_log.h"
-#include "reporters/text/csv.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -152,8 +150,7 @@ json CsvEntries(const std::string& text, const std::string& where, LeftOut& left
   return entries;
 }
 
-// Intel's counts of arithmetic instructions and the FLOPs of one (an FMA counts twice): SDM,
-// volume 3B, "FP_ARITH_INST_RETIRED".
+// Intel's counts of instructions, and FLOPs of one (FMA twice): SDM 3B, "FP_ARITH_INST_RETIRED".
 struct FlopEvent {
   std::string_view width;
   double single_flops, double_flops;

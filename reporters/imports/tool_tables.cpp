@@ -10,12 +10,10 @@
 #include <cmath>
 
 #include "counters/base/error.h"
-#include "reporters/text/csv.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
-
 namespace {
 
 // A column's name here stands for "NAME (UNIT)", too.
@@ -85,8 +83,7 @@ struct CsvTable {
   std::string text;  // with an empty line for each one above it
 };
 
-// Returns the tables of a text. Other tables, and what the tool and the program print, are between
-// them; an empty line ends one.
+// Returns a text's tables, each up to an empty line, between what tool and program print.
 std::vector<CsvTable> CsvTablesIn(std::string_view text) {
   std::vector<CsvTable> tables;
   bool inside = false;
@@ -273,8 +270,6 @@ Imported ImportToolTable(const std::string& text, const std::string& where) {
   if (imported.records.empty()) throw BadInput("{}: expected a row with a time", where);
   return imported;
 }
-
-// Tools without a reader here: what a file of theirs is, and what leads here.
 
 namespace {
 

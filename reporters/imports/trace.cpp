@@ -1,4 +1,3 @@
-#include "reporters/imports/trace.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -108,8 +107,7 @@ double EventSeconds(const record::JsonObject& event, const char* key) {
   return micros * kMicro;
 }
 
-// Reads the inputs of an operator. Returns the arguments that are not known; they may change its
-// work.
+// Reads the inputs of an operator. Returns unknown arguments; they may change its work.
 std::vector<std::string> ReadInputs(const record::JsonObject& event, TraceOp& op) {
   std::vector<std::string> unknown;
   WithArguments(event, [&](const record::JsonObject& args) {
@@ -150,8 +148,7 @@ enum class ThreadKind {
   kSpans       // TensorFlow's summaries of other threads: steps, modules, scopes
 };
 
-// TensorFlow names a GPU's process after the device, and its threads after streams ("Stream #13")
-// or summaries ("XLA Modules").
+// TensorFlow names a GPU's process after the device, its threads "Stream #13" or "XLA Modules".
 class ThreadNames {
  public:
   // Reads an event of names (phase M).
@@ -182,8 +179,7 @@ class ThreadNames {
     return spans ? ThreadKind::kSpans : ThreadKind::kKernels;
   }
 
-  // Returns whether this thread of the trace is in a GPU's process and has no name, though another
-  // thread of that process has one.
+  // Returns whether this thread of a GPU's process has no name, though another one there has.
   bool LacksName(const ThreadId& thread) const {
     return processes_.contains(thread.first) && !threads_.contains(thread) &&
            std::ranges::any_of(
@@ -211,8 +207,7 @@ std::string KeyOf(const TraceOp& op) {
   return key + fmt::format("\4{}\4{}", fmt::join(op.types, "\3"), fmt::join(op.values, "\3"));
 }
 
-// Categories of Kineto; the capital letters are those up to PyTorch 1.11, and "Kernel" also
-// onnxruntime's.
+// Kineto's categories: with capitals those up to PyTorch 1.11, "Kernel" also onnxruntime's.
 constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_memset",
                                                "Kernel", "Memcpy",     "Memset"};
 // Also TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's (none). Events of other
@@ -306,8 +301,7 @@ class TraceReader {
       trace_.left_out["without a begin or a duration"] += 1;
       return;
     }
-    // Kineto gives a call that runs when its window ends 0 or centuries: one that keeps the calls
-    // ends it there.
+    // Kineto gives a call that runs at its window's end 0 or centuries: kept calls end there.
     const double seconds = EventSeconds(event, "dur");
     if (!keep_calls_ && seconds > kMaxSeconds) event.Refuse("dur", "microseconds");
     if (!keep_calls_ && !(seconds > 0)) {

@@ -1,4 +1,4 @@
-// FLOPs and bytes of PyTorch's operators (trace.h).
+// FLOPs and bytes of PyTorch's operators.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,14 +13,12 @@
 #include <string_view>
 
 #include "counters/base/error.h"
-#include "counters/base/filter_axis.h"
+#include "counters/base/work.h"
 #include "reporters/imports/import.h"
-#include "reporters/imports/trace.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
-
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
@@ -72,8 +70,7 @@ struct Counted {
   double elements = 0;  // [1] read or written
 };
 
-// Sets the number of outputs of an image dimension with this padding at both ends. Returns whether
-// its sizes are consistent.
+// Sets an image dimension's outputs with this padding at both ends. Returns whether that fits.
 bool SetOutputs(FilterAxis& axis) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   if (axis.stride < 1 || axis.dilation < 1 || axis.pad_begin < 0) return false;
@@ -286,8 +283,6 @@ std::optional<OpCount> CountOfOp(const TraceOp& op) {
                  .elementwise = 0,
                  .bytes = counted->elements * BytesOfType(type)};
 }
-
-// The records of a trace's operators or kernels (import.h).
 
 namespace {
 

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <iterator>
-#include <map>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -22,7 +20,6 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::live {
-
 namespace {
 
 // Returns the cells: share of the roof, bound, x roof, FLOP/s, FLOP per DRAM byte; "-" if unknown.
@@ -199,8 +196,7 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   return entries;
 }
 
-// Returns an entry with the median aggregate of one benchmark and the medians of its counters, or
-// nullopt if there is none.
+// Returns an entry with the median aggregate of a benchmark and its counters', if any.
 std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find_if(runs, [&](const Run& run) {

@@ -20,8 +20,6 @@
 
 namespace dlroof::live {
 
-// The records measured by this process so far; shared by all reporters of a run.
-
 // Measurements in addition to the timed one. Empty functions were not requested.
 struct Passes {
   // Runs before the first benchmark: measures the power of the idle machine.
@@ -40,10 +38,10 @@ struct Measured {
   bool keep_noisy = false;   // treat noisy repetitions as clean
 };
 
+// The records measured by this process so far; shared by all reporters of a run.
 class Session {
  public:
-  // `machines` is called once, before the first benchmark runs, and may measure ceilings. Listing
-  // benchmarks does not call it.
+  // `machines` is called once before the first benchmark, not for a list, and may measure ceilings.
   explicit Session(nlohmann::json dlroof_context,
                    std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
@@ -65,8 +63,7 @@ class Session {
 
   // Sets the passes; call before Begin. Begin runs `idle`, and the first Finish the others.
   void Add(Passes passes) { passes_ = std::move(passes); }
-  // Runs the passes that follow the last benchmark and adds their results to the records. Further
-  // calls do nothing.
+  // Runs the passes after the last benchmark and adds their results. Further calls do nothing.
   void Finish();
   // Returns the names of the records to which Finish added FLOPs and bytes, in the file's order.
   const std::vector<std::string>& counted_late() const { return counted_late_; }
@@ -118,9 +115,8 @@ std::span<const record::Repetition> RepetitionsOf(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
 // Returns the record of one benchmark: the runner's measurements with Google Benchmark's times, or
-// the times only if no runner measured it. Aggregates are used only without repetitions
-// (--benchmark_report_aggregates_only). Returns nullopt for aggregates of a benchmark that already
-// has a record, and if nothing was run.
+// the times only if no runner measured it. Aggregates count only without repetitions. Returns
+// nullopt for aggregates of a benchmark that already has a record, and if nothing was run.
 std::optional<record::Record> RecordFromRuns(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
@@ -173,8 +169,7 @@ using CsvFileReporter = CheckedReporter<benchmark::CSVReporter>;
 #pragma GCC diagnostic pop
 using ConsoleFileReporter = CheckedReporter<benchmark::ConsoleReporter>;
 
-// Writes the run file as benchmarks finish: first context and machines, then Google Benchmark's
-// entries, last the records.
+// Writes the run file as benchmarks finish: context, machines, Google Benchmark's entries, records.
 class RunFileReporter : public benchmark::JSONReporter {
  public:
   explicit RunFileReporter(Session& session) : session_(session) {}

@@ -1,5 +1,4 @@
-// Closed forms of elementwise kinds, reductions, pooling, interpolation, and kinds that only move
-// data.
+// Closed forms of elementwise kinds, reductions, pooling, interpolation, and moves of data.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,8 +9,7 @@
 namespace dlroof::logs {
 namespace {
 
-// FLOPs of one element, if there is a formula. s is the source, d the destination, g its gradient,
-// a and b are alpha and beta.
+// FLOPs of one element, if known: source s, destination d, its gradient g, alpha, beta.
 struct EltwiseForm {
   std::string_view name;
   std::optional<double> forward, backward;
@@ -56,8 +54,7 @@ double NumberOr(std::string_view text, double otherwise) {
   return negative ? -*number : *number;
 }
 
-// Returns the bytes per element of source and destination. The log may print one descriptor for
-// both.
+// Returns bytes per element of source and destination. Logs may have one descriptor for both.
 double InAndOut(const Primitive& primitive) {
   const auto* source = primitive.Find("src");
   const auto* destination = primitive.Find("dst");
@@ -99,8 +96,7 @@ std::vector<double> Broadcast(const std::vector<std::vector<double>>& sources) {
   return dims;
 }
 
-// Returns the bytes of a post-op's operand. The mask selects which of the destination's sizes it
-// has.
+// Returns the bytes of a post-op's operand. The mask selects its sizes of the destination's.
 std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
                                    std::string_view mask) {
   const auto elements = MaskedElements(work, mask);
@@ -274,8 +270,7 @@ FormWork ReorderWork(const Primitive& primitive) {
   return work;
 }
 
-// Problems are like "8x32x56x56:8x32x56x56 8x64x56x56": the sources, and in some versions of oneDNN
-// the destination.
+// Problems: "8x32x56x56:8x32x56x56 8x64x56x56": the sources, in some versions also the destination.
 FormWork ConcatWork(const Primitive& primitive) {
   const std::string_view problem = primitive.text.problem;
   const auto dims = ReadDimsList(problem.substr(0, problem.find(' ')));

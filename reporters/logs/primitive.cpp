@@ -10,7 +10,6 @@
 #include "counters/base/numbers.h"
 
 namespace dlroof::logs {
-
 namespace {
 
 constexpr double kMaxSize = 2147483647;

@@ -56,8 +56,7 @@ class LetterSizes {
   std::map<std::string, double, std::less<>> sizes_;
 };
 
-// Returns the sizes of "8x64x56x56", or nullopt for another form, such as a size known only at run
-// time ("*").
+// Returns the sizes of "8x64x56x56", or nullopt for others, such as sizes of run time ("*").
 std::optional<std::vector<double>> ReadDims(std::string_view text);
 // Returns the sizes of each part of "16x256:256x192", or nullopt if a part has another form.
 std::optional<std::vector<std::vector<double>>> ReadDimsList(std::string_view text);
@@ -67,8 +66,7 @@ double ProductOf(const std::vector<double>& dims);
 // format 'sparse' of a tensor"), or nullopt. The work of a call with such a word is unknown.
 std::optional<std::string> UnknownWord(const Primitive& primitive);
 
-// Returns the value of a key: "1" of "axis" in "alg:softmax_accurate axis:1". A missing key has an
-// empty value.
+// Returns the value of a key: "1" of "axis" in "alg:softmax_accurate axis:1". Missing keys: "".
 std::string_view WordOf(std::string_view text, std::string_view key);
 
 // Returns the post-ops of the attributes in their order: "eltwise_relu:0:1", "sum".
@@ -78,7 +76,7 @@ std::vector<std::string_view> PostOpsOf(std::string_view attributes);
 //
 // FLOPs, counted as dlroof's operators count them:
 //   matrix: 2 per multiply-add; in a convolution or deconvolution only filter taps inside the image
-//     (counters/base/filter_axis.h). All directions of a convolution, deconvolution, matrix product
+//     (counters/base/work.h). All directions of a convolution, deconvolution, matrix product
 //     or inner product have the same number; the backward call of a recurrent layer has twice the
 //     number of the forward call (data and weight gradient).
 //   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each
@@ -98,7 +96,7 @@ struct CallWork {
 
 // A product of a source and weights: convolution, matrix product, inner product, in any direction.
 struct ProductCounts {
-  double multiply_adds = 0;                         // [1] of filters: UsefulPairs, filter_axis.h
+  double multiply_adds = 0;                         // [1] of filters: UsefulPairs, work.h
   double source = 0, weights = 0, destination = 0;  // [1] elements
   double bias = 0;                                  // [1] elements; 0: without bias
 };
@@ -115,8 +113,7 @@ struct CellFlops {
 };
 // LSTM. Forward: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and candidate g), c = f*c' + i*g
 // (3), tanh(c), and its product with o. Backward: tanh(c) again (1); do (4), dc (5), di, df, dg (4
-// each), including the gate's derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias
-// gradient.
+// each), with the derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias gradient.
 inline constexpr CellFlops kLstmCell = {13, 27};
 // Additional FLOPs of peepholes. Forward: a product and an add for each of i, f and o. Backward,
 // products and adds: do into dc (2), di and df into dc' (4), 3 peephole gradients (6).
@@ -131,10 +128,9 @@ struct RecurrentCounts {
   double state = 0;    // [1] channels of its hidden state
   double summed = 0;   // [1] outputs that are sums of two directions
 };
-// Returns the FLOPs of a forward or backward call. `cell` has the FLOPs of a unit, including those
-// of peepholes. Backward, each weight has two products (data and weight gradient), the gradient of
-// the layer above is added to that of the next step (1 per channel of the state), and no outputs
-// are summed.
+// Returns the FLOPs of a forward or backward call. `cell`: FLOPs of a unit, with peepholes.
+// Backward, each weight has two products (data and weight gradient), the gradient of the layer
+// above is added to that of the next step (1 per channel of the state), and no outputs are summed.
 CallWork FlopsOfRecurrent(const RecurrentCounts& counts, const CellFlops& cell, bool backward);
 
 // The work of a primitive of a log.
@@ -182,8 +178,7 @@ struct FormWork {
 // Returns a FormWork of 0 FLOPs and 0 bytes whose destination has these sizes.
 FormWork WorkOn(const std::vector<double>& destination_dims);
 
-// Returns the product of the destination's sizes whose bit is set in the mask, or nullopt if the
-// mask is not a number.
+// Returns the product of the destination's sizes in the mask's bits, or nullopt without a number.
 std::optional<double> MaskedElements(const FormWork& work, std::string_view mask);
 
 // Returns the size of one element of the role's tensor [byte], or 0 if the call has no such tensor.

@@ -58,8 +58,7 @@ bool IsIn(std::string_view list, std::string_view word) {
 
 bool Has(std::string_view text, char c) { return text.find(c) != text.npos; }
 
-// Returns whether the text consists of numbers, sizes ("32x1"), "*" (a value known only at run
-// time) and punctuation, or is empty.
+// Returns whether the text is empty or of numbers, sizes ("32x1"), "*" (at run time), punctuation.
 bool AreNumbers(std::string_view text) {
   const bool some = text.find_first_of("0123456789*") != text.npos;
   return (some && text.find_first_not_of("0123456789.e+-x*:,") == text.npos) ||

@@ -36,8 +36,7 @@ std::optional<double> WithDecimalComma(std::string_view whole, std::string_view 
   return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
 }
 
-// Takes the time stamp. Ignores stamps like 1.79537e+12 (oneDNN 2.7, gemm_api), which have too few
-// digits.
+// Takes the time stamp, unless it is like 1.79537e+12 (oneDNN 2.7, gemm_api): too few digits.
 void TakeStamp(std::string_view& rest, VerboseLine& line) {
   const auto field = PeekField(rest);
   if (field.empty() || field[0] < '0' || field[0] > '9') return;

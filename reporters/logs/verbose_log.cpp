@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "counters/base/numbers.h"
-#include "reporters/text/csv.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -31,8 +30,7 @@ std::string_view WithoutTime(std::string_view fields, std::optional<double> mill
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
 
-// Returns the member of PrimitiveText for a field of a template, or null. The last three are those
-// of a partition.
+// Returns PrimitiveText's member for a template's field, or null. The last three are a partition's.
 std::string* MemberOf(std::string_view name, PrimitiveText& text) {
   const std::pair<std::string_view, std::string*> rows[] = {
       {"engine", &text.engine},
@@ -210,8 +208,7 @@ class Reader {
     return *line.stamp_milliseconds * 1e-3;
   }
 
-  // `fields` are all fields except the time. Rejects the line and returns nullopt if they do not
-  // match the template.
+  // `fields`: all except the time. Rejects the line (nullopt) if they do not match the template.
   std::optional<PrimitiveText> ReadPrimitive(const std::vector<std::string_view>& fields) {
     const std::size_t expected = template_.size() - 1;
     if (fields.size() != expected) {

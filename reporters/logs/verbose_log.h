@@ -31,8 +31,7 @@ struct VerboseLine {
   std::optional<double> stamp_milliseconds;  // [ms] start time; set if the log prints it
 };
 
-// Returns the position of the first marker ("onednn_verbose,", "dnnl_verbose,") from `from` on,
-// or npos.
+// Position of the first marker ("onednn_verbose,", "dnnl_verbose,") from `from` on, or npos.
 std::size_t FindMarker(std::string_view line, std::size_t from = 0);
 
 // Splits a line that begins with a marker, without its line end.
@@ -41,8 +40,7 @@ VerboseLine ParseLine(std::string_view line);
 // The names of the fields of an executed primitive in their order, as a template line lists them,
 // without the time stamp and the operation: "engine", "primitive", ..., "exec_time".
 using VerboseTemplate = std::vector<std::string>;
-// Returns the template of an information line, if the line is a template of executed primitives
-// with "primitive" and "exec_time".
+// Returns an information line's template of executed primitives with "primitive" and "exec_time".
 std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line);
 
 // Returns the number if the whole text is a number from 0 to 1e15, else nullopt.
@@ -147,15 +145,13 @@ bool IsUkernel(const PrimitiveText& text);
 // Reads any text: uses each line, or refuses it with a reason, or ignores it as other output.
 VerboseLog ReadVerboseLog(std::string_view text);
 
-// Returns oneDNN's name of the instruction set: "avx512_core_vnni" for "Intel AVX-512 with Intel DL
-// Boost".
+// Returns oneDNN's name of the ISA: "avx512_core_vnni" for "Intel AVX-512 with Intel DL Boost".
 std::optional<std::string> IsaOf(std::string_view words);
 
 // Returns whether the first 1 MiB of the text has a marker.
 bool HasVerboseLine(std::string_view text);
 
-// Parts of the reader of logs: the syntax of a line, wrapped lines, processes. Private to the
-// module.
+// Parts of the log reader: syntax of a line, wrapped lines, processes. Private to the module.
 
 // The fields of a line after its operation.
 struct LineParts {

@@ -40,7 +40,6 @@ std::optional<double> FiniteNumber(const JsonObject& at, const char* key) {
   return found->Number();
 }
 
-// Returns the number of repetitions that the program ran, if the file has it.
 std::optional<int> RepetitionsOf(const JsonObject& at) {
   const auto found = FindFirst(at, "repetitions");
   const double count = found && found->value.is_number() ? found->Number() : 0;
@@ -224,10 +223,9 @@ void AddNote(std::string text, Record& record) {
 
 // Adds modelled bytes and FLOPs per call of the rates that the entry has, unless the record already
 // has such work: bytes_per_second (SetBytesProcessed) are bytes at DRAM; FLOPS, FLOP/s, GFLOPS and
-// the like are FLOPs. A FLOP rate does not say its type: it is that of the benchmark's name
-// ("BM_Gemm<double>"), otherwise fp32.vector, whose roof is the highest of the vector units', so
-// that percentages are lower limits. A note says so. `name`: the benchmark's name as in the file;
-// `seconds`: see ApplyThreadRule.
+// the like are FLOPs. A FLOP rate's type is that of the benchmark's name ("BM_Gemm<double>"),
+// otherwise fp32.vector, whose roof is the highest of the vector units', so that percentages are
+// lower limits. A note says so. `name` as in the file; `seconds`: ApplyThreadRule.
 void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
                     Record& record) {
   if (!seconds) return;

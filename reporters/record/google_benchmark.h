@@ -56,16 +56,14 @@ ThreadRule ThreadRuleOf(const nlohmann::json& context);
 // /manual_time rates are divided by wall time, otherwise by CPU time.
 std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, Entry& entry);
 
-// Groups entries by name in order of first appearance: random interleaving separates the entries of
-// one benchmark.
+// Groups entries by name in order of first appearance: random interleaving separates a benchmark's.
 class EntryGroups {
  public:
   // Throws BadInput for a repeated repetition: files were concatenated.
   void Add(const JsonObject& at);
 
   // Returns a record for each benchmark. In a file of dlroof (by its context) names have no
-  // settings (BareName) unless two benchmarks differ in settings only. Other names stay as they
-  // are.
+  // settings (BareName) unless two benchmarks differ in settings only. Other names stay.
   std::vector<Record> Records(const JsonPlace& file, const nlohmann::json& context);
 
   // What Records() assumed, or missed in the file, as sentences without the file's name.
@@ -111,8 +109,6 @@ class EntryGroups {
 // Converts a record's facts to and from Google Benchmark's counters and label, which all its
 // reporters and files store. Only this module uses the counters' keys.
 
-struct JsonPlace;
-
 // Returns counters such as "modelled/flops/fp32.vector", "modelled/bytes/dram",
 // "modelled/launches" and "modelled/parts/matrix".
 std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works);
@@ -153,9 +149,8 @@ std::string ToLabel(const Record& record);
 // Reads a label of any schema. Throws BadInput, which begins with `place`, for a wrong label.
 void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
 
-// Repairs files of Google Benchmark that are not JSON, line by line: it writes each member and each
-// bracket on a line of its own, so that one invalid value, or a line that the program printed into
-// the file, costs no other line.
+// Repairs files of Google Benchmark that are not JSON, line by line: it writes members and brackets
+// on lines of their own, so that an invalid value or a line of the program costs no other.
 
 struct BenchmarkLines {
   std::string json;

@@ -18,8 +18,7 @@
 
 namespace dlroof::record {
 
-// The members of T: specialize it as an array of JsonField<T>, in alphabetical order, in which
-// dlroof writes them.
+// The members of T: specialize as an array of JsonField<T> in alphabetical order, as dlroof writes.
 template <class T>
 constexpr auto kFieldsOf = std::array<JsonField<T>, 0>();
 
@@ -165,8 +164,7 @@ nlohmann::json JsonOf(const T& value) {
 template <class Out, class T>
 Out OwnerOf(T Out::*);
 
-// Returns the row of a member, or of a member of that. `needed` says what is expected where it must
-// be there.
+// Returns the row of a member, or of a member of that. `needed`: what a required one must be.
 template <auto kField, auto... kInner>
 constexpr auto Field(std::string_view key, const char* needed = nullptr) {
   using Out = decltype(OwnerOf(kField));

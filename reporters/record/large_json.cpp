@@ -82,8 +82,7 @@ class ElementScanner {
     begin_ = end;
   }
 
-  // Drops the scanned text except for an incomplete element or string, and reads more of the
-  // stream. Returns false at its end.
+  // Drops the scanned text but an incomplete element, and reads on. Returns false at the end.
   bool Refill() {
     if (!in_string_ && depth_ == 0) AppendToSkeleton(at_);
     const auto unread = end_ - begin_;

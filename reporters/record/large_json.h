@@ -152,10 +152,9 @@ JsonSkeleton EachJsonElement(std::istream& in,
 // character is in it, its writer escaped nothing: its backslashes are text.
 std::string QuotedJson(std::string_view text);
 
-// Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,
-// also as printf and older versions write them), with "\\xE4" in its strings for bytes that are not
-// UTF-8, with strings as QuotedJson writes them, and without commas before a closing bracket.
-// Returns nullopt if there are none.
+// Returns the text of a JSON element with null for numbers that JSON lacks (NaN, Infinity, also as
+// printf and older versions write them), with "\\xE4" in its strings for bytes that are not UTF-8,
+// strings as QuotedJson writes, and without commas before a closing bracket. None: nullopt.
 std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

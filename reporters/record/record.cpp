@@ -12,7 +12,7 @@
 
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
-#include "counters/cpu/team_look.h"
+#include "counters/cpu/clocks.h"
 #include "counters/gpu/clock.h"
 #include "reporters/text/text.h"
 

@@ -80,8 +80,7 @@ struct Repetition {
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  // [1] Issue rate of the slowest thread's core / best known rate; the lower of the values before
-  // and after the repetition (team_look.h).
+  // [1] Issue rate of the slowest core / the best known, the lower of before and after (clocks.h).
   std::optional<double> core_share;
   // [1] Shortest known round trip of a cache line between the threads / that of this repetition.
   std::optional<double> link_share;
@@ -180,8 +179,7 @@ std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetit
 // Returns whether the record was timed after the GPU's clock had settled under load.
 bool IsSteady(const Record& record);
 
-// Returns the median of a field over the samples of the clean repetitions, or nullopt if it is in
-// none of them.
+// Returns a field's median over the samples of clean repetitions, or nullopt if none has it.
 std::optional<double> SampleMedian(const Record& record, std::optional<double> GpuSample::*field);
 
 // Sets `noisy` of each repetition. On a CPU a repetition is noisy if its threads waited for a CPU
@@ -207,8 +205,7 @@ bool HasOwnForm(const Record& record);
 void PutOnDevice(Record& record, const std::string& device);
 
 // [s] Returns the fastest repetition as it was measured if the estimate `timing` of these
-// repetitions is below it: it then is the CPU time of a call's only thread. Returns nullopt for all
-// other times.
+// repetitions is below it: it then is the CPU time of a call's only thread. Otherwise nullopt.
 std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions,
                                       const Timing& timing);
 

@@ -201,8 +201,7 @@ void ReadEnergy(const JsonMember& member, Record& record) {
   ci95.reset();
 }
 
-// The median in a file is derived from the repetitions before it, and only checked. Noisy ones may
-// count without their waits.
+// The median in a file is derived, and only checked. Noisy repetitions may count without waits.
 void CheckMedian(const JsonMember& member, Record& record) {
   if (!member.value.is_object() || record.repetitions.empty()) return;
   constexpr double kRounding = 0.01;

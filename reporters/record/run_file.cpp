@@ -182,8 +182,7 @@ class RunFileReader {
     if (own) left_out_ = 0;
   }
 
-  // Removes the numbers that cannot be from an object of the context, which other programs may
-  // write.
+  // Removes impossible numbers from an object of the context, which other programs may write.
   void DropFrom(json& object, const std::string& where) {
     for (auto member = object.begin(); member != object.end();) {
       const auto key = object.is_object() ? member.key() : std::string();

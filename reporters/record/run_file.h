@@ -16,9 +16,8 @@
 
 namespace dlroof::record {
 
-// The names of Google Benchmark: FUNCTION/ARGUMENTS, followed by the settings that the program
-// registered, in this order: /min_time:T /min_warmup_time:T /iterations:N /repeats:N /process_time
-// /real_time or /manual_time /threads:N.
+// Names of Google Benchmark: FUNCTION/ARGUMENTS by registered settings in this order: /min_time:T
+// /min_warmup_time:T /iterations:N /repeats:N /process_time /real_time or /manual_time /threads:N.
 
 struct BenchmarkName {
   std::string_view bare;  // without the settings
@@ -87,19 +86,16 @@ struct Entry {
 
 // Returns the record of one benchmark's entries. Marks noisy repetitions if dlroof measured them:
 // of other programs' times it knows no more than the wall time, since a benchmark may wait for
-// files, for a GPU or for its threads. Throws BadInput for a wrong label; the message begins with
-// `file`.
+// files, a GPU or its threads. Throws BadInput for a wrong label; the message begins with `file`.
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file = nullptr);
 
 // The message of a skipped benchmark begins with one of these; any other message means failed.
 inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
 inline constexpr const char* kWrongPrefix = "wrong: ";
-// Message of a repetition that did not run, after an interrupt or because it was not needed.
-// Records omit such repetitions.
+// Message of a repetition that did not run, interrupted or not needed. Records omit these.
 inline constexpr const char* kNotRun = "not run";
 
-// Sets the schema in the context of a file to kSchema, the schema of records in memory. Throws
-// BadInput for a newer schema.
+// Sets the context's schema to kSchema, that of records in memory. Throws BadInput for a newer one.
 void UpdateSchema(nlohmann::json& context, const std::string& where);
 
 // Reads every schema, plain Google Benchmark JSON (google_benchmark.h), and files truncated by a
@@ -127,7 +123,6 @@ std::optional<std::string_view> LabelOf(const Record& record);
 
 // Records of a program's GPU kernels, as Nsight Compute and traces give them: each is the sum over
 // all launches of one kernel, and its time is the sum of their durations, without any launch.
-
 inline bool IsKernelSum(const Record& record) { return record.timed == timed::kKernels; }
 
 // The name of a kernel's record, SET/KERNEL, in parts. The set, usually the program, may be empty.
@@ -139,8 +134,7 @@ KernelRecordName KernelNameOf(const Record& record);
 // Returns whether this is the name of a kernel with which dlroof itself times the calls of a GPU.
 bool IsClockKernel(std::string_view kernel);
 
-// Removes the records of such kernels. Returns a sentence with their launches and time for the
-// user, or nullopt if there were none.
+// Removes such kernels' records. Returns a sentence with their launches and time, or nullopt.
 std::optional<std::string> LeaveOutClockKernels(std::vector<Record>& records);
 
 // Completes a run file of an older dlroof profile --gpu, or of an import from Nsight Compute, whose

@@ -11,7 +11,6 @@
 #include "reporters/record/run_file.h"
 
 namespace dlroof::record {
-
 namespace {
 
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
@@ -19,8 +18,7 @@ constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
 constexpr std::string_view kCacheStates[] = {"warm", "cold", "cold-weights"};
 constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
-// Reads one quantity, "flops/fp32.vector"; ignores unknown ones. Returns false for FLOPs of an
-// unknown pipe.
+// Reads "flops/fp32.vector" and so on; ignores unknown ones. Returns false for an unknown pipe.
 bool ReadQuantity(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
   const auto kind = quantity.substr(0, slash);

@@ -26,8 +26,7 @@ bool AreCompulsory(const LevelUse& use) {
          !HasModelledRereads(use.record);
 }
 
-// Returns whether the call is below the roof if only the bytes beyond the largest cache, which may
-// be warm, come from DRAM.
+// Returns whether the call is below the roof if DRAM has only the bytes beyond the largest cache.
 bool CacheMakesTheDifference(const LevelUse& use) {
   if (use.record.cache == "cold") return false;
   const double cached = LargestCache(use.machine);

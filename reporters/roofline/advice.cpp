@@ -394,8 +394,7 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
   for (const auto& wrong : record.wrong_engines)
     remarks.push_back(fmt::format("not timed, because its result is wrong: {} ({})",
                                   wrong.algorithm, wrong.reason));
-  // Does not blame the CPU, since emulation is the library's choice: oneDNN widens f16 even on a
-  // CPU with AVX512-FP16.
+  // Does not blame the CPU: the library may emulate, as oneDNN widens f16 even with AVX512-FP16.
   if (IsEmulated(record))
     remarks.push_back(fmt::format(
         "{} is emulated in fp32: the implementation that the library chose widens it before it "

@@ -163,8 +163,7 @@ struct KernelTimes {
 };
 
 // Returns kInstructions [s] on one thread: the issue time of all instructions minus that of the
-// components that were measured separately. Of a component without an instruction count, subtracts
-// the measured time.
+// components that were measured separately. Without a count, subtracts the measured time.
 double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;

@@ -89,8 +89,7 @@ struct Breakdown {
   std::vector<Component> components;  // the roof first; their sum is `seconds`
   double seconds = 0;
   double starts = 0;  // [1] parallel regions (CPU) or kernels (GPU) of one call
-  // [s] Half the widest interval of a component; 0 without intervals. Tables join smaller
-  // components into one row.
+  // [s] Half the widest interval of a component; 0 without intervals. Tables join smaller ones.
   double noise_seconds = 0;
   std::optional<Efficiencies> efficiencies;
 

@@ -53,8 +53,7 @@ struct Roof {
   std::optional<double> sustained_per_second = {};  // same unit, after seconds of load
 };
 
-// Returns the suffix of a roof's label: " (not validated)", " (specified, not measured)", or
-// nothing for a validated roof.
+// Returns a roof label's suffix: " (not validated)", " (specified, not measured)", or nothing.
 std::string_view RoofNote(const Roof& roof);
 
 // Returns the sustained rate as a roof of its own (a thin line) if it is known and differs.
@@ -94,8 +93,7 @@ std::string LevelName(std::string_view key);
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
 // Returns the level that a roofline chart shows by default: DRAM (as the tables' column FLOP/byte)
-// or, without a DRAM roof, the farthest level with a placed record. Returns nullopt if no record is
-// placed.
+// or, without a DRAM roof, the farthest level with a placed record. nullopt if none is placed.
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {

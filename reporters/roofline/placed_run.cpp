@@ -12,7 +12,6 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {
-
 namespace {
 
 using nlohmann::json;
@@ -246,8 +245,7 @@ void BoundByRoof(Placed& placed) {
   timing->ci95->first = least;
 }
 
-// Replaces what `advice` proposes by the breakdown's proposal (BreakdownAdvice), unless the largest
-// component is kUnexplained.
+// Replaces `advice`'s proposal by the breakdown's (BreakdownAdvice), except for kUnexplained.
 void ReplaceProposal(const Breakdown& breakdown, std::string& advice) {
   const auto* largest = breakdown.Largest();
   const auto proposal = advice.find(": ");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "ceilings/machine/machine.h"
 #include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/chart.h"
@@ -19,8 +18,7 @@ constexpr double kValidationFactor = 2;
 
 // ---- the choice of the ceiling that FLOPs or bytes are placed under ----
 
-// A ceiling that work is placed under: the roof, or a rate that the machine was seen to reach,
-// which is a lower limit of the roof.
+// A ceiling for work: the roof, or a rate that the machine was seen to reach, its lower limit.
 struct UsedCeiling {
   std::string name;                           // name of the row, mix or level
   const machine::Ceiling* ceiling = nullptr;  // null: every candidate may be wrong by any factor
@@ -153,7 +151,6 @@ struct RoofTimes {
   std::vector<std::string> above_remarks;  // those about `above` and about bytes refuted at caches
   bool specified = false;                  // at least one of the ceilings is specified
 
-  // Returns the term that binds, or null without any.
   const RoofTerm* Longest() const {
     const RoofTerm* longest = compute ? &*compute : nullptr;
     for (const auto& [level, term] : memory)
@@ -195,8 +192,7 @@ void AddCompute(const UsedCeiling& roof, double seconds, RoofTimes& times) {
 
 // By pipe: its FLOPs, and the ceiling that they are divided by.
 using JudgedPipes = std::map<std::string, std::pair<double, UsedCeiling>>;
-// Returns the ceiling for each pipe. If a pipe has no ceiling, or only unbounded ones, returns an
-// empty map and adds a remark.
+// Returns each pipe's ceiling, or an empty map with a remark if one has none, or only unbounded.
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
                    const machine::CeilingSet& ceilings, Placement& placement) {
   JudgedPipes judged;
@@ -296,8 +292,7 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
       Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
 }
 
-// Returns whether the call exceeds the level's roof. If so, adds it to RoofTimes::above and
-// remarks.
+// Returns whether the call exceeds the level's roof; then adds to RoofTimes::above and remarks.
 bool AddAboveRoof(const LevelUse& use, const UsedCeiling& roof, RoofTimes& times,
                   std::vector<std::string>& remarks) {
   const auto wrong = WrongPartOf(use);

@@ -58,8 +58,7 @@ bool RegisterOpWords(const std::string& op, OpWords words);
 // Returns the vocabulary of this program's ops, plus that of other ops in the `context` of a run
 // file (context.dlroof.ops). Accepts any JSON and ignores members of other types.
 OpVocabulary WordsOf(const nlohmann::json& context);
-// Returns the noun for a call of the op, or "call" for an unknown op. An empty `words` means the
-// vocabulary of this program.
+// Returns the noun for a call of the op, or "call" for an unknown op. No `words`: this program's.
 std::string_view NounOf(std::string_view op, const OpVocabulary& words);
 // Returns the op's words, or null for an unknown op. An empty `words` as in NounOf.
 const OpWords* FindWords(std::string_view op, const OpVocabulary& words);
@@ -85,8 +84,7 @@ struct ProblemPart {
 std::vector<ProblemPart> ProblemParts(std::string_view problem);
 
 // Returns candidates for the problem's text with another value of this parameter, the likeliest
-// first: the op may or may not omit a key with value 1. A square image or kernel stays square,
-// padding stays unchanged.
+// first: the op may or may not omit a key with value 1. Squares stay square, padding stays.
 std::vector<std::string> WithValue(std::string_view problem, const SweepWord& word,
                                    const std::string& value);
 
@@ -137,8 +135,7 @@ struct TimePoint {
   // Levels whose roof the call exceeds. They have a classic point, but no memory_seconds: they are
   // not considered for `bound` and `times_over_roof`. A remark says which number is wrong.
   std::map<Level, WrongPart> above_roof;
-  // Launches x launch cost or, if the launches are not known, the time of a GPU call minus its time
-  // in a CUDA graph.
+  // Launches x launch cost or, if not known, the time of a GPU call minus that in a CUDA graph.
   std::optional<double> overhead_seconds;
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // set if `bound` is kMemory
@@ -152,8 +149,7 @@ struct TimePoint {
   // Levels at which the roofline of only compute and this level gives a lower limit of the times
   // over the roof, because the longer of its two times uses a ceiling that is not validated.
   std::vector<Level> not_validated_levels;
-  // The time point: the complexity point times `times_over_roof` or `times_over_roof_at_least`. Its
-  // largest coordinate is `seconds`.
+  // The time point: the complexity point times `times_over_roof` or its limit; at most `seconds`.
   std::optional<double> point_compute_seconds;
   std::map<Level, double> point_memory_seconds;
 };
@@ -177,11 +173,9 @@ struct Placement {
   std::vector<std::string> remarks;         // why a number is missing; AddFindings adds more
   // Remarks about roofs that the call exceeds; each says whether the roof or the work is wrong.
   std::vector<std::string> above_roof_remarks;
-  // Says which count of ProductFlops is in the record, if the two differ by more than 1 %. Also one
-  // of `asides`.
+  // Says which count of ProductFlops the record has, if they differ by over 1 %. Also in `asides`.
   std::optional<std::string> flop_count;
-  // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
-  // were placed at L2.
+  // Facts that change no number here: failed validations that do not matter, bytes placed at L2.
   std::vector<std::string> asides;
   // Ceilings that make times_over_roof a lower limit, with the reason why they are not validated.
   // Not repeated in `remarks`: reports write each reason once, for all records together.
@@ -192,8 +186,7 @@ struct Placement {
   std::string advice;  // one sentence; set by AddFindings if there is evidence
 };
 
-// Returns times_over_roof [1] or its lower limit: one of the two is set if Place or PlaceTime
-// returned the time point.
+// Returns times_over_roof [1] or its lower limit: Place and PlaceTime set one of them.
 std::optional<double> LeastTimesOverRoof(const TimePoint& time);
 
 // FLOPs, bytes and launches of a record, each from the most trusted provenance with this quantity.
@@ -218,8 +211,7 @@ std::optional<Level> HoldingCache(const record::Record& record, const machine::M
 // nullopt if the time is a sum of kernel durations (no launches) or the cost is unknown.
 std::optional<double> LaunchCost(const record::Record& record, const machine::CeilingSet& ceilings);
 
-// Places a record. If it has no time, work or matching ceilings, the placement is empty except for
-// remarks, which say what is missing.
+// Places a record. Without time, work or ceilings the placement is empty but for remarks on that.
 Placement Place(const record::Record& record, const machine::Machine* machine,
                 const PlaceView& view = {});
 
@@ -227,9 +219,6 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
 // median of the record's Timing, which Place uses.
 std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
                                    const machine::Machine& machine, const PlaceView& view = {});
-
-// Findings about a placed record, and one sentence of advice: the bound, the evidence for its
-// cause, and what to try next. The rules for evidence are a table.
 
 // A placed call: the input of each AdviceRule.
 struct AdviceCase {
@@ -261,9 +250,6 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
 // Returns whether the time's 95 % interval is wider than half the median.
 bool IsUncertain(const record::Timing& timing);
 
-// Calls that are faster than a roof allows: decides whether the roof or the call's FLOPs or bytes
-// are wrong, and writes a remark. Pure.
-
 // Returns the upper limit [s] of the measured time `seconds` [s]: scaled by upper end / median of
 // the record's 95 % interval, at least by 1.02. A call whose roof time is longer exceeds the roof.
 double LongestSeconds(const record::Record& record, double seconds);
@@ -283,8 +269,7 @@ struct LevelUse {
   double seconds = 0;  // [s] measured time of the call
 };
 
-// Returns what is wrong if the call moved the level's bytes faster than its roof allows. Returns
-// nullopt if it did not.
+// Returns what is wrong if the level's bytes were moved faster than its roof allows, else nullopt.
 //
 // - Counted bytes were moved, so the roof is too low (kRoof).
 // - Compulsory bytes (all tensors, each once) at DRAM: kBytes if the call is below the roof without
@@ -299,9 +284,8 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 // Returns nullopt if the two counts (ProductFlops) differ by at most 1 %.
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
 
-// Registers the FLOP count of an op without padding, computed from a record's name: the FLOPs of
-// its matrix products, or of all its steps if it has no products. `flops` throws BadInput if the
-// problem's text is invalid. Returns true.
+// Registers an op's FLOPs without padding, by a record's name: of its matrix products, or of all
+// its steps without products. `flops` throws BadInput for an invalid problem. Returns true.
 using NamedFlops = std::function<double(const record::Record& record)>;
 bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
 
@@ -309,9 +293,8 @@ bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
 // counting note. Returns what is wrong, or nullopt. Readers of run files call it for each record.
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record);
 
-// Adds a remark if the call's FLOP/s exceed its arithmetic roof. The remark says whether the roof
-// is wrong or the FLOP count, which may include FLOPs that the call skips (Winograd, padding).
-// Requires placement.time.
+// Remarks on a call above its arithmetic roof. It says whether the roof or the FLOP count is wrong,
+// which may include skipped FLOPs (Winograd, padding). Requires placement.time.
 void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,
                                const machine::CeilingSet& ceilings, Placement& placement);
 

@@ -1,9 +1,8 @@
-#include "reporters/roofline/summaries.h"
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "counters/base/numbers.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::roofline {

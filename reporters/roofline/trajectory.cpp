@@ -14,7 +14,6 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {
-
 namespace {
 
 constexpr KeyRow<Cause> kKeys[] = {

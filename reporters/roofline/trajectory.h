@@ -127,8 +127,7 @@ TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& befor
 // 30 by bandwidth.". Costs that differ by at most 5 % are the same.
 std::string DiagnosisText(const Trajectory& trajectory);
 
-// Returns the largest cause of a step with its percentage points, "overhead +12", or "" if the cost
-// changes by less than 5 %.
+// Returns a step's largest cause with percentage points, "overhead +12", or "" for less than 5 %.
 std::string StepText(const TrajectoryStep& step);
 
 // Returns "8 threads" or "batch 64".

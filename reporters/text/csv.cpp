@@ -1,11 +1,10 @@
-#include "reporters/text/csv.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "counters/base/error.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::text {

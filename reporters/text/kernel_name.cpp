@@ -56,8 +56,7 @@ std::string Closed(std::string text) {
   return text;
 }
 
-// Returns the end of the group that begins with the bracket at `begin`: the position after its
-// closing bracket.
+// Returns the position after the closing bracket of the group whose bracket is at `begin`.
 std::size_t EndOfGroup(std::string_view text, std::size_t begin) {
   int depth = 0;
   for (std::size_t at = begin; at < text.size(); ++at) {

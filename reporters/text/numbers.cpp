@@ -9,7 +9,6 @@
 #include <cmath>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
@@ -201,8 +200,7 @@ std::optional<Unit> ReadUnit(std::string_view text) {
 
 namespace {
 
-// Converts UTF-16 to UTF-8. Replaces lone surrogates by U+FFFD, and ignores half a unit at the end
-// of a cut file.
+// Converts UTF-16 to UTF-8. Replaces lone surrogates by U+FFFD, and ignores half a unit at the end.
 std::string FromUtf16(std::string_view bytes, bool little_endian) {
   const auto unit = [&](std::size_t i) {
     const auto first = static_cast<unsigned char>(bytes[2 * i + (little_endian ? 1 : 0)]);

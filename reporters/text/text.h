@@ -22,16 +22,13 @@ std::string WithPrefix(double value, std::string_view unit);
 // Formats like fmt's "{:.3f}" with `digits` decimals, at most 80: (1.3, 3) -> "1.300".
 std::string FixedText(double value, int digits);
 
-// Formats with three significant digits: 57.468 -> "57.5". Values below 1e-4 or from 1e6 on get an
-// exponent.
+// Formats with three significant digits: 57.468 -> "57.5". Below 1e-4 and from 1e6 on: an exponent.
 std::string ThreeDigits(double value);
 
-// Formats a share [1] with three significant digits: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 ->
-// "100 %".
+// Formats a share [1] in three digits: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 -> "100 %".
 std::string PercentText(double share);
 
-// Significant digits that identify every double. RoundAll with these only converts whole numbers to
-// integers.
+// Digits that identify every double. RoundAll with these only converts whole numbers to integers.
 inline constexpr int kExactDigits = 17;
 // Significant digits of derived values: the clock resolves 8 digits of a repetition of 30 ms.
 inline constexpr int kWrittenDigits = 8;
@@ -41,8 +38,7 @@ inline constexpr int kStoredDigits = 6;
 // Significant digits in stored runs for the times that threads waited for a CPU.
 inline constexpr int kStoredDelayDigits = 3;
 
-// Returns the double nearest to `value` rounded to `digits` significant decimal digits. Returns
-// infinities and NaN unchanged.
+// Returns the double nearest to `value` in `digits` significant decimal digits; or infinity, NaN.
 double Rounded(double value, int digits = kWrittenDigits);
 // Returns a JSON integer if the value is whole and exact (below 2^53), else a JSON float.
 nlohmann::json WholeOrReal(double value);
@@ -59,12 +55,10 @@ double RoundedToClock(double seconds, double iterations, int digits = 0);
 // lines of their own. A width of 0 means that lines may have any length.
 void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
-// Returns one row without a line end: the first cell left-aligned, the others right-aligned in the
-// widths of their columns.
+// Returns one row without a line end: first cell left-, others right-aligned in their widths.
 std::string AlignedLine(const std::vector<std::string>& row, const std::vector<int>& widths);
 
-// Returns the number of terminal columns that the text takes: 2 for a wide character, 0 for a
-// combining one.
+// Returns the terminal columns of the text: 2 for a wide character, 0 for a combining one.
 int TextWidth(std::string_view utf8);
 
 // Shortens the text to at most `width` columns: "…" replaces its middle. Never splits a character.
@@ -75,11 +69,8 @@ bool IsUtf8(std::string_view text);
 
 using dlroof::Printable;
 
-// Returns the width [columns] of the terminal on standard output, or 0 (no limit) if standard
-// output is a file or a pipe.
+// Returns the terminal's width [columns], or 0 (no limit) if standard output is a file or a pipe.
 int TerminalColumns();
-
-// Names of benchmarks in tables, and texts for terminals without UTF-8 or colours.
 
 // Shortens the names of one table to at most `width` columns, so that different names remain
 // different: in long names "…" replaces first runs of parts that all names with the same first part
@@ -87,8 +78,7 @@ int TerminalColumns();
 std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::string>& names,
                                                      int width);
 
-// Replaces the characters that reports add to names and numbers by ASCII of the same width: "µ" by
-// "u", " ±" by "+-", "…" by "*".
+// Replaces what reports add to names and numbers by ASCII: "µ" by "u", " ±" by "+-", "…" by "*".
 std::string InAscii(std::string text);
 
 // Removes the escape sequences of coloured output: ESC [ ... letter.
@@ -96,9 +86,6 @@ std::string WithoutEscapes(std::string_view text);
 
 // Returns whether the environment (LC_ALL, LC_CTYPE, LANG) asks for UTF-8.
 bool LocaleHasUtf8();
-
-// Names of GPU kernels as tools print them: demangled C++ with templates and parameters, or the
-// long words of libraries ("sm90_xmma_fprop_implicit_gemm_...").
 
 // Width [columns] of kernel names in tables and legends.
 inline constexpr int kKernelNameWidth = 60;
@@ -108,9 +95,8 @@ inline constexpr int kKernelNameWidth = 60;
 // "void <unnamed>::Chain<<unnamed>::Fp32>(int)".
 std::string RepairedKernelName(std::string_view name);
 
-// Returns the kernel's qualified name without return type, template arguments and parameters:
-// "void a::<unnamed>::Copy<float>(float *)" -> "a::<unnamed>::Copy". Anonymous namespaces are
-// spelled "<unnamed>".
+// The qualified name without return type, template arguments and parameters: "void
+// a::<unnamed>::Copy<float>(float *)" -> "a::<unnamed>::Copy". Anonymous namespaces: "<unnamed>".
 std::string KernelFunction(std::string_view name);
 
 // Returns the name in at most `width` columns (at least 1), without return type and parameters. If
@@ -126,8 +112,7 @@ std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names,
 
 // Reader of files that may be packed by gzip (RFC 1952), xz or zstd (RFC 8878).
 
-// Limits of the unpacked text: size [byte], and size / packed size [1]. A file of a few MB may
-// expand to more than the memory.
+// Limits of unpacked text: size [byte], and size / packed size [1]: a few MB may fill the memory.
 inline constexpr std::size_t kMaxUnpacked = std::size_t{1} << 30, kMaxExpansion = 1000;
 
 // Returns whether the text begins with the magic bytes of a packed file.

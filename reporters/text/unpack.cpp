@@ -10,7 +10,6 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/text/csv.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -30,8 +29,7 @@ struct Step {
   std::size_t read, written;  // [byte] of the packed data, of the piece
 };
 
-// Decodes one member of packed data, a piece of text per step. The input of a step is the whole
-// rest of the data.
+// Decodes a member of packed data, a piece of text per step, whose input is the rest of the data.
 class Decoder {
  public:
   Decoder() = default;
@@ -131,8 +129,7 @@ const Packing* PackingOf(std::string_view bytes) {
   return found == std::end(kPackings) ? nullptr : found;
 }
 
-// Returns a line without the prefix of docker, Kubernetes, journald, GitHub or MPI, or nullopt if
-// it has none.
+// Returns a line without the prefix of docker, Kubernetes, journald, GitHub, MPI; nullopt if none.
 std::optional<std::string> WithoutPrefix(std::string_view line) {
   static const std::regex prefix(
       R"(^(?:(?:[^\t]*\t[^\t]*\t)?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |\[pod/[^\]]*\] |[\w.-]+ +\| |\[\d+,\d+\]<std(?:out|err)>:|\d+: ))");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "ceilings/gpu_ceilings/validation.h"
+#include "ceilings/gpu_ceilings/bench.h"
 #include "counters/base/error.h"
 #include "tests/fakes/expected_gpu_results.h"
 

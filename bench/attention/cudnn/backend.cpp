@@ -52,8 +52,7 @@ void SetMask(const CudnnAttentionCase& request, GraphCall& call, Attributes& att
         .set_seq_len_kv(call.Input("lengths_k", {p.b, 1, 1, 1}, "s32"));
 }
 
-// Scalars of cuDNN's fp8 node, in its order: descale of q, k, v and weights, then scale of weights
-// and result.
+// Scalars of cuDNN's fp8 node, in its order: descale of q, k, v, weights; scale of weights, result.
 constexpr double kFp8Scales[] = {1, 1, 1, 1 / kFp8Scale, kFp8Scale, kFp8Scale};
 std::string ScaleName(size_t index) { return fmt::format("scale{}", index); }
 

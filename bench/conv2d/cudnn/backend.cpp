@@ -73,8 +73,7 @@ class Call {
   void Run() const { Run(Chosen()); }
   // Sets the result to NaN, runs one call, and compares the result with the reference.
   workload::Verification Verify();
-  // After Verify found a wrong result: chooses the heuristic's next proposal that runs. Returns
-  // false if there is none.
+  // After Verify found a wrong result: chooses the next proposal that runs, or returns false.
   bool TakeNext();
   const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
   const PlanChoice& choice() const { return choice_; }
@@ -195,8 +194,7 @@ void Call::Ask() {
     if (ForbiddenReason(request_.conv, proposal.config)) ++choice_.refused;
 }
 
-// Creates a plan and moves the proposal into the candidate. If the proposal is unusable, sets
-// `failure` and returns nullopt.
+// Creates a plan with the proposal. Otherwise sets `failure` and returns nullopt.
 std::optional<Candidate> Call::Try(Proposal& proposal, workload::Failure& failure) const {
   if (const auto reason = ForbiddenReason(request_.conv, proposal.config)) {
     failure.text = reason->text;
@@ -307,7 +305,6 @@ bool Call::TakeNext() {
   return true;
 }
 
-// Stores the first candidate's engine in choice_.
 void Call::Chose() {
   choice_.config = Chosen().proposal.config;
   choice_.workspace_bytes = Chosen().plan.workspace_bytes;

@@ -39,8 +39,7 @@ Sizes ChannelsInnermost(const Sizes& sizes) {
   return {plane * sizes[2], 1, plane, row, sizes[1]};
 }
 
-// Permutes between row-major order and channels innermost: to[j] = from[i] if `pack`, else to[i] =
-// from[j].
+// From row-major to channels innermost or back: to[j] = from[i] if `pack`, else to[i] = from[j].
 template <class To, class From>
 std::vector<To> Permuted(const std::vector<From>& from, const Sizes& sizes, bool pack) {
   const auto channels = static_cast<size_t>(sizes[1]);

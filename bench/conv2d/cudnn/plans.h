@@ -50,10 +50,9 @@ struct Proposal {
   cudnn::Descriptor descriptor;
 };
 
-// Returns the heuristics' proposals, without repeated kernels: those of mode A, then (if `all`) of
-// mode B, then of the fallback. A failing mode proposes nothing. If all modes fail, throws cuDNN's
-// message: std::runtime_error if a mode is broken, otherwise Unsupported. Appends the failures of
-// broken modes to `broken`.
+// Returns the heuristics' proposals, without repeated kernels: of mode A, then (if `all`) of mode
+// B, then of the fallback. Failing modes propose nothing. If all fail, throws cuDNN's message:
+// std::runtime_error if one is broken, else Unsupported. `broken`: failures of broken modes.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
                               std::vector<workload::Failure>* broken = nullptr);
 
@@ -65,8 +64,6 @@ struct Plan {
 // Returns a plan, or sets `failure` and returns nullopt if cuDNN cannot create one.
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
                              workload::Failure& failure);
-
-// The cuDNN graph of a Conv3D; can be built without a GPU. Part of the CUDA module.
 
 // Adds the convolution and its tensors "source", "weights", "destination" (channels innermost).
 void Describe(const Conv3dCase& conv, cudnn::GraphCall& call);

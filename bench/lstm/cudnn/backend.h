@@ -31,8 +31,7 @@ class LstmGpuCall {
   // Restores what `bwd` changes of its inputs: the reserve space of the forward call, which cuDNN
   // overwrites, and the weight gradients, to which it adds. No effect for other directions.
   void Restore() const;
-  // Resets all state: sets results to NaN and weight gradients to zero; for `bwd` also runs the
-  // forward training call.
+  // Resets all state: sets results to NaN and weight gradients to zero; `bwd` also runs forward.
   void Renew() const;
 
   LstmOutput<float> Outputs() const;

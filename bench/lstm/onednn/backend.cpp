@@ -11,7 +11,6 @@
 #include <unordered_set>
 
 #include "bench/lstm/loops.h"
-#include "bench/onednn/support.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
 
@@ -266,8 +265,7 @@ class LstmBuilder {
   dnnl::primitive_attr attributes_, quantization_;
 };
 
-// Returns an output or state as real numbers. `summed`: number of stored values that the library
-// added per element.
+// An output or state as real numbers. `summed`: stored values that the library added per element.
 std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
                                   int summed = 1) {
   auto values = onednn::Plain(activation);

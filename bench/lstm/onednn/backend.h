@@ -12,10 +12,9 @@ namespace dlroof::lstm {
 
 class LstmCall {
  public:
-  // Creates everything that Run() uses and runs the call once, because oneDNN accepts some calls
-  // that it cannot execute. For `bwd` first runs the forward training call that fills the
-  // workspace; only `bwd` reads `d_output`. Call onednn::SetThreads before. Throws Unsupported with
-  // oneDNN's message.
+  // Creates all that Run() uses and runs the call once, since oneDNN accepts calls that it cannot
+  // execute. For `bwd` first runs the forward training call that fills the workspace; only `bwd`
+  // reads `d_output`. Call onednn::SetThreads before. Throws Unsupported with oneDNN's message.
   LstmCall(const LstmCase& lstm, const LstmInput<float>& input, const LstmOutput<float>& d_output);
 
   // Makes one call and returns when it has finished. oneDNN adds to the weight gradients, so these
@@ -26,8 +25,7 @@ class LstmCall {
 
   // Returns the outputs of the last forward call as real numbers, dequantized if necessary.
   LstmOutput<float> Outputs() const;
-  // Returns the gradients by `bwd`. Those of weights and bias are sums over all calls since
-  // ClearWeightGradients().
+  // Returns the gradients by `bwd`. Of weights and bias they are sums since ClearWeightGradients().
   LstmInput<float> Gradients() const;
   void ClearWeightGradients();
 
@@ -52,9 +50,8 @@ class LstmCall {
   std::vector<onednn::Call> backward_;  // the primitives of `bwd`, last stage first
 };
 
-// Runs the call and compares all outputs (for `bwd` all gradients) with the reference loops in
-// double on the same inputs. Errors are relative to the largest value of each tensor; the tolerance
-// depends on type and fpmath mode.
+// Runs the call and compares all outputs or gradients with the reference loops in double on the
+// same inputs. Errors are relative to a tensor's largest value, tolerances by type and fpmath.
 workload::Verification CompareWithLoops(LstmCall& call, const LstmInput<float>& input,
                                         const LstmOutput<float>& d_output);
 

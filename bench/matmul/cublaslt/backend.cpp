@@ -85,7 +85,6 @@ void SetScales(const Product& product, Scaling scaling, const Extras& extras) {
   Set(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, extras.scales_a);
 }
 
-// Describes the product to cuBLASLt.
 Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const Extras& extras) {
   cublasLtMatmulDesc_t made = nullptr;
   const auto scale = spec.compute == "s32" ? CUDA_R_32I : CUDA_R_32F;
@@ -152,8 +151,7 @@ std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
   return tensors;
 }
 
-// The scales of a factor in GPU memory. The constructor multiplies `elements`, the inputs of the
-// check, by them.
+// A factor's scales in GPU memory. The constructor multiplies `elements` (the check's) by them.
 struct DeviceScales {
   FactorScales scales;
   cuda::DeviceBuffer buffer;

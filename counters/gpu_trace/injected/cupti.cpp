@@ -71,7 +71,6 @@ struct CuptiCalls {
   Symbol Find(const char* name) const {
     return {library == nullptr ? nullptr : dlsym(library, name)};
   }
-  // Whether the library has all functions that tracing needs.
   bool CanTrace() const {
     return version != nullptr && timestamp != nullptr && register_callbacks != nullptr &&
            enable != nullptr && next_record != nullptr && dropped_records != nullptr &&
@@ -113,8 +112,7 @@ void SetTimeAndPlace(const Activity& from, Record& record) {
   if constexpr (requires { from.graphNodeId; }) record.graph_node = from.graphNodeId;
 }
 
-// Reads a record as the type of the compiled version: since CUDA 11.0 all versions of CUPTI's
-// records begin with the same members.
+// Reads a record as the compiled version's: since CUDA 11.0 all begin with the same members.
 bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   KernelRecord kernel{};
   kernel.name = file.TextNumber(from.name);
@@ -154,10 +152,6 @@ bool AddGraph(const CUpti_ActivityGraphTrace2& from, TraceFile& file) {
   SetTimeAndPlace(from, launch);
   launch.graph = from.graphId;
   return file.AddWork(launch);
-}
-
-bool AddCopy(const CUpti_ActivityMemcpy6& from, TraceFile& file) {
-  return file.AddWork(CopyOf(from));
 }
 
 bool AddPeerCopy(const CUpti_ActivityMemcpyPtoP4& from, TraceFile& file) {
@@ -205,7 +199,7 @@ bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
       return AddGraph(*reinterpret_cast<const CUpti_ActivityGraphTrace2*>(record), file);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return AddCopy(*reinterpret_cast<const CUpti_ActivityMemcpy6*>(record), file);
+      return file.AddWork(CopyOf(*reinterpret_cast<const CUpti_ActivityMemcpy6*>(record)));
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
       return AddPeerCopy(*reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), file);
     case CUPTI_ACTIVITY_KIND_MEMSET:
@@ -255,15 +249,13 @@ void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint
   --activity->buffers;
 }
 
-// Returns whether the function puts work onto the GPU.
 bool PutsWork(const char* name) {
   for (const char* word : {"Launch", "Memcpy", "Memset"})
     if (std::strstr(name, word) != nullptr) return true;
   return false;
 }
 
-// Enables records of the domain's functions that put work onto the GPU. Returns the first refusal,
-// if there is one.
+// Enables records of the domain's functions that put work onto the GPU. Returns the first refusal.
 template <class Enable>
 Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDomain domain,
                    Enable enable) {
@@ -359,8 +351,7 @@ std::string StartAny() {
                              : first_error;
 }
 
-// Periodically writes finished work to the file, so that little is lost if the process is killed.
-// Never destroyed.
+// Periodically writes finished work to the file: a kill then loses little. Never destroyed.
 class Flusher {
  public:
   explicit Flusher(std::uint64_t period_ms) : period_ns_(period_ms * 1'000'000) {

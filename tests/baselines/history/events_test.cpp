@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "baselines/history/builds.h"
-#include "baselines/history/gate.h"
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "baselines/programs/program_report.h"
-#include "baselines/programs/steps.h"
 #include "tests/fakes/primitives/logs.h"
 #include "tests/fakes/small_run.h"
 

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "bench/model/report.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"

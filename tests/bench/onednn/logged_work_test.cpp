@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bench/onednn/support.h"
+#include "bench/onednn/call.h"
 #include "bench/suites/benchdnn.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/library_rules.h"

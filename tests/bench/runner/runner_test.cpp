@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/runner/explain_pass.h"
-#include "bench/runner/gpu_timer.h"
+#include "bench/runner/timer.h"
 #include "bench/runner/prepared_calls.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/runner/gpu_timer.h"
 #include "tests/fakes/fake_gpu.h"
 
 namespace dlroof::runner {

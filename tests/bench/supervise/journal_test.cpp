@@ -1,11 +1,10 @@
-#include "bench/supervise/journal.h"
+#include "bench/supervise/supervised_program.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
 #include "bench/supervise/supervise.h"
-#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"

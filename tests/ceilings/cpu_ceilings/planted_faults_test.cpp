@@ -9,7 +9,6 @@
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/cpu_kernels/flops_validation.h"
 #include "ceilings/machine/machine.h"
 #include "ceilings/machine/rate.h"
 #include "tests/fakes/broken_cpu_kernels.h"

@@ -14,7 +14,7 @@
 #include <set>
 #include <vector>
 
-#include "ceilings/cpu_kernels/flops_validation.h"
+#include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/broken_cpu_kernels.h"
 

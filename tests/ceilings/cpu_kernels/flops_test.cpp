@@ -8,7 +8,6 @@
 #include <cstring>
 #include <memory>
 
-#include "ceilings/cpu_kernels/flops_validation.h"
 #include "ceilings/machine/machine.h"
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/broken_cpu_kernels.h"

@@ -1,4 +1,4 @@
-#include "ceilings/gpu_ceilings/validation.h"
+#include "ceilings/gpu_ceilings/bench.h"
 
 #include <gmock/gmock.h>
 

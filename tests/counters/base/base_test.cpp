@@ -10,14 +10,13 @@
 #include <stdexcept>
 
 #include "counters/base/counter_manager.h"
-#include "counters/base/filter_axis.h"
+#include "counters/base/work.h"
 #include "counters/base/json_text.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
-#include "counters/base/work.h"
 
 namespace dlroof {
 namespace {

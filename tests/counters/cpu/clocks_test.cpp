@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "counters/cpu/process_limits.h"
-#include "counters/cpu/team_look.h"
 
 namespace dlroof::cpu {
 namespace {

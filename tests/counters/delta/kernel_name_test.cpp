@@ -1,4 +1,4 @@
-#include "counters/delta/kernel_name.h"
+#include "counters/delta/prediction.h"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,6 @@
 #include <string>
 
 #include "counters/base/error.h"
-#include "counters/delta/gpu_spec.h"
-#include "counters/delta/prediction.h"
 #include "tests/fakes/delta_layers.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"

@@ -12,9 +12,7 @@
 #include "counters/base/work.h"
 #include "counters/gpu/clock.h"
 #include "counters/gpu/counter.h"
-#include "counters/gpu/report.h"
 #include "counters/gpu/session.h"
-#include "counters/gpu/table.h"
 #include "tests/paths.h"
 
 namespace dlroof::gpu {

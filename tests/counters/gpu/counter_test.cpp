@@ -7,7 +7,7 @@
 #include <set>
 
 #include "counters/base/files.h"
-#include "counters/gpu/report.h"
+#include "counters/gpu/session.h"
 #include "tests/fakes/cupti_recording.h"
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"

@@ -1,5 +1,3 @@
-#include "counters/gpu/report.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "bench/lstm/cudnn_case.h"
 #include "counters/gpu/api.h"
 #include "counters/gpu/counter.h"
+#include "counters/gpu/session.h"
 #include "tests/fakes/cupti_recording.h"
 #include "tests/test_data.h"
 

@@ -8,7 +8,6 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/panel.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"

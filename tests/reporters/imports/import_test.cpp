@@ -9,11 +9,10 @@
 #include "bench/profile/profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/gpu/report.h"
-#include "reporters/imports/ncu.h"
+#include "counters/gpu/session.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "reporters/imports/import.h"
-#include "reporters/imports/ncu.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::imports {

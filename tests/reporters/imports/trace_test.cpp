@@ -1,4 +1,3 @@
-#include "reporters/imports/trace.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

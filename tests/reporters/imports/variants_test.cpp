@@ -9,7 +9,7 @@
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "tests/test_data.h"
 
 namespace dlroof::imports {

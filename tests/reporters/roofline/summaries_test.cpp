@@ -1,4 +1,3 @@
-#include "reporters/roofline/summaries.h"
 
 #include <gmock/gmock.h>
 

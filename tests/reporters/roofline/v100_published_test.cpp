@@ -10,9 +10,9 @@
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
-#include "reporters/roofline/summaries.h"
-#include "reporters/text/csv.h"
+#include "reporters/text/numbers.h"
 #include "tests/test_data.h"
 
 namespace dlroof::roofline {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "counters/base/error.h"
-#include "reporters/text/csv.h"
 #include "reporters/text/numbers.h"
 #include "tests/fakes/refusal.h"
 

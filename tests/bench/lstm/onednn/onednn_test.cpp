@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "bench/lstm/onednn/backend.h"
-#include "bench/onednn/support.h"
+#include "bench/onednn/call.h"
 #include "tests/fakes/outcome.h"
 
 namespace dlroof::lstm {

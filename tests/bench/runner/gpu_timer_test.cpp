@@ -1,0 +1,269 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/runner/timer.h"
+#include "tests/fakes/fake_gpu.h"
+
+namespace dlroof::runner {
+namespace {
+
+TEST(CallsToFill, TakesAsManyAsFitAndAtLeastOne) {
+  EXPECT_EQ(CallsToFill(1e-3, 5e-3, 1000), 5);
+  EXPECT_EQ(CallsToFill(2e-3, 5e-3, 1000), 3);  // 2.5, rounded up
+  EXPECT_EQ(CallsToFill(1, 5e-3, 1000), 1);
+  EXPECT_EQ(CallsToFill(1e-9, 5e-3, 1000), 1000);
+  EXPECT_EQ(CallsToFill(0, 5e-3, 1000), 1000);
+}
+
+// A clock that logs its calls.
+struct Log {
+  std::string steps;
+  int batches = 0, calls_in_batch = 0;
+  std::vector<int> queues, trains;  // calls of each queue, and of each graph that was launched
+};
+
+fakes::FakeClock Logging(Log& log) {
+  fakes::FakeClock clock;
+  clock.once = [&log](const gpu::Enqueue&) {
+    log.steps += "once ";
+    return 1e-3;
+  };
+  clock.prepare = [&log](const gpu::L2State& l2) {
+    if (l2.flush) log.steps += "flush ";
+    for (const auto& [begin, bytes] : l2.touched)
+      log.steps += "touch" + std::to_string(bytes) + " ";
+  };
+  clock.queued = [&log](const gpu::L2State&, const gpu::Enqueue& call, int calls) {
+    for (int i = 0; i < calls; ++i) call(nullptr);
+    log.queues.push_back(calls);
+    return gpu::QueuedCalls{std::vector<double>(calls, 1e-4), 1.7e9};
+  };
+  clock.batch = [&log](const gpu::Enqueue& call, int calls,
+                       const std::function<void()>& while_running) {
+    while_running();
+    call(nullptr);
+    log.calls_in_batch = calls;
+    ++log.batches;
+    return gpu::GpuBatch{calls * 3e-3, std::nullopt};
+  };
+  clock.graph = [&log](const gpu::Enqueue&, int calls) {
+    return [&log, calls] {
+      log.trains.push_back(calls);
+      return gpu::GpuBatch{3e-6 + calls * 5e-4, 1.7e9};
+    };
+  };
+  return clock;
+}
+
+TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
+  Log log;
+  auto clock = Logging(log);
+  const gpu::Enqueue nothing = [](void*) {};
+  EXPECT_EQ(TimeOnce(clock, nothing, {}), 1e-3);
+  EXPECT_EQ(log.steps, "once ");
+  log.steps.clear();
+  TimeOnce(clock, nothing, {.l2 = {.flush = true, .touched = {{nullptr, 7}, {nullptr, 9}}}});
+  EXPECT_EQ(log.steps, "flush touch7 touch9 once ");
+  log.steps.clear();  // what a call uses up is renewed before
+  TimeOnce(clock, nothing, {.l2 = {.flush = true}, .renew = [&] { log.steps += "renew "; }});
+  EXPECT_EQ(log.steps, "renew flush once ");
+}
+
+record::GpuSample Sampled(fakes::FakeClock clock, double seconds, const GpuCacheState& cache = {}) {
+  return SampleGpu(
+      clock, [](void*) {}, seconds, cache);
+}
+
+// Nine calls, three batches.
+TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
+  Log log;
+  int renewed = 0;
+  Sampled(Logging(log), 1e-3, {.renew = [&] { ++renewed; }});
+  EXPECT_EQ(renewed, 12);
+}
+
+TEST(SampleGpu, KeepsTheTimesApart) {
+  Log log;
+  auto clock = Logging(log);
+  const auto sample = Sampled(clock, 1e-3);
+  EXPECT_DOUBLE_EQ(sample.call_seconds.value(), 1e-3);
+  EXPECT_FALSE(sample.queued_seconds);
+  EXPECT_EQ(log.batches, 3);
+  EXPECT_EQ(log.calls_in_batch, 5);  // 5 ms of 1 ms
+  QueuedTimer queued(
+      clock, [](void*) {}, {}, 1);
+  const auto both = SampleGpu(
+      clock, [](void*) {}, 1e-3, {}, &queued);
+  EXPECT_DOUBLE_EQ(both.queued_seconds.value(), 1e-4);
+}
+
+TEST(SampleGpu, ReadsClockPowerAndThrottleReasonsUnderLoad) {
+  Log log;
+  const auto sample = Sampled(Logging(log), 1e-3);
+  EXPECT_EQ(sample.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
+  EXPECT_EQ(sample.power_watts, 500);
+  EXPECT_EQ(sample.throttle, 4);
+}
+
+TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOf) {
+  Log log;
+  auto clock = Logging(log);
+  int asked = 0;
+  clock.health = [&asked] {
+    const std::uint64_t answers[] = {0x4, 0x20, 0};
+    return gpu::GpuHealth{.throttle = answers[asked++ % 3]};
+  };
+  EXPECT_EQ(Sampled(clock, 1e-3).throttle, 0x24);
+}
+
+TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenInASecondOne) {
+  Log log;
+  auto clock = Logging(log);
+  int asked = 0;
+  clock.health = [&asked] { return gpu::GpuHealth{.throttle = asked++ == 0 ? 0U : 0x4U}; };
+  EXPECT_EQ(Sampled(clock, 0.5).throttle, 0x4);
+}
+
+TEST(SampleGpu, TheCyclesThatSmsCountedWinOverTheDriversWord) {
+  EXPECT_EQ(Sampled(fakes::FakeClock(), 1e-5).clock_hz, 1.7e9);
+}
+
+const gpu::Enqueue kNothing = [](void*) {};
+
+// What a train costs beside its calls, 3 us here, is in neither time.
+TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCalls) {
+  Log log;
+  auto clock = Logging(log);
+  int renewed = 0;
+  RepeatedTimer timer(
+      clock, kNothing, [&] { ++renewed; }, 1e-4, 1);
+  ASSERT_TRUE(timer.CanRepeat());
+  const auto times = timer.Time(1);
+  ASSERT_EQ(times.seconds.size(), 3);
+  for (const double seconds : times.seconds) EXPECT_NEAR(seconds, 5e-4, 1e-12);
+  EXPECT_EQ(times.clock_hz, 1.7e9);
+  EXPECT_THAT(log.trains, testing::ElementsAre(5, 10, 5, 10, 5, 10, 5, 10)) << "the first upload";
+  EXPECT_EQ(renewed, 8);
+  EXPECT_EQ(timer.calls(), 5);
+  EXPECT_FALSE(timer.reason());
+  EXPECT_EQ(timer.Time(75).seconds.size(), 5) << "15 calls in a pair";
+}
+
+TEST(RepeatedTimer, OneCallIsTheShorterTrainOfALongCall) {
+  Log log;
+  auto clock = Logging(log);
+  clock.graph = [&log](const gpu::Enqueue&, int calls) {
+    return [&log, calls] { return log.trains.push_back(calls), gpu::GpuBatch{0.5 * calls}; };
+  };
+  RepeatedTimer timer(clock, kNothing, {}, 0.5, 1);
+  EXPECT_EQ(timer.Time(1).seconds, std::vector<double>{0.5});
+  EXPECT_THAT(log.trains, testing::ElementsAre(1, 2, 1, 2));
+}
+
+// A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.
+TEST(RepeatedTimer, ACallThatCannotBeCapturedIsQueued) {
+  fakes::FakeClock clock;
+  clock.graph = [](const gpu::Enqueue&, int) -> std::function<gpu::GpuBatch()> {
+    throw std::runtime_error("operation not permitted when stream is capturing");
+  };
+  std::vector<int> trains;
+  int most = 20;
+  clock.batch = [&](const gpu::Enqueue&, int calls, const std::function<void()>&) {
+    trains.push_back(calls);
+    return gpu::GpuBatch{2e-6 + calls * 9e-6, std::nullopt, calls <= most};
+  };
+  RepeatedTimer timer(clock, kNothing, {}, 9e-6, 1);
+  EXPECT_THAT(trains, testing::ElementsAre(100, 50, 24, 12));
+  EXPECT_NEAR(timer.Time(1).seconds.at(0), 9e-6, 1e-12);
+  EXPECT_THAT(timer.reason()->text, testing::HasSubstr("not permitted when stream is capturing"));
+  EXPECT_EQ(timer.calls(), 6);
+  most = 0;  // it waits for the GPU
+  EXPECT_FALSE(RepeatedTimer(clock, kNothing, {}, 9e-6, 1).CanRepeat());
+  EXPECT_THROW(timer.Time(1), std::runtime_error);
+}
+
+TEST(CallsToQueue, FillsAMillisecondButNotTheLaunchQueue) {
+  EXPECT_EQ(CallsToQueue(1e-4, 1), 10);
+  EXPECT_EQ(CallsToQueue(1e-6, 1), 100);   // four entries of the queue each
+  EXPECT_EQ(CallsToQueue(1e-6, 33), 11);   // an LSTM of 33 kernels
+  EXPECT_EQ(CallsToQueue(1e-6, 5000), 1);  // more than the queue holds: one is tried
+  EXPECT_EQ(CallsToQueue(1, 1), 1);
+  EXPECT_LT(CallsToQueue(1e-6, std::nullopt), 100);
+}
+
+TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
+  Log log;
+  auto clock = Logging(log);
+  QueuedTimer timer(
+      clock, [](void*) {}, {}, 1);
+  ASSERT_TRUE(timer.CanQueue());
+  const auto times = timer.Time(25);
+  EXPECT_EQ(times.seconds.size(), 25);
+  EXPECT_EQ(times.clock_hz, 1.7e9);
+  EXPECT_THAT(log.queues, testing::ElementsAre(1, 10, 10, 5));
+}
+
+TEST(QueuedTimer, ACallThatWaitsForTheGpuCannotBeQueued) {
+  fakes::FakeClock clock;
+  int tried = 0;
+  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int) {
+    ++tried;
+    return gpu::QueuedCalls{{1e-2}, std::nullopt, false};
+  };
+  const QueuedTimer timer(
+      clock, [](void*) {}, {}, std::nullopt);
+  EXPECT_FALSE(timer.CanQueue());
+  EXPECT_EQ(tried, 3);
+}
+
+TEST(QueuedTimer, TimesAQueueThatBeganTooEarlyAgain) {
+  fakes::FakeClock clock;
+  int queue = 0;
+  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+    const bool early = ++queue == 3;
+    return gpu::QueuedCalls{std::vector<double>(calls, early ? 1.0 : 1e-4), 1e9, !early};
+  };
+  QueuedTimer timer(
+      clock, [](void*) {}, {}, 1);
+  const auto times = timer.Time(25);
+  EXPECT_EQ(times.seconds, std::vector<double>(25, 1e-4));
+  clock.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+    return gpu::QueuedCalls{std::vector<double>(calls, 1e-4), 1e9, false};
+  };
+  EXPECT_THROW(timer.Time(25), std::runtime_error);
+}
+
+// The clock falls from 1.9 to 1.5 GHz in two seconds and stays there.
+TEST(LoadUntilSteady, LastsUntilTheClockHasSettledAndAtLeastThreeSeconds) {
+  double now = 0;
+  fakes::FakeClock clock;
+  clock.batch = [&](const gpu::Enqueue&, int, const std::function<void()>&) {
+    now += 0.01;
+    return gpu::GpuBatch{0.01, std::max(1.9e9 - 0.1e9 * now, 1.5e9)};
+  };
+  const auto load = [&] {
+    now = 0;
+    return LoadUntilSteady(
+        clock, [](void*) {}, 1e-3, {}, [&] { return now; });
+  };
+  EXPECT_GT(load(), 4);  // 4 s to 1.5 GHz, and the last second must agree
+  EXPECT_LT(now, 6);
+  clock.batch = [&](const gpu::Enqueue&, int, const std::function<void()>&) {
+    now += 0.01;
+    return gpu::GpuBatch{0.01, 1.5e9};
+  };
+  EXPECT_NEAR(load(), kMinLoadSeconds, 0.3);
+  clock.batch = [&](const gpu::Enqueue&, int, const std::function<void()>&) {
+    now += 0.3;
+    return gpu::GpuBatch{0.3, std::fmod(now, 1) < 0.5 ? 1.5e9 : 1.7e9};
+  };
+  EXPECT_GE(load(), kMaxLoadSeconds);
+}
+
+}  // namespace
+}  // namespace dlroof::runner
