@@ -29,7 +29,7 @@ std::string CudnnRefusal(const std::string& rest) {
   return fakes::RefusalOf([&] { Read(rest); });
 }
 
-TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefaultAndTf32IsF32Stored) {
+TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefaultAndAnEngineHasANumber) {
   const auto plain = Read("fwd/f16/n1c8h8w8k8r3s3");
   EXPECT_EQ(plain.conv.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
@@ -43,9 +43,6 @@ TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefaultAndTf32IsF32St
   EXPECT_EQ(conv.types, (workload::ProductTypes{"f32", "f32", "f32"}));
   EXPECT_EQ(conv.type, "tf32");
   EXPECT_EQ(conv.fpmath, "tf32-truncated");
-}
-
-TEST(ReadCudnnConv2dCase, AnEngineHasANumberAndRefusesWhatCannotBe) {
   const auto numbered = Read("bwd_data/f32/n1c8h8w8k8r3s3/nchw/engine62");
   EXPECT_EQ(numbered.choice, EngineChoice::kNumbered);
   EXPECT_EQ(numbered.engine, 62);
@@ -307,7 +304,7 @@ bool IsUnsupported(const Throws& throws) {
 }
 
 // Plan i takes 1 ms times i + 1; plan 1 breaks at its third look.
-TEST(TimePlans, APlanThatBreaksIsDroppedAndAShortCallIsRepeatedToAMillisecond) {
+TEST(TimePlans, APlanThatBreaksIsDroppedAndNoPlanLeftIsNoResult) {
   std::vector<int> looks(3);
   int checks = 0;
   const auto timed = TimePlans(
@@ -333,9 +330,6 @@ TEST(TimePlans, APlanThatBreaksIsDroppedAndAShortCallIsRepeatedToAMillisecond) {
       },
       [] {});
   EXPECT_EQ(most, 20);
-}
-
-TEST(TimePlans, ABrokenGpuOrNoPlanLeftIsNoResult) {
   const auto breaks = [](size_t, int) -> double {
     throw std::runtime_error("an engine fell over");
   };

@@ -243,7 +243,7 @@ dnnl_version_t VersionOf(int major, int minor, int patch) {
   return {.major = major, .minor = minor, .patch = patch};
 }
 
-TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedAndTellsItsThreadingByNumber) {
+TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedOnTheThreadsOfItsRuntime) {
   EXPECT_FALSE(VersionRefusal(VersionOf(3, 2, 0)));
   EXPECT_FALSE(VersionRefusal(VersionOf(3, 14, 1)));
   EXPECT_EQ(VersionRefusal(VersionOf(2, 7, 1)).value().text,
@@ -255,9 +255,13 @@ TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedAndTellsItsThreadingByNumber) 
       {1, "sequential"}, {2, "OpenMP"}, {4, "TBB"}, {8, "threadpool"}, {512, "SYCL"}};
   for (const auto& [number, name] : names) EXPECT_EQ(NameOf(ThreadingOf(number)), name);
   EXPECT_EQ(NameOf(ThreadingOf(16)), "unknown threading");
-}
-
-TEST(OnednnLibrary, OpenMpRunsOnAnyNumberOfThreadsAndOthersOnTheirOwnOnly) {
+  const auto loaded = workload::LoadedLibraries();
+  const auto found = std::find_if(loaded.begin(), loaded.end(),
+                                  [](const auto& library) { return library.name == "onednn"; });
+  ASSERT_NE(found, loaded.end());
+  EXPECT_THAT(found->file, testing::HasSubstr("libdnnl"));
+  EXPECT_THAT(Version(), testing::StartsWith(found->facts.version + " (commit "));
+  EXPECT_EQ(found->facts.threading, NameOf(LoadedThreading()));
   for (const int threads : {1, 64}) EXPECT_FALSE(ThreadsRefusal(Threading::kOpenMp, threads, 4));
   for (const auto threading : {Threading::kTbb, Threading::kSycl, Threading::kUnknown}) {
     EXPECT_FALSE(ThreadsRefusal(threading, 4, 4));
@@ -269,16 +273,6 @@ TEST(OnednnLibrary, OpenMpRunsOnAnyNumberOfThreadsAndOthersOnTheirOwnOnly) {
     EXPECT_THAT(ThreadsRefusal(threading, 4, 4).value().text,
                 testing::HasSubstr("it runs on 1 thread here"));
   }
-}
-
-TEST(OnednnLibrary, TheLoadedFileIsTheOneWhoseVersionIsTold) {
-  const auto loaded = workload::LoadedLibraries();
-  const auto found = std::find_if(loaded.begin(), loaded.end(),
-                                  [](const auto& library) { return library.name == "onednn"; });
-  ASSERT_NE(found, loaded.end());
-  EXPECT_THAT(found->file, testing::HasSubstr("libdnnl"));
-  EXPECT_THAT(Version(), testing::StartsWith(found->facts.version + " (commit "));
-  EXPECT_EQ(found->facts.threading, NameOf(LoadedThreading()));
 }
 
 }  // namespace

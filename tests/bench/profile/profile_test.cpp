@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "baselines/programs/program_report.h"
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
 #include "bench/profile/foreground.h"
@@ -154,7 +153,7 @@ Heard Listen(const std::string& script, ForegroundRequest request = {}) {
   return heard;
 }
 
-TEST(RunInForeground, PassesAllBytesAndTheEndAndDoesNotWaitForWhatTheProgramLeavesBehind) {
+TEST(RunInForeground, PassesAllBytesTheEndAndWhichProcessWrites) {
   auto heard = Listen("printf 'a\\n\\000\\r\\033[32mb'; exit 3");
   EXPECT_EQ(heard.bytes, std::string("a\n\0\r\x1b[32mb", 10));
   EXPECT_EQ(heard.end.end.exit_code, 3);
@@ -166,14 +165,12 @@ TEST(RunInForeground, PassesAllBytesAndTheEndAndDoesNotWaitForWhatTheProgramLeav
   heard = Listen("sleep 100 & echo $!");
   EXPECT_TRUE(heard.end.left_open);
   kill(std::stoi(heard.bytes), SIGKILL);
-}
-
-TEST(RunInForeground, TheSocketTellsWhichProcessWrites) {
   std::vector<std::int64_t> writers, said;
-  const auto heard = Listen("echo $$; sh -c 'echo $$; :'; echo $$",
-                            {.from = [&](std::int64_t process) { writers.push_back(process); }});
-  EXPECT_TRUE(heard.end.names_processes);
-  std::istringstream numbers(heard.bytes);
+  const auto of_socket =
+      Listen("echo $$; sh -c 'echo $$; :'; echo $$",
+             {.from = [&](std::int64_t process) { writers.push_back(process); }});
+  EXPECT_TRUE(of_socket.end.names_processes);
+  std::istringstream numbers(of_socket.bytes);
   for (std::int64_t number = 0; numbers >> number;) said.push_back(number);
   ASSERT_EQ(said.size(), 3);
   EXPECT_EQ(writers, said);
@@ -280,7 +277,7 @@ struct Separation {
   std::size_t lines, cut;
 };
 
-TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlace) {
+TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlaceAndPromptsAreReleased) {
   const std::string sum = "onednn_verbose,exec,cpu,sum,1.5\n", mark = "DLROOF_MARK,begin,1,5.5\n";
   const Separation separations[] = {
       // Its program is killed.
@@ -301,9 +298,6 @@ TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlace) {
     EXPECT_EQ(separator.lines(), lines);
     EXPECT_EQ(separator.cut_lines(), cut);
   }
-}
-
-TEST(LogSeparator, APromptThatEndsLikeAMarkerBeginsIsReleased) {
   LogSeparator separator;
   EXPECT_EQ(separator.Add("Continue? yes or no").own, "Continue? yes or n");
   EXPECT_EQ(separator.Release().own, "o");

@@ -320,7 +320,7 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   }
 }
 
-TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneWithItsReason) {
+TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneButAGpuItsOwn) {
   fakes::RunLog log;
   const auto record = fakes::RecordOf(fakes::FakeIn(workload::CacheState::kCold, log), {},
                                       {.energy = {.cpu = FiftyWatts()}});
@@ -334,17 +334,14 @@ TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneWithItsReason) {
   EXPECT_FALSE(without.energy);
   EXPECT_EQ(uncounted.prepared.size(), 1u);
   for (const auto& note : without.counting) EXPECT_NE(note.source, "energy");
-}
-
-TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
-  const auto record = fakes::RecordOf(
+  const auto on_gpu = fakes::RecordOf(
       fakes::FakeWorkload(workload::ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
       {.open_gpu = fakes::OpenWith(TakesWatts<500>), .energy = {.cpu = energy::EnergyMeter{}}});
-  ASSERT_TRUE(record.energy);
-  EXPECT_GT(record.energy->joules / record.energy->seconds, 500 / 2);
-  EXPECT_LT(record.energy->joules / record.energy->seconds, 500 * 10);
-  EXPECT_GE(record.energy->window_seconds, 2);
-  EXPECT_EQ(record.energy->from, "nvml");
+  ASSERT_TRUE(on_gpu.energy);
+  EXPECT_GT(on_gpu.energy->joules / on_gpu.energy->seconds, 500 / 2);
+  EXPECT_LT(on_gpu.energy->joules / on_gpu.energy->seconds, 500 * 10);
+  EXPECT_GE(on_gpu.energy->window_seconds, 2);
+  EXPECT_EQ(on_gpu.energy->from, "nvml");
 }
 
 TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwnAndAGpuThatCannotBeOpenedOrDoesNotTellHasNone) {

@@ -44,7 +44,7 @@ Course Follow(const StoppingRule& rule, const std::function<record::Repetition(d
 record::Repetition Quiet(double) { return {.seconds = 1, .iterations = 1}; }
 record::Repetition Busy(double) { return {.seconds = 2, .iterations = 1, .noisy = true}; }
 
-TEST(StoppingRule, AQuietMachineRepeatsAsOftenAsAskedForAndABurstIsReplaced) {
+TEST(StoppingRule, AQuietMachineRepeatsAsAskedForAndABusyOneEndsWithTheTime) {
   const auto quiet = Follow({}, Quiet);
   EXPECT_EQ(std::pair(quiet.repetitions.size(), quiet.paused), std::pair(std::size_t{9}, 0.0));
   const auto burst =
@@ -53,9 +53,6 @@ TEST(StoppingRule, AQuietMachineRepeatsAsOftenAsAskedForAndABurstIsReplaced) {
   EXPECT_GT(burst.repetitions.size(), 9);
   EXPECT_GT(burst.paused, 0);
   EXPECT_LT(burst.seconds, 2);
-}
-
-TEST(StoppingRule, ABusyMachineOrADriftingTimeEndsWithTheTimeAndFewerThanSixNeedNoInterval) {
   const auto course = Follow({.max_seconds = 1}, Busy);
   EXPECT_EQ(course.Clean(), 0);
   EXPECT_GE(course.seconds, 1);
@@ -78,7 +75,7 @@ TEST(StoppingRule, ABusyMachineOrADriftingTimeEndsWithTheTimeAndFewerThanSixNeed
 
 // With half of the repetitions at 1 s and half at 1.2 s no number of them narrows the interval;
 // with a tenth at 1.2 s the interval closes on 1 s.
-TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOut) {
+TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOutAndPausesDoubleWhileEachIsNoisy) {
   int count = 0;
   const auto some = [&](int of) {
     return [&count, of](double) {
@@ -87,9 +84,6 @@ TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOut) {
   };
   EXPECT_GE(Follow({}, some(2)).seconds, 2);
   EXPECT_LT(Follow({}, some(10)).repetitions.size(), 20);
-}
-
-TEST(StoppingRule, PausesDoubleWhileEachRepetitionIsNoisyAndEndWithACleanOne) {
   std::vector<record::Repetition> done = {Busy(0)};
   EXPECT_EQ(NextAfter(done, 0, {}).pause_seconds, 2e-3);
   done.insert(done.end(), {Busy(0), Busy(0)});
@@ -216,21 +210,18 @@ record::GpuSample Sampled(fakes::FakeClock clock, double seconds, const GpuCache
 }
 
 // Nine calls, three batches.
-TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
+TEST(SampleGpu, RenewsWhatACallUsesUpKeepsTimesApartAndReadsTheGpuUnderLoad) {
   Log log;
   int renewed = 0;
   Sampled(Logging(log), 1e-3, {.renew = [&] { ++renewed; }});
   EXPECT_EQ(renewed, 12);
-}
-
-TEST(SampleGpu, KeepsTheTimesApartAndReadsClockPowerAndThrottleReasonsUnderLoad) {
-  Log log;
-  auto clock = Logging(log);
+  Log order;
+  auto clock = Logging(order);
   const auto sample = Sampled(clock, 1e-3);
   EXPECT_DOUBLE_EQ(sample.call_seconds.value(), 1e-3);
   EXPECT_FALSE(sample.queued_seconds);
-  EXPECT_EQ(log.batches, 3);
-  EXPECT_EQ(log.calls_in_batch, 5);  // 5 ms of 1 ms
+  EXPECT_EQ(order.batches, 3);
+  EXPECT_EQ(order.calls_in_batch, 5);  // 5 ms of 1 ms
   QueuedTimer queued(
       clock, [](void*) {}, {}, 1);
   const auto both = SampleGpu(
@@ -309,7 +300,7 @@ TEST(RepeatedTimer, ACallThatCannotBeCapturedIsQueued) {
   EXPECT_THROW(timer.Time(1), std::runtime_error);
 }
 
-TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
+TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFitButNoneThatWaitsForTheGpu) {
   Log log;
   auto clock = Logging(log);
   QueuedTimer timer(
@@ -319,18 +310,15 @@ TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
   EXPECT_EQ(times.seconds.size(), 25);
   EXPECT_EQ(times.clock_hz, 1.7e9);
   EXPECT_THAT(log.queues, testing::ElementsAre(1, 10, 10, 5));
-}
-
-TEST(QueuedTimer, ACallThatWaitsForTheGpuCannotBeQueued) {
-  fakes::FakeClock clock;
+  fakes::FakeClock waiting;
   int tried = 0;
-  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int) {
+  waiting.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int) {
     ++tried;
     return gpu::QueuedCalls{{1e-2}, std::nullopt, false};
   };
-  const QueuedTimer timer(
-      clock, [](void*) {}, {}, std::nullopt);
-  EXPECT_FALSE(timer.CanQueue());
+  const QueuedTimer refused(
+      waiting, [](void*) {}, {}, std::nullopt);
+  EXPECT_FALSE(refused.CanQueue());
   EXPECT_EQ(tried, 3);
 }
 

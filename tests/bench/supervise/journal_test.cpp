@@ -215,7 +215,7 @@ Search SearchOfLine(int last) {
                 });
 }
 
-TEST(Search, FindsEachCommitOfALineInLogarithmicSteps) {
+TEST(Search, FindsEachCommitInLogarithmicStepsAndSkippedOnesRemainSuspects) {
   for (int slow = 1; slow <= 20; ++slow) {
     auto search = SearchOfLine(20);
     int steps = 0;
@@ -227,9 +227,6 @@ TEST(Search, FindsEachCommitOfALineInLogarithmicSteps) {
     EXPECT_THAT(search.Suspects(), ElementsAre("c" + std::to_string(slow)));
     EXPECT_LE(steps, 5);
   }
-}
-
-TEST(Search, SkippedCommitsBesideTheSlowOneRemainSuspectsAndParentAndChildNeedNoStep) {
   auto search = SearchOfLine(20);
   while (const auto commit = search.Next()) {
     const int number = std::stoi(commit->substr(1));
@@ -243,7 +240,7 @@ TEST(Search, SkippedCommitsBesideTheSlowOneRemainSuspectsAndParentAndChildNeedNo
   EXPECT_THAT(none_between.Suspects(), ElementsAre("c1"));
 }
 
-TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheLastMentionOfAFlagCounts) {
+TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheCommandReplacesFilterAndCeilings) {
   EXPECT_EQ(ExactFilter("LSTM/cpu/t1n2_p0:1x0:1/real_time"), "^LSTM/cpu/t1n2_p0:1x0:1/real_time$");
   EXPECT_EQ(ExactFilter("BM<int, 2>(a+b).*[x]"), "^BM<int, 2>\\(a\\+b\\)\\.\\*\\[x\\]$");
   EXPECT_EQ(FlagValue({"--a=1", "--b=2", "--a=3"}, "a"), "3");
@@ -251,9 +248,6 @@ TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheLastMentionOfAFlagCounts) {
   EXPECT_THROW(CheckArguments({"--benchmark_out=x"}), BadInput);
   EXPECT_THROW(CheckArguments({"--dlroof_turns=3,4"}), BadInput);
   EXPECT_NO_THROW(CheckArguments({"--benchmark_filter=x", "--benchmark_repetitions=3"}));
-}
-
-TEST(SupervisedProgram, TheCommandReplacesFilterAndCeilingsOfTheThreadCountsOfRunAndNames) {
   const ProcessPaths paths = {"run.json", "out", "err"};
   EXPECT_THAT(
       CommandFor("bench", {"--benchmark_filter=x", "--dlroof_seed=3"}, "n1", "m.json", paths),
@@ -303,9 +297,6 @@ TEST(PrimitiveChoice, IsTheImplementationAndTheLayoutOfEachTensorWhichAreCompare
                   "layout of dst: f32 aBcd8b -> f32 acdb", "layout of src: f32 aBcd8b -> f32 acdb",
                   "layout of wei: f32 ABcd8b8a -> f32 Acdb24a"));
   EXPECT_THAT(ChangesBetween(ChoiceIn(kNew).value(), ChoiceIn(kNew).value()), ElementsAre());
-}
-
-TEST(PrimitiveChoice, ATensorOfOneVersionOnlyIsAChange) {
   const nlohmann::json base = {{"implementation", "ref"}, {"layouts", {{"src", "f32 ab"}}}};
   auto contender = base;
   contender["layouts"]["scratchpad"] = "u8 a";

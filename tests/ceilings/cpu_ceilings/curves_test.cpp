@@ -7,7 +7,7 @@
 #include <random>
 
 #include "ceilings/cpu_ceilings/working_sets.h"
-#include "tests/fakes/reason.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
@@ -60,7 +60,7 @@ TEST(SweepSizes, AreFourAnOctaveInWholeKib) {
   EXPECT_TRUE(SweepSizes(1000).empty());
 }
 
-TEST(FindCapacityEdges, FindsNoneToThreeCachesAndBetweenWhichRates) {
+TEST(FindCapacityEdges, FindsNoneToThreeCachesAlsoAnL3ThatIsHardlyFasterThanDram) {
   for (const double octaves : {0.2, 0.5, 1.0}) {
     ExpectEdges(Curve({kL1, kDram}, octaves), {32 * kKib});
     ExpectEdges(Curve({kL1, kL2, kDram}, octaves), {32 * kKib, kMib});
@@ -73,10 +73,7 @@ TEST(FindCapacityEdges, FindsNoneToThreeCachesAndBetweenWhichRates) {
   EXPECT_TRUE(FindCapacityEdges(Curve({kDram}, 1)).empty());
   EXPECT_TRUE(FindCapacityEdges({}).empty());
   EXPECT_TRUE(FindCapacityEdges({{4096, 1e9}}).empty());
-}
-
-// An L3 that is 1.2 times as fast as DRAM is found; one of 1.05 times is not there.
-TEST(FindCapacityEdges, FindsAnL3ThatIsHardlyFasterThanDramButNoneWithoutAPlateau) {
+  // An L3 that is 1.2 times as fast as DRAM is found; one of 1.05 times is not there.
   ExpectEdges(Curve({kL1, kL2, {32 * kMib, 14.4e9}, kDram}, 0.5), {32 * kKib, kMib, 32 * kMib});
   ExpectEdges(Curve({kL1, kL2, {32 * kMib, 12.6e9}, kDram}, 0.5), {32 * kKib, kMib});
   // A slope of 11 points from the end of L2 to the end of a small L3, which has no plateau.

@@ -296,7 +296,7 @@ machine::Ceiling After(SimulatedCore& core, const std::vector<Host>& hosts) {
 
 double RateAt(double clock) { return clock * kStepsPerCycle * cpu_kernels::FlopsPerStep(Probe()); }
 
-TEST(SimulatedMachine, ALowerClockUnderTheLoadIsNoDefectUnlessItIsReadAfterIt) {
+TEST(SimulatedMachine, ALowerClockUnderTheLoadIsNoDefectButAHostThatHoldsTheUnitsBack) {
   SimulatedCore core(1);
   const auto roof = After(core, {{.clock = 0.8 * kFull}});
   EXPECT_TRUE(roof.IsValidated()) << roof.ReasonText();
@@ -305,13 +305,10 @@ TEST(SimulatedMachine, ALowerClockUnderTheLoadIsNoDefectUnlessItIsReadAfterIt) {
   SimulatedCore after(1);
   const Host recovered{.clock = 0.8 * kFull, .clock_under_load = false};
   EXPECT_FALSE(After(after, {recovered, recovered, recovered}).IsValidated());
-}
-
-TEST(SimulatedMachine, AHostThatHoldsTheUnitsBackValidatesNothing) {
-  SimulatedCore core(1);
+  SimulatedCore held_back(1);
   for (const double held : {0.4, 0.6, 0.84, 0.95}) {
     const Host host{.held = held};
-    EXPECT_FALSE(After(core, {host, host, host, host}).IsValidated()) << held;
+    EXPECT_FALSE(After(held_back, {host, host, host, host}).IsValidated()) << held;
   }
 }
 

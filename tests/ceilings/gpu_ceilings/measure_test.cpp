@@ -13,7 +13,6 @@
 #include "reporters/document/tables.h"
 #include "tests/fakes/fake_gpu_bench.h"
 #include "tests/fakes/gpu_on_cpu/kernels.h"
-#include "tests/fakes/reason.h"
 #include "tests/fakes/refusal.h"
 #include "tests/paths.h"
 
@@ -45,19 +44,15 @@ struct GpuOfBench : testing::Test {
   fakes::FakeGpuBench bench;
 };
 
-TEST_F(GpuOfBench, ValidatesEveryRowOfASoundGpu) {
+TEST_F(GpuOfBench, ValidatesEveryRowOfASoundGpuAndFindsItsRates) {
   const auto machine = Measured(bench, {.quick = true});
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, "NVIDIA Fake 100");
-  ExpectValidated(SetOf(machine).flops);
-  ExpectValidated(SetOf(machine).mixes);
-  EXPECT_EQ(SetOf(machine).bytes.size(), 3U);
-  ExpectValidated(SetOf(machine).bytes);
-}
-
-TEST_F(GpuOfBench, FindsTheRatesOfTheGpu) {
-  const auto machine = Measured(bench, {.quick = true});
   const auto& set = SetOf(machine);
+  ExpectValidated(set.flops);
+  ExpectValidated(set.mixes);
+  EXPECT_EQ(set.bytes.size(), 3U);
+  ExpectValidated(set.bytes);
   const auto& fp32 = set.flops.at("fp32.vector.ffma");
   // 4 SMs x 1 GHz x 0.97 x 256 flop per cycle; a repetition of 4 ms holds a launch of 2 us.
   EXPECT_NEAR(fp32.per_second, 993.28e9, 1e9);
@@ -70,6 +65,12 @@ TEST_F(GpuOfBench, FindsTheRatesOfTheGpu) {
   EXPECT_NEAR(set.bytes.at(Level::kDram).per_second, 98.304e9, 0.5e9);
   EXPECT_NEAR(*set.launch_seconds, 2.5e-6, 1e-12);
   EXPECT_NEAR(set.overheads.at("graph-node"), 2.5e-6, 1e-12);
+  std::ostringstream out;
+  document::Write(document::CeilingsDocument({machine}), 0, out);
+  for (const char* part :
+       {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
+        "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
+    EXPECT_THAT(out.str(), HasSubstr(part));
 }
 
 TEST_F(GpuOfBench, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
@@ -117,17 +118,15 @@ TEST_F(GpuOfBench, AWrongSumOfLoadsIsNoContender) {
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, testing::Not(StartsWith("load")));
 }
 
-TEST_F(GpuOfBench, ASetThatFitsL2IsNotDram) {
+TEST_F(GpuOfBench, ASetThatFitsL2IsNotDramAndALevelThatIsNotFasterThanTheNextIsNotValidated) {
   bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
   const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.IsValidated());
   EXPECT_THAT(dram.ReasonText(),
               AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
-}
-
-TEST_F(GpuOfBench, ALevelThatIsNotFasterThanTheNextIsNotValidated) {
-  bench.l2_bytes_per_second = bench.dram_bytes_per_second;
-  const auto machine = Quickly(bench);
+  fakes::FakeGpuBench other;
+  other.l2_bytes_per_second = other.dram_bytes_per_second;
+  const auto machine = Quickly(other);
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).ReasonText(), HasSubstr("not faster than DRAM"));
   EXPECT_TRUE(SetOf(machine).bytes.at(Level::kDram).IsValidated());
 }
@@ -248,16 +247,6 @@ TEST_F(GpuOfBench, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
   EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
 }
 
-TEST_F(GpuOfBench, TheTableShowsPipesWithContendersLevelsAndOverheads) {
-  const auto machine = Measured(bench, {.quick = true});
-  std::ostringstream out;
-  document::Write(document::CeilingsDocument({machine}), 0, out);
-  for (const char* part :
-       {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
-        "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
-    EXPECT_THAT(out.str(), HasSubstr(part));
-}
-
 // The GPU's kernels of memory, chains and clocks, compiled for the CPU, against the plain loops
 // that check them on a GPU: the right ones leave the same for every launch, and none that is broken
 // on purpose does. tests/fakes/gpu_on_cpu/mutants.cmake breaks them.
@@ -371,17 +360,14 @@ OfClocks Tried(const fakes::KernelsOnCpu& kernels, int sms) {
           ReadsEachVectorOnce(kernels, sms)};
 }
 
-TEST(GpuKernelsOnCpu, ClocksAreReadOnEverySmAndL2IsReadWhole) {
+TEST(GpuKernelsOnCpu, ClocksAreReadOnEverySmAndL2IsReadWholeAndBrokenClocksAreFound) {
+  EXPECT_EQ(Broken(true).size(), 5);
   for (const int sms : kSms) {
     const auto found = Tried(Open(DLROOF_GPU_ON_CPU "/right.so"), sms);
     EXPECT_TRUE(found.stamps && found.holds && found.reads) << sms;
+    for (const auto& module : Broken(true))
+      EXPECT_FALSE(Tried(Open(module), sms).all()) << module << sms;
   }
-}
-
-TEST(GpuKernelsOnCpu, BrokenClocksAreFound) {
-  EXPECT_EQ(Broken(true).size(), 5);
-  for (const auto& module : Broken(true))
-    for (const int sms : kSms) EXPECT_FALSE(Tried(Open(module), sms).all()) << module << sms;
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(DecodeCounters, FlopsAreAddsMulsAndTwiceTheFmasAndBlackwellsPairedSinglePre
   EXPECT_EQ(Decode(values, {}, "GH100").work.flops, (Values{{"fp32.vector", 22}}));
 }
 
-TEST(DecodeCounters, HalfInstructionsAreOfTheCallsType) {
+TEST(DecodeCounters, HalfInstructionsAreOfTheCallsTypeAndTensorOperationsCountOnceEach) {
   const auto half = [](const std::vector<std::string>& pipes) {
     return Decode(Sass("h", 1, 0, 0), pipes);
   };
@@ -82,11 +82,8 @@ TEST(DecodeCounters, HalfInstructionsAreOfTheCallsType) {
     EXPECT_EQ(half(pipes).work.flops, (Values{{"fp16.vector", 2}}));
     EXPECT_THAT(half(pipes).caveats, Contains(HasSubstr("one counter counts")));
   }
-}
-
-// 7 constants loaded by 4 FLOPs each beside 2 * 14001 and beside 2 * 13985: 28 of 28030 FLOPs are
-// 0.0999 % and no work, 28 of 27998 are 0.1 %.
-TEST(DecodeCounters, ConstantsLoadedByHalfInstructionsAreNoWork) {
+  // 7 constants loaded by 4 FLOPs each beside 2 * 14001 and beside 2 * 13985: 28 of 28030 FLOPs are
+  // 0.0999 % and no work, 28 of 27998 are 0.1 %.
   auto values = Sass("h", 0, 0, 7);
   values[kSass + "ffma_pred_on.sum"] = 14001;
   const auto counts = Decode(values, {"fp32.vector"});
@@ -96,9 +93,6 @@ TEST(DecodeCounters, ConstantsLoadedByHalfInstructionsAreNoWork) {
   EXPECT_EQ(Decode(values, {"bf16.vector"}).work.flops.at("bf16.vector"), 28);
   values[kSass + "ffma_pred_on.sum"] = 13985;
   EXPECT_EQ(Decode(values, {"fp32.vector"}).work.flops.at("fp16.vector"), 28);
-}
-
-TEST(DecodeCounters, TensorOperationsCountOnceEachByType) {
   const std::string path = "sm__ops_path_tensor_src_";
   EXPECT_EQ(Decode({{path + "bf16_dst_fp32.sum", 100}, {path + "int8.sum", 7}}).work.flops,
             (Values{{"bf16.matrix", 100}, {"int8.matrix", 7}}));

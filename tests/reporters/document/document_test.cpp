@@ -14,7 +14,6 @@
 #include "reporters/document/markup.h"
 #include "reporters/document/tables.h"
 #include "reporters/record/estimate.h"
-#include "reporters/record/kernels.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/trajectory_points.h"
@@ -57,7 +56,7 @@ TEST(Document, LeavesOutBlocksWithoutContent) {
   EXPECT_TRUE(document.blocks.empty());
 }
 
-TEST(Write, ATableHasItsFirstRowsThenASummaryOfTheOthersThenTheLastRows) {
+TEST(Write, ATableHasFirstRowsASummaryAndLastRowsAndABarsSharesAddUp) {
   Document document;
   Table table{.columns = {"kernel", "time"},
               .rows = {{{"a…z", "abcz"}, {"2 s"}}, {{"b\x1b"}, {"1 s"}}, {{"c"}, {"3 s"}}},
@@ -73,21 +72,18 @@ TEST(Write, ATableHasItsFirstRowsThenASummaryOfTheOthersThenTheLastRows) {
   EXPECT_EQ(Written({{table}}),
             "kernel  time\na…z      2 s\nb\\x1B    1 s\nc        3 s\nidle     4 s\n"
             "  times are sums\n");
-}
-
-TEST(Write, ABarsPartsFollowEachOtherAndItsSharesAddUp) {
-  Document document;
-  document.Say("app");
-  document.Add(Bar{"a step: 4 s", {{PartKind::kRoof, "roofs", 1}, {PartKind::kIdle, "idle", 3}}});
-  document.Say("end");
-  EXPECT_EQ(Written(document),
+  Document bars;
+  bars.Say("app");
+  bars.Add(Bar{"a step: 4 s", {{PartKind::kRoof, "roofs", 1}, {PartKind::kIdle, "idle", 3}}});
+  bars.Say("end");
+  EXPECT_EQ(Written(bars),
             "app\n\na step: 4 s\n"
             "  |##########                              |    1.00 s  25.0 %  roofs\n"
             "  |          ##############################|    3.00 s  75.0 %  idle\n"
             "\nend\n");
 }
 
-TEST(Write, AStripShowsWhatEachColumnIsBusyWith) {
+TEST(Write, AStripShowsWhatEachColumnIsBusyWithAndAListItsDetails) {
   Document document;
   const auto copies = PartKind::kZeroFlop;
   document.Add(Strip{"streams",
@@ -98,13 +94,10 @@ TEST(Write, AStripShowsWhatEachColumnIsBusyWith) {
             "streams (# busy, + a quarter of the time or more, - less, c copies, . idle)\n"
             "  7    |##.+cc--" +
                 std::string(52, '.') + "|\n  long |" + std::string(59, '.') + "#|\n");
-}
-
-TEST(Write, AListHasItsDetailsOnLinesOfTheirOwnAndANumberedOneItsNumbers) {
-  const Document document{{List{"remarks", {{"a", {"why", "where"}}, {"b"}}},
-                           List{"differs", {{"c"}, {"d"}}, true},
-                           Sentences{.texts = {"e", "f", "g"}, .first = 1}}};
-  EXPECT_EQ(Written(document),
+  const Document lists{{List{"remarks", {{"a", {"why", "where"}}, {"b"}}},
+                        List{"differs", {{"c"}, {"d"}}, true},
+                        Sentences{.texts = {"e", "f", "g"}, .first = 1}}};
+  EXPECT_EQ(Written(lists),
             "remarks\n  a\n    why\n    where\n  b\n\ndiffers\n  1  c\n  2  d\n\n"
             "e\nand 2 more (--verbose)\n");
 }
@@ -195,13 +188,10 @@ std::string Tables(const roofline::PlacedRun& run, int width, const TableOptions
   return Written(RunDocument(run, options), width);
 }
 
-TEST(RunDocument, GoldenTable) {
+TEST(RunDocument, IsTheGoldenTableAndNoRowIsWiderThanTheTerminal) {
   std::ifstream file(fakes::TestData("run_small_tables.txt"));
   const std::string golden((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(Tables(fakes::SmallRun(), 120), golden);
-}
-
-TEST(RunDocument, NoRowIsWiderThanTheTerminalAndANarrowOneGetsNamesOnLinesOfTheirOwn) {
   for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Tables(fakes::SmallRun(), width));
     for (std::string line; std::getline(lines, line) && !line.empty();)
@@ -212,16 +202,13 @@ TEST(RunDocument, NoRowIsWiderThanTheTerminalAndANarrowOneGetsNamesOnLinesOfThei
   EXPECT_EQ(Tables(roofline::PlacedRun(), 80), "");
 }
 
-TEST(RunDocument, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
+TEST(RunDocument, OnlyVerboseShowsRemarksAndWithoutCeilingsRatesComeFromWorkAndTime) {
   auto run = fakes::SmallRun();
   run.places[0].placement.asides = {"an aside"};
   run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
   EXPECT_THAT(Tables(run, 0), Not(AnyOf(HasSubstr("an aside"), HasSubstr("the sweep agrees"))));
   EXPECT_THAT(Tables(run, 0, {.verbose = true}),
               AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
-}
-
-TEST(RunDocument, WithoutCeilingsRatesComeFromWorkAndTime) {
   auto file = fakes::SmallRun().file;
   file.machines.clear();
   const auto tables = Tables(roofline::PlaceRun(file), 0);
@@ -350,15 +337,12 @@ record::Record Kernel(const std::string& name, double seconds, double launches, 
 }
 
 // 240 launches in 503 us are 2.09 us each.
-TEST(KernelTables, AProfilesTimesAreSumsOverLaunchesWithoutTheirCost) {
+TEST(KernelTables, AProfilesTimesAreSumsOverLaunchesAndNamesAtMost60ColumnsWide) {
   const auto tables = Tables(roofline::PlaceRun(Stored("h200_profile_resnet50.json")), 0);
   EXPECT_THAT(tables,
               AllOf(HasSubstr("GPU kernels of python3: 503 µs of device time in 240 launches"),
                     HasSubstr("503 µs     100 %       240     2.09 µs"), Not(HasSubstr("overhead")),
                     Not(HasSubstr("879"))));
-}
-
-TEST(KernelTables, NamesAreAtMost60ColumnsWideUnlessFullOnesAreWanted) {
   const auto file = Stored("h200_profile_resnet50.json");
   const std::string whole = "float16_copy_kernel_cuda(TensorIteratorBase &)";
   EXPECT_THAT(
@@ -445,15 +429,12 @@ TEST(CeilingsDocument, NoLineIsWiderThanTheTerminalAndASpecifiedRateIsNeitherVal
               testing::EndsWith("specified, not measured here: data sheet"));
 }
 
-TEST(CeilingsDocument, IsOneTableWithoutVariantsUnlessAllIsAskedFor) {
+TEST(CeilingsDocument, IsOneTableThenOverheadsAndFindingsOfTheSweep) {
   std::ostringstream out;
   Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
   EXPECT_THAT(out.str(), HasSubstr("with 2 threads\n"));
   for (const char* more : {"with 1 thread", "avx2", "the curve falls"})
     EXPECT_THAT(out.str(), Not(HasSubstr(more)));
-}
-
-TEST(CeilingsDocument, OverheadsAndFindingsOfTheSweepFollowAndAnUnknownQuantityIsAbsent) {
   auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));
   EXPECT_THAT(LineOf(table, "  timer"), EndsWith(" 26.0 ns"));

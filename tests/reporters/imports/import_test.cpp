@@ -71,7 +71,7 @@ TEST(ReadCsv, FieldsKnowTheirPlacesAndABrokenFieldIsPlainText) {
   EXPECT_EQ(rows.at(1).at(1).text, "d");
 }
 
-TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEmptyIsUnknown) {
+TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEveryErrorHasItsPlace) {
   const auto imported = FromFile("import_small.csv");
   ASSERT_EQ(imported.records.size(), 2U);
   const record::Record& first = imported.records[0];
@@ -87,9 +87,6 @@ TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEmptyIsUnknown) {
   EXPECT_FALSE(second.launches.has_value());
   EXPECT_THAT(imported.remarks,
               ElementsAre("import_small.csv: column 'comment' is not known and left out"));
-}
-
-TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
   const std::string head = "name,seconds,flops_fp32.vector\n";
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,many\n"),
             "x.csv:2: column 5: expected a number, got 'many'");
@@ -154,7 +151,7 @@ TEST(ImportNsightCompute, RecordsAreSumsOfKernelDurationsWithoutOurOwnKernels) {
                   "2 launches, 30.0 ms"));
 }
 
-TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
+TEST(ImportNsightCompute, OldNamesAndAMetricPerRowAndTensorInstructionsOfOtherChips) {
   const auto imported = FromFile("import_ncu_details.csv");
   ASSERT_EQ(imported.records.size(), 1U);
   const record::Record& axpy = imported.records[0];
@@ -164,23 +161,20 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
   EXPECT_THAT(Measured(axpy).bytes, ElementsAre(Pair(Level::kDram, 48000)));
   EXPECT_THAT(Measured(axpy).flops,
               UnorderedElementsAre(Pair("fp16.vector", 420), Pair("bf16.matrix", 4096)));
-}
-
-TEST(ImportNsightCompute, FlopsOfTensorInstructionsAreUnknownOnOtherChips) {
   const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
   EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
   EXPECT_EQ(WorkOfLaunch(values, false).unknown, LaunchWork::Unknown::kTensor);
   auto text = DataText("import_ncu_raw.csv");
   for (auto at = text.find("\"7.0\""); at != std::string::npos; at = text.find("\"7.0\""))
     text.replace(at, 5, "\"9.0\"");
-  const auto imported = ImportNsightCompute(text, "x.csv");
-  EXPECT_THAT(Measured(imported.records[1]).flops, IsEmpty());
-  EXPECT_THAT(imported.remarks,
+  const auto other = ImportNsightCompute(text, "x.csv");
+  EXPECT_THAT(Measured(other.records[1]).flops, IsEmpty());
+  EXPECT_THAT(other.remarks,
               testing::Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
 }
 
 // The metrics that dlroof profile requests from ncu give the same work as CUPTI's counts.
-TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
+TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiAndRefusesWithThePlace) {
   const auto& table = gpu::BuiltInCuptiTable();
   for (const auto& chip : table.chips) {
     MetricValues values;
@@ -202,9 +196,6 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
     EXPECT_EQ(imported.unknown, LaunchWork::Unknown::kNone);
     EXPECT_EQ(LaunchSeconds(values), values.at("gpu__time_duration.sum"));
   }
-}
-
-TEST(ImportNsightCompute, RefusesWithThePlace) {
   const std::string head =
       "==PROF== x\n\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n";
   EXPECT_EQ(

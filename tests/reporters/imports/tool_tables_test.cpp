@@ -5,7 +5,6 @@
 #include <string>
 
 #include "reporters/imports/import.h"
-#include "reporters/imports/ncu.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::imports {
@@ -110,7 +109,7 @@ TEST(ToolTables, GpusAndOtherParametersStayApart) {
   }
 }
 
-TEST(ToolTables, FlopsOfAnUnknownKindAreUnknown) {
+TEST(ToolTables, FlopsOfAnUnknownKindAreUnknownAndSamplesAreRepetitions) {
   const auto imported = ReadAny(
       R"json([{"frame":{"name":"ROOT"},"metrics":{},"children":[{"frame":{"name":"a"},"metrics":
            {"time (ns)":9,"flops6":1,"bytes":5}},{"frame":{"name":"b"},"metrics":{"time (ns)":7,
@@ -122,9 +121,6 @@ TEST(ToolTables, FlopsOfAnUnknownKindAreUnknown) {
     EXPECT_DOUBLE_EQ(record.repetitions.at(0).seconds, 9e-9);
   }
   EXPECT_THAT(imported.remarks.at(0), HasSubstr("FLOPs of 'a': 'flops6' is not known"));
-}
-
-TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
   const struct {
     const char* text;
     const char* name;
@@ -372,7 +368,7 @@ TEST(NsightCounters, TheDetailsPageHasTheTime) {
                    100e-6);
 }
 
-TEST(NsightTables, DoubledLaunchesAndOtherValuesAreRefused) {
+TEST(NsightTables, DoubledLaunchesAreRefusedAndQuantitiesThatALaunchLacksAreRemarked) {
   const std::string raw =
       "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ns\"\n\"0\",\"k\",\"5\"\n";
   const auto two = Read(raw + "\n" + raw.substr(0, raw.find("\"0\"")) + "\"1\",\"k\",\"6\"\n");
@@ -383,9 +379,6 @@ TEST(NsightTables, DoubledLaunchesAndOtherValuesAreRefused) {
   EXPECT_THAT(Refusal(Details(
                   {{"gpu__time_duration.sum", "ns", "5"}, {"gpu__time_duration.sum", "ns", "6"}})),
               HasSubstr("is there with another value for this launch"));
-}
-
-TEST(NsightTables, QuantitiesThatALaunchLacksAreRemarked) {
   const auto imported = Read(
       "\"ID\",\"Kernel "
       "Name\",\"gpu__time_duration.sum\",\"dram__bytes.sum\"\n\"\",\"\",\"ns\",\"byte\"\n"

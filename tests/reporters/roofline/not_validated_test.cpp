@@ -321,7 +321,7 @@ TEST(AboveRoof, CountedBytesShowThatASpecifiedRoofIsTooLow) {
                        "its bytes were counted, so the roof is too low (see the machine file)"));
 }
 
-TEST(AboveRoof, AModelUnderARoofThatNothingValidatesMayBeWrongItself) {
+TEST(AboveRoof, AModelUnderARoofMayBeWrongItselfAndUnderAValidatedOneHasNoPoint) {
   for (const auto from : {Provenance::kModelled, Provenance::kSimulated})
     for (const auto status : {kNotValidated, kSpecified}) {
       const auto placed = Found(WithL2(750, from), WithStatus(Level::kL2, status));
@@ -332,9 +332,6 @@ TEST(AboveRoof, AModelUnderARoofThatNothingValidatesMayBeWrongItself) {
       EXPECT_THAT(placed.advice, Not(HasSubstr("too low")));
       EXPECT_TRUE(placed.uncertain.empty()) << "that roof suppresses no number";
     }
-}
-
-TEST(AboveRoof, AModelUnderAValidatedRoofIsWrongAndHasNoPoint) {
   const auto placed = Found(WithL2(750, Provenance::kModelled));
   EXPECT_EQ(PointOf(placed, Level::kL2), nullptr);
   EXPECT_EQ(placed.time->bound_level, Level::kDram);
@@ -475,16 +472,13 @@ TEST(FlopCount, IsNamedWhereTheTwoCountsDiffer) {
             "of filter taps inside the image");
 }
 
-TEST(AboveArithmeticRoof, IsSaidOnceWithoutALevelToo) {
+TEST(AboveArithmeticRoof, IsSaidOnceWithHowTheRoofIsKnown) {
   record::Record record = FasterThanArithmetic();
   for (const auto& bytes : {std::map<Level, double>{}, {{Level::kDram, 10}, {Level::kL2, 10}}}) {
     record.work[Provenance::kModelled].bytes = bytes;
     EXPECT_THAT(RemarksOf(record, PaddedOp(900)),
                 ElementsAre(StartsWith("above the arithmetic roof by 11 %")));
   }
-}
-
-TEST(AboveArithmeticRoof, SaysHowTheRoofIsKnown) {
   machine::Machine machine = fakes::SmallMachine();
   auto& ceiling = machine.by_threads[2].flops["fp32.vector"];
   ceiling.status = kNotValidated;

@@ -63,7 +63,7 @@ TEST(ProblemParts, AreKeysWithTheirValuesAndPlaces) {
             "56");
 }
 
-TEST(WithValue, ReplacesTheValueAndKeepsASquareSquareAndItsPadding) {
+TEST(WithValue, ReplacesTheValueKeepsASquareSquareAndKnowsOmittedKeys) {
   EXPECT_THAT(WithValue(kConv, {"batch", "n"}, "4"), ElementsAre("n4c64h56w56k64r3s3_s2p0:1x0:1"));
   EXPECT_THAT(WithValue(kConv, {"stride", "_s", "_p"}, "4"),
               ElementsAre("n16c64h56w56k64r3s3_s4p0:1x0:1"));
@@ -72,9 +72,6 @@ TEST(WithValue, ReplacesTheValueAndKeepsASquareSquareAndItsPadding) {
   EXPECT_THAT(WithValue("n1c3h3w7k3r3s3", {"image", "h", "w _p"}, "9"),
               ElementsAre("n1c3h9w7k3r3s3"))
       << "the image was not square";
-}
-
-TEST(WithValue, ReturnsTheTextsOfAKeyThatMayBeOmitted) {
   EXPECT_THAT(WithValue("t1n1i8h8l2", {"layers", "l"}, "1"), ElementsAre("t1n1i8h8l1", "t1n1i8h8"));
   EXPECT_THAT(WithValue("r3s3_s2", {"stride", "_s", "_p"}, "1"), Contains("r3s3"));
   EXPECT_THAT(WithValue("t1n1i8h8bi", {"layers", "l"}, "2"), Contains("t1n1i8h8l2bi"));

@@ -15,7 +15,6 @@
 #include "bench/suites/suite_selection.h"
 #include "counters/base/error.h"
 #include "tests/bench/cudnn/described_graphs.h"
-#include "tests/fakes/described_gpus.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::conv2d {
