@@ -221,7 +221,7 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
   EXPECT_THAT(chosen.differences, Contains("algorithm: direct | winograd"));
 }
 
-TEST(MakeVersus, OtherConventionsAndNothingInCommonAreRefused) {
+TEST(MakeVersus, OtherConventionsAreRefusedAndCostsComeOnlyFromThePriceFile) {
   auto cpu = ClusterOf("a.json", {Of(kOnCpu, 6)});
   const auto gpu = ClusterOf("b.json", {Of(kOnGpu, 2)});
   cpu.run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
@@ -233,21 +233,18 @@ TEST(MakeVersus, OtherConventionsAndNothingInCommonAreRefused) {
   const auto theirs = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
   EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(ours, theirs, {}); }),
               HasSubstr("a.json and b.json have no operator in common"));
-}
-
-// 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
-TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
+  // 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
   const auto prices = ParsePrices(
       R"({"currency": "USD", "kinds": [{"match": {"name": "EPYC"}, "per_node_hour": 36}]})", "p");
-  auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)}, "AMD EPYC");
-  const auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
-  const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
+  auto host = ClusterOf("cpu", {Of(kOnCpu, 6)}, "AMD EPYC");
+  const auto device = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
+  const auto versus = MakeVersus(host, device, {.prices = &prices});
   EXPECT_NEAR(*versus.rows.at(0).a.cost, 6e11, 1);
   EXPECT_FALSE(versus.rows.at(0).b.cost);
   EXPECT_EQ(versus.price_b, "no price for 'V100'");
-  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).a.cost);
-  cpu.devices = 2;
-  EXPECT_NEAR(*MakeVersus(cpu, gpu, {.prices = &prices}).rows.at(0).a.cost, 3e11, 1);
+  EXPECT_FALSE(MakeVersus(host, device, {}).rows.at(0).a.cost);
+  host.devices = 2;
+  EXPECT_NEAR(*MakeVersus(host, device, {.prices = &prices}).rows.at(0).a.cost, 3e11, 1);
 }
 
 // --- Models ---

@@ -274,7 +274,7 @@ TEST(Builds, FindsWhatItKeepsAlsoByAnAbbreviationAndKeepsEqualFilesOnce) {
   EXPECT_THAT(equal.Commits(), ElementsAre("one", "two"));
 }
 
-TEST(Builds, RemovesTheLeastRecentlyUsedAndRefusesAProgramThatIsLargerThanAll) {
+TEST(Builds, RemovesTheLeastRecentlyUsedAndReplacesAProgram) {
   const TemporaryFolder folder;
   const Builds builds(folder / "builds");
   builds.Keep("one", WriteProgram(folder, "p", 'a', 100), 250);
@@ -291,18 +291,15 @@ TEST(Builds, RemovesTheLeastRecentlyUsedAndRefusesAProgramThatIsLargerThanAll) {
   EXPECT_THROW(empty.Keep("one", folder / "none", 99), BadInput);
   for (const char* name : {"", "a/b", ".", "..", "objects"})
     EXPECT_THROW(empty.Keep(name, folder / "p", 1000), BadInput) << name;
-}
-
-TEST(Builds, ReplacesAProgramAndForgetsWhatAKilledProcessLeft) {
-  const TemporaryFolder folder;
-  const Builds builds(folder / "builds");
-  builds.Keep("one", WriteProgram(folder, "p", 'a', 100), 1000);
-  fs::create_directories(folder / "builds/.two");
-  fs::create_hard_link(folder / "builds/one/p", folder / "builds/.two/p");
-  const auto kept = builds.Keep("one", WriteProgram(folder, "q", 'b', 50), 1000);
-  EXPECT_THAT(kept.program.files, ElementsAre("q"));
-  EXPECT_EQ(kept.all_bytes, 50);
-  EXPECT_FALSE(fs::exists(folder / "builds/.two"));
+  const TemporaryFolder other;
+  const Builds again(other / "builds");
+  again.Keep("one", WriteProgram(other, "p", 'a', 100), 1000);
+  fs::create_directories(other / "builds/.two");
+  fs::create_hard_link(other / "builds/one/p", other / "builds/.two/p");
+  const auto replaced = again.Keep("one", WriteProgram(other, "q", 'b', 50), 1000);
+  EXPECT_THAT(replaced.program.files, ElementsAre("q"));
+  EXPECT_EQ(replaced.all_bytes, 50);
+  EXPECT_FALSE(fs::exists(other / "builds/.two"));
 }
 
 class StoredRuns : public testing::Test {

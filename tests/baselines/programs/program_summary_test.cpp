@@ -22,7 +22,6 @@ using testing::HasSubstr, testing::Not;
 using Stream = std::vector<std::uint32_t>;
 using Place = std::pair<std::size_t, std::size_t>;  // begin, length
 using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;
-using testing::HasSubstr;
 
 ProgramSummary SummaryOf(const logs::VerboseLog& log) {
   return SummarizeProgram(log, StepsOf(log));
@@ -346,8 +345,8 @@ TEST(DivideTime, ThreadsShareATimeAndAModuleHasItsOwnPythonAndPrimitives) {
   EXPECT_DOUBLE_EQ(divided.operator_seconds, 3);
   ASSERT_EQ(divided.modules.size(), 1U);
   EXPECT_DOUBLE_EQ(divided.modules[0].seconds, 6);
-  const auto nested = TraceOf({Module("Net", 0, 10), Module("Net.layers.12.q", 2, 6),
-                               Inner(1, 3, 5), Module("Net.layers.7.q", 6, 8)});
+  const auto nested = TraceOf({Module("Net", 0, 10), Module("Net.layers.12.q", 2, 6), Op(1, 3, 5),
+                               Module("Net.layers.7.q", 6, 8)});
   const auto modules = DivideTime(nested, {{4, 5}}, {{0, 20}});
   ASSERT_EQ(modules.modules.size(), 2U);
   EXPECT_EQ(modules.modules[0].path, "Net.layers.*.q");

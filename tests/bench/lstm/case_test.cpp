@@ -22,7 +22,6 @@ namespace dlroof::lstm {
 namespace {
 
 using testing::ElementsAre, testing::HasSubstr;
-using testing::HasSubstr;
 
 constexpr LstmDirection kInference = LstmDirection::kForwardInference;
 constexpr LstmDirection kTraining = LstmDirection::kForwardTraining;

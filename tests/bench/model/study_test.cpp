@@ -95,7 +95,7 @@ TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
             delta::FindGpu("a100").dram_bytes_per_second);
 }
 
-TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsANameOrAMachineFile) {
+TEST(ChosenGpu, ARunOfAnUnknownGpuNeedsANameOrAMachineFileOfThatGpu) {
   const auto nobody = RunOn({});
   EXPECT_EQ(Refusal({.run = &nobody, .run_path = "run.json"}),
             "run.json: does not say which GPU ran it; give --gpu a name or a parameter file");
@@ -108,20 +108,18 @@ TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsANameOrAMachineFile) {
   EXPECT_EQ(ChosenGpu({.machine = &machine}).name, delta::FindGpu("a100").name);
   EXPECT_EQ(ChosenGpu({.machine = &machine}).dram_bytes_per_second, 4e12);
   EXPECT_EQ(ChosenGpu({}).name, delta::FindGpu("v100").name);
-}
-
-TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
-  const auto a100 = Measured("NVIDIA A100-SXM4-80GB"), other = Measured("NVIDIA GeForce RTX 4090");
+  const auto a100 = Measured("NVIDIA A100-SXM4-80GB"),
+             foreign = Measured("NVIDIA GeForce RTX 4090");
   EXPECT_EQ(Refusal({.gpu = "a100", .machine = &a100}), "accepted");
   EXPECT_EQ(Refusal({.gpu = "v100", .machine = &a100}),
             "--machine: the ceilings are those of 'NVIDIA A100-SXM4-80GB', not of v100; give --gpu "
             "the name or a parameter file of that GPU");
-  EXPECT_THAT(Refusal({.gpu = "v100", .machine = &other}), HasSubstr("not of v100"));
+  EXPECT_THAT(Refusal({.gpu = "v100", .machine = &foreign}), HasSubstr("not of v100"));
   const auto run = RunOn({Measured("NVIDIA H200")});
   EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
   // A parameter file accepts the ceilings of any GPU.
   const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
-  EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
+  EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &foreign}).dram_bytes_per_second, 4e12);
   auto cpu = a100;
   cpu.device = "cpu";
   EXPECT_THAT(Refusal({.machine = &cpu}), HasSubstr("is of a cpu"));
@@ -270,7 +268,7 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsCountersAndTracedTiles)
 }
 
 // A record that the model does not cover does not affect the others.
-TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
+TEST(OnlyPredicted, ListsTheOthersWithTheirReasonsOrRefusesWithTheFirst) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {
     record::Record record{.name = "Conv2D/gpu/cudnn/" + rest};
@@ -300,14 +298,11 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   EXPECT_EQ(json.at("layers").size(), 2U);
   EXPECT_EQ(json.at("not_predicted").size(), 4U);
   EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
-}
-
-TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
-  auto group = LayersOfRunFile(GpuRun(), "run.json");
-  for (auto& layer : group.layers) layer.question.type = "f64";
-  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
+  auto empty = LayersOfRunFile(GpuRun(), "run.json");
+  for (auto& layer : empty.layers) layer.question.type = "f64";
+  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(empty, V100().gpu); }),
               testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
-                             HasSubstr(group.layers[0].name + ": the model has no type 'f64'")));
+                             HasSubstr(empty.layers[0].name + ": the model has no type 'f64'")));
 }
 
 TEST(Residuals, ArePredictedOverMeasuredMinusOneAndThePublishedOnesOfStoredLaunches) {

@@ -143,7 +143,7 @@ TEST(LoggedBenchmark, IsTheBenchmarkItself) {
   }
 }
 
-TEST(OnednnMemories, KeepTheirValuesInEveryLayoutAndTypeThatHoldsThem) {
+TEST(OnednnMemories, KeepTheirValuesInEveryLayoutBeginAtMultiplesOf2MiBAndOutliveAMove) {
   // 20 channels in blocks of 16: the layout has padding that must not be read back.
   const memory::desc blocked({2, 20, 3, 5}, memory::data_type::f32, memory::format_tag::nChw16c);
   std::vector<float> values(600);
@@ -161,14 +161,11 @@ TEST(OnednnMemories, KeepTheirValuesInEveryLayoutAndTypeThatHoldsThem) {
   for (const std::string type : {"f32", "bf16"})
     for (const float value : Plain(others.Poisoned(PlainDesc({2, 3}, DataType(type)))))
       EXPECT_TRUE(std::isnan(value)) << type;
-}
-
-// This makes the relative position of tensors the same in every process, and as in benchdnn.
-TEST(OnednnMemories, BeginAtMultiplesOf2MiBAndOutliveAMove) {
+  // This makes the relative position of tensors the same in every process, and as in benchdnn.
   Tensors first;
-  const auto desc = PlainDesc({3}, memory::data_type::f32);
-  const std::vector<memory> made = {first.Empty(desc), first.Zeroed(desc),
-                                    first.Filled(desc, {1, 2, 3})};
+  const auto plain = PlainDesc({3}, memory::data_type::f32);
+  const std::vector<memory> made = {first.Empty(plain), first.Zeroed(plain),
+                                    first.Filled(plain, {1, 2, 3})};
   const Tensors second = std::move(first);
   for (const auto& each : made)
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(each.get_data_handle()) % (2 << 20), 0U);

@@ -334,7 +334,7 @@ TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
   EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("2 processes have traces")));
 }
 
-TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndACallWithoutAnEndEndsWithTheWindow) {
+TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndABrokenOneIsARemark) {
   const TemporaryFolder folder;
   const auto with_modules = [](int operators, int modules) {
     auto text = TraceText(operators);
@@ -358,18 +358,15 @@ TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndACallWithoutAnEndE
   ASSERT_EQ(endless.calls.size(), 5U);
   EXPECT_NEAR(endless.end, 2 + 45e-6, 1e-9);
   for (const auto& call : endless.calls) EXPECT_LE(call.end, 2 + 46e-6);
-}
-
-TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
-  const TemporaryFolder folder;
-  WriteFile(folder / "7-1.json", TraceText(9));
-  WriteFile(folder / "7-2.json", TraceText(9).replace(2, 11, "traceOthers"));
-  WriteFile(folder / "7.txt", "the program has its own profiler\n");
-  const auto read = ReadTorchTrace(folder / "");
-  ASSERT_TRUE(read.trace);
-  EXPECT_THAT(read.remarks,
+  const TemporaryFolder broken;
+  WriteFile(broken / "7-1.json", TraceText(9));
+  WriteFile(broken / "7-2.json", TraceText(9).replace(2, 11, "traceOthers"));
+  WriteFile(broken / "7.txt", "the program has its own profiler\n");
+  const auto remarked = ReadTorchTrace(broken / "");
+  ASSERT_TRUE(remarked.trace);
+  EXPECT_THAT(remarked.remarks,
               testing::Contains("--torch: process 7: the program has its own profiler"));
-  EXPECT_EQ(read.remarks.size(), 2U);
+  EXPECT_EQ(remarked.remarks.size(), 2U);
 }
 
 TEST(OperatorRecords, HaveTheWorkOfTheirType) {

@@ -23,7 +23,6 @@ namespace dlroof::runner {
 namespace {
 
 using testing::AllOf, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty;
-using testing::ElementsAre, testing::IsEmpty;
 
 TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
   fakes::RunLog log;
@@ -181,7 +180,7 @@ workload::Workload Modelled(const std::string& name, fakes::RunLog& log) {
   return workload;
 }
 
-TEST(Runner, CountersOffAskNobody) {
+TEST(Runner, CountersOffAskNobodyAndEveryRecordKeepsItsReproLine) {
   fakes::RunLog log;
   const auto record =
       fakes::RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "off"});
@@ -189,6 +188,18 @@ TEST(Runner, CountersOffAskNobody) {
   EXPECT_EQ(work.bytes.size(), 1);  // dram
   EXPECT_EQ(work.launches, 1);
   EXPECT_TRUE(record.counting.empty());
+  fakes::RunLog kept;
+  auto good = fakes::Fake("Fake/cpu/none/fwd/f32/n1", kept);
+  good.repro = "--conv --mode=P mb1";
+  workload::Workload refused{
+      .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
+      .prepare = [](auto&) -> workload::PreparedCall { throw Unsupported("not here"); },
+      .repro = "--conv --mode=P mb2"};
+  const auto records = fakes::Records({good, refused});
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
+  EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
+  EXPECT_EQ(records[1].algorithm, "");
 }
 
 TEST(Runner, ThreadsOfANameWinOverTheRunsAndWhatCannotBePreparedIsNotTriedAgain) {
@@ -214,21 +225,6 @@ TEST(Runner, ThreadsOfANameWinOverTheRunsAndWhatCannotBePreparedIsNotTriedAgain)
                                   }};
   EXPECT_EQ(fakes::RecordOf(broken).status, record::Status::kFailed);
   EXPECT_EQ(prepared, 1);
-}
-
-TEST(Runner, EveryRecordKeepsItsReproLine) {
-  fakes::RunLog log;
-  auto good = fakes::Fake("Fake/cpu/none/fwd/f32/n1", log);
-  good.repro = "--conv --mode=P mb1";
-  workload::Workload refused{
-      .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
-      .prepare = [](auto&) -> workload::PreparedCall { throw Unsupported("not here"); },
-      .repro = "--conv --mode=P mb2"};
-  const auto records = fakes::Records({good, refused});
-  ASSERT_EQ(records.size(), 2);
-  EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
-  EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
-  EXPECT_EQ(records[1].algorithm, "");
 }
 
 // The supervisor's ends of the two pipes. Its turns are written before the run, and the answers are
@@ -512,7 +508,7 @@ TEST(IsTimedLongEnough, LeavesTimeForThePass) {
 }
 
 // Two benchmarks have 6 steps: each is timed, then each has two parts.
-TEST(ExplainProgress, CountsTimedBenchmarksAndParts) {
+TEST(ExplainProgress, CountsTimedBenchmarksAndPartsIfItIsWanted) {
   std::vector<machine::MeasureProgress> seen;
   double now = 100;
   const std::optional<ExplainOptions> options = ExplainOptions{
@@ -537,16 +533,13 @@ TEST(ExplainProgress, CountsTimedBenchmarksAndParts) {
   EXPECT_DOUBLE_EQ(seen[1].eta_seconds, 5 * 3) << "the first step took 3 s";
   EXPECT_EQ(seen[3].text, "b, with near and far tensors");
   EXPECT_EQ(seen[4].eta_seconds, 0);
-}
-
-TEST(ExplainProgress, IsSilentUnlessItIsWanted) {
   int reports = 0;
   const std::optional<ExplainOptions> only_parts =
       ExplainOptions{.progress = [&](const machine::MeasureProgress&) { ++reports; }};
-  ExplainProgress progress(only_parts, 1, [] { return 0.0; });
-  progress.Time("a");
+  ExplainProgress parts(only_parts, 1, [] { return 0.0; });
+  parts.Time("a");
   EXPECT_EQ(reports, 0) << "the table shows what is timed";
-  progress.Explain(0, "a", ExplainPart::kSingleThreaded);
+  parts.Explain(0, "a", ExplainPart::kSingleThreaded);
   EXPECT_EQ(reports, 1);
   ExplainProgress none(std::nullopt, 1, [] { return 0.0; });
   none.Time("a");

@@ -252,7 +252,7 @@ TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOfWhichIsAskedTwiceAboutALongCa
 const gpu::Enqueue kNothing = [](void*) {};
 
 // What a train costs beside its calls, 3 us here, is in neither time.
-TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCallsOfWhichTheShorterMayBeOne) {
+TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsAndACallThatCannotBeCapturedIsQueued) {
   Log log;
   auto clock = Logging(log);
   int renewed = 0;
@@ -276,31 +276,29 @@ TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCallsOfWhichTheShorterMay
   RepeatedTimer long_timer(slow, kNothing, {}, 0.5, 1);
   EXPECT_EQ(long_timer.Time(1).seconds, std::vector<double>{0.5});
   EXPECT_THAT(trains.trains, testing::ElementsAre(1, 2, 1, 2));
-}
-
-// A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.
-TEST(RepeatedTimer, ACallThatCannotBeCapturedIsQueued) {
-  fakes::FakeClock clock;
-  clock.graph = [](const gpu::Enqueue&, int) -> std::function<gpu::GpuBatch()> {
+  // A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.
+  fakes::FakeClock capturing;
+  capturing.graph = [](const gpu::Enqueue&, int) -> std::function<gpu::GpuBatch()> {
     throw std::runtime_error("operation not permitted when stream is capturing");
   };
-  std::vector<int> trains;
+  std::vector<int> queues;
   int most = 20;
-  clock.batch = [&](const gpu::Enqueue&, int calls, const std::function<void()>&) {
-    trains.push_back(calls);
+  capturing.batch = [&](const gpu::Enqueue&, int calls, const std::function<void()>&) {
+    queues.push_back(calls);
     return gpu::GpuBatch{2e-6 + calls * 9e-6, std::nullopt, calls <= most};
   };
-  RepeatedTimer timer(clock, kNothing, {}, 9e-6, 1);
-  EXPECT_THAT(trains, testing::ElementsAre(100, 50, 24, 12));
-  EXPECT_NEAR(timer.Time(1).seconds.at(0), 9e-6, 1e-12);
-  EXPECT_THAT(timer.reason()->text, testing::HasSubstr("not permitted when stream is capturing"));
-  EXPECT_EQ(timer.calls(), 6);
+  RepeatedTimer queueing(capturing, kNothing, {}, 9e-6, 1);
+  EXPECT_THAT(queues, testing::ElementsAre(100, 50, 24, 12));
+  EXPECT_NEAR(queueing.Time(1).seconds.at(0), 9e-6, 1e-12);
+  EXPECT_THAT(queueing.reason()->text,
+              testing::HasSubstr("not permitted when stream is capturing"));
+  EXPECT_EQ(queueing.calls(), 6);
   most = 0;  // it waits for the GPU
-  EXPECT_FALSE(RepeatedTimer(clock, kNothing, {}, 9e-6, 1).CanRepeat());
-  EXPECT_THROW(timer.Time(1), std::runtime_error);
+  EXPECT_FALSE(RepeatedTimer(capturing, kNothing, {}, 9e-6, 1).CanRepeat());
+  EXPECT_THROW(queueing.Time(1), std::runtime_error);
 }
 
-TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFitButNoneThatWaitsForTheGpu) {
+TEST(QueuedTimer, TimesAsManyCallsInQueuesThatFitAndAgainWhatBeganTooEarly) {
   Log log;
   auto clock = Logging(log);
   QueuedTimer timer(
@@ -320,23 +318,20 @@ TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFitButNoneThatWaitsForTheGp
       waiting, [](void*) {}, {}, std::nullopt);
   EXPECT_FALSE(refused.CanQueue());
   EXPECT_EQ(tried, 3);
-}
-
-TEST(QueuedTimer, TimesAQueueThatBeganTooEarlyAgain) {
-  fakes::FakeClock clock;
+  fakes::FakeClock early;
   int queue = 0;
-  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
-    const bool early = ++queue == 3;
-    return gpu::QueuedCalls{std::vector<double>(calls, early ? 1.0 : 1e-4), 1e9, !early};
+  early.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+    const bool too_early = ++queue == 3;
+    return gpu::QueuedCalls{std::vector<double>(calls, too_early ? 1.0 : 1e-4), 1e9, !too_early};
   };
-  QueuedTimer timer(
-      clock, [](void*) {}, {}, 1);
-  const auto times = timer.Time(25);
-  EXPECT_EQ(times.seconds, std::vector<double>(25, 1e-4));
-  clock.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+  QueuedTimer repeating(
+      early, [](void*) {}, {}, 1);
+  const auto later = repeating.Time(25);
+  EXPECT_EQ(later.seconds, std::vector<double>(25, 1e-4));
+  early.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
     return gpu::QueuedCalls{std::vector<double>(calls, 1e-4), 1e9, false};
   };
-  EXPECT_THROW(timer.Time(25), std::runtime_error);
+  EXPECT_THROW(repeating.Time(25), std::runtime_error);
 }
 
 // The clock falls from 1.9 to 1.5 GHz in two seconds and stays there.

@@ -336,7 +336,7 @@ TEST(SelectionSentence, SaysWhichSuitesRunAndHowManyBenchmarks) {
   EXPECT_EQ(SelectionSentence(same), "suites a, b: 1 benchmark\n");
 }
 
-TEST(SelectSuites, AFileNeedsNoDotWhenItExistsAndMayHaveCommas) {
+TEST(SelectSuites, AFileNeedsNoDotAndOnlyWhatIsSelectedIsRead) {
   const Folder folder;
   Folder::Write("mine", kName);
   Folder::Write("a,b", kName);
@@ -345,10 +345,7 @@ TEST(SelectSuites, AFileNeedsNoDotWhenItExistsAndMayHaveCommas) {
   Folder::Write("paper", kName);
   EXPECT_THAT(Names({"paper"}), ElementsAre("paper")) << "a built-in name means the built-in suite";
   EXPECT_GT(SelectSuites({"paper"})[0].layers.size(), 1U);
-}
-
-TEST(SelectSuites, OnlyWhatIsSelectedIsReadAndAnUnknownNameListsThoseThereAre) {
-  const Folder folder;
+  const Folder empty;
   // An unknown name is refused before the bad file is read.
   EXPECT_THAT(SelectionRefusal({Folder::Write("./bad.txt", "nonsense"), "unknown"}),
               HasSubstr("'unknown'"));
@@ -408,24 +405,21 @@ TEST(WorkloadsOf, ABenchmarkOfTwoSuitesIsThereOnce) {
   EXPECT_EQ(WorkloadsOf(suites).size(), 1U);
 }
 
-TEST(SuitesContext, HoldsEveryLayerOfACountedSuite) {
+TEST(SuitesContext, HoldsEveryLayerOfACountedSuiteAndWhatWasSkipped) {
   const std::vector<Suite> suites = {
       {.name = "list", .layers = {{"x", 1}}},
       {.name = "model", .layers = {{"a", 3}, {"b", 1}}, .counted = true}};
   EXPECT_EQ(SuitesContext(suites), nlohmann::json::parse(R"([{"name": "model", "layers": [
       {"name": "a", "count": 3}, {"name": "b", "count": 1}]}])"));
   EXPECT_EQ(SuitesContext({}), nlohmann::json::array());
-}
-
-TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
-  const std::vector<Suite> suites = {
+  const std::vector<Suite> skipped = {
       SuiteFromProblems("s.txt", {{{"s.txt", 11, "ic4", ""}, "a"},
                                   {{"s.txt", 12, "id4ih4", "1-D convolution"}, std::nullopt},
                                   {{"set", 13, "id5ih5", "1-D convolution"}, std::nullopt},
                                   {{"s.txt", 14, "ic4", ""}, "a"},
                                   {{"set", 20, "x", "sum"}, std::nullopt}})};
-  EXPECT_EQ(suites[0].layers.size(), 1U) << "a name that comes again is the same benchmark";
-  const auto context = SuitesContext(suites);
+  EXPECT_EQ(skipped[0].layers.size(), 1U) << "a name that comes again is the same benchmark";
+  const auto context = SuitesContext(skipped);
   ASSERT_EQ(context.size(), 1U);
   EXPECT_EQ(context[0]["name"], "s.txt");
   EXPECT_FALSE(context[0].contains("layers"));
@@ -434,7 +428,7 @@ TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
                 R"([{"line": 12, "text": "id4ih4", "reason": "1-D convolution"},
                     {"line": 13, "text": "id5ih5", "reason": "1-D convolution", "file": "set"},
                     {"line": 20, "text": "x", "reason": "sum", "file": "set"}])"));
-  EXPECT_EQ(SkippedSentences(suites),
+  EXPECT_EQ(SkippedSentences(skipped),
             "s.txt: skipped 2 problems: 1-D convolution (first: line 12)\n"
             "s.txt: skipped 1 problem: sum (first: set:20)\n");
 }

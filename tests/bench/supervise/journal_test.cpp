@@ -128,7 +128,7 @@ std::vector<double> SecondsOf(const record::Record& record) {
   return seconds;
 }
 
-TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanItAndWhatHasNoResultIsAFailedRecordAndAFailedEntry) {
+TEST(Merge, KeepsTheSpecifiedOrderFailedRecordsAndBlocksThatFollowEachOther) {
   const std::vector<Supervised> supervised = {
       {fakes::Name("n2") + "/real_time", {PartOf("n2", {2, 2, 2})}},
       {fakes::Name("n1") + "/real_time", {PartOf("n1", {1, 1, 1})}}};
@@ -153,9 +153,6 @@ TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanItAndWhatHasNoResultIsAFailedReco
   EXPECT_EQ(merged["records"][0]["reason"], "ended by signal 11");
   EXPECT_EQ(merged["benchmarks"][0]["error_occurred"], true);
   EXPECT_EQ(merged["benchmarks"][0]["error_message"], "ended by signal 11");
-}
-
-TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitionsUnlessOneFailed) {
   EXPECT_THAT(PartFrom(fakes::Name("n1"), Result("n2", {1}), std::nullopt).failure.value().text,
               HasSubstr("left no result"));
   EXPECT_THAT(
@@ -170,11 +167,11 @@ TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitionsUnlessOneFailed)
   EXPECT_THAT(SecondsOf(joined), testing::ElementsAre(1, 2, 1, 1, 1));
   EXPECT_EQ(joined.repetitions[2].block, 0);
   EXPECT_EQ(joined.repetitions[3].block, 4);
-  const auto merged = ToJson(MergedRun({{fakes::Name("n1"), parts}}, {}, json::object()));
-  ASSERT_EQ(merged["benchmarks"].size(), 5);
-  EXPECT_EQ(merged["benchmarks"][4]["repetition_index"], 4);
-  EXPECT_EQ(merged["benchmarks"][4]["repetitions"], 5);
-  EXPECT_EQ(merged["records"][0]["repetitions"][3]["block"], 4);
+  const auto blocks = ToJson(MergedRun({{fakes::Name("n1"), parts}}, {}, json::object()));
+  ASSERT_EQ(blocks["benchmarks"].size(), 5);
+  EXPECT_EQ(blocks["benchmarks"][4]["repetition_index"], 4);
+  EXPECT_EQ(blocks["benchmarks"][4]["repetitions"], 5);
+  EXPECT_EQ(blocks["records"][0]["repetitions"][3]["block"], 4);
 }
 
 TEST(Schedule, BothSidesGoFirstAboutAsOftenAndTheTimeLeftIsTheMean) {

@@ -312,7 +312,7 @@ TEST(SimulatedMachine, ALowerClockUnderTheLoadIsNoDefectButAHostThatHoldsTheUnit
   }
 }
 
-TEST(SimulatedMachine, ANeighbourAllTheTimeValidatesNothingAndThreeBusyVisitsValidateWhatOneCould) {
+TEST(SimulatedMachine, ANeighbourValidatesNothingAndAValidatedRoofStays) {
   SimulatedCore core(1);
   for (const double left : {0.55, 0.7, 0.9}) {
     const Host host{.neighbour = left};
@@ -328,12 +328,9 @@ TEST(SimulatedMachine, ANeighbourAllTheTimeValidatesNothingAndThreeBusyVisitsVal
     EXPECT_LE(roof.per_second, 1.001 * RateAt(kFull));
   }
   EXPECT_GE(validated, 0.9 * kMachines);
-}
-
-TEST(SimulatedMachine, AValidatedRoofStaysWhateverComesLaterButAHigherClock) {
-  SimulatedCore core(1);
+  SimulatedCore later(1);
   const auto roof =
-      After(core, {{}, {.noisy = 1}, {.held = 0.5}, {.neighbour = 0.6}, {.noisy = 0.9}});
+      After(later, {{}, {.noisy = 1}, {.held = 0.5}, {.neighbour = 0.6}, {.noisy = 0.9}});
   EXPECT_TRUE(roof.IsValidated());
   EXPECT_NEAR(roof.per_second / RateAt(kFull), 1, 0.02);
   SimulatedCore rising(1);

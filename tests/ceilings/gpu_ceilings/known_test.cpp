@@ -16,7 +16,6 @@ namespace dlroof::gpu_ceilings {
 namespace {
 
 using testing::Contains, testing::HasSubstr, testing::IsEmpty, testing::Not;
-using testing::HasSubstr, testing::IsEmpty;
 
 // Results that kernels must leave, held against the instructions as their manuals describe them:
 // operands are read from the bytes that the device gets, by formulas written anew.

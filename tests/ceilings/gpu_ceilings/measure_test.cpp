@@ -183,19 +183,16 @@ machine::Machine Watched(double factor) {
   return Measured(bench, options);
 }
 
-TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustained) {
+TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustainedAndWhatRisesWasTooLow) {
   const auto machine = Watched(0.8);
   const auto& roof = SetOf(machine).flops.at("fp8.matrix");
   ASSERT_TRUE(roof.sustained_per_second);
   EXPECT_NEAR(*roof.sustained_per_second / roof.per_second, 0.8, 0.001);
   EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("0.800 of the burst"));
   EXPECT_TRUE(roof.IsValidated()) << roof.ReasonText();
-}
-
-TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwnAndARowThatRunsFasterLaterWasTooLow) {
-  const auto machine = Watched(1);
-  EXPECT_FALSE(SetOf(machine).flops.at("fp8.matrix").sustained_per_second);
-  EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
+  const auto steady = Watched(1);
+  EXPECT_FALSE(SetOf(steady).flops.at("fp8.matrix").sustained_per_second);
+  EXPECT_THAT(SetOf(steady).sustained.at("fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
   EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").ReasonText(),
               HasSubstr("this roof is too low"));
 }

@@ -19,8 +19,7 @@ namespace dlroof::machine_file {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre, testing::HasSubstr, testing::Not;
-using testing::StartsWith;
+using testing::ElementsAre, testing::HasSubstr, testing::Not, testing::StartsWith;
 
 // A directory of its own, a machine described but not measured, and a count of measurements.
 class MachineCache : public testing::Test {

@@ -23,8 +23,8 @@
 namespace dlroof::cpu {
 namespace {
 
-using testing::AllOf, testing::HasSubstr;
-using testing::ElementsAre, testing::IsSupersetOf, testing::Pair;
+using testing::AllOf, testing::ElementsAre, testing::HasSubstr, testing::IsSupersetOf,
+    testing::Pair;
 using Texts = std::map<std::string, std::string>;
 
 // The CPU's description, its caches and memory.
@@ -419,7 +419,7 @@ TEST(TeamLook, SeesHowFarTheThreadsAreFromEachOther) {
   GTEST_SKIP() << "two threads never ran beside each other";
 }
 
-TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnceOrEarlier) {
+TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnceByTheNearestThreads) {
   SharesOfBest shares;
   const auto core = [&](double rate) { return shares.OfLower({rate, {}}, {}).core; };
   EXPECT_EQ(core(4), 1);
@@ -437,13 +437,10 @@ TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnceOrEarlier) {
   EXPECT_EQ(earlier.OfLower({3, {}}, {}).core, 0.75);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(earlier.OfLower({5, {}}, {}).core, 1);
   EXPECT_EQ(earlier.OfLower({4, {}}, {}).core, 0.8);
-}
-
-// 6.07 was stored for a core that issues 3.94: each repetition would be noisy.
-TEST(SharesOfBest, TakeTheNearestThreadsOnWholeCoresAndNoRateThatTheCoreNeverReaches) {
-  SharesOfBest shares({6.07, {}});
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(shares.OfLower({3.94, {}}, {3.94, {}}).core, 1);
-  EXPECT_EQ(shares.OfLower({1.97, {}}, {}).core, 0.5);  // a neighbour
+  // 6.07 was stored for a core that issues 3.94: each repetition would be noisy.
+  SharesOfBest nearest({6.07, {}});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(nearest.OfLower({3.94, {}}, {3.94, {}}).core, 1);
+  EXPECT_EQ(nearest.OfLower({1.97, {}}, {}).core, 0.5);  // a neighbour
   // Threads that share a core have the shortest round trip, which does not apply to separate cores.
   SharesOfBest near;
   for (int i = 0; i < 5; ++i) near.OfLower({2, 0.4e-7}, {});
@@ -510,7 +507,7 @@ std::string Only(const LimitFacts& facts, LimitKind kind) {
   return found.empty() ? "" : found.front();
 }
 
-TEST(FindLimits, NamesWithheldCpusALowPriorityVariablesOfOpenMpAndHugePagesThatAreOff) {
+TEST(FindLimits, NamesWithheldCpusPriorityVariablesHugePagesAndAQuota) {
   EXPECT_TRUE(FindLimits(Facts()).empty());
   EXPECT_THAT(Only(OnCpus({0, 1, 3}), LimitKind::kCpus), HasSubstr("3 of 4 (taskset"));
   EXPECT_THAT(Found(OnCpus({0, 1, 2, 3}), LimitKind::kCpus), testing::IsEmpty());
@@ -527,13 +524,10 @@ TEST(FindLimits, NamesWithheldCpusALowPriorityVariablesOfOpenMpAndHugePagesThatA
   EXPECT_THAT(Only(Facts({{enabled, "always madvise [never]\n"}}), LimitKind::kHugePages),
               HasSubstr("never (" + enabled + ")"));
   EXPECT_TRUE(Found(Facts({{enabled, "always [madvise] never\n"}}), LimitKind::kHugePages).empty());
-}
-
-TEST(FindLimits, NamesAQuotaItsFileAndWhatItStopped) {
-  const auto facts = Facts({{"/proc/self/cgroup", "0::/box\n"},
-                            {"/sys/fs/cgroup/box/cpu.max", "250000 100000\n"},
-                            {"/sys/fs/cgroup/box/cpu.stat", "nr_periods 40\nnr_throttled 12\n"}});
-  EXPECT_THAT(Only(facts, LimitKind::kCpuQuota),
+  const auto limited = Facts({{"/proc/self/cgroup", "0::/box\n"},
+                              {"/sys/fs/cgroup/box/cpu.max", "250000 100000\n"},
+                              {"/sys/fs/cgroup/box/cpu.stat", "nr_periods 40\nnr_throttled 12\n"}});
+  EXPECT_THAT(Only(limited, LimitKind::kCpuQuota),
               AllOf(HasSubstr("2.5 CPUs (/sys/fs/cgroup/box/cpu.max)"),
                     HasSubstr("stopped its programs in 12 of 40 periods"),
                     HasSubstr("4 threads use it up"), HasSubstr("rest of 100 ms"),

@@ -210,7 +210,7 @@ TEST(BuiltInGpus, AreReadAndEveryFigureSaysWhereItIsFromAndPeaksAreThePublishedO
   EXPECT_NEAR(tflops("h100", "f16"), 989.4, 1);
 }
 
-TEST(GpuFromJson, RefusesInOneSentenceAndFiguresOfNoGpu) {
+TEST(GpuFromJson, RefusesFiguresOfNoGpuAndPartitionsAndCoalescedSmsMayBeMissing) {
   EXPECT_EQ(Refusal(nlohmann::json::object()), "accepted");
   EXPECT_THAT(Refusal({{"l2_bytes_per_second", nullptr}}),
               HasSubstr("my.json: 'l2_bytes_per_second': expected an object"));
@@ -238,20 +238,19 @@ TEST(GpuFromJson, RefusesInOneSentenceAndFiguresOfNoGpu) {
             "1e-300");
   EXPECT_THAT(with("dram_bytes_per_second", 1e300),
               HasSubstr("'value': expected 0 or a magnitude from 1e-18 to 1e+18"));
-}
-
-TEST(GpuFromJson, PartitionsAndCoalescedSmsMayBeMissing) {
   EXPECT_EQ(FindGpu("v100").l2_partitions, 1);
   EXPECT_EQ(FindGpu("v100").coalesced_sms, 1);
   EXPECT_EQ(FindGpu("h200").l2_partitions, 2);
   EXPECT_EQ(FindGpu("h200").coalesced_sms, 2);
   EXPECT_EQ(FindGpu("a100").coalesced_sms, 1);
-  const auto with = [](double value) {
+  const auto without_some = [](double value) {
     return Refusal({{"l2_partitions", {{"value", value}, {"source", "a book"}}}});
   };
-  EXPECT_EQ(with(2), "accepted");
-  EXPECT_EQ(with(1.5), "my.json: l2_partitions: expected a whole number from 1 to 16, got 1.5");
-  EXPECT_EQ(with(17), "my.json: l2_partitions: expected a whole number from 1 to 16, got 17");
+  EXPECT_EQ(without_some(2), "accepted");
+  EXPECT_EQ(without_some(1.5),
+            "my.json: l2_partitions: expected a whole number from 1 to 16, got 1.5");
+  EXPECT_EQ(without_some(17),
+            "my.json: l2_partitions: expected a whole number from 1 to 16, got 17");
   EXPECT_THAT(Refusal({{"coalesced_sms", {{"value", 2}}}}), HasSubstr("'source'"));
   // Both are written where they were read.
   EXPECT_EQ(GpuFromJson(ToJson(FindGpu("h200")), "x").l2_partitions, 2);
@@ -309,7 +308,7 @@ KernelTiling Tiling(std::string_view name) {
   return tiling.value_or(KernelTiling{.m = 128, .n = 64});
 }
 
-TEST(PlanTile, OfHoppersKernelsHasTheirClusterAndBulkCopiesAndSlicesAreTakenWhereTheyAreKnown) {
+TEST(PlanTile, OfHoppersKernelsHasTheirClusterAndOthersShareWhatNeighboursMerge) {
   auto layer = Layer(16, 64, 112, 112, 64, 3, 2, 0);
   layer.element_bytes = 2;
   auto tiling = Tiling("sm90_xmma_dgrad_tilesize256x64x32_strided_execute_kernel");
@@ -332,17 +331,14 @@ TEST(PlanTile, OfHoppersKernelsHasTheirClusterAndBulkCopiesAndSlicesAreTakenWher
   layer.direction = ProductDirection::kBackwardWeights;
   tiling = Tiling("sm90_xmma_wgrad_tilesize64x64x64_execute_segment_k_on_kernel");
   EXPECT_EQ(PlanTile(layer, FindGpu("h200"), tiling, 11).tile.slices, 11);
-}
-
-TEST(PlanTile, OtherKernelsShareWhatNeighbouringSmsMerge) {
-  const auto layer = Layer(16, 64, 112, 112, 64, 3, 2, 0);
+  const auto merged = Layer(16, 64, 112, 112, 64, 3, 2, 0);
   const auto simt = Tiling("sm80_xmma_fprop_f32f32_f32f32_f32_tilesize256x64x8_stage3_g1_ffma");
-  const auto plan = PlanTile(layer, FindGpu("h200"), simt, std::nullopt);
-  EXPECT_EQ(plan.loads, LoadPath::kThroughL1);
-  EXPECT_EQ(plan.tile.cluster_m, 2);
-  EXPECT_EQ(PlanTile(layer, FindGpu("a100"), simt, std::nullopt).tile.cluster_m, 1);
+  const auto shared = PlanTile(merged, FindGpu("h200"), simt, std::nullopt);
+  EXPECT_EQ(shared.loads, LoadPath::kThroughL1);
+  EXPECT_EQ(shared.tile.cluster_m, 2);
+  EXPECT_EQ(PlanTile(merged, FindGpu("a100"), simt, std::nullopt).tile.cluster_m, 1);
   const auto matrix = Tiling("cutlass_80_tensorop_s16816_128x128_32x4_nn");
-  EXPECT_EQ(PlanTile(layer, FindGpu("a100"), matrix, std::nullopt).loads, LoadPath::kUnknown);
+  EXPECT_EQ(PlanTile(merged, FindGpu("a100"), matrix, std::nullopt).loads, LoadPath::kUnknown);
 }
 
 // One CTA on one SM, everything but the multiply-adds free: steps x tile / rate, by hand.

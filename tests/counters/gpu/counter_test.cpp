@@ -197,7 +197,7 @@ struct Bench {
   }
 };
 
-TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
+TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernelsAlsoAsASource) {
   Bench bench;
   const auto counted = bench.Count(bench.Request());
   EXPECT_EQ(bench.runs, 3 + 3 + 1);  // plain, passes, traced
@@ -208,6 +208,14 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
   EXPECT_THAT(counted.how, HasSubstr("CUPTI range profiler on GH100, 3 passes, each 1.00 times"));
   EXPECT_THAT(counted.kernels, testing::ElementsAre(LaunchedKernel{"kernel", 1, 1e-6}));
   EXPECT_EQ(bench.cupti->Left(), "");
+  Bench managed;
+  const auto source = CuptiSourceOf(managed.counter, "");
+  EXPECT_EQ(source.name, "cupti");
+  EXPECT_EQ(source.device, "gpu");
+  EXPECT_EQ(source.provenance, Provenance::kMeasured);
+  EXPECT_EQ(source.unavailable(), std::nullopt);
+  EXPECT_EQ(source.count(managed.Request()).passes, 3);
+  EXPECT_THAT(managed.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
 }
 
 // The flush of a cold call is neither counted nor timed.
@@ -230,7 +238,7 @@ TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunOfAsManyPassesAsAreWante
   EXPECT_EQ(wanting.cupti->Left(), "");
 }
 
-TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
+TEST(CuptiCounter, SameRequestIsCountedOnceAndOneUserAtATime) {
   Bench bench;
   bench.Count(bench.Request());
   const int runs = bench.runs, known_runs = bench.known_runs;
@@ -241,6 +249,13 @@ TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
   bench.Count(other);
   EXPECT_EQ(bench.runs, 2 * runs);
   EXPECT_EQ(bench.known_runs, known_runs) << "one self-test per device";
+  Bench nested;
+  auto request = nested.Request();
+  std::string inner;
+  request.run = [&] { inner = nested.Failure(nested.Request("inner")); };
+  nested.Count(request);
+  EXPECT_EQ(inner, "this program is already counting another call on the GPU");
+  EXPECT_EQ(nested.Failure(nested.Request("inner")), "accepted");
 }
 
 // Each step fails once or permanently. The failure is one sentence, CUPTI is released, and the next
@@ -389,16 +404,6 @@ TEST(CuptiCounter, ACallThatThrowsIsItsOwnSentenceAndAnErrorBeforeIsNotThisOnes)
   EXPECT_EQ(dropping.Failure(dropping.Request()), "CUPTI has 3 ranges for one call, expected 1");
 }
 
-TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
-  Bench bench;
-  auto request = bench.Request();
-  std::string inner;
-  request.run = [&] { inner = bench.Failure(bench.Request("inner")); };
-  bench.Count(request);
-  EXPECT_EQ(inner, "this program is already counting another call on the GPU");
-  EXPECT_EQ(bench.Failure(bench.Request("inner")), "accepted");
-}
-
 TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
   struct Case {
     const char* step;
@@ -506,17 +511,6 @@ TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
   Bench bench;
   bench.cupti->refused_late = kDram;
   EXPECT_THAT(bench.Failure(bench.Request()), HasSubstr("not on this machine"));
-}
-
-TEST(CuptiCounter, SourceCountsForTheManager) {
-  Bench bench;
-  const auto source = CuptiSourceOf(bench.counter, "");
-  EXPECT_EQ(source.name, "cupti");
-  EXPECT_EQ(source.device, "gpu");
-  EXPECT_EQ(source.provenance, Provenance::kMeasured);
-  EXPECT_EQ(source.unavailable(), std::nullopt);
-  EXPECT_EQ(source.count(bench.Request()).passes, 3);
-  EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
 }
 
 TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {

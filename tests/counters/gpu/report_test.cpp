@@ -126,7 +126,7 @@ TEST(DecodeCounters, BytesByLevelOfWhichL1NeedsSharedMemoryAndPcieIsTheHosts) {
   EXPECT_THAT(of_host.caveats, Contains(HasSubstr("of other processes")));
 }
 
-TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknownAndDramWaysThatDoNotAddUpAreAReason) {
+TEST(DecodeCounters, ABrokenValueIsUnknownAndOddDramAndTensorInstructionsAreReasons) {
   for (const double broken : {std::nan(""), -1.0, std::numeric_limits<double>::infinity()}) {
     auto values = Sass("f", 3, broken, 7);
     values["dram__bytes.sum"] = 5;
@@ -142,15 +142,12 @@ TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknownAndDramWaysThatDoNotAddU
   EXPECT_THAT(Decode(values).caveats, IsEmpty());
   values["dram__bytes_write.sum"] = 30;
   EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("add up to 90 byte")));
-}
-
-TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReasonUnlessTheyLoadConstants) {
   const std::string tf32 = "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
-  Values values = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
-  EXPECT_THAT(Decode(values).caveats,
+  Values instructions = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
+  EXPECT_THAT(Decode(instructions).caveats,
               Contains(HasSubstr("12 instructions, but none of a counted type")));
-  values[tf32] = 1;
-  EXPECT_THAT(Decode(values).caveats, IsEmpty());
+  instructions[tf32] = 1;
+  EXPECT_THAT(Decode(instructions).caveats, IsEmpty());
   // 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
   Values constants = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
                       {"sm__inst_executed_pipe_tensor.sum", 12},
@@ -323,7 +320,7 @@ std::map<std::string, std::vector<double>> CountedOverKnown(const CuptiRecording
 
 // Each quantity on its own kernel within 0.2 %. L1 also in shared memory, whose first loads and
 // last stores miss the 0.2 %: 0.6 %.
-TEST(RecordedCounters, AnH200CountsEachQuantityOfKnownWork) {
+TEST(RecordedCounters, AnH200CountsKnownWorkAndConvolutionsAsTheModelDoes) {
   const auto recordings = Recordings();
   const auto ratios = CountedOverKnown(recordings.at("cupti_h200.json"));
   EXPECT_EQ(ratios.size(), 13U);
@@ -331,13 +328,10 @@ TEST(RecordedCounters, AnH200CountsEachQuantityOfKnownWork) {
     EXPECT_NEAR(of_calls.front(), 1, 0.002) << quantity;
     for (const double ratio : of_calls) EXPECT_NEAR(ratio, 1, 0.006) << quantity;
   }
-}
-
-// A convolution pads nothing forward; its gradient of the weights in f16 and its f32 gradient of
-// the source of stride 2 compute more than their useful work.
-TEST(RecordedCounters, AnH200CountsTheConvolutionsFlopsAsTheModelDoesAndAKernelOfAnH200IsNamed) {
-  const auto recordings = Recordings();
-  const auto& recording = recordings.at("cupti_h200.json");
+  // A convolution pads nothing forward; its gradient of the weights in f16 and its f32 gradient of
+  // the source of stride 2 compute more than their useful work.
+  const auto convolutions = Recordings();
+  const auto& recording = convolutions.at("cupti_h200.json");
   const auto over_dense = [&](const std::string& begin, const std::string& pipe) {
     for (const auto& call : recording.calls)
       if (call.name.starts_with(begin))
@@ -349,7 +343,7 @@ TEST(RecordedCounters, AnH200CountsTheConvolutionsFlopsAsTheModelDoesAndAKernelO
   EXPECT_DOUBLE_EQ(over_dense("Conv2D/gpu/cudnn/fwd/tf32/", "tf32.matrix"), 1);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_weights/f16/", "fp16.matrix"), 1.111, 0.001);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_data/f32/", "fp32.vector"), 4.007, 0.001);
-  const auto& call = recordings.at("cupti_h200.json").calls.front();
+  const auto& call = convolutions.at("cupti_h200.json").calls.front();
   const auto kernels = LaunchedKernels(call.kernels, std::nullopt);
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_THAT(kernels.front().name, HasSubstr("Chain"));

@@ -202,7 +202,7 @@ TEST(RunDocument, IsTheGoldenTableAndNoRowIsWiderThanTheTerminal) {
   EXPECT_EQ(Tables(roofline::PlacedRun(), 80), "");
 }
 
-TEST(RunDocument, OnlyVerboseShowsRemarksAndWithoutCeilingsRatesComeFromWorkAndTime) {
+TEST(RunDocument, OnlyVerboseShowsRemarksAndAColumnHasTheIntensityOfOneLevel) {
   auto run = fakes::SmallRun();
   run.places[0].placement.asides = {"an aside"};
   run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
@@ -215,22 +215,19 @@ TEST(RunDocument, OnlyVerboseShowsRemarksAndWithoutCeilingsRatesComeFromWorkAndT
   EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s         57.5\n"));
   EXPECT_THAT(tables, HasSubstr("1.23 TFLOP/s"));
   EXPECT_THAT(tables, Not(HasSubstr("compute")));
-}
-
-// The second benchmark's bytes are known at L2 only: its intensity is of no level of this column.
-TEST(RunDocument, AColumnHasTheIntensityOfOneLevel) {
-  record::RunFile file;
-  file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}},
-                  {.name = "y", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
-  auto& work = file.records[0].work[Provenance::kModelled];
+  // The second benchmark's bytes are known at L2 only: its intensity is of no level of this column.
+  record::RunFile levels;
+  levels.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}},
+                    {.name = "y", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
+  auto& work = levels.records[0].work[Provenance::kModelled];
   work = {.flops = {{"fp32.vector", 1e9}}, .bytes = {{Level::kL2, 1e8}, {Level::kDram, 5e7}}};
-  file.records[1].work = file.records[0].work;
-  file.records[1].work[Provenance::kModelled].bytes.erase(Level::kDram);
-  const auto text = Tables(roofline::PlaceRun(file), 0);
+  levels.records[1].work = levels.records[0].work;
+  levels.records[1].work[Provenance::kModelled].bytes.erase(Level::kDram);
+  const auto text = Tables(roofline::PlaceRun(levels), 0);
   EXPECT_THAT(text, HasSubstr("  FLOP/B DRAM\n"));
   EXPECT_THAT(text, HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s         20.0\n"));
   EXPECT_THAT(text, HasSubstr("\ny          500 ms  n=1  2.00 GFLOP/s\n"));
-  EXPECT_THAT(Tables(roofline::PlaceRun(file, {.levels = {Level::kL2}}), 0),
+  EXPECT_THAT(Tables(roofline::PlaceRun(levels, {.levels = {Level::kL2}}), 0),
               HasSubstr("FLOP/B L2\n"));
 }
 
@@ -267,7 +264,7 @@ record::Record WithEnergy() {
   return record;
 }
 
-TEST(EnergyTable, ShowsJoulesRateAndPowerOfACallAndMarksThatOfOtherPrograms) {
+TEST(EnergyTable, ShowsJoulesRateAndPowerOfACallOrTheReasonWhyThereAreNone) {
   // 4e9 FLOP / 0.5 J; 0.5 J / 4 ms; half of 0.1 J over 0.5 J.
   EXPECT_THAT(Written({{EnergyTable({WithEnergy()})}}),
               AllOf(HasSubstr("500 mJ"), HasSubstr("10.0 %"), HasSubstr("8.00 GFLOP/J"),
@@ -279,9 +276,6 @@ TEST(EnergyTable, ShowsJoulesRateAndPowerOfACallAndMarksThatOfOtherPrograms) {
   record.energy->others_cpus = 0.5;
   EXPECT_THAT(Written({{EnergyTable({record})}}),
               AllOf(HasSubstr("~500 mJ"), HasSubstr("~8.00 GFLOP/J"), HasSubstr("other programs")));
-}
-
-TEST(EnergyTable, AnUnknownRateIsEmptyAMissingEnergyHasItsReasonIfAsked) {
   record::Record silent{.name = "cold one"};
   silent.counting = {{"energy", {}, "not measured: it stood still"}};
   record::Record no_flops = WithEnergy();
@@ -289,10 +283,10 @@ TEST(EnergyTable, AnUnknownRateIsEmptyAMissingEnergyHasItsReasonIfAsked) {
   EXPECT_THAT(Written({{EnergyTable({no_flops, silent})}}),
               AllOf(Not(HasSubstr("FLOP/J  8")), Not(HasSubstr("nan")),
                     HasSubstr("energy of cold one not measured: it stood still")));
-  record::Record record{.name = "x"};
-  record.counting = {{"perf", {}, "2 groups"}};
+  record::Record unknown{.name = "x"};
+  unknown.counting = {{"perf", {}, "2 groups"}};
   Document document;
-  document.Add(EnergyTable({record}));
+  document.Add(EnergyTable({unknown}));
   EXPECT_TRUE(document.blocks.empty());
 }
 
@@ -337,7 +331,7 @@ record::Record Kernel(const std::string& name, double seconds, double launches, 
 }
 
 // 240 launches in 503 us are 2.09 us each.
-TEST(KernelTables, AProfilesTimesAreSumsOverLaunchesAndNamesAtMost60ColumnsWide) {
+TEST(KernelTables, HaveSumsOverLaunchesSortedByTimeAndNamesOfAtMost60Columns) {
   const auto tables = Tables(roofline::PlaceRun(Stored("h200_profile_resnet50.json")), 0);
   EXPECT_THAT(tables,
               AllOf(HasSubstr("GPU kernels of python3: 503 µs of device time in 240 launches"),
@@ -349,16 +343,15 @@ TEST(KernelTables, AProfilesTimesAreSumsOverLaunchesAndNamesAtMost60ColumnsWide)
       Tables(roofline::PlaceRun(file), 0),
       AllOf(HasSubstr("\nvectorized_elementwise_kernel<8, float16_cop"), Not(HasSubstr(whole))));
   EXPECT_THAT(Tables(roofline::PlaceRun(file), 0, {.full_names = true}), HasSubstr(whole));
-}
-
-// 3 of 4 ms, 1 of 4 ms: the longest first, with rates although there are no roofs.
-TEST(KernelTables, AreSortedByTimeWithTheirSharesAndRatesAndControlNoTerminal) {
-  record::RunFile file;
-  file.records = {Kernel("app/void b(int)", 1e-3, 2, 0), Kernel("app/void a(int)", 3e-3, 10, 6e9)};
-  const auto tables = Tables(roofline::PlaceRun(file), 0);
-  EXPECT_THAT(tables, HasSubstr("GPU kernels of app: 4.00 ms of device time in 12 launches"));
+  // 3 of 4 ms, 1 of 4 ms: the longest first, with rates although there are no roofs.
+  record::RunFile sorted;
+  sorted.records = {Kernel("app/void b(int)", 1e-3, 2, 0),
+                    Kernel("app/void a(int)", 3e-3, 10, 6e9)};
+  const auto sorted_tables = Tables(roofline::PlaceRun(sorted), 0);
+  EXPECT_THAT(sorted_tables,
+              HasSubstr("GPU kernels of app: 4.00 ms of device time in 12 launches"));
   EXPECT_THAT(
-      tables,
+      sorted_tables,
       HasSubstr("\na       3.00 ms    75.0 %        10      300 µs                         2.00 "
                 "TFLOP/s         6000\n"
                 "b       1.00 ms    25.0 %         2      500 µs\n"));
@@ -389,7 +382,7 @@ std::string LineOf(const std::string& text, const std::string& start) {
 
 std::size_t At(const std::string& text, const std::string& part) { return text.find(part); }
 
-TEST(CeilingsDocument, ShowsEveryColumnInAWideTerminalWithTheHighestPipesFirst) {
+TEST(CeilingsDocument, ShowsEveryColumnHighestPipesFirstAndNamesFinerRowsInFull) {
   EXPECT_EQ(
       LineOf(Table(fakes::CeilingsRun(), 120), "  fp32.vector"),
       "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %     1.00");
@@ -402,15 +395,12 @@ TEST(CeilingsDocument, ShowsEveryColumnInAWideTerminalWithTheHighestPipesFirst) 
   EXPECT_LT(At(sorted, "\n    avx512_vnni "), At(sorted, "\n  fp32.vector "));
   EXPECT_LT(At(sorted, "\n  fp32.vector "), At(sorted, "\n    avx512 "));
   EXPECT_LT(At(sorted, "\n    avx512 "), At(sorted, "\n    avx2 "));
-}
-
-TEST(CeilingsDocument, AFinerRowWithoutAPlainOneHasItsFullNameAndALevelNamesTheMixThatSetItsRoof) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
-  const auto table = Table(fakes::CeilingsRun(), 0);
-  EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
-  EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
+  const auto finer = Table(fakes::CeilingsRun(), 0);
+  EXPECT_THAT(finer, HasSubstr("\n  DRAM update.avx512  "));
+  EXPECT_THAT(finer, HasSubstr("\n  L1   load.avx512  "));
 }
 
 TEST(CeilingsDocument, NoLineIsWiderThanTheTerminalAndASpecifiedRateIsNeitherValidatedNorMeasured) {

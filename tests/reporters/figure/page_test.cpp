@@ -74,7 +74,7 @@ TEST(WritePage, ThrowsWithoutPlotly) {
   EXPECT_THROW(Page(fakes::SmallRun()), BadInput);
 }
 
-TEST(WritePage, TextOfTheFileIsOnlyDataAndShowsTheNumbersOfTheFileAsTheyAre) {
+TEST(WritePage, TextOfTheFileIsOnlyDataAsItIsAndThePageLoadsNothing) {
   NEED_PLOTLY();
   const auto page = Page(fakes::SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
@@ -94,10 +94,6 @@ TEST(WritePage, TextOfTheFileIsOnlyDataAndShowsTheNumbersOfTheFileAsTheyAre) {
   EXPECT_EQ(content["records"], run["records"]);
   EXPECT_EQ(content["machines"], run["machines"]);
   EXPECT_FALSE(content.contains("benchmarks"));
-}
-
-TEST(WritePage, LoadsNothingAndTakesAFileWithoutAnything) {
-  NEED_PLOTLY();
   std::string own(PageHtml().text);
   own += PageStyle().text;
   for (const auto& script : PageScripts()) own += script.text;
@@ -105,7 +101,6 @@ TEST(WritePage, LoadsNothingAndTakesAFileWithoutAnything) {
   for (const char* loader :
        {" src=", " href=", "url(", "@import", "fetch(", "XMLHttpRequest", "innerHTML", "eval("})
     EXPECT_THAT(own, Not(HasSubstr(loader)));
-  const auto page = Page(fakes::SmallRun());
   EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
   for (const char* unfilled : {"{{policy", "{{style", "{{content", "{{scripts", "{{plotly"})
     EXPECT_THAT(page, Not(HasSubstr(unfilled)));
@@ -366,7 +361,7 @@ TEST_F(PageInABrowser, AFileWithoutCeilingsHasATableWithRates) {
 }
 
 // The roofs and places in a page's content.
-TEST(WritePage, GeometryComesWithTheData) {
+TEST(WritePage, GeometryRatesAndRidgesComeWithTheData) {
   const auto content = PageContent(fakes::SmallRun());
   EXPECT_EQ(content["main_roofs"], 0);
   EXPECT_EQ(content["roofs"][0]["level"], "dram");
@@ -383,25 +378,22 @@ TEST(WritePage, GeometryComesWithTheData) {
   const auto& limit = content["records"][5]["time"];
   EXPECT_TRUE(limit.contains("gap_at_least")) << "its roof is not validated";
   EXPECT_EQ(limit["places"]["dram"].size(), 2);
-}
-
-TEST(WritePage, RatesComeFromWorkAndTimeWithAndWithoutCeilingsAndRidgesWithTheirRoofs) {
   auto without = fakes::SmallRun().file;
   without.machines.clear();
   for (const auto& run : {roofline::PlaceRun(without), fakes::SmallRun()}) {
-    const auto content = PageContent(run);
-    EXPECT_NEAR(content["records"][0]["rate"]["flops_per_second"].get<double>(), 1.6e11, 1e6);
-    EXPECT_NEAR(content["records"][0]["rate"]["intensity"].get<double>(), 57.468, 1e-3);
-    EXPECT_EQ(content["records"][0]["rate"]["level"], "dram");
-    EXPECT_FALSE(content["records"][9].contains("rate")) << "its work is not known";
+    const auto ceilings = PageContent(run);
+    EXPECT_NEAR(ceilings["records"][0]["rate"]["flops_per_second"].get<double>(), 1.6e11, 1e6);
+    EXPECT_NEAR(ceilings["records"][0]["rate"]["intensity"].get<double>(), 57.468, 1e-3);
+    EXPECT_EQ(ceilings["records"][0]["rate"]["level"], "dram");
+    EXPECT_FALSE(ceilings["records"][9].contains("rate")) << "its work is not known";
   }
   const auto run = fakes::CeilingsRun();
-  const auto content = PageContent(run);
-  EXPECT_EQ(content["roofs"][0]["measured_ridges"],
-            content["machines"][0]["by_threads"]["2"]["ridges"]);
-  EXPECT_FALSE(content["roofs"][1].contains("measured_ridges"));
-  EXPECT_FALSE(content["roofs"][1]["bytes"][0].contains("sustained_ridges"));
-  EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
+  const auto ceilings = PageContent(run);
+  EXPECT_EQ(ceilings["roofs"][0]["measured_ridges"],
+            ceilings["machines"][0]["by_threads"]["2"]["ridges"]);
+  EXPECT_FALSE(ceilings["roofs"][1].contains("measured_ridges"));
+  EXPECT_FALSE(ceilings["roofs"][1]["bytes"][0].contains("sustained_ridges"));
+  EXPECT_EQ(ceilings["roofs"][0]["used"], json({"fp32.vector.avx2"}));
   // 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
   auto warm = fakes::SmallRun();
   EXPECT_FALSE(PageContent(warm)["roofs"][0]["bytes"][3].contains("sustained_start"));

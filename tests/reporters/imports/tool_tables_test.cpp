@@ -336,7 +336,7 @@ TEST(NsightCounters, TensorInstructionsThatAreNotKnownMakeFlopsUnknown) {
   }
 }
 
-TEST(NsightCounters, PartOfARecipeMakesFlopsUnknownAndRatesOfTheRooflineSectionAreCounts) {
+TEST(NsightCounters, PartOfARecipeMakesFlopsUnknownAndTheDetailsPageHasTheTime) {
   auto rows = Singles("", "inst", {"10", "0", "20"});
   rows.erase(rows.begin());
   auto imported = Read(Details(rows));
@@ -353,15 +353,12 @@ TEST(NsightCounters, PartOfARecipeMakesFlopsUnknownAndRatesOfTheRooflineSectionA
   rows[2] = {"derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2", "inst", "94.56"};
   imported = Read(Details(rows));
   EXPECT_NEAR(Measured(imported).flops.at("fp32.vector"), 2 * 47.28 * 1.41e9 * 100e-6, 1);
-}
-
-TEST(NsightCounters, TheDetailsPageHasTheTime) {
-  const auto imported = Read(Details({{"Duration", "us", "100.00"},
-                                      {"Memory Throughput", "%", "50.10"},
-                                      {"Memory Throughput", "Gbyte/s", "800.5"},
-                                      {"Cluster Scheduling Policy", "", "PolicySpread"}}));
-  EXPECT_DOUBLE_EQ(Seconds(imported), 100e-6);
-  EXPECT_NEAR(Measured(imported).bytes.at(Level::kDram), 80.05e6, 1);
+  const auto details = Read(Details({{"Duration", "us", "100.00"},
+                                     {"Memory Throughput", "%", "50.10"},
+                                     {"Memory Throughput", "Gbyte/s", "800.5"},
+                                     {"Cluster Scheduling Policy", "", "PolicySpread"}}));
+  EXPECT_DOUBLE_EQ(Seconds(details), 100e-6);
+  EXPECT_NEAR(Measured(details).bytes.at(Level::kDram), 80.05e6, 1);
   // 141,000 cycles at 1.41 GHz.
   EXPECT_DOUBLE_EQ(Seconds(Read(Details(
                        {{"Elapsed Cycles", "cycle", "141,000"}, {"SM Frequency", "Ghz", "1.41"}}))),

@@ -27,7 +27,6 @@ namespace dlroof::record {
 namespace {
 
 using testing::Each, testing::ElementsAre, testing::Field, testing::HasSubstr;
-using testing::HasSubstr;
 
 std::vector<Repetition> Times(std::initializer_list<double> seconds) {
   std::vector<Repetition> repetitions;
@@ -145,7 +144,7 @@ TEST(MarkNoisy, MarksWhatOtherProgramsDisturbedAndAcceptsAMainThreadThatAlwaysWa
 }
 
 // Each repetition left out some of its ten calls; in the last one even the clean calls waited.
-TEST(TimeOf, IsTheMedianOfTheCleanCalls) {
+TEST(TimeOf, IsTheMedianOfTheCleanCallsInAnIntervalThatWasMeasured) {
   auto repetitions = Times({10, 12, 11, 80});
   for (auto& repetition : repetitions) {
     repetition.iterations = 10;
@@ -166,19 +165,16 @@ TEST(TimeOf, IsTheMedianOfTheCleanCalls) {
   repetitions[0].clean_calls = 10;  // no call was left out
   MarkNoisy(repetitions);
   EXPECT_FALSE(repetitions[0].noisy);
-}
-
-// Seventeen repetitions within 4.3 % on cores that seemed to have a fifth of their best rate: the
-// interval is as wide as they are, not five times as wide.
-TEST(TimeOf, AnIntervalDoesNotLeaveWhatWasMeasured) {
-  std::vector<Repetition> repetitions;
+  // Seventeen repetitions within 4.3 % on cores that seemed to have a fifth of their best rate: the
+  // interval is as wide as they are, not five times as wide.
+  std::vector<Repetition> few;
   for (int i = 0; i < 17; ++i)
-    repetitions.push_back({.seconds = 1 + 0.043 * i / 16, .core_share = 0.2, .link_share = 0.2});
-  MarkNoisy(repetitions);
-  const auto timing = TimeOf(repetitions).value();
-  EXPECT_TRUE(timing.noisy);
-  EXPECT_EQ(timing.ci95, std::pair(1.0, 1 + 0.043 / 2));
-  EXPECT_THAT(NoiseText({{.repetitions = repetitions}}),
+    few.push_back({.seconds = 1 + 0.043 * i / 16, .core_share = 0.2, .link_share = 0.2});
+  MarkNoisy(few);
+  const auto narrow = TimeOf(few).value();
+  EXPECT_TRUE(narrow.noisy);
+  EXPECT_EQ(narrow.ci95, std::pair(1.0, 1 + 0.043 / 2));
+  EXPECT_THAT(NoiseText({{.repetitions = few}}),
               testing::AllOf(testing::StartsWith("in 17 of 17 noisy repetitions a core was slower"),
                              testing::Not(testing::HasSubstr("stop"))));
 }
@@ -270,7 +266,7 @@ TEST(MarkNoisyOnAGpu, MarksThrottlingAndAHostThatWaitsForACpu) {
   }
 }
 
-TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasonsAndSaysWhatItsTimesAre) {
+TEST(GpuRecord, HasTheSamplesNamesThrottleReasonsAndIgnoresTheHostsWaits) {
   Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1", .timed = timed::kCall};
   SplitName(record);
   for (int i = 0; i < 4; ++i) {
@@ -303,18 +299,15 @@ TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasonsAndSaysWhatItsTimesAre) {
   }
   repetitions[1].gpu = std::make_shared<GpuSample>(GpuSample{.graph_seconds = 1});
   EXPECT_EQ(TimedBySamples(repetitions), timed::kCall);
-}
-
-// The host waited, but a queued call's time is the device's.
-TEST(GpuRecord, TheHostsWaitsDoNotDisturbQueuedCalls) {
-  std::vector<Repetition> repetitions = {
+  // The host waited, but a queued call's time is the device's.
+  std::vector<Repetition> waited = {
       {.seconds = 1, .cpu_seconds = 1, .run_delay_seconds = 0.5, .iterations = 1}};
-  repetitions[0].gpu = std::make_shared<GpuSample>();
-  MarkNoisy(repetitions);
-  EXPECT_TRUE(repetitions[0].noisy);
-  repetitions[0].gpu = std::make_shared<GpuSample>(GpuSample{.call_seconds = 3});
-  MarkNoisy(repetitions);
-  EXPECT_FALSE(repetitions[0].noisy);
+  waited[0].gpu = std::make_shared<GpuSample>();
+  MarkNoisy(waited);
+  EXPECT_TRUE(waited[0].noisy);
+  waited[0].gpu = std::make_shared<GpuSample>(GpuSample{.call_seconds = 3});
+  MarkNoisy(waited);
+  EXPECT_FALSE(waited[0].noisy);
 }
 
 nlohmann::json Plain() {
@@ -417,7 +410,7 @@ TEST(BenchmarkLines, InvalidJsonLosesNoOtherEntryAndRunsThatFollowEachOtherAreRe
   EXPECT_THAT(reading.warnings, HasSubstr("the context of the first one counts"));
 }
 
-TEST(BenchmarkLines, TextOfTheProgramIsLeftOutAndNamedAndNumbersOfALocaleAreRead) {
+TEST(BenchmarkLines, TextOfTheProgramIsLeftOutAndDlroofsOwnFilesAreRefused) {
   for (const auto& [name, remark] : std::map<std::string, std::string>{
            {"pre.json", "2 lines that are not Google Benchmark's are left out, line 1 first"},
            {"warn.json", "7 lines"},
@@ -445,12 +438,9 @@ TEST(BenchmarkLines, TextOfTheProgramIsLeftOutAndNamedAndNumbersOfALocaleAreRead
     EXPECT_THAT(read.warnings, HasSubstr("are of CPU time, those here"));
     EXPECT_EQ(Member(read.run.context.at("caches").at(2), "size"), 1048576);
   }
-}
-
-TEST(BenchmarkLines, DlroofsOwnFilesAreRefused) {
-  auto text = ReadFile(fakes::TestData("run_small.json"), "a run file");
-  text.insert(text.find("\"num_cpus\""), "oops\n");
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadText(text); }), HasSubstr("gb.json: not JSON: "));
+  auto own = ReadFile(fakes::TestData("run_small.json"), "a run file");
+  own.insert(own.find("\"num_cpus\""), "oops\n");
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadText(own); }), HasSubstr("gb.json: not JSON: "));
 }
 
 // Deletes, doubles, breaks or renames one line of an entry: no other entry changes.

@@ -62,7 +62,7 @@ TEST(Breakdown, SplitsTheTimeByTheParallelRegions) {
 }
 
 // The unexplained rest is a difference from the roof's time.
-TEST(Breakdown, GivesTheRestTheProvenanceOfTheRoof) {
+TEST(Breakdown, GivesTheRestTheRoofsProvenanceAndScalesThePassesToTheTime) {
   auto facts = TwoThreads();
   for (const auto from : {Provenance::kMeasured, Provenance::kModelled}) {
     facts.roof_from = from;
@@ -71,25 +71,22 @@ TEST(Breakdown, GivesTheRestTheProvenanceOfTheRoof) {
     EXPECT_EQ(breakdown.Find(kUnexplained)->from, from);
     EXPECT_EQ(breakdown.Find(kForkJoin)->from, Provenance::kMeasured);
   }
-}
-
-TEST(Breakdown, ScalesThePassesToTheMeasuredTimeAndLeavesOutWaitsBeyondTheTimeOfTheCall) {
-  auto facts = TwoThreads();
-  facts.parallel.mean.run_delay_seconds.reset();
-  facts.seconds = 50;
-  facts.roof_seconds = 15;
-  facts.call_seconds = 2;
-  auto breakdown = MakeBreakdown(facts);
+  auto passes = TwoThreads();
+  passes.parallel.mean.run_delay_seconds.reset();
+  passes.seconds = 50;
+  passes.roof_seconds = 15;
+  passes.call_seconds = 2;
+  auto breakdown = MakeBreakdown(passes);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 5);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), 9);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 50);
   // The call takes 90 s. The passes took 100 s, because threads waited 12 s in regions: 10 s of
   // these are left out, 2 s belong to the call. The slowest threads worked 50 s and the mean
   // thread 37.5 s, which leaves 0.5 s of imbalance.
-  facts = TwoThreads();
-  facts.seconds = 90;
-  facts.parallel.mean = {100, {10, 60, 50, 75}, 12};
-  breakdown = MakeBreakdown(facts);
+  passes = TwoThreads();
+  passes.seconds = 90;
+  passes.parallel.mean = {100, {10, 60, 50, 75}, 12};
+  breakdown = MakeBreakdown(passes);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 10) << "as long as in the passes";
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), (40 - 4) / 2.0);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kStolen), 2);
@@ -409,7 +406,7 @@ struct GpuCall {
   std::optional<Breakdown> Made() const { return MakeGpuBreakdown(facts, kernels); }
 };
 
-TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
+TEST(GpuBreakdown, SplitsTheTimeByItsTracedKernelsOrTheCostOfALaunch) {
   const auto breakdown = GpuCall().Made().value();
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 30);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 60 * 0.25);
@@ -419,17 +416,14 @@ TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 12);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
   EXPECT_EQ(breakdown.starts, 2);
-}
-
-// Without traced times, what the launches leave is the kernels'.
-TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunchAndScalesTracedTimesToAShorterCall) {
+  // Without traced times, what the launches leave is the kernels'.
   GpuCall call;
   call.kernels[1].seconds.reset();
-  auto breakdown = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLaunch), 8);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 0);  // of two unlike kernels
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 0);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  auto untraced = call.Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kLaunch), 8);
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kTail), 0);  // of two unlike kernels
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kIdle), 0);
+  EXPECT_DOUBLE_EQ(Sum(untraced), 100);
   call.kernels = {{"one", 2, std::nullopt, KernelFacts{.blocks = 1, .waves = 0.5}}};
   EXPECT_DOUBLE_EQ(SecondsOf(call.Made().value(), kTail), 92 * 0.5);
   call.facts.call_seconds.reset();
@@ -441,10 +435,10 @@ TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunchAndScalesTracedTimesToA
   call.facts.seconds = 40;
   call.facts.roof_seconds = 0;
   call.facts.levels.clear();
-  breakdown = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 7.5);
-  EXPECT_EQ(breakdown.Find(kLaunch), nullptr);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 40);
+  untraced = call.Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kTail), 7.5);
+  EXPECT_EQ(untraced.Find(kLaunch), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(untraced), 40);
 }
 
 TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponentsAndNamesThePlantedCause) {
@@ -598,7 +592,7 @@ TEST(GpuTimes, UnknownLaunchesCostWhatAGraphSaves) {
   EXPECT_FALSE(Overhead(record));
 }
 
-TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoof) {
+TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoofAndASteadyCallsIsSustained) {
   const auto gpu = Gpu();
   auto record = Timed(record::timed::kDevice);
   const auto warm = Place(record, &gpu);
@@ -616,18 +610,15 @@ TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoof) {
   record.work[Provenance::kModelled].bytes[Level::kDram] = 1e7;
   record.work[Provenance::kMeasured].bytes[Level::kDram] = 2e6;  // counted
   EXPECT_EQ(Place(record, &gpu).classic.at(0).bytes_from, Provenance::kMeasured);
-}
-
-TEST(GpuTimes, ASteadyCallIsJudgedBySustainedRoofs) {
-  const auto gpu = Gpu();
-  auto record = Timed(record::timed::kDevice);
-  EXPECT_DOUBLE_EQ(Place(record, &gpu).time->compute_seconds, 1e-3);
-  for (auto& repetition : record.repetitions) {
+  const auto sustained = Gpu();
+  auto steady = Timed(record::timed::kDevice);
+  EXPECT_DOUBLE_EQ(Place(steady, &sustained).time->compute_seconds, 1e-3);
+  for (auto& repetition : steady.repetitions) {
     auto sample = *repetition.gpu;
     sample.steady_seconds = 3.5;
     repetition.gpu = std::make_shared<record::GpuSample>(sample);
   }
-  EXPECT_DOUBLE_EQ(Place(record, &gpu).time->compute_seconds, 1.25e-3);
+  EXPECT_DOUBLE_EQ(Place(steady, &sustained).time->compute_seconds, 1.25e-3);
 }
 
 }  // namespace

@@ -281,7 +281,7 @@ record::Record WithL2(double bytes, Provenance from) {
 }
 
 // 750 byte / 50 byte/s = 15 s at the L2 roof, measured 10 s: L2 would bind.
-TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLowAndNoiseIsNot) {
+TEST(AboveRoof, CountedBytesAboveARoofDoNotBindAndTheRoofIsTooLow) {
   const auto record = WithL2(750, Provenance::kMeasured);
   const auto placed = Found(record);
   EXPECT_EQ(placed.time->bound_level, Level::kDram);
@@ -311,12 +311,10 @@ TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLowAndNoiseIsN
     wide.repetitions.push_back({.seconds = seconds});
   EXPECT_GT(LongestSeconds(wide, 10), 11);
   EXPECT_EQ(Found(wide).time->bound_level, Level::kL2);
-}
-
-TEST(AboveRoof, CountedBytesShowThatASpecifiedRoofIsTooLow) {
-  const auto placed = Found(WithL2(750, Provenance::kMeasured), WithStatus(Level::kL2, kSpecified));
-  EXPECT_EQ(placed.time->above_roof.at(Level::kL2), WrongPart::kRoof);
-  EXPECT_THAT(placed.remarks,
+  const auto specified =
+      Found(WithL2(750, Provenance::kMeasured), WithStatus(Level::kL2, kSpecified));
+  EXPECT_EQ(specified.time->above_roof.at(Level::kL2), WrongPart::kRoof);
+  EXPECT_THAT(specified.remarks,
               Contains("above the specified l2 roof by 50 %, so l2 does not count as its bound: "
                        "its bytes were counted, so the roof is too low (see the machine file)"));
 }

@@ -144,7 +144,7 @@ TEST(PlaceInTime, SumsThePipes) {
   EXPECT_DOUBLE_EQ(Place(record, &kMachine).time->compute_seconds, 4);
 }
 
-TEST(Place, TakesFlopsFromOneProvenanceAndEachLevelsBytesFromTheBest) {
+TEST(Place, TakesFlopsAndEachLevelsBytesFromTheBestAndReportsMissingFacts) {
   record::Record record = fakes::Measured(1000, 100, 20);
   record.work[Provenance::kMeasured].flops["bf16.matrix"] = 500;
   record.work[Provenance::kSimulated].bytes[Level::kL2] = 40;
@@ -156,27 +156,24 @@ TEST(Place, TakesFlopsFromOneProvenanceAndEachLevelsBytesFromTheBest) {
     EXPECT_EQ(point.bytes_from,
               point.level == Level::kL2 ? Provenance::kSimulated : Provenance::kModelled);
   }
-}
-
-TEST(Place, ReportsMissingFacts) {
-  record::Record record = fakes::Measured(1, 1, 1);
-  record.threads = 3;
-  EXPECT_THAT(Place(record, &kMachine).remarks,
+  record::Record missing = fakes::Measured(1, 1, 1);
+  missing.threads = 3;
+  EXPECT_THAT(Place(missing, &kMachine).remarks,
               testing::ElementsAre("no ceilings measured with 3 threads"));
-  record.threads.reset();
-  EXPECT_THAT(Place(record, &kMachine).remarks,
+  missing.threads.reset();
+  EXPECT_THAT(Place(missing, &kMachine).remarks,
               testing::ElementsAre(testing::HasSubstr("number of threads is not known")));
   EXPECT_THAT(Place(fakes::Measured(1, 1, 1), nullptr).remarks,
               testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
-  record = fakes::Measured(1000, 1, 1);
-  record.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
-  const auto placed = Place(record, &kMachine);
-  EXPECT_TRUE(placed.classic.empty());
-  EXPECT_FALSE(placed.time.has_value());
-  EXPECT_THAT(placed.remarks,
+  missing = fakes::Measured(1000, 1, 1);
+  missing.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
+  const auto unplaced = Place(missing, &kMachine);
+  EXPECT_TRUE(unplaced.classic.empty());
+  EXPECT_FALSE(unplaced.time.has_value());
+  EXPECT_THAT(unplaced.remarks,
               testing::ElementsAre("the machine has no measured int8.vector ceiling"));
-  record.status = record::Status::kWrong;
-  EXPECT_TRUE(Place(record, &kMachine).remarks.empty());
+  missing.status = record::Status::kWrong;
+  EXPECT_TRUE(Place(missing, &kMachine).remarks.empty());
 }
 
 // Returns the placement with findings.
