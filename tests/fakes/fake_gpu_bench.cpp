@@ -5,7 +5,6 @@
 
 #include "ceilings/gpu_ceilings/bench.h"
 #include "counters/base/error.h"
-#include "tests/fakes/expected_gpu_results.h"
 
 namespace dlroof::fakes {
 namespace {

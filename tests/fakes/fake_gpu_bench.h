@@ -1,6 +1,8 @@
 // A GPU of known rates for the measurement of ceilings, and what can be wrong with one.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -64,5 +66,24 @@ class FakeGpuBench : public gpu_ceilings::GpuBench {
   double now_ = 0;
   int runs_ = 0;
 };
+
+inline gpu_ceilings::GpuRow RowOf(int capability, const std::string& key) {
+  for (const auto& row : gpu_ceilings::GpuRows(capability))
+    if (row.key == key) return row;
+  ADD_FAILURE() << key;
+  return {};
+}
+
+// Returns results without a difference. A GEMM's has only the compared elements.
+inline gpu_ceilings::GpuBytes ExpectedGpuResults(const gpu_ceilings::GpuRow& row,
+                                                 const gpu_ceilings::GpuShape& shape,
+                                                 std::int64_t iterations) {
+  const auto expected = gpu_ceilings::ExpectedResults(row, shape, iterations);
+  const auto bytes = static_cast<std::size_t>(gpu_ceilings::GpuResultBytes(row, shape));
+  gpu_ceilings::GpuBytes results;
+  while (results.size() < bytes)  // a block's results repeat
+    results.insert(results.end(), expected.begin(), expected.end());
+  return results;
+}
 
 }  // namespace dlroof::fakes

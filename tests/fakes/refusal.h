@@ -1,6 +1,7 @@
-// Message of a call that refuses its input.
+// Message of a call that refuses its input, text of a reason.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "counters/base/error.h"
@@ -16,6 +17,11 @@ std::string RefusalOf(const Call& call) {
     return error.what();
   }
   return "accepted";
+}
+
+// Returns "" if there is no reason.
+inline std::string TextOf(const std::optional<Reason>& reason) {
+  return reason ? reason->text : "";
 }
 
 }  // namespace dlroof::fakes

@@ -117,7 +117,7 @@ json Shortened(json value) {
   return value;
 }
 
-TEST(ImpossibleNumbers, OfStoredRunsAreNeverSilent) {
+TEST(ImpossibleNumbers, OfRunsMachinesAndClustersAreNeverSilent) {
   std::set<std::string> seen;
   for (const auto& folder : {fakes::TestData(""), fakes::TestData("../../baselines/stored"),
                              fakes::TestData("../../baselines/studies")})
@@ -133,19 +133,10 @@ TEST(ImpossibleNumbers, OfStoredRunsAreNeverSilent) {
       }
     }
   EXPECT_GE(seen.size(), 300);
-}
-
-TEST(ImpossibleNumbers, OfAMachineAreNeverSilent) {
   const auto machine = FileOf(fakes::TestData("run_small.json")).at("machines").at(0);
   EXPECT_THAT(ShownSilently(machine, ShowMachine), IsEmpty());
-}
-
-TEST(ImpossibleNumbers, OfAClusterAreNeverSilent) {
   const auto cluster = cluster::Gathered(cluster::LastNodeIsSlower());
   EXPECT_THAT(ShownSilently(cluster::ToJson(cluster, "dlroof"), ShowCluster), IsEmpty());
-}
-
-TEST(ImpossibleNumbers, ABenchmarkOfAClusterHasARecord) {
   auto file = cluster::ToJson(cluster::Gathered(cluster::LastNodeIsSlower()), "dlroof");
   file["records"] = json::array();
   EXPECT_THAT(fakes::RefusalOf([&] { ShowCluster(file); }), HasSubstr("'records': expected 2"));
@@ -204,46 +195,33 @@ TEST(ImpossibleNumbers, AreNotWrittenOfAStarvedThread) {
   EXPECT_FALSE(machine::AllThreads(again).flops.at("fp32.vector").validation.scaling);
 }
 
-record::RunFile RunWith(const std::function<void(json& record)>& change, std::string* warning) {
+// Returns the run and the warnings.
+std::pair<record::RunFile, std::string> RunWith(const std::function<void(json& record)>& change) {
   auto file = FileOf(fakes::TestData("run_small.json"));
   change(file["records"][0]);
   std::ostringstream warnings;
   auto run = record::ParseRunFile(file.dump(), "run.json", warnings);
-  *warning = warnings.str();
-  return run;
+  return {std::move(run), warnings.str()};
 }
 
-TEST(ImpossibleNumbers, AreLeftOutAndNamed) {
-  std::string warning;
-  const auto run = RunWith(
-      [](json& record) {
-        record["work"]["modelled"]["launches"] = -1;
-        record["seed"] = 1e300;
-      },
-      &warning);
+TEST(ImpossibleNumbers, AreLeftOutAndNamedAsAreFewerLaunchesThanKernelsAndAMedianOutside) {
+  const auto [run, warning] = RunWith([](json& record) {
+    record["work"]["modelled"]["launches"] = -1;
+    record["seed"] = 1e300;
+  });
   EXPECT_FALSE(run.records[0].seed);
   EXPECT_FALSE(run.records[0].work.at(Provenance::kModelled).launches);
   EXPECT_EQ(warning,
             "run.json: records[0]: 'seed': expected a seed from 0 to 4.29497e+09, got 1e+300: left "
             "out, as 1 more\n");
-}
-
-TEST(ImpossibleNumbers, FewerLaunchesThanThoseOfTheKernels) {
-  std::string warning;
-  const auto run = RunWith(
-      [](json& record) {
-        record["kernels"] = {{{"name", "a"}, {"launches", 3}}, {{"name", "b"}, {"launches", 2}}};
-        record["work"]["measured"]["launches"] = 4;
-      },
-      &warning);
-  EXPECT_FALSE(run.records[0].work.at(Provenance::kMeasured).launches);
-  EXPECT_THAT(warning, HasSubstr("expected at least the 5 launches of 'kernels', got 4"));
-}
-
-TEST(ImpossibleNumbers, AMedianOutsideTheRepetitions) {
-  std::string warning;
-  RunWith([](json& record) { record["seconds"]["median"] = 100; }, &warning);
-  EXPECT_THAT(warning, HasSubstr("expected a median within the repetitions, got 100"));
+  const auto [fewer, of_kernels] = RunWith([](json& record) {
+    record["kernels"] = {{{"name", "a"}, {"launches", 3}}, {{"name", "b"}, {"launches", 2}}};
+    record["work"]["measured"]["launches"] = 4;
+  });
+  EXPECT_FALSE(fewer.records[0].work.at(Provenance::kMeasured).launches);
+  EXPECT_THAT(of_kernels, HasSubstr("expected at least the 5 launches of 'kernels', got 4"));
+  EXPECT_THAT(RunWith([](json& record) { record["seconds"]["median"] = 100; }).second,
+              HasSubstr("expected a median within the repetitions, got 100"));
 }
 
 // Changes the structure of a file: members and elements go, come twice, get another type, another

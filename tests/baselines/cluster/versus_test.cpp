@@ -26,7 +26,7 @@ std::string Refusal(const std::string& text) {
   return fakes::RefusalOf([&] { ParsePrices(text, "p.json"); });
 }
 
-TEST(ParsePrices, ReadsAKindsRentDevicesAndWatts) {
+TEST(ParsePrices, ReadsAKindsRentDevicesAndWattsAndNamesTheFaultsPlace) {
   const std::string rent = R"("match": {"name": "EPYC"}, "per_node_hour": 1.2)";
   const auto all = OneKind("{" + rent + R"(, "devices": 8, "watts": 700})");
   EXPECT_EQ(all.currency, "USD");
@@ -34,9 +34,6 @@ TEST(ParsePrices, ReadsAKindsRentDevicesAndWatts) {
   EXPECT_EQ(all.kinds[0].devices, 8);
   EXPECT_EQ(all.kinds[0].watts, 700);
   EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
-}
-
-TEST(ParsePrices, EveryFaultNamesItsPlace) {
   EXPECT_THAT(Refusal(R"({"kinds": []})"), StartsWith("p.json:1: expected 'currency'"));
   EXPECT_THAT(Refusal("{\"currency\": \"\",\n\"kinds\": []}"),
               StartsWith("p.json:1:2: 'currency': expected a text"));
@@ -134,7 +131,7 @@ TEST(MakeVersus, ANodeHasAllItsDevicesAndWithoutAnIntervalOnOneSideThereIsNone) 
   EXPECT_FALSE(MakeVersus(single, cpu_alone, {}).rows.at(0).nodes_of_a.ci95);
 }
 
-TEST(MakeVersus, ASidesFastestCheckedRecordOfAnyLibraryAndLayoutIsCompared) {
+TEST(MakeVersus, ASidesFastestCheckedRecordOfAnyLibraryAndLayoutAndOfF32AndTf32IsCompared) {
   const auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)});
   auto unchecked = Of("Conv2D/gpu/tf/fwd/f32/n1", 1);
   unchecked.verified.clear();
@@ -145,19 +142,17 @@ TEST(MakeVersus, ASidesFastestCheckedRecordOfAnyLibraryAndLayoutIsCompared) {
   ASSERT_EQ(versus.rows.size(), 1);
   EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/f32/n1");
   EXPECT_EQ(versus.rows[0].b.seconds.value, 2);
-}
-
-// Frameworks multiply f32 on a GPU's tensor cores as tf32; f32 is faster where no engine has tf32.
-TEST(MakeVersus, F32OnAGpuIsTheFasterOfF32AndTf32) {
-  const auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6), Of("Conv2D/cpu/onednn/fwd/f32/n2", 6)});
-  const auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2), Of("Conv2D/gpu/cudnn/fwd/tf32/n1", 1),
-                                     Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
-  const auto versus = MakeVersus(cpu, gpu, {});
-  ASSERT_EQ(versus.rows.size(), 2);
-  EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/f32|tf32/n1");
-  EXPECT_EQ(versus.rows[0].nodes_of_a.value, 6);
-  EXPECT_EQ(versus.rows[1].key, "Conv2D/fwd/f32/n2");
-  EXPECT_EQ(versus.only_b, 0);
+  // Frameworks multiply f32 on a GPU's tensor cores as tf32; f32 is faster where no engine has
+  // tf32.
+  const auto two = ClusterOf("cpu", {Of(kOnCpu, 6), Of("Conv2D/cpu/onednn/fwd/f32/n2", 6)});
+  const auto tf32 = ClusterOf("gpu", {Of(kOnGpu, 2), Of("Conv2D/gpu/cudnn/fwd/tf32/n1", 1),
+                                      Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
+  const auto of_tf32 = MakeVersus(two, tf32, {});
+  ASSERT_EQ(of_tf32.rows.size(), 2);
+  EXPECT_EQ(of_tf32.rows[0].key, "Conv2D/fwd/f32|tf32/n1");
+  EXPECT_EQ(of_tf32.rows[0].nodes_of_a.value, 6);
+  EXPECT_EQ(of_tf32.rows[1].key, "Conv2D/fwd/f32/n2");
+  EXPECT_EQ(of_tf32.only_b, 0);
 }
 
 // 100 flop in 60 s under 100 flop/s are 1.7 % of the roof: a fallback. Of the other rows A takes
@@ -229,7 +224,7 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
   EXPECT_THAT(chosen.differences, Contains("algorithm: direct | winograd"));
 }
 
-TEST(MakeVersus, OtherConventionsAndNothingInCommonAreRefused) {
+TEST(MakeVersus, OtherConventionsAreRefusedAndCostsComeOnlyFromThePriceFile) {
   auto cpu = ClusterOf("a.json", {Of(kOnCpu, 6)});
   const auto gpu = ClusterOf("b.json", {Of(kOnGpu, 2)});
   cpu.run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
@@ -241,21 +236,18 @@ TEST(MakeVersus, OtherConventionsAndNothingInCommonAreRefused) {
   const auto theirs = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
   EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(ours, theirs, {}); }),
               HasSubstr("have no operator in common"));
-}
-
-// 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
-TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
+  // 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
   const auto prices = ParsePrices(
       R"({"currency": "USD", "kinds": [{"match": {"name": "EPYC"}, "per_node_hour": 36}]})", "p");
-  auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)}, "AMD EPYC");
-  const auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
-  const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
+  auto host = ClusterOf("cpu", {Of(kOnCpu, 6)}, "AMD EPYC");
+  const auto device = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
+  const auto versus = MakeVersus(host, device, {.prices = &prices});
   EXPECT_NEAR(*versus.rows.at(0).a.cost, 6e11, 1);
   EXPECT_FALSE(versus.rows.at(0).b.cost);
   EXPECT_EQ(versus.price_b, "no price for 'V100'");
-  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).a.cost);
-  cpu.devices = 2;
-  EXPECT_NEAR(*MakeVersus(cpu, gpu, {.prices = &prices}).rows.at(0).a.cost, 3e11, 1);
+  EXPECT_FALSE(MakeVersus(host, device, {}).rows.at(0).a.cost);
+  host.devices = 2;
+  EXPECT_NEAR(*MakeVersus(host, device, {.prices = &prices}).rows.at(0).a.cost, 3e11, 1);
 }
 
 // --- Models ---
@@ -273,7 +265,7 @@ Model TwoLayers() {
                         IsLayout);
 }
 
-TEST(MakeVersusModels, TrainingIsForwardAndBothGradientsAsOftenAsALayerOccurs) {
+TEST(MakeVersusModels, TrainingIsForwardAndBothGradientsWhichMayBeOneCall) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "bwd_weights/f32/n1", 2),
                                      Of(kCpu + "fwd/f32/n2", 4), Of(kCpu + "bwd_data/f32/n2", 5),
                                      Of(kCpu + "bwd_weights/f32/n2", 6)});
@@ -288,20 +280,17 @@ TEST(MakeVersusModels, TrainingIsForwardAndBothGradientsAsOftenAsALayerOccurs) {
   EXPECT_EQ(rows[1].in_both, 4);
   EXPECT_EQ(rows[1].nodes_of_a->value, 1);
   EXPECT_TRUE(rows[1].nodes_of_a->ci95);
-}
-
-TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
-  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n2", 4), Of(kCpu + "bwd_data/f32/n2", 5),
-                                     Of(kCpu + "bwd_weights/f32/n2", 6)});
+  const auto second = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n2", 4), Of(kCpu + "bwd_data/f32/n2", 5),
+                                        Of(kCpu + "bwd_weights/f32/n2", 6)});
   const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 1), Of(kGpu + "bwd/f32/n2", 2),
                                      Of(kGpu + "fwd/f32/n1", 1), Of(kGpu + "bwd/f32/n1", 2)});
-  const auto rows =
-      MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
-  ASSERT_EQ(rows.size(), 2);
-  EXPECT_EQ(rows[1].b->value, 3 * (1 + 2));
-  EXPECT_EQ(rows[1].nodes_of_a->value, 5);
+  const auto joined =
+      MakeVersusModels(second, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
+  ASSERT_EQ(joined.size(), 2);
+  EXPECT_EQ(joined[1].b->value, 3 * (1 + 2));
+  EXPECT_EQ(joined[1].nodes_of_a->value, 5);
   // The first layer has only the gradient of its weights, and B's call computes both.
-  EXPECT_EQ(rows[1].in_b, 3);
+  EXPECT_EQ(joined[1].in_b, 3);
 }
 
 TEST(MakeVersusModels, CoverageIsReportedTimesAreOfSharedLayersAndAFallbackIsInNoSum) {
@@ -495,7 +484,7 @@ record::Record Gpu(const char* timed, const record::GpuSample& sample) {
   return record;
 }
 
-TEST(UseTimes, LatencyIsTheTimeOfACallWithItsLaunchAndACpusTimesAreBothKinds) {
+TEST(UseTimes, LatencyIsThatOfACallWithItsLaunchAndThroughputThatOfCallsBackToBack) {
   record::RunFile run;
   run.records = {Gpu(record::timed::kDevice, {.call_seconds = 9e-6}),
                  Gpu(record::timed::kGraph, {.call_seconds = 9e-6, .graph_calls = 50})};
@@ -516,17 +505,14 @@ TEST(UseTimes, LatencyIsTheTimeOfACallWithItsLaunchAndACpusTimesAreBothKinds) {
   UseTimes(CallTime::kLatency, on_cpu);
   EXPECT_EQ(on_cpu.records[0].repetitions[0].seconds, 3);
   EXPECT_TRUE(IsTimed(CallTime::kLatency, on_cpu.records[0]));
-}
-
-TEST(UseTimes, ThroughputOfARunOfSingleCallsIsThatOfCallsBackToBack) {
-  record::RunFile run;
-  run.records = {Gpu(record::timed::kCall, {.throughput_seconds = 1e-6}),
-                 Gpu(record::timed::kCall, {})};
-  UseTimes(CallTime::kThroughput, run);
-  EXPECT_EQ(run.records[0].repetitions[0].seconds, 1e-6);
-  EXPECT_EQ(TimedText(run.records[0]), "calls back to back");
-  EXPECT_EQ(run.records[1].repetitions[0].seconds, 2e-6);  // it has no other time
-  EXPECT_FALSE(IsTimed(CallTime::kThroughput, run.records[1]));
+  record::RunFile single;
+  single.records = {Gpu(record::timed::kCall, {.throughput_seconds = 1e-6}),
+                    Gpu(record::timed::kCall, {})};
+  UseTimes(CallTime::kThroughput, single);
+  EXPECT_EQ(single.records[0].repetitions[0].seconds, 1e-6);
+  EXPECT_EQ(TimedText(single.records[0]), "calls back to back");
+  EXPECT_EQ(single.records[1].repetitions[0].seconds, 2e-6);  // it has no other time
+  EXPECT_FALSE(IsTimed(CallTime::kThroughput, single.records[1]));
 }
 
 }  // namespace

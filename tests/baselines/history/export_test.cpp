@@ -55,7 +55,7 @@ std::size_t Count(std::string_view part, std::string_view text) {
   return count;
 }
 
-TEST(Export, BencherHasLatencyInNanoseconds) {
+TEST(Export, BencherHasLatencyInNanosecondsButNotOfNamesThatItRefuses) {
   const auto whole = json::parse(Exported("bencher", {OddRun()}));
   EXPECT_EQ(whole.size(), 2U);  // without the failed one
   const auto& latency = whole.at(kOdd).at("latency");
@@ -65,9 +65,6 @@ TEST(Export, BencherHasLatencyInNanoseconds) {
   EXPECT_NEAR(latency.at("upper_value").get<double>(), 2.015e9, 1);
   // The roof of 100 flop at 100 flop/s takes 1 s.
   EXPECT_DOUBLE_EQ(whole.at(kOdd).at("fraction-of-roof").at("value"), 0.5);
-}
-
-TEST(Export, BencherLeavesOutNamesThatItRefuses) {
   compare::NamedRun run = OddRun();
   run.file.records[1].name = std::string(1025, 'x');
   std::ostringstream out, warnings;
@@ -86,7 +83,7 @@ TEST(Export, GithubActionIsAnArrayOfEntries) {
   EXPECT_EQ(whole[0].at("extra"), "brgemm\n50.0 % of its roof");
 }
 
-TEST(Export, OpenMetricsEscapesLabelsAndEnds) {
+TEST(Export, OpenMetricsEscapesLabelsAndEndsAndSeveralRunsHaveRisingTimestamps) {
   const auto text = Exported("openmetrics", {OddRun()});
   EXPECT_THAT(text, testing::HasSubstr(
                         "dlroof_median_seconds{benchmark=\"A,\\\"b\\\"'c'<d>&|`e`\\\\\\n\xC3\xA9"));
@@ -95,19 +92,16 @@ TEST(Export, OpenMetricsEscapesLabelsAndEnds) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     EXPECT_TRUE(line.rfind("# ", 0) == 0 || line.rfind("dlroof_", 0) == 0) << line;
-}
-
-TEST(Export, OpenMetricsOfSeveralRunsHasRisingTimestamps) {
-  const auto text = Exported("openmetrics", {OddRun(2, 3), OddRun(1, 2)});
+  const auto several = Exported("openmetrics", {OddRun(2, 3), OddRun(1, 2)});
   // 2026-01-01 is 1767225600.
-  const auto first = text.find("threads=\"2\"} 2 1767225600\n");
-  const auto second = text.find("threads=\"2\"} 3 1767312000\n");
+  const auto first = several.find("threads=\"2\"} 2 1767225600\n");
+  const auto second = several.find("threads=\"2\"} 3 1767312000\n");
   ASSERT_NE(first, std::string::npos);
   ASSERT_NE(second, std::string::npos);
   EXPECT_LT(first, second);
 }
 
-TEST(Export, CsvKeepsNamesAndReasons) {
+TEST(Export, CsvKeepsNamesAndReasonsAndHasTheEnergyWhereItWasMeasured) {
   const auto rows = CsvTexts(Exported("csv", {OddRun()}));
   ASSERT_EQ(rows.size(), 4U);
   for (const auto& row : rows) EXPECT_EQ(row.size(), 23U);
@@ -117,9 +111,6 @@ TEST(Export, CsvKeepsNamesAndReasons) {
   EXPECT_EQ(rows[1][16], "validated");
   EXPECT_EQ(rows[3][8], "it, \"broke\"");
   EXPECT_EQ(rows[3][10], "");  // unknown fields are empty
-}
-
-TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
   compare::NamedRun run = OddRun();
   const auto energy_of = [&] {
     const auto row = CsvTexts(Exported("csv", {run})).at(1);
@@ -214,7 +205,7 @@ std::string ErrorOf(const std::string& format, const std::vector<compare::NamedR
   return fakes::RefusalOf([&] { Exported(format, runs); });
 }
 
-TEST(Export, RefusesWhatAFormatCannotHold) {
+TEST(Export, RefusesWhatAFormatCannotHoldAndANameThatOccursTwice) {
   EXPECT_THAT(ErrorOf("xml", {OddRun()}), testing::HasSubstr("expected one of bencher, csv"));
   EXPECT_EQ(ErrorOf("bencher", {OddRun(1), OddRun(2)}),
             "--format=bencher takes one run, but 2 were given");
@@ -222,9 +213,6 @@ TEST(Export, RefusesWhatAFormatCannotHold) {
   undated.file.context.erase("date");
   EXPECT_THAT(ErrorOf("csv", {undated, OddRun(2)}), testing::HasSubstr("1.json: has no date"));
   EXPECT_EQ(ErrorOf("csv", {undated}), "accepted");
-}
-
-TEST(Export, EveryFormatRefusesANameThatOccursTwice) {
   compare::NamedRun twice = OddRun();
   twice.file.records.push_back(twice.file.records[1]);
   for (const auto& exporter : Exporters())

@@ -39,7 +39,7 @@ Builder Steps() {
   return made;
 }
 
-TEST(GpuTimeline, StepsHaveTheTimesWorkedByHand) {
+TEST(GpuTimeline, StepsHaveTheTimesWorkedByHandAndALongOneIsAnOutlier) {
   const auto timelines = TimelinesOf(Steps().trace);
   ASSERT_EQ(timelines.size(), 1U);
   const auto& timeline = timelines[0];
@@ -60,6 +60,24 @@ TEST(GpuTimeline, StepsHaveTheTimesWorkedByHand) {
   // 50 us before the elementwise kernels, 10 between them, 40 before the conversion; 220 are long.
   EXPECT_NEAR(times.short_idle_seconds, 100e-6, 1e-12);
   EXPECT_NEAR(times.short_gaps, 3, 1e-9);
+  auto made = Steps();
+  // The seventh step begins and everything after it comes 5 ms later.
+  const auto later = [](auto& all) {
+    for (auto& task : all)
+      if (task.time.begin_ns >= Builder::Us(8000, 0).begin_ns) {
+        task.time.begin_ns += 5'000'000;
+        task.time.end_ns += 5'000'000;
+      }
+  };
+  later(made.trace.launches);
+  later(made.trace.copies);
+  const auto longer = TimelinesOf(made.trace)[0];
+  EXPECT_EQ(longer.steps.outliers, 1);
+  EXPECT_EQ(longer.steps.count, 10);
+  EXPECT_NEAR(longer.steps.most_seconds, 1e-3, 1e-12);
+  ASSERT_TRUE(longer.gap);
+  // A copy of the step before ends at 8020 us.
+  EXPECT_NEAR(longer.gap->seconds, 4.98e-3, 1e-9);
 }
 
 TEST(GpuTimeline, TheTimeOfKernelsThatRunTogetherIsDivided) {
@@ -80,28 +98,7 @@ TEST(GpuTimeline, TheTimeOfKernelsThatRunTogetherIsDivided) {
   EXPECT_EQ(timeline.lanes[1].kernels.front(), 0);
 }
 
-TEST(GpuTimeline, ALongStepIsAnOutlier) {
-  auto made = Steps();
-  // The seventh step begins and everything after it comes 5 ms later.
-  const auto later = [](auto& all) {
-    for (auto& task : all)
-      if (task.time.begin_ns >= Builder::Us(8000, 0).begin_ns) {
-        task.time.begin_ns += 5'000'000;
-        task.time.end_ns += 5'000'000;
-      }
-  };
-  later(made.trace.launches);
-  later(made.trace.copies);
-  const auto timeline = TimelinesOf(made.trace)[0];
-  EXPECT_EQ(timeline.steps.outliers, 1);
-  EXPECT_EQ(timeline.steps.count, 10);
-  EXPECT_NEAR(timeline.steps.most_seconds, 1e-3, 1e-12);
-  ASSERT_TRUE(timeline.gap);
-  // A copy of the step before ends at 8020 us.
-  EXPECT_NEAR(timeline.gap->seconds, 4.98e-3, 1e-9);
-}
-
-TEST(KernelKindOf, TellsLayoutsAndProducts) {
+TEST(KernelKindOf, TellsLayoutsAndProductsAlsoThoseOfAnH200) {
   EXPECT_EQ(KernelKindOf("void at::native::vectorized_elementwise_kernel<4, at::native::float16_"
                          "copy_kernel_cuda(at::TensorIteratorBase&)>"),
             KernelKind::kLayout);
@@ -113,9 +110,6 @@ TEST(KernelKindOf, TellsLayoutsAndProducts) {
   EXPECT_TRUE(IsFp32Product("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8"));
   EXPECT_FALSE(IsFp32Product("sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n"));
   EXPECT_FALSE(IsFp32Product("ampere_fp16_s16816gemm_fp16_128x64_tn"));
-}
-
-TEST(KernelKindOf, KnowsTheProductsOfAnH200) {
   std::istringstream lines(ReadFile(fakes::TestData("kernel_names_h200.txt"), "names"));
   int products = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -136,7 +130,7 @@ TEST(KernelKindOf, KnowsTheProductsOfAnH200) {
   EXPECT_GT(products, 20);
 }
 
-TEST(SelectLaunches, TakesAStepOfTheKernelsWithMostTimeThatFit) {
+TEST(SelectLaunches, TakesAStepOfTheKernelsWithMostTimeThatFitByEscapedNames) {
   const auto made = Steps();
   const auto timeline = TimelinesOf(made.trace)[0];
   const auto launches = timeline.order;
@@ -159,9 +153,6 @@ TEST(SelectLaunches, TakesAStepOfTheKernelsWithMostTimeThatFit) {
   // Matching launches before the steady step: 5 conversions, and two of each step before it.
   EXPECT_EQ(std::stoul(at("--launch-skip")), 5 + 2 * (launches.steady_begin - 5) / 4);
   EXPECT_EQ(SelectLaunches(timeline, 0).launches, 0U);
-}
-
-TEST(SelectLaunches, EscapesWhatIsNotALetter) {
   EXPECT_EQ(ExactNames({"_Z1av", "a.b$c"}), "^(_Z1av|a\\.b\\$c)$");
 }
 
@@ -376,7 +367,7 @@ TEST(AdviceOf, NamesTheLargestLossFirstAndOnlyWhatIsThere) {
   EXPECT_THAT(advice[3].text, testing::StartsWith("Copies take"));
 }
 
-TEST(GpuProgramJson, IsReadAsItWasWritten) {
+TEST(GpuProgramJson, IsReadAsItWasWrittenAndIgnoresMembersOfAnotherType) {
   auto program = ProgramOfTraces({Steps().trace});
   program.command = "python app.py";
   RecordsOf(program, "app", {});
@@ -385,11 +376,7 @@ TEST(GpuProgramJson, IsReadAsItWasWritten) {
   ASSERT_TRUE(again);
   EXPECT_EQ(ToJson(*again), ToJson(program));
   EXPECT_FALSE(GpuProgramOf(nlohmann::json::object()));
-}
-
-TEST(GpuProgramJson, IgnoresMembersOfAnotherType) {
-  auto program = ProgramOfTraces({Steps().trace});
-  const auto text = ToJson(program).dump();
+  const auto text = ToJson(ProgramOfTraces({Steps().trace})).dump();
   std::mt19937_64 random(1);
   int read = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -397,12 +384,12 @@ TEST(GpuProgramJson, IgnoresMembersOfAnotherType) {
     mutant[random() % mutant.size()] = "0\"[{n-:,"[random() % 8];
     const auto json = nlohmann::json::parse(mutant, nullptr, false);
     if (json.is_discarded()) continue;
-    const nlohmann::json context = {{"dlroof", {{"gpu_program", json}}}};
-    const auto some = GpuProgramOf(context);
+    const nlohmann::json mutated = {{"dlroof", {{"gpu_program", json}}}};
+    const auto some = GpuProgramOf(mutated);
     read += some.has_value() ? 1 : 0;
     std::ostringstream out;
     roofline::PlacedRun run;
-    run.file.context = context;
+    run.file.context = mutated;
     document::Write(GpuProgramDocument(run), 100, out);
   }
   EXPECT_GT(read, 100);

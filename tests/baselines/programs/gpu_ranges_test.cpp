@@ -27,7 +27,7 @@ std::vector<GpuRangeWork> WorkOf(const Builder& made) {
   return TimelinesOf(made.trace)[0].range_work;
 }
 
-TEST(RangeWorkOf, EachKernelIsInTheRangesAroundItsCall) {
+TEST(RangeWorkOf, EachKernelIsInTheRangesAroundItsCallWhicheverEndsFirst) {
   Builder made;
   const auto a = made.Kernel("gemm", 1), b = made.Kernel("add", 2);
   // The device is 1 ms behind the host.
@@ -53,21 +53,18 @@ TEST(RangeWorkOf, EachKernelIsInTheRangesAroundItsCall) {
   EXPECT_EQ(rows[2].kernel, "add");
   EXPECT_EQ(rows[3].name, "");
   EXPECT_EQ(rows[3].launches, 1);
-}
-
-TEST(RangeWorkOf, ARangeThatEndsBeforeAnInnerOneLeavesIt) {
   // Ranges that are started and ended need not be nested.
-  Builder made;
-  const auto a = made.Kernel("gemm", 1);
-  made.Range("first", 0, 50);
-  made.Range("second", 30, 70);
-  made.Call(a, 40, 1000, 1);
-  made.Call(a, 60, 1010, 2);
-  const auto rows = WorkOf(made);
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[1].name, "second");
-  EXPECT_EQ(rows[1].depth, 1);
-  EXPECT_DOUBLE_EQ(rows[1].seconds, 3e-6);
+  Builder crossed;
+  const auto outer = crossed.Kernel("gemm", 1);
+  crossed.Range("first", 0, 50);
+  crossed.Range("second", 30, 70);
+  crossed.Call(outer, 40, 1000, 1);
+  crossed.Call(outer, 60, 1010, 2);
+  const auto crossed_rows = WorkOf(crossed);
+  ASSERT_EQ(crossed_rows.size(), 2U);
+  EXPECT_EQ(crossed_rows[1].name, "second");
+  EXPECT_EQ(crossed_rows[1].depth, 1);
+  EXPECT_DOUBLE_EQ(crossed_rows[1].seconds, 3e-6);
 }
 
 // Steps of five kernels of 50 us, which the host calls for 100 us apart; `mark` adds ranges to
@@ -353,7 +350,7 @@ Encoder WithMarkedCalls(bool repeats) {
   return encoder;
 }
 
-TEST(FindGpuSteps, LayersThatOneMarkedCallOfTheModelLaunchesAreOneStep) {
+TEST(FindGpuSteps, LayersThatOneMarkedCallLaunchesAreOneStepAndAloneTheShortestSequence) {
   const auto steps = WithMarkedCalls(true).Steps();
   EXPECT_EQ(steps.from, StepsFrom::kMarks);
   EXPECT_EQ(steps.range, "dlroof: Bert");
@@ -363,18 +360,15 @@ TEST(FindGpuSteps, LayersThatOneMarkedCallOfTheModelLaunchesAreOneStep) {
   const auto marked = WithMarkedCalls(false).Steps();
   EXPECT_EQ(marked.from, StepsFrom::kMarks);
   EXPECT_EQ(marked.count + marked.outliers, 4);
-}
-
-TEST(FindGpuSteps, EqualLayersAloneAreTheShortestSequence) {
   Encoder encoder;
   for (int step = 0; step < kSteps; ++step) encoder.Step();
   const auto layers = encoder.Steps();
   EXPECT_EQ(layers.from, StepsFrom::kFound);
   EXPECT_EQ(layers.launches, 5);
-  const auto steps = encoder.Steps(kSteps);
-  EXPECT_EQ(steps.from, StepsFrom::kSpecified);
-  EXPECT_EQ(steps.launches, kLayers * 5);
-  EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
+  const auto alone = encoder.Steps(kSteps);
+  EXPECT_EQ(alone.from, StepsFrom::kSpecified);
+  EXPECT_EQ(alone.launches, kLayers * 5);
+  EXPECT_EQ(alone.count + alone.outliers, kSteps - 1);
 }
 
 TEST(FindGpuSteps, OnlyMarkedStepsAreStepsAndWithoutARepetitionThereAreNone) {

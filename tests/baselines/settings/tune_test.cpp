@@ -3,14 +3,85 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <random>
+#include <string>
 
 #include "baselines/settings/tuning.h"
-#include "tests/baselines/settings/made_up_program.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::settings {
 namespace {
+
+// A simulated program with known times for each setting and random noise.
+struct MadeUpNoise {
+  double window = 0.01;   // [1] deviation of a window's logarithm
+  double process = 0.01;  // [1] between processes of the same program
+  double spell = 0.05;    // [1] of a block, which all its settings share
+  double wild = 0.02;     // [1] share of windows that take 1.5 times as long
+  double noisy = 0;       // [1] share of windows that are marked noisy
+};
+
+class MadeUpProgram {
+ public:
+  MadeUpProgram(std::function<double(const Setting&)> seconds, MadeUpNoise noise, unsigned seed)
+      : seconds_(std::move(seconds)), noise_(noise), engine_(seed) {}
+
+  // Returns a simulated block: a process takes 0.2 s, a window 20 ms.
+  MeasureBlock Measure() {
+    return [this](TrialBlock& block, std::uint64_t) {
+      if (stop_after == 0) return false;
+      --stop_after;
+      const double spell = Draw(noise_.spell);
+      for (const auto& setting : block.settings) {
+        block.results.push_back(Result(setting, spell));
+        block.seconds += 0.2 + 7 * 0.02;
+        ++measured;
+      }
+      return true;
+    };
+  }
+
+  std::map<Setting, std::string> failures;  // by the settings that fail
+  int stop_after = -1;                      // blocks until the interrupt, if not below 0
+  int measured = 0;                         // settings in all blocks
+
+ private:
+  double Draw(double deviation) { return std::exp(deviation * normal_(engine_)); }
+
+  TrialResult Result(const Setting& setting, double spell) {
+    if (const auto found = failures.find(setting); found != failures.end())
+      return {{}, Reason{found->second}, false};
+    TrialResult result;
+    const double process = spell * Draw(noise_.process);
+    std::uniform_real_distribution<double> chance(0, 1);
+    for (int i = 0; i < 5; ++i) {
+      const double wild = chance(engine_) < noise_.wild ? 1.5 : 1;
+      result.windows.push_back({.seconds = seconds_(setting) * process * wild * Draw(noise_.window),
+                                .iterations = 100,
+                                .noisy = chance(engine_) < noise_.noisy});
+    }
+    return result;
+  }
+
+  std::function<double(const Setting&)> seconds_;
+  MadeUpNoise noise_;
+  std::mt19937_64 engine_;
+  std::normal_distribution<double> normal_;
+};
+
+// A coordinate with one knob of the same name.
+Coordinate Knob(const std::string& name, const std::vector<std::string>& values) {
+  Coordinate coordinate{name, {}};
+  for (const auto& value : values) coordinate.choices.push_back({{{name, value}}, "a reason"});
+  return coordinate;
+}
+
+std::string ValueOf(const Setting& setting, const std::string& knob) {
+  const auto found = setting.find(knob);
+  return found == setting.end() ? "" : found->second;
+}
 
 // Default 10 us; one thread takes a fifth off, and then nodes=near another tenth.
 double Seconds(const Setting& setting) {
@@ -38,7 +109,7 @@ const TriedChoice* Tried(const Tuning& tuning, const Setting& values) {
   return found == tuning.tried.end() ? nullptr : &*found;
 }
 
-TEST(Tune, FindsAGainThatNeedsAnotherOneFirstAndRatiosAreOfBlocksThatTheSearchDidNotSee) {
+TEST(Tune, FindsAGainThatNeedsAnotherOneFirstByBlocksThatTheSearchDidNotSee) {
   MadeUpProgram program(Seconds, {}, 1);
   const auto tuned = Tuned(program);
   ASSERT_EQ(tuned.state, TuningState::kConfirmed) << tuned.reason;
@@ -61,9 +132,15 @@ TEST(Tune, FindsAGainThatNeedsAnotherOneFirstAndRatiosAreOfBlocksThatTheSearchDi
   // The first look with an interval of three statements that share 2.5 %: 2 / 2^14 is the least
   // that 14 blocks can reach, 2 / 2^10 is too much of a fifth of 0.8 %.
   EXPECT_EQ(contender, 14);
+  MadeUpProgram mistaken(Seconds, {}, 14);
+  auto plan = Plan();
+  plan.coordinates[1].choices.push_back({{}, "the default by mistake"});
+  for (const auto& block : Tuned(mistaken, plan).blocks)
+    for (std::size_t i = 1; i < block.settings.size(); ++i)
+      EXPECT_TRUE(block.settings[i] != block.settings[0]) << block.stage;
 }
 
-TEST(Tune, ASettingThatFailsIsRecordedWithItsReasonAndADefaultThatFailsIsNotTuned) {
+TEST(Tune, ASettingThatFailsIsRecordedOrDroppedAndADefaultThatFailsIsNotTuned) {
   MadeUpProgram program(Seconds, {}, 3);
   program.failures[{{"threads", "1"}}] = "ended by signal 11 (Segmentation fault)";
   program.failures[{{"wait", "spin"}}] = "still running after 60 s, so it was ended";
@@ -81,21 +158,18 @@ TEST(Tune, ASettingThatFailsIsRecordedWithItsReasonAndADefaultThatFailsIsNotTune
   EXPECT_EQ(failed.state, TuningState::kFailed);
   EXPECT_EQ(failed.reason, "not on this CPU");
   EXPECT_EQ(failed.blocks.size(), 1U);
-}
-
-TEST(Tune, ABestThatFailsLaterIsDropped) {
-  MadeUpProgram program(Seconds, {}, 5);
+  MadeUpProgram crashing(Seconds, {}, 5);
   auto plan = Plan();
   plan.coordinates = {Knob("threads", {"1"})};
-  const auto hooks = TuneHooks{program.Measure(), [&](const Tuning& tuning) {
+  const auto hooks = TuneHooks{crashing.Measure(), [&](const Tuning& tuning) {
                                  if (!tuning.steps.empty())
-                                   program.failures[{{"threads", "1"}}] = "it crashed";
+                                   crashing.failures[{{"threads", "1"}}] = "it crashed";
                                }};
-  const auto tuned = Tune(plan, {}, hooks);
-  EXPECT_EQ(tuned.state, TuningState::kNotConfirmed);
-  ASSERT_EQ(tuned.dropped.size(), 1U);
-  EXPECT_EQ(tuned.dropped[0], "threads=1: failed: it crashed");
-  EXPECT_TRUE(tuned.best.empty());
+  const auto dropped = Tune(plan, {}, hooks);
+  EXPECT_EQ(dropped.state, TuningState::kNotConfirmed);
+  ASSERT_EQ(dropped.dropped.size(), 1U);
+  EXPECT_EQ(dropped.dropped[0], "threads=1: failed: it crashed");
+  EXPECT_TRUE(dropped.best.empty());
 }
 
 // Times of an H100 [us]; the last one's choices are alike. A GPU's times are so in all processes.
@@ -169,7 +243,7 @@ TEST(Tune, RecordedBlocksOfAnotherCourseAreMeasuredAgain) {
   EXPECT_GT(program.measured, before);
 }
 
-TEST(Tune, EveryKnobIsTriedOnceBeforeAnyIsTriedMore) {
+TEST(Tune, EveryKnobIsTriedOnceBeforeAnyIsTriedMoreAndOneBlockIsNoVerdict) {
   // On a noisy machine most blocks have no ratio: even then a knob gets no third block before all
   // have had two.
   for (const double noisy : {0.0, 0.5, 1.0}) {
@@ -184,9 +258,6 @@ TEST(Tune, EveryKnobIsTriedOnceBeforeAnyIsTriedMore) {
     for (std::size_t i = 0; i < 5; ++i)
       EXPECT_EQ(tuned.blocks[i].settings, tuned.blocks[i + 5].settings) << noisy;
   }
-}
-
-TEST(Tune, OneBlockIsNoVerdict) {
   MadeUpProgram program(Seconds, {}, 13);
   auto plan = Plan();
   // Three settings of 0.34 s, then two: the search's 60 % end in the second round.
@@ -203,15 +274,6 @@ TEST(Tune, OneBlockIsNoVerdict) {
   }
   EXPECT_EQ(tuned.tried.size(), 5U);
   EXPECT_GE(without, 1);
-}
-
-TEST(Tune, TheDefaultIsNotAChoice) {
-  MadeUpProgram program(Seconds, {}, 14);
-  auto plan = Plan();
-  plan.coordinates[1].choices.push_back({{}, "the default by mistake"});
-  for (const auto& block : Tuned(program, plan).blocks)
-    for (std::size_t i = 1; i < block.settings.size(); ++i)
-      EXPECT_TRUE(block.settings[i] != block.settings[0]) << block.stage;
 }
 
 TEST(SpreadOf, IsTheDeviationOfBlocksWithTheSameSetting) {
@@ -451,7 +513,7 @@ TEST(SyntheticProblems, TunedIsWithinThreePercentOfTheBestAtAQuarterOfTheTrials)
   EXPECT_LE(4 * measured, of_exhaustive);
 }
 
-TEST(SyntheticProblems, AConfirmedRatioIsTrue) {
+TEST(SyntheticProblems, AConfirmedRatioIsTrueAndNothingIsWonInFiftyTuningsOfEqualSettings) {
   int steps = 0, held = 0;
   for (unsigned seed = 1; seed <= 30; ++seed) {
     const Problem problem(seed);
@@ -468,9 +530,6 @@ TEST(SyntheticProblems, AConfirmedRatioIsTrue) {
   EXPECT_GE(steps, 20);
   // 95 %, and two deviations of a count of 30.
   EXPECT_GE(held, steps - 4);
-}
-
-TEST(SyntheticProblems, NothingIsWonInFiftyTuningsOfEqualSettings) {
   const std::vector<Coordinate> equal = {Knob("a", {"1", "2", "3", "4"}), Knob("b", {"1", "2"}),
                                          Knob("c", {"1", "2", "3"}), Knob("d", {"1"}),
                                          Knob("e", {"1", "2"})};

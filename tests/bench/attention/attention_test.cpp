@@ -64,7 +64,7 @@ TEST(Attention, TextAndProblemAreInverse) {
     EXPECT_EQ(ToText(ParseAttention(text)), text);
 }
 
-TEST(Attention, RefusesWithTheColumn) {
+TEST(Attention, RefusesWithTheColumnAlsoInTheWholeName) {
   const auto refusal = [](std::string_view text) {
     return fakes::RefusalOf([&] { ParseAttention(text, 10); });
   };
@@ -91,9 +91,6 @@ TEST(Attention, RefusesWithTheColumn) {
         {"b2147483647h2147483647q1k1d1", "column 11: the size of q in byte overflows"},
         {"b1h1q2147483647k2147483647d1", "column 11: the number of FLOPs overflows"}})
     EXPECT_THAT(refusal(text), HasSubstr(reason)) << text;
-}
-
-TEST(Attention, RefusalsCountColumnsInTheWholeName) {
   for (const auto& [name, reason] :
        {std::pair("Attention/cpu/onednn/bwd/f32/b1h1q1k1d1", "column 22: expected a direction"),
         {"Attention/cpu/onednn/fwd/int8/b1h1q1k1d1", "column 26: expected a type (f32, bf16, f16)"},
@@ -109,7 +106,7 @@ TEST(Attention, RefusalsCountColumnsInTheWholeName) {
 }
 
 // FLOPs and bytes of 200 random problems by asking for each pair whether the query sees the key.
-TEST(AttentionWork, IsThatOfTheVisiblePairs) {
+TEST(AttentionWork, IsThatOfTheVisiblePairsAndWorkedByHand) {
   std::mt19937 random(2);
   for (int i = 0; i < 200; ++i) {
     const auto p = RandomProblem(random);
@@ -152,10 +149,7 @@ TEST(AttentionWork, IsThatOfTheVisiblePairs) {
                                   4 * p.b * p.h * p.q + 8 * p.b))  // one page each
         << ToText(p);
   }
-}
-
-// A causal prompt of 4 tokens has 4 x 5 / 2 pairs per head. Of f64 all is on one pipe.
-TEST(AttentionWork, IsWorkedByHand) {
+  // A causal prompt of 4 tokens has 4 x 5 / 2 pairs per head. Of f64 all is on one pipe.
   EXPECT_EQ(Pairs(ParseAttention("b1h3q4k4d2_tl")), 3 * 10);
   EXPECT_EQ(Pairs(ParseAttention("b1h1q2k4d2_br")), 3 + 4);
   EXPECT_EQ(Pairs(ParseAttention("b1h1q4k4d2_w2tl")), 1 + 2 + 2 + 2);
@@ -176,7 +170,7 @@ TEST(AttentionBatch, IsTheNumberOfSequences) {
 
 // One head of size 1, so that a score is q k: weights of keys log 1, log 2, log 5 for q = 1 are
 // 1/8, 2/8, 5/8. Query 1 is 0, whose weights are equal.
-TEST(AttentionLoops, AreTheDefinition) {
+TEST(AttentionLoops, AreTheDefinitionAndFindTheKeysOfEachHeadAndSequence) {
   const Tensors in{{1, 0}, {0, std::log(2), std::log(5)}, {8, 16, 24}};
   const auto loops = [&](const std::string& problem) {
     std::vector<double> o(2);
@@ -195,13 +189,10 @@ TEST(AttentionLoops, AreTheDefinition) {
   EXPECT_THAT(loops("b1h1q2k3d1_l2"), is((8 + 32) / 3.0, 12));
   // Two heads share the keys, or are two heads of one query each.
   EXPECT_THAT(loops("b1h2q1k3d1_kv1"), is(20, 16));
-}
-
-// Heads 0 and 1 read key-value head 0, heads 2 and 3 read head 1; sequences have their own.
-TEST(AttentionLoops, FindTheKeysOfEachHeadAndSequenceAndAreABenchmark) {
-  const Tensors in{std::vector<double>(8, 0), std::vector<double>(4, 0), {1, 2, 3, 4}};
+  // Heads 0 and 1 read key-value head 0, heads 2 and 3 read head 1; sequences have their own.
+  const Tensors shared{std::vector<double>(8, 0), std::vector<double>(4, 0), {1, 2, 3, 4}};
   std::vector<double> o(8);
-  RunLoops(ParseAttention("b2h4q1k1d1_kv2"), in, o);
+  RunLoops(ParseAttention("b2h4q1k1d1_kv2"), shared, o);
   EXPECT_EQ(o, (std::vector<double>{1, 1, 2, 2, 3, 3, 4, 4}));
   for (const std::string problem :
        {"b2h4q9k9d33_kv2tl", "b1h1q7k20d16_w5br", "b2h2q3k9d8_l4:9", "b1h1q1k1d1"})
@@ -220,7 +211,7 @@ std::vector<double> RightResult(const AttentionProblem& p, std::string_view type
   return o;
 }
 
-TEST(AttentionCheck, TakesTheRightResultAndFindsOneWrongElement) {
+TEST(AttentionCheck, FindsOneWrongElementAnotherMaskAWrongScaleAndASharedHead) {
   for (const std::string type : {"f32", "bf16", "f16"})
     for (const auto* text : {"b1h2q33k33d17_tl", "b1h4q1k512d64_kv1", "b1h1q64k1000d32_br"}) {
       const auto p = ParseAttention(text);
@@ -234,11 +225,8 @@ TEST(AttentionCheck, TakesTheRightResultAndFindsOneWrongElement) {
           EXPECT_FALSE(Check(p, type, in, wrong, 5).ok) << type << text;
         }
     }
-}
-
-// Faults of attention kernels: another mask, one key too many or too few, heads that read another
-// head's keys, padding that is read.
-TEST(AttentionCheck, FindsTheResultOfAnotherMaskAndFindsAWrongScaleAndASharedHeadTooFar) {
+  // Faults of attention kernels: another mask, one key too many or too few, heads that read another
+  // head's keys, padding that is read.
   for (const std::string type : {"f32", "bf16", "f16"})
     for (const auto& [text, other] : {std::pair("b1h1q99k99d64_tl", "b1h1q99k99d64"),
                                       {"b1h1q64k256d64_br", "b1h1q64k256d64_tl"},
@@ -331,7 +319,7 @@ bool IsRight(const Step& step, const std::string& type) {
 constexpr const char* kProblems[] = {"b2h4q7k7d8_kv2tl",  "b1h2q5k9d3_kv1br", "b1h3q6k6d5_w2tl",
                                      "b2h2q3k8d4_l5:8br", "b1h1q1k12d8",      "b2h4q4k6d4_kv1l3:6"};
 
-TEST(AttentionGradients, AreTheSlopesOfTheResultAndMayBeRoundedToTheirType) {
+TEST(AttentionGradients, AreTheSlopesOfTheResultRoundedToTheirTypeButOfPaddingNotDefined) {
   for (const auto* problem : kProblems)
     EXPECT_TRUE(IsRight(StepOf(problem, "f32"), "f32")) << problem;
   for (const auto* problem : kProblems) {
@@ -341,9 +329,6 @@ TEST(AttentionGradients, AreTheSlopesOfTheResultAndMayBeRoundedToTheirType) {
     EXPECT_TRUE(IsRight(step, "bf16")) << problem;
     EXPECT_FALSE(IsRight(step, "f32")) << problem;
   }
-}
-
-TEST(AttentionGradients, OfPaddingAreNotDefined) {
   auto step = StepOf("b2h2q3k8d4_l5:8", "f16");
   const size_t first_of_padding = 5 * 4;
   step.gradients.k[first_of_padding] = std::numeric_limits<double>::quiet_NaN();

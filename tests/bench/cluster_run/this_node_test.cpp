@@ -174,7 +174,7 @@ LaunchRequest Request() {
           .arguments = {"--benchmark_filter=$(touch owned)", "a b"}};
 }
 
-TEST(LaunchScript, TextBecomesNoCommandAndWhatNoScriptCanHoldIsRefused) {
+TEST(LaunchScript, TextBecomesNoCommandAndItSaysWhatIsRequested) {
   const auto script = LaunchScript(Request());
   EXPECT_THAT(script, HasSubstr("out='/shared/it'\\''s out'\n"));
   EXPECT_THAT(script, HasSubstr("arguments=('--benchmark_filter=$(touch owned)' 'a b')\n"));
@@ -185,25 +185,22 @@ TEST(LaunchScript, TextBecomesNoCommandAndWhatNoScriptCanHoldIsRefused) {
               HasSubstr("expected an option of sbatch"));
   request.options = {"--comment=a\nrm -rf /"};
   EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
-}
-
-TEST(LaunchScript, SaysWhatIsRequested) {
-  auto request = Request();
+  auto plain = Request();
   EXPECT_THAT(
-      LaunchScript(request),
+      LaunchScript(plain),
       AllOf(HasSubstr("order=\"at-once\"\n"), HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
             HasSubstr("#SBATCH --ntasks-per-node=1\n"), Not(HasSubstr("nodelist=")),
             Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
-  request.options = {"--partition=gpu", "-t 10"};
-  request.order = cluster::NodeOrder::kOneByOne;
-  request.names = std::vector<std::string>{"n1", "n2"};
-  request.visits = 5;
-  const auto script = LaunchScript(request);
+  plain.options = {"--partition=gpu", "-t 10"};
+  plain.order = cluster::NodeOrder::kOneByOne;
+  plain.names = std::vector<std::string>{"n1", "n2"};
+  plain.visits = 5;
+  const auto said = LaunchScript(plain);
   for (const char* line :
        {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
         "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0", "order=\"one-by-one\"\n",
         "--order \"$order\"", "\nvisits=5 ", "#SBATCH --nodelist=n1,n2\n"})
-    EXPECT_THAT(script, HasSubstr(line));
+    EXPECT_THAT(said, HasSubstr(line));
 }
 
 TEST(LaunchScript, AProcessForEachGpuSeesThatOneAloneAndMeasuresNothingElse) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/suites/benchdnn.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -38,7 +37,7 @@ constexpr fakes::ConvLimits kLargeLimits = {.groups = 9,
                                             .steps = 4,
                                             .padding = 12};
 
-TEST(Conv2dText, ProblemAndTextAreInverse) {
+TEST(Conv2dText, ProblemAndTextAreInverseAndChangedBytesAreRefusedOrTheirOwnProblem) {
   std::mt19937 random(1);
   for (int i = 0; i < 10000; ++i) {
     const auto problem = fakes::RandomConv2d(random, kLargeLimits);
@@ -46,19 +45,16 @@ TEST(Conv2dText, ProblemAndTextAreInverse) {
     ASSERT_EQ(ParseConv2d(text), problem) << text;
     ASSERT_EQ(ToText(ParseConv2d(text)), text);
   }
-}
-
-TEST(Conv2dText, ChangedBytesAreRefusedOrNameTheirOwnProblem) {
-  std::mt19937 random(2);
+  std::mt19937 changes(2);
   int refused = 0;
   for (int i = 0; i < 10000; ++i) {
-    auto text = ToText(fakes::RandomConv2d(random, kLargeLimits));
-    for (int64_t change = fakes::Between(random, 1, 3); change > 0 && !text.empty(); --change) {
+    auto text = ToText(fakes::RandomConv2d(changes, kLargeLimits));
+    for (int64_t change = fakes::Between(changes, 1, 3); change > 0 && !text.empty(); --change) {
       const auto at =
-          static_cast<size_t>(fakes::Between(random, 0, static_cast<int64_t>(text.size()) - 1));
-      const auto byte = static_cast<char>(random() % 2 == 0 ? "0129:_xnspdg"[random() % 12]
-                                                            : static_cast<char>(random()));
-      const auto kind = random() % 3;
+          static_cast<size_t>(fakes::Between(changes, 0, static_cast<int64_t>(text.size()) - 1));
+      const auto byte = static_cast<char>(changes() % 2 == 0 ? "0129:_xnspdg"[changes() % 12]
+                                                             : static_cast<char>(changes()));
+      const auto kind = changes() % 3;
       if (kind == 0) text[at] = byte;
       if (kind == 1) text.erase(at, 1);
       if (kind == 2) text.insert(at, 1, byte);
@@ -74,7 +70,7 @@ TEST(Conv2dText, ChangedBytesAreRefusedOrNameTheirOwnProblem) {
   EXPECT_LT(refused, 9900);
 }
 
-TEST(Conv2dText, OptionsKeepTheirOrderAndDefaultsAreLeftOut) {
+TEST(Conv2dText, OptionsKeepTheirOrderAndRefusalsNameTheColumn) {
   Conv2dProblem p{.n = 16, .c = 64, .h = 112, .w = 112, .k = 64, .r = 3, .s = 3};
   EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3");
   p.stride_h = 2;
@@ -90,9 +86,6 @@ TEST(Conv2dText, OptionsKeepTheirOrderAndDefaultsAreLeftOut) {
   EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3_s2p1d1x2g4");
   p.pad_left = p.pad_right = 0;
   EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3_s2p1x0d1x2g4");
-}
-
-TEST(Conv2dText, RefusalsNameTheColumnOfTheFirstBadCharacter) {
   Refuses("", "column 1: expected 'n', got the end");
   Refuses("n1c1h8w8k1r3", "column 13: expected 's', got the end");
   Refuses("n1c1h8w8k1r3s3x", "column 15: expected '_', got 'x'");
@@ -164,7 +157,7 @@ CountedFlops FlopsByLoops(const Conv2dProblem& problem) {
 
 // Grouped, depthwise, strided and dilated ones, with padding that differs at the two ends or is
 // wider than the filter.
-TEST(Conv2dFlops, AreThoseOfTapsInsideTheImage) {
+TEST(Conv2dFlops, AreThoseOfTapsInsideTheImageAndReportsKnowTheDenseCountToo) {
   std::mt19937 random(2);
   const fakes::ConvLimits limits = {
       .groups = 3, .images = 3, .channels = 4, .taps = 5, .places = 12, .steps = 9, .padding = 20};
@@ -186,9 +179,6 @@ TEST(Conv2dFlops, AreThoseOfTapsInsideTheImage) {
   for (const int drawn : {grouped, strided, dilated, asymmetric, wide, fewer})
     EXPECT_GT(drawn, 200);
   EXPECT_GT(depthwise, 10);
-}
-
-TEST(Conv2dFlops, ArePerProductOfTwoElementsAndAreKnownToReportsBesideTheDenseCount) {
   // A row of two taps beside the only row: no product at all, so 0 FLOPs and not unknown ones.
   EXPECT_EQ(Flops(ParseConv2d("n1c1h1w1k1r2s1_p1x0d2x1")), 0);
   EXPECT_EQ(Flops(ParseConv2d("n1c3h24w24k8r1s1_s2")), 2 * 3 * 8 * 144) << "skipped, not padded";
@@ -202,7 +192,7 @@ TEST(Conv2dFlops, ArePerProductOfTwoElementsAndAreKnownToReportsBesideTheDenseCo
   EXPECT_EQ(words->product_flops("n1c1h2000000000w1k1r1000000000s1")->useful, 2 * (1e9 + 1) * 1e9);
 }
 
-TEST(Conv2dCase, ReadsEveryOptionAndRefusalsCountColumnsInTheWholeName) {
+TEST(Conv2dCase, ReadsEveryOptionAndRefusesWithTheColumnInTheWholeName) {
   const auto conv = Case("fwd/u8s8f32/n1c1h8w8k1r3s3/training/bias/relu/scales/nhwc/auto");
   EXPECT_TRUE(conv.training && conv.bias && conv.eltwise == workload::Eltwise::kRelu &&
               conv.scales);
@@ -226,9 +216,6 @@ TEST(Conv2dCase, ReadsEveryOptionAndRefusalsCountColumnsInTheWholeName) {
   CaseRefuses("fwd/f32/n1c1h8w8k1r3s3/bias/bias", "column 47");
   CaseRefuses("fwd/f32/n1c1h8w8k1r3s3/relu/bias", "column 47");
   CaseRefuses("fwd/f32/n1c1h8w8k1r3s3/nchw/nhwc", "column 47");
-}
-
-TEST(Conv2dCase, RefusesWhatADirectionOrATypeCannotHave) {
   CaseRefuses("bwd_data/f32/n1c1h8w8k1r3s3/bias", "column 47: 'bias'");
   EXPECT_EQ(CaseRefusal("bwd_weights/f32/n1c1h8w8k1r3s3/bias"), "accepted");
   CaseRefuses("bwd_weights/f32/n1c1h8w8k1r3s3/training", "'training'");
@@ -333,7 +320,7 @@ TEST(DeltaModel, PredictsCudnnsIntegerConvolutionsAndTakesTheTileFromTheEngineOr
               HasSubstr("tile 128x64x64, cluster 8x1 (kernel name), not measured"));
 }
 
-TEST(DeltaModel, WithoutAKnownTileHasAReasonAndNoBytes) {
+TEST(DeltaModel, WhatItDoesNotCoverOrKnowHasAReasonAndNoBytes) {
   for (const char* algorithm : {"", "engine 1", "engine 45 (tile_size 5, kblock 4, stages 4)",
                                 "engine 62 (tile_size 0, tilek 1, tile_cga_m 4, tile_cga_n 1)"}) {
     const auto none = OnH200("f16", algorithm);
@@ -341,15 +328,9 @@ TEST(DeltaModel, WithoutAKnownTileHasAReasonAndNoBytes) {
     EXPECT_THAT(none.how, HasSubstr("neither its engine nor a kernel's name says which tile"))
         << algorithm;
   }
-}
-
-TEST(DeltaModel, HasNoL2BytesWhereThePathOfTheLoadsIsNotKnown) {
   const auto half = OnH200("f16", "sm80_xmma_fprop_implicit_gemm_f16f16_tilesize128x128x32_stage4");
   EXPECT_FALSE(half.bytes.contains(Level::kL2)) << half.how;
   EXPECT_TRUE(half.bytes.contains(Level::kDram)) << half.how;
-}
-
-TEST(DeltaModel, WhatItDoesNotCoverHasAReasonAndNoBytes) {
   for (const auto& [type, algorithm, reason] :
        {std::tuple("f64", "engine 1", "the model has no type '"),
         {"s8s8", "engine 1", "the model has no type '"},
@@ -394,7 +375,7 @@ std::string Line(const std::string& rest) {
   return line.value_or("");
 }
 
-TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
+TEST(ConvBenchdnn, RepeatsTheCallWithoutDefaultsAndIsEmptyWhereBenchdnnHasNoSuchCall) {
   const std::string problem = "n16c64h112w112k64r3s3_s2p0:1x0:1";
   EXPECT_EQ(Line("fwd/f32/" + problem),
             "--conv --mode=P --dir=FWD_I mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
@@ -409,9 +390,6 @@ TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
             "--conv --mode=P --dir=FWD_I --dt=u8:s8:s32 "
             "--attr-scales=src:common:0.5+wei:per_oc:0.5 "
             "mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
-}
-
-TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
   EXPECT_EQ(Line("fwd/f32/n1c1h1w1k1r1s1/bias"), "");  // FWD_I has no bias
   const auto line_of = [](std::string_view type, ProductDirection direction,
                           const std::function<void(Conv2dCase&)>& add) {

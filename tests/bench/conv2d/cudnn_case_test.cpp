@@ -29,7 +29,7 @@ std::string CudnnRefusal(const std::string& rest) {
   return fakes::RefusalOf([&] { Read(rest); });
 }
 
-TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefaultAndTf32IsF32Stored) {
+TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefaultAndAnEngineHasANumber) {
   const auto plain = Read("fwd/f16/n1c8h8w8k8r3s3");
   EXPECT_EQ(plain.conv.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
@@ -43,9 +43,6 @@ TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefaultAndTf32IsF32St
   EXPECT_EQ(conv.types, (workload::ProductTypes{"f32", "f32", "f32"}));
   EXPECT_EQ(conv.type, "tf32");
   EXPECT_EQ(conv.fpmath, "tf32-truncated");
-}
-
-TEST(ReadCudnnConv2dCase, AnEngineHasANumberAndRefusesWhatCannotBe) {
   const auto numbered = Read("bwd_data/f32/n1c8h8w8k8r3s3/nchw/engine62");
   EXPECT_EQ(numbered.choice, EngineChoice::kNumbered);
   EXPECT_EQ(numbered.engine, 62);
@@ -117,7 +114,7 @@ TEST(TensorBytes, CountsWhatIsInMemory) {
                    2 * (504 + 216 + 420 + 6));
 }
 
-TEST(GraphOf, GroupsShowInTheWeightsChannelsAndIntegersAreSummedInIntegers) {
+TEST(GraphOf, GroupsShowInTheWeightsChannelsAndBiasThenReluFollow) {
   const auto graph = Spec("bwd_weights/bf16/n2c12h8w8k18r3s3_p1g3/nchw");
   EXPECT_EQ(TensorOf(graph, kWeightsId).dimensions, (Four{18, 4, 3, 3}));
   EXPECT_EQ(TensorOf(graph, kWeightsId).strides, (Four{36, 9, 3, 1}));
@@ -129,21 +126,18 @@ TEST(GraphOf, GroupsShowInTheWeightsChannelsAndIntegersAreSummedInIntegers) {
   EXPECT_EQ(fp8.convolution.compute_type, "f32");
   EXPECT_EQ(TensorOf(fp8, kSourceId).type, "e4m3");
   EXPECT_EQ(TensorOf(fp8, kDestinationId).type, "e4m3");
-}
-
-TEST(GraphOf, BiasThenReluFollowTheConvolutionAndOneAloneWritesTheDestination) {
-  const auto graph = Spec("fwd/s8s8s8/n1c16h8w8k24r1s1/bias/relu");
-  EXPECT_EQ(graph.convolution.destination, kSumId);
-  EXPECT_EQ(TensorOf(graph, kBiasId),
+  const auto fused = Spec("fwd/s8s8s8/n1c16h8w8k24r1s1/bias/relu");
+  EXPECT_EQ(fused.convolution.destination, kSumId);
+  EXPECT_EQ(TensorOf(fused, kBiasId),
             (TensorSpec{4, "f32", {1, 24, 1, 1}, {24, 1, 24, 24}, false}));
   // The sum as the convolution makes it, what bias makes of it in f32; neither is in memory.
-  EXPECT_EQ(TensorOf(graph, kSumId).type, "s32");
-  EXPECT_TRUE(TensorOf(graph, kSumId).is_virtual);
-  EXPECT_EQ(TensorOf(graph, kBiasedId).type, "f32");
-  EXPECT_TRUE(TensorOf(graph, kBiasedId).is_virtual);
-  ASSERT_EQ(graph.pointwise.size(), 2U);
-  EXPECT_EQ(graph.pointwise[0], (PointwiseSpec{PointwiseMode::kAdd, kSumId, kBiasId, kBiasedId}));
-  EXPECT_EQ(graph.pointwise[1],
+  EXPECT_EQ(TensorOf(fused, kSumId).type, "s32");
+  EXPECT_TRUE(TensorOf(fused, kSumId).is_virtual);
+  EXPECT_EQ(TensorOf(fused, kBiasedId).type, "f32");
+  EXPECT_TRUE(TensorOf(fused, kBiasedId).is_virtual);
+  ASSERT_EQ(fused.pointwise.size(), 2U);
+  EXPECT_EQ(fused.pointwise[0], (PointwiseSpec{PointwiseMode::kAdd, kSumId, kBiasId, kBiasedId}));
+  EXPECT_EQ(fused.pointwise[1],
             (PointwiseSpec{PointwiseMode::kRelu, kBiasedId, 0, kDestinationId}));
   const auto bias = Spec("fwd/f16/n1c16h8w8k24r1s1/bias");
   ASSERT_EQ(bias.pointwise.size(), 1U);
@@ -307,7 +301,7 @@ bool IsUnsupported(const Throws& throws) {
 }
 
 // Plan i takes 1 ms times i + 1; plan 1 breaks at its third look.
-TEST(TimePlans, APlanThatBreaksIsDroppedAndAShortCallIsRepeatedToAMillisecond) {
+TEST(TimePlans, APlanThatBreaksIsDroppedAndNoPlanLeftIsNoResult) {
   std::vector<int> looks(3);
   int checks = 0;
   const auto timed = TimePlans(
@@ -333,9 +327,6 @@ TEST(TimePlans, APlanThatBreaksIsDroppedAndAShortCallIsRepeatedToAMillisecond) {
       },
       [] {});
   EXPECT_EQ(most, 20);
-}
-
-TEST(TimePlans, ABrokenGpuOrNoPlanLeftIsNoResult) {
   const auto breaks = [](size_t, int) -> double {
     throw std::runtime_error("an engine fell over");
   };

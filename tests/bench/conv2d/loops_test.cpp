@@ -9,11 +9,9 @@
 
 #include "bench/conv2d/case.h"
 #include "bench/conv2d/conv3d.h"
-#include "bench/suites/benchdnn.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "tests/bench/random_problems.h"
-#include "tests/fakes/counted.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::conv2d {
@@ -64,7 +62,7 @@ TEST(Conv2dReference, MultipliesThePaddingToo) {
   }
 }
 
-TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
+TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
   std::mt19937 random(4);
   for (int i = 0; i < 300; ++i) {
     const auto p = fakes::RandomConv2d(random, kSmallLimits);
@@ -86,10 +84,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
       }
     }
   }
-}
-
-// One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
-TEST(Conv2dReference, IsCrossCorrelationWithStridePaddingDilationAndGroupsByHand) {
+  // One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
   const auto p = ParseConv2d("n1c1h3w3k1r2s2");
   workload::ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
@@ -193,7 +188,7 @@ struct Fixture {
 constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",        "u8s8s8",
                                        "s8s8f32", "u8s8s32", "s8s8u8", "bf16bf16f32", "fp8"};
 
-TEST(CheckConv2d, AcceptsRightResultsOfEveryTypeAndFindsOneWrongOutputAmongAll) {
+TEST(CheckConv2d, FindsOneWrongOutputAmongAllAndAVariantThatWasNotDone) {
   for (const std::string_view type : kTypes)
     for (const bool full : {false, true}) {
       Fixture fixture(MadeCase(kOneSample, type, full));
@@ -207,9 +202,6 @@ TEST(CheckConv2d, AcceptsRightResultsOfEveryTypeAndFindsOneWrongOutputAmongAll) 
                                                                       : 0.05F;
       EXPECT_FALSE(fixture.Check().ok) << type;
     }
-}
-
-TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
   for (const std::string_view type : {"f32", "bf16", "int8", "s8s8f32"}) {
     const Fixture right(MadeCase(kOneSample, type, true));
     for (const auto forget : {&Conv2dCase::bias, &Conv2dCase::scales}) {
@@ -264,7 +256,7 @@ TEST(CheckConv2d, EveryBiasGradientCountsAndFpmathAllowsNarrowFactorsAndNoMore) 
   EXPECT_FALSE(workload::CheckOutput(small, plain, {rounded}, 1).ok);
 }
 
-TEST(CheckConv2d, FindsAMissingProductAndFindsAConstantFactorInASample) {
+TEST(CheckConv2d, FindsAMissingProductAConstantFactorAndErrorsAtTheBorderInASample) {
   Fixture fixture(kLarge, "f32");
   auto inputs = fixture.inputs;
   inputs.source.at(0) = 0;  // reaches the first corner's output, among others
@@ -278,19 +270,16 @@ TEST(CheckConv2d, FindsAMissingProductAndFindsAConstantFactorInASample) {
     for (float& value : large.output) value *= 1.03F;
     EXPECT_FALSE(large.Check().ok) << type;
   }
-}
-
-TEST(CheckConv2d, ASampleSeesTheBorderAndTheCorners) {
-  Fixture fixture(kLarge, "f32");
-  fixture.output.front() += 1;
-  EXPECT_FALSE(fixture.Check().ok);
-  fixture.output.front() -= 1;
-  fixture.output.back() += 1;
-  EXPECT_FALSE(fixture.Check().ok);
-  fixture.output.back() -= 1;
+  Fixture sampled(kLarge, "f32");
+  sampled.output.front() += 1;
+  EXPECT_FALSE(sampled.Check().ok);
+  sampled.output.front() -= 1;
+  sampled.output.back() += 1;
+  EXPECT_FALSE(sampled.Check().ok);
+  sampled.output.back() -= 1;
   // A wrong last column of every image, 1 of 28.
-  for (size_t i = 27; i < fixture.output.size(); i += 28) fixture.output[i] += 1;
-  EXPECT_FALSE(fixture.Check().ok);
+  for (size_t i = 27; i < sampled.output.size(); i += 28) sampled.output[i] += 1;
+  EXPECT_FALSE(sampled.Check().ok);
 }
 
 TEST(SeededConv2dInputs, Int8OutputsSpreadOverTheirRange) {
@@ -419,7 +408,7 @@ TEST(Conv3d, ProblemAndTextAreInverse) {
             (VolumeAxis{5, 3, 2, 2, 0, 1}));
 }
 
-TEST(Conv3d, FlopsAndElementsAreThoseOfTheDefinition) {
+TEST(Conv3d, FlopsElementsAndSizesAreThoseOfTheDefinition) {
   std::mt19937 random(2);
   for (int i = 0; i < 200; ++i) {
     Conv3dCase conv;
@@ -452,9 +441,6 @@ TEST(Conv3d, FlopsAndElementsAreThoseOfTheDefinition) {
       for (const auto index : right.sample(100, 7)) ASSERT_LT(index, right.count) << text;
     }
   }
-}
-
-TEST(Conv3d, SizesAreThoseOfItsTensorsAndRefusesWhatIsNoProblemWithItsColumn) {
   Conv3dCase conv;
   conv.problem = ParseConv3d("n2c4d5h6w7k6t3r1s2_p2:0x0:0x0:0g2");
   const auto sizes = SizesOf(conv);

@@ -8,7 +8,6 @@
 
 #include "counters/base/error.h"
 #include "tests/bench/cudnn/described_graphs.h"
-#include "tests/fakes/described_gpus.h"
 
 namespace dlroof::fakes {
 namespace {

@@ -68,7 +68,7 @@ TEST(ParseDevice, KnowsAllFormsAndRefusesOthers) {
     EXPECT_THROW(ParseDevice(text, "--d"), BadInput) << text;
 }
 
-TEST(AccessGpu, FindsTheRequestedDevice) {
+TEST(AccessGpu, FindsTheRequestedDeviceOrExplainsWhyThereIsNone) {
   for (const char* device : {"auto", "gpu", "gpu0"}) {
     const auto access = Access("working", device);
     EXPECT_FALSE(access.reason) << device;
@@ -76,9 +76,6 @@ TEST(AccessGpu, FindsTheRequestedDevice) {
   }
   EXPECT_EQ(fakes::RefusalOf([] { Access("working", "gpu1"); }),
             "--d=gpu1: there is no such GPU; this machine has gpu0 (Fake GPU)");
-}
-
-TEST(AccessGpu, ExplainsWhyThereIsNoDeviceAndDoesNotOpenTheModuleWithoutADriver) {
   EXPECT_EQ(Access("no_device").reason.value().text, "the fake driver sees no GPU");
   EXPECT_THAT(Access("throws").reason.value().text, HasSubstr("the fake fell over"));
   EXPECT_THAT(Access("working", "cpu").reason.value().text,

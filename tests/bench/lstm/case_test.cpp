@@ -12,7 +12,6 @@
 
 #include "bench/lstm/cudnn_case.h"
 #include "bench/lstm/loops.h"
-#include "bench/suites/benchdnn.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -23,7 +22,6 @@ namespace dlroof::lstm {
 namespace {
 
 using testing::ElementsAre, testing::HasSubstr;
-using testing::HasSubstr;
 
 constexpr LstmDirection kInference = LstmDirection::kForwardInference;
 constexpr LstmDirection kTraining = LstmDirection::kForwardTraining;
@@ -54,23 +52,20 @@ TEST(LstmProducts, HaveTheMatrixFlopsAndAreOneOfAllStepsWhereMerged) {
             (Products{{128, 256, 32, 1}, {8, 256, 64, 16}}));
 }
 
-TEST(LstmText, IsInverseOfParsingForRandomProblems) {
+TEST(LstmText, IsInverseOfParsingAndAcceptsNothingButItsOwnSpelling) {
   std::mt19937 random(7);
   for (int k = 0; k < 10'000; ++k) {
     const LstmProblem problem = fakes::RandomLstm(random, k % 2 == 0 ? 9 : 500);
     EXPECT_EQ(ParseLstmProblem(ToText(problem)), problem) << ToText(problem);
   }
-}
-
-// Every text is either refused or the only spelling of its problem.
-TEST(LstmText, AcceptsNothingButItsOwnSpelling) {
-  std::mt19937 random(11);
+  // Every text is either refused or the only spelling of its problem.
+  std::mt19937 changes(11);
   const std::string letters = "tnihlpbisum0123456789_x ";
   int accepted = 0;
   for (int k = 0; k < 20'000; ++k) {
-    std::string text = ToText(fakes::RandomLstm(random, 20));
-    const size_t at = random() % text.size();
-    const char letter = letters[random() % letters.size()];
+    std::string text = ToText(fakes::RandomLstm(changes, 20));
+    const size_t at = changes() % text.size();
+    const char letter = letters[changes() % letters.size()];
     if (k % 3 == 0)
       text[at] = letter;
     else if (k % 3 == 1)
@@ -265,7 +260,7 @@ std::string LineOf(const std::string& rest) {
 }
 
 // Written from benchdnn's grammar; each was run through benchdnn 3.2.
-TEST(LstmBenchdnn, SaysTheSameCallIfBenchdnnCanExpressIt) {
+TEST(LstmBenchdnn, SaysTheSameCallIfBenchdnnCanExpressItAndReadsBackAsTheSame) {
   const std::pair<std::string, std::string> pairs[] = {
       {"fwd_inference/f32/t16n16i32h16",
        "--rnn --mode=P --alg=VANILLA_LSTM --trivial-strides=true l1t16mb16sic16slc32dhc16dic16"},
@@ -292,10 +287,7 @@ TEST(LstmBenchdnn, SaysTheSameCallIfBenchdnnCanExpressIt) {
   EXPECT_EQ(LineOf("fwd_inference/f32/t2n3i7h7l2bi"), "");    // passes join after each layer
   EXPECT_EQ(LineOf("fwd_inference/f32/t2n3i7h7/ldigo"), "");  // no option for weights' layout
   EXPECT_EQ(LineOf("fwd_inference/bf16/t2n3i7h7p3"), "");     // skipped there
-}
-
-// Over random names: what benchdnn's line says is read as the benchmark that it came from.
-TEST(LstmBenchdnn, ReadsBackAsTheSameBenchmark) {
+  // Over random names: what benchdnn's line says is read as the benchmark that it came from.
   std::mt19937 random(5);
   const auto pick = [&](const auto& choices) {
     return *(std::begin(choices) +

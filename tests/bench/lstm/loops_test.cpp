@@ -52,7 +52,7 @@ LstmInput<CountingNumber> Counting(const LstmInput<float>& from) {
   return to;
 }
 
-TEST(LstmReference, DoesExactlyTheOperationsOfTheClosedForms) {
+TEST(LstmReference, DoesTheOperationsOfTheClosedFormsAndOneCellWorkedByHand) {
   std::mt19937 random(3);
   for (int k = 0; k < 600; ++k) {
     LstmProblem problem = fakes::RandomLstm(random, 4);
@@ -75,10 +75,7 @@ TEST(LstmReference, DoesExactlyTheOperationsOfTheClosedForms) {
     ASSERT_EQ(Counted().matrix, backward.matrix) << ToText(problem);
     ASSERT_EQ(Counted().elementwise, backward.elementwise) << ToText(problem);
   }
-}
-
-// One unit, one step, all weights 0, gate sums = bias: i = 0.75, f = 0.5, g = 0.6, o = 0.9.
-TEST(LstmReference, ComputesOneCellWorkedByHand) {
+  // One unit, one step, all weights 0, gate sums = bias: i = 0.75, f = 0.5, g = 0.6, o = 0.9.
   const auto problem = ParseLstmProblem("t1n1i1h1");
   const auto logit = [](double s) { return std::log(s / (1 - s)); };
   LstmInput<double> input{{3}, {5}, {0.2}, {{{0, 0, 0, 0}, {0, 0, 0, 0}, {}, {}, {}}}};
@@ -97,7 +94,7 @@ TEST(LstmReference, ComputesOneCellWorkedByHand) {
 
 // All weights and biases except the peepholes are 0, and log 3 turns a gate of 1/2 into 3/4: i and
 // f read the cell state 1 before the step, o reads the one after it.
-TEST(LstmReference, PeepholesSeeTheCellStateWorkedByHand) {
+TEST(LstmReference, PeepholesSeeTheCellStateAndTheSecondPassWalksTheStepsBackwards) {
   auto problem = ParseLstmProblem("t1n1i1h1");
   problem.peephole = true;
   LstmInput<double> input{{1}, {1}, {1}, {{{0, 0, 1, 0}, {0, 0, 0, 0}, {}, {0, 0, 0, 0}, {}}}};
@@ -114,10 +111,7 @@ TEST(LstmReference, PeepholesSeeTheCellStateWorkedByHand) {
   const double c = 0.5 + 0.5 * g;
   EXPECT_NEAR(run({0, 0, log3 / c}).final_cell[0], c, 1e-15);
   EXPECT_NEAR(run({0, 0, log3 / c}).final_hidden[0], 0.75 * std::tanh(c), 1e-15);
-}
-
-// A second pass over the reversed input is the first pass over the input.
-TEST(LstmReference, SecondPassWalksTheStepsBackwards) {
+  // A second pass over the reversed input is the first pass over the input.
   const auto forward_only = ParseLstmProblem("t3n2i4h5");
   auto two = forward_only;
   two.passes = LstmPasses::kConcatenated;
@@ -252,7 +246,7 @@ TEST(LstmTensors, DifferenceIsRelativeToTheLargestOfTheTensor) {
   EXPECT_GT(Difference({{1}, {0}, {8}}, expected).max_error, 1e300);
 }
 
-TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirection) {
+TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirectionAndListsItsMemory) {
   for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
     for (const auto* problem : {"t4n2i5h6l2p3bi", "t4n2i5h6l2p3bi/peephole"}) {
       const auto workload =
@@ -266,9 +260,6 @@ TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirection) {
       EXPECT_EQ(call.modelled.launches, 1);
       EXPECT_FALSE(workload.repro);
     }
-}
-
-TEST(LstmReferenceBackend, ListsTheMemoryOfACall) {
   const auto prepare = [](const std::string& rest) {
     return workload::MakeWorkload("LSTM/cpu/reference/" + rest).prepare({});
   };

@@ -22,7 +22,7 @@ std::string ProblemRefusal(std::string_view text) {
   return fakes::RefusalOf([&] { ParseMatmul(text, 10); });
 }
 
-TEST(MatmulProblem, ReadsWhatItWritesAndRefusesWithTheColumn) {
+TEST(MatmulProblem, ReadsWhatItWritesAndRefusesWithTheColumnAndWhatLeaves64Bits) {
   std::mt19937 random(1);
   const auto size = [&] { return int64_t{1} + static_cast<int64_t>(random() % 3000); };
   for (int i = 0; i < 2000; ++i) {
@@ -44,9 +44,6 @@ TEST(MatmulProblem, ReadsWhatItWritesAndRefusesWithTheColumn) {
   EXPECT_THAT(ProblemRefusal("m1n2k3_tAx"), HasSubstr("column 20: expected the end or tB"));
   EXPECT_THAT(ProblemRefusal("m1n2k3x"), HasSubstr("column 17"));
   EXPECT_THAT(ProblemRefusal("m2147483648n1k1"), HasSubstr("column 12"));
-}
-
-TEST(MatmulProblem, RefusesWhatLeaves64Bits) {
   EXPECT_THAT(ProblemRefusal("b2147483647m2147483647n1k2147483647"), HasSubstr("A's size in byte"));
   EXPECT_THAT(ProblemRefusal("m2147483647n2147483647k2147483647"), HasSubstr("A's size in byte"));
   EXPECT_THAT(ProblemRefusal("m1000000000n1000000000k1000000000"), HasSubstr("column 11: "));
@@ -61,7 +58,7 @@ std::string Refusal(const std::string& name) {
   return fakes::RefusalOf([&] { Case(name); });
 }
 
-TEST(MatmulCase, ReadsEveryOptionAndRefusalsCountColumnsInTheWholeName) {
+TEST(MatmulCase, ReadsEveryOptionAndRefusesWithTheColumnInTheWholeName) {
   const auto matmul = Case("fwd/u8s8f32/m1n2k3/ip/training/bias/relu/scales/fpmath-bf16");
   EXPECT_TRUE(matmul.ip && matmul.training && matmul.bias &&
               matmul.eltwise == workload::Eltwise::kRelu && matmul.scales && !matmul.any);
@@ -82,9 +79,6 @@ TEST(MatmulCase, ReadsEveryOptionAndRefusalsCountColumnsInTheWholeName) {
   EXPECT_THAT(Refusal("fwd/f32/m1n2k3/nhwc"),
               HasSubstr("column 34: Matmul/cpu/onednn has no option 'nhwc'"));
   EXPECT_THAT(Refusal("fwd/f32/m1n2k3/relu/bias"), HasSubstr("column 39: 'bias' cannot come"));
-}
-
-TEST(MatmulCase, RefusesWhatAVariantCannotHave) {
   EXPECT_THAT(Refusal("fwd/f32/b2m1n2k3/ip"), HasSubstr("column 36: 'ip'"));
   EXPECT_THAT(Refusal("fwd/f32/m1n2k3_tB/ip"), HasSubstr("'ip'"));
   EXPECT_THAT(Refusal("fwd/f32/m1n2k3/training"), HasSubstr("'training'"));
@@ -242,7 +236,7 @@ MatmulCase OnednnCase(const std::string& name) {
 
 std::string Line(const std::string& name) { return MatmulBenchdnn(OnednnCase(name)).value_or(""); }
 
-TEST(MatmulBenchdnn, RepeatsTheCallAndLeavesDefaultsOutAndWritesAGradientAsTheProductThatItIs) {
+TEST(MatmulBenchdnn, RepeatsTheCallItsGradientsAndInnerProducts) {
   EXPECT_EQ(Line("fwd/f32/m128n768k64"),
             "--matmul --mode=P --stag=ab --wtag=ab --dtag=ab 128x64:64x768");
   EXPECT_EQ(Line("fwd/f32/m128n768k64/any"), "--matmul --mode=P 128x64:64x768");
@@ -261,9 +255,6 @@ TEST(MatmulBenchdnn, RepeatsTheCallAndLeavesDefaultsOutAndWritesAGradientAsThePr
             "--matmul --mode=P --stag=ba --wtag=ab --dtag=ab 4x2:2x3");
   EXPECT_EQ(Line("bwd_weights/bf16f32bf16/m2n3k4"),
             "--matmul --mode=P --dt=bf16:bf16:f32 --stag=ba --wtag=ab --dtag=ab 4x2:2x3");
-}
-
-TEST(MatmulBenchdnn, HasInnerProducts) {
   EXPECT_EQ(Line("fwd/f32/m16n1000k2048/ip"), "--ip --mode=P --dir=FWD_I mb16ic2048oc1000");
   EXPECT_EQ(Line("fwd/int8/m2n3k4/ip/training/bias/relu/scales"),
             "--ip --mode=P --dir=FWD_B --dt=u8:s8:u8 "
@@ -295,7 +286,7 @@ std::string RandomForward(std::mt19937& random) {
   return name + of({"", "/fpmath-bf16", "/fpmath-f16", "/fpmath-tf32", "/fpmath-any"});
 }
 
-TEST(MatmulBenchdnn, ForwardLinesReadBackAsTheSameBenchmark) {
+TEST(MatmulBenchdnn, LinesReadBackAsTheSameBenchmarkOrAsAGradientsProduct) {
   std::mt19937 random(5);
   for (int i = 0; i < 5000; ++i) {
     const auto name = RandomForward(random);
@@ -305,9 +296,6 @@ TEST(MatmulBenchdnn, ForwardLinesReadBackAsTheSameBenchmark) {
     ASSERT_EQ(read.size(), 1U) << line;
     ASSERT_EQ(read[0].name, "Matmul/cpu/onednn/" + name) << line << ": " << read[0].reason;
   }
-}
-
-TEST(MatmulBenchdnn, GradientsReadBackAsTheSameProduct) {
   for (const std::string direction : {"bwd_data", "bwd_weights"})
     for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
       const auto matmul = OnednnCase(direction + "/f32/b3m4n5k6" + order);

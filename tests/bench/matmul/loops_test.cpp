@@ -11,7 +11,6 @@
 #include "bench/matmul/grouped.h"
 #include "bench/workload/memory.h"
 #include "tests/bench/random_problems.h"
-#include "tests/fakes/counted.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
 
@@ -105,7 +104,7 @@ class Definition {
   const workload::ProductInputs& inputs_;
 };
 
-TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
+TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
   std::mt19937 random(4);
   for (int i = 0; i < 900; ++i) {
     auto matmul = SmallCase(random, kAll[i % 3]);
@@ -126,9 +125,6 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
       ASSERT_NEAR(MatmulElementAt(product, inputs, at).value, expected[at], 1e-13);
     }
   }
-}
-
-TEST(MatmulReference, AddsBiasReluAndTheDestinationAndMakesTheBiasGradient) {
   MatmulCase matmul;
   matmul.problem = ParseMatmul("m2n2k1");
   matmul.bias = true;
@@ -205,7 +201,7 @@ workload::ProductOutput<float> RightOutput(const MatmulCase& matmul,
 constexpr const char* kCases[] = {"fwd/f32/m17n9k33/bias/relu", "bwd_data/f32/b3m5n7k9_tAtB",
                                   "bwd_weights/f32/m33n8k5/ip/bias", "fwd/u8s8s32/m9n10k20"};
 
-TEST(MatmulCheck, TakesTheRightResultAndFindsOneWrongElement) {
+TEST(MatmulCheck, FindsOneWrongElementAndSamplesLargeProblemsWithTheirCorners) {
   for (const char* name : kCases) {
     const auto matmul = CheckedCase(name);
     const auto inputs = workload::SeededInputs(matmul, 5);
@@ -223,10 +219,7 @@ TEST(MatmulCheck, TakesTheRightResultAndFindsOneWrongElement) {
       EXPECT_THAT(lost.how, HasSubstr("1 of "));
     }
   }
-}
-
-// 2 * 600 * 300 * 200 = 72 MFLOP.
-TEST(MatmulCheck, SamplesLargeProblemsWithTheirCorners) {
+  // 2 * 600 * 300 * 200 = 72 MFLOP.
   const auto matmul = CheckedCase("fwd/f32/m600n300k200");
   const auto inputs = workload::SeededInputs(matmul, 5);
   auto output = RightOutput(matmul, inputs);
@@ -265,7 +258,7 @@ GroupedProblem RandomProblem(std::mt19937& random, int64_t most) {
   return p;
 }
 
-TEST(GroupedMatmul, ProblemAndTextAreInverseAndRowsAreSpreadEvenlyOrByZipfsLaw) {
+TEST(GroupedMatmul, ProblemAndTextAreInverseRowsAreSpreadAndWorkIsThatOfTheRows) {
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
     const auto problem = RandomProblem(random, 3000);
@@ -281,23 +274,18 @@ TEST(GroupedMatmul, ProblemAndTextAreInverseAndRowsAreSpreadEvenlyOrByZipfsLaw) 
   EXPECT_THAT(RowsOfExperts(ParseGrouped("g4m2n1k1")), ElementsAre(1, 1, 0, 0));
   // 1 / (r (1 + 1/2 + 1/3 + 1/4)) of a million: 480,000, 240,000, 160,000, 120,000, each within
   // five deviations (at most 500 each).
-  auto rows = RowsOfExperts(ParseGrouped("g4m1000000n1k1_zipf3"));
-  std::ranges::sort(rows, std::greater<>());
-  EXPECT_NEAR(static_cast<double>(rows[0]), 480000, 2500);
-  EXPECT_NEAR(static_cast<double>(rows[1]), 240000, 2500);
-  EXPECT_NEAR(static_cast<double>(rows[2]), 160000, 2500);
-  EXPECT_NEAR(static_cast<double>(rows[3]), 120000, 2500);
-  EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), int64_t{0}), 1000000);
+  auto million = RowsOfExperts(ParseGrouped("g4m1000000n1k1_zipf3"));
+  std::ranges::sort(million, std::greater<>());
+  const std::vector<double> expected = {480000, 240000, 160000, 120000};
+  EXPECT_THAT(million, testing::Pointwise(testing::DoubleNear(2500), expected));
+  EXPECT_EQ(std::accumulate(million.begin(), million.end(), int64_t{0}), 1000000);
   // A name means the same routing on every machine.
   EXPECT_THAT(RowsOfExperts(ParseGrouped("g8m20n1k1_zipf7")), ElementsAre(2, 1, 10, 2, 1, 2, 2, 0));
-}
-
-// Row by row: FLOPs, and the bytes of the experts that are used.
-TEST(GroupedMatmul, WorkIsThatOfTheRows) {
-  std::mt19937 random(2);
+  // Row by row: FLOPs, and the bytes of the experts that are used.
+  std::mt19937 cases(2);
   for (int i = 0; i < 200; ++i) {
     GroupedCase grouped;
-    grouped.problem = RandomProblem(random, 20);
+    grouped.problem = RandomProblem(cases, 20);
     const auto& p = grouped.problem;
     double flops = 0, weights = 0;
     for (const auto rows : RowsOfExperts(p)) {

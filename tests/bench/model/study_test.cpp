@@ -39,7 +39,7 @@ std::string Refusal(const GpuChoice& choice) {
   return fakes::RefusalOf([&] { ChosenGpu(choice); });
 }
 
-TEST(WithCeilings, MeasuredRatesReplaceTheParametersIfTheyAreValidated) {
+TEST(WithCeilings, ValidatedAndSpecifiedRatesReplaceTheParameters) {
   const auto v100 = delta::FindGpu("v100");
   auto machine = Measured("a V100");
   auto& set = machine.by_threads[1];
@@ -65,20 +65,17 @@ TEST(WithCeilings, MeasuredRatesReplaceTheParametersIfTheyAreValidated) {
   EXPECT_EQ(as_it_was.l2_bytes_per_second, v100.l2_bytes_per_second);
   EXPECT_EQ(as_it_was.sources.at("l2_bytes_per_second"), v100.sources.at("l2_bytes_per_second"));
   EXPECT_EQ(as_it_was.macs_per_clock, v100.macs_per_clock);
-}
-
-TEST(WithCeilings, SpecifiedRatesReplaceTheParametersAndKeepTheirSources) {
   const auto h100 = delta::FindGpu("h100");
   const auto same = WithCeilings(h100, machine_file::KnownGpu("h100").value());
   EXPECT_NEAR(delta::MacsPerClock(same, "f32"), delta::MacsPerClock(h100, "f32"), 1e-9);
   EXPECT_EQ(same.sources.at("launch_seconds"), h100.sources.at("launch_seconds"))
       << "assumed, and still so";
-  auto machine = Measured("an H100");
-  machine.by_threads[1].bytes = {
+  auto specified = Measured("an H100");
+  specified.by_threads[1].bytes = {
       {Level::kDram, {.per_second = 3e12, .status = machine::CeilingStatus::kSpecified}}};
-  const auto gpu = WithCeilings(h100, machine);
-  EXPECT_EQ(gpu.dram_bytes_per_second, 3e12);
-  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "given for an H100, not measured");
+  const auto replaced = WithCeilings(h100, specified);
+  EXPECT_EQ(replaced.dram_bytes_per_second, 3e12);
+  EXPECT_EQ(replaced.sources.at("dram_bytes_per_second"), "given for an H100, not measured");
 }
 
 TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
@@ -97,7 +94,7 @@ TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
             delta::FindGpu("a100").dram_bytes_per_second);
 }
 
-TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsANameOrAMachineFile) {
+TEST(ChosenGpu, ARunOfAnUnknownGpuNeedsANameOrAMachineFileOfThatGpu) {
   const auto nobody = RunOn({});
   EXPECT_EQ(Refusal({.run = &nobody, .run_path = "run.json"}),
             "run.json: does not say which GPU ran it; give --gpu a name or a parameter file");
@@ -110,20 +107,18 @@ TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsANameOrAMachineFile) {
   EXPECT_EQ(ChosenGpu({.machine = &machine}).name, delta::FindGpu("a100").name);
   EXPECT_EQ(ChosenGpu({.machine = &machine}).dram_bytes_per_second, 4e12);
   EXPECT_EQ(ChosenGpu({}).name, delta::FindGpu("v100").name);
-}
-
-TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
-  const auto a100 = Measured("NVIDIA A100-SXM4-80GB"), other = Measured("NVIDIA GeForce RTX 4090");
+  const auto a100 = Measured("NVIDIA A100-SXM4-80GB"),
+             foreign = Measured("NVIDIA GeForce RTX 4090");
   EXPECT_EQ(Refusal({.gpu = "a100", .machine = &a100}), "accepted");
   EXPECT_EQ(Refusal({.gpu = "v100", .machine = &a100}),
             "--machine: the ceilings are those of 'NVIDIA A100-SXM4-80GB', not of v100; give --gpu "
             "the name or a parameter file of that GPU");
-  EXPECT_THAT(Refusal({.gpu = "v100", .machine = &other}), HasSubstr("not of v100"));
+  EXPECT_THAT(Refusal({.gpu = "v100", .machine = &foreign}), HasSubstr("not of v100"));
   const auto run = RunOn({Measured("NVIDIA H200")});
   EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
   // A parameter file accepts the ceilings of any GPU.
   const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
-  EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
+  EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &foreign}).dram_bytes_per_second, 4e12);
   auto cpu = a100;
   cpu.device = "cpu";
   EXPECT_THAT(Refusal({.machine = &cpu}), HasSubstr("is of a cpu"));
@@ -214,7 +209,7 @@ TEST(Sweep, BeginsAtOneAndNeverFalls) {
   for (size_t i = 3; i < points.size(); ++i) EXPECT_GE(points[i].speedup, points[i - 3].speedup);
 }
 
-TEST(ParseSweep, EveryStepEnds) {
+TEST(ParseSweep, EveryStepEndsOrIsRefusedInOneSentence) {
   const auto factors = [](const char* text) { return ParseSweep(text).at(0).factors; };
   // 1 + i * 1e-300 is 1 for all i.
   EXPECT_THAT(factors("dram=1:1:1e-300"), ElementsAre(1));
@@ -223,9 +218,6 @@ TEST(ParseSweep, EveryStepEnds) {
   // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
   EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
   EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
-}
-
-TEST(ParseSweep, RefusesInOneSentence) {
   const std::pair<const char*, const char*> cases[] = {
       {"dram=1:65:1", "64 values at most"},
       {"dram=1:2:1e-300", "64 values at most"},
@@ -247,7 +239,7 @@ record::RunFile GpuRun() {
   return record::ReadRunFile(fakes::TestData("v100_gpu_run.json"), std::cerr);
 }
 
-TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
+TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsCountersAndTracedTiles) {
   const auto group = LayersOfRunFile(GpuRun(), "run.json");
   ASSERT_EQ(group.layers.size(), 2U);  // the CPU's is left out
   EXPECT_EQ(group.layers[0].measured_seconds, 0.000722);
@@ -258,27 +250,24 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfRunFile(record::RunFile{}, "x.json"); }),
               HasSubstr("x.json: the file has no convolution of a GPU"));
-}
-
-// cuDNN's algorithm is an engine's number; CUPTI names the kernels.
-TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
+  // cuDNN's algorithm is an engine's number; CUPTI names the kernels.
   auto run = GpuRun();
   auto& record = run.records.at(1);
   record.algorithm = "engine 45 (stages 3), tensor_core, workspace 0 B: first of heuristic A";
   record.counting = {{"model", Provenance::kModelled, "2 kernel launches: tilesize128x32"}};
   record.kernels = {{"sm80_xmma_fprop_tilesize256x64x32_stage3"}, {"nchwToNhwcKernel<float>"}};
-  const auto group = LayersOfRunFile(run, "run.json");
+  const auto traced = LayersOfRunFile(run, "run.json");
   EXPECT_EQ(
-      group.layers.at(1).question.kernel,
+      traced.layers.at(1).question.kernel,
       record.algorithm + ", sm80_xmma_fprop_tilesize256x64x32_stage3, nchwToNhwcKernel<float>");
-  const auto layer = Predict(group, V100()).layers.at(1);
+  const auto layer = Predict(traced, V100()).layers.at(1);
   EXPECT_EQ(layer.prediction.tile_from, "kernel name");
   EXPECT_EQ(layer.prediction.plan.tile.m, 256);
   EXPECT_EQ(layer.prediction.plan.tile.n, 64);
 }
 
 // A record that the model does not cover does not affect the others.
-TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
+TEST(OnlyPredicted, ListsTheOthersWithTheirReasonsOrRefusesWithTheFirst) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {
     record::Record record{.name = "Conv2D/gpu/cudnn/" + rest};
@@ -308,17 +297,14 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   EXPECT_EQ(json.at("layers").size(), 2U);
   EXPECT_EQ(json.at("not_predicted").size(), 4U);
   EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
-}
-
-TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
-  auto group = LayersOfRunFile(GpuRun(), "run.json");
-  for (auto& layer : group.layers) layer.question.type = "f64";
-  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
+  auto empty = LayersOfRunFile(GpuRun(), "run.json");
+  for (auto& layer : empty.layers) layer.question.type = "f64";
+  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(empty, V100().gpu); }),
               testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
-                             HasSubstr(group.layers[0].name + ": the model has no type 'f64'")));
+                             HasSubstr(empty.layers[0].name + ": the model has no type 'f64'")));
 }
 
-TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
+TEST(Residuals, ArePredictedOverMeasuredMinusOneAndThePublishedOnesOfStoredLaunches) {
   const auto predicted = Predict(LayersOfRunFile(GpuRun(), "run.json"), V100());
   const auto& first = predicted.layers[0];
   const auto residuals = Residuals(first);
@@ -331,23 +317,20 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
   EXPECT_DOUBLE_EQ(
       means.at("time"),
       (std::abs(residuals.at("time")) + std::abs(Residuals(predicted.layers[1]).at("time"))) / 2);
-}
-
-// The stored launches beside their prediction: the errors that README publishes.
-TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
+  // The stored launches beside their prediction: the errors that README publishes.
   const std::string folder = fakes::TestData("../../baselines/studies/delta_scaling");
   const auto run = record::ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
   const Design v100{"", delta::FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
-  const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100);
-  EXPECT_EQ(predicted.layers.size(), 9U);
-  auto means = MeanAbsoluteResiduals(predicted);
+  const auto launches = Predict(LayersOfRunFile(run, "launches"), v100);
+  EXPECT_EQ(launches.layers.size(), 9U);
+  auto stored = MeanAbsoluteResiduals(launches);
   const auto expect = [](std::map<std::string, double>& found,
                          const std::map<std::string, double>& published) {
     for (const auto& [level, error] : published)
       EXPECT_NEAR(found[level], error, level == "time" ? 0.0015 : 0.0005) << level;
   };
-  expect(means, {{"l1", 0.010}, {"l2", 0.082}, {"dram", 0.020}, {"time", 0.087}});
-  auto medians = MedianAbsoluteResiduals(predicted);
+  expect(stored, {{"l1", 0.010}, {"l2", 0.082}, {"dram", 0.020}, {"time", 0.087}});
+  auto medians = MedianAbsoluteResiduals(launches);
   expect(medians, {{"l1", 0.008}, {"l2", 0.101}, {"dram", 0.007}, {"time", 0.068}});
 }
 

@@ -114,7 +114,7 @@ TEST(LoggedBenchmark, IsTheBenchmarkItself) {
   }
 }
 
-TEST(OnednnMemories, KeepTheirValuesInEveryLayoutAndTypeThatHoldsThem) {
+TEST(OnednnMemories, KeepTheirValuesInEveryLayoutBeginAtMultiplesOf2MiBAndOutliveAMove) {
   // 20 channels in blocks of 16: the layout has padding that must not be read back.
   const memory::desc blocked({2, 20, 3, 5}, memory::data_type::f32, memory::format_tag::nChw16c);
   std::vector<float> values(600);
@@ -132,14 +132,11 @@ TEST(OnednnMemories, KeepTheirValuesInEveryLayoutAndTypeThatHoldsThem) {
   for (const std::string type : {"f32", "bf16"})
     for (const float value : Plain(others.Poisoned(PlainDesc({2, 3}, DataType(type)))))
       EXPECT_TRUE(std::isnan(value)) << type;
-}
-
-// This makes the relative position of tensors the same in every process, and as in benchdnn.
-TEST(OnednnMemories, BeginAtMultiplesOf2MiBAndOutliveAMove) {
+  // This makes the relative position of tensors the same in every process, and as in benchdnn.
   Tensors first;
-  const auto desc = PlainDesc({3}, memory::data_type::f32);
-  const std::vector<memory> made = {first.Empty(desc), first.Zeroed(desc),
-                                    first.Filled(desc, {1, 2, 3})};
+  const auto plain = PlainDesc({3}, memory::data_type::f32);
+  const std::vector<memory> made = {first.Empty(plain), first.Zeroed(plain),
+                                    first.Filled(plain, {1, 2, 3})};
   const Tensors second = std::move(first);
   for (const auto& each : made)
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(each.get_data_handle()) % (2 << 20), 0U);
@@ -214,7 +211,7 @@ dnnl_version_t VersionOf(int major, int minor, int patch) {
   return {.major = major, .minor = minor, .patch = patch};
 }
 
-TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedAndTellsItsThreadingByNumber) {
+TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedOnTheThreadsOfItsRuntime) {
   EXPECT_FALSE(VersionRefusal(VersionOf(3, 2, 0)));
   EXPECT_FALSE(VersionRefusal(VersionOf(3, 14, 1)));
   EXPECT_EQ(VersionRefusal(VersionOf(2, 7, 1)).value().text,
@@ -226,9 +223,13 @@ TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedAndTellsItsThreadingByNumber) 
       {1, "sequential"}, {2, "OpenMP"}, {4, "TBB"}, {8, "threadpool"}, {512, "SYCL"}};
   for (const auto& [number, name] : names) EXPECT_EQ(NameOf(ThreadingOf(number)), name);
   EXPECT_EQ(NameOf(ThreadingOf(16)), "unknown threading");
-}
-
-TEST(OnednnLibrary, OpenMpRunsOnAnyNumberOfThreadsAndOthersOnTheirOwnOnly) {
+  const auto loaded = workload::LoadedLibraries();
+  const auto found = std::find_if(loaded.begin(), loaded.end(),
+                                  [](const auto& library) { return library.name == "onednn"; });
+  ASSERT_NE(found, loaded.end());
+  EXPECT_THAT(found->file, testing::HasSubstr("libdnnl"));
+  EXPECT_THAT(Version(), testing::StartsWith(found->facts.version + " (commit "));
+  EXPECT_EQ(found->facts.threading, NameOf(LoadedThreading()));
   for (const int threads : {1, 64}) EXPECT_FALSE(ThreadsRefusal(Threading::kOpenMp, threads, 4));
   for (const auto threading : {Threading::kTbb, Threading::kSycl, Threading::kUnknown}) {
     EXPECT_FALSE(ThreadsRefusal(threading, 4, 4));
@@ -240,16 +241,6 @@ TEST(OnednnLibrary, OpenMpRunsOnAnyNumberOfThreadsAndOthersOnTheirOwnOnly) {
     EXPECT_THAT(ThreadsRefusal(threading, 4, 4).value().text,
                 testing::HasSubstr("it runs on 1 thread here"));
   }
-}
-
-TEST(OnednnLibrary, TheLoadedFileIsTheOneWhoseVersionIsTold) {
-  const auto loaded = workload::LoadedLibraries();
-  const auto found = std::find_if(loaded.begin(), loaded.end(),
-                                  [](const auto& library) { return library.name == "onednn"; });
-  ASSERT_NE(found, loaded.end());
-  EXPECT_THAT(found->file, testing::HasSubstr("libdnnl"));
-  EXPECT_THAT(Version(), testing::StartsWith(found->facts.version + " (commit "));
-  EXPECT_EQ(found->facts.threading, NameOf(LoadedThreading()));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "baselines/programs/program_report.h"
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
 #include "bench/profile/verbose_run.h"
@@ -152,7 +151,7 @@ Heard Listen(const std::string& script, ForegroundRequest request = {}) {
   return heard;
 }
 
-TEST(RunInForeground, PassesAllBytesAndTheEndAndDoesNotWaitForWhatTheProgramLeavesBehind) {
+TEST(RunInForeground, PassesAllBytesTheEndAndWhichProcessWrites) {
   auto heard = Listen("printf 'a\\n\\000\\r\\033[32mb'; exit 3");
   EXPECT_EQ(heard.bytes, std::string("a\n\0\r\x1b[32mb", 10));
   EXPECT_EQ(heard.end.end.exit_code, 3);
@@ -164,14 +163,12 @@ TEST(RunInForeground, PassesAllBytesAndTheEndAndDoesNotWaitForWhatTheProgramLeav
   heard = Listen("sleep 100 & echo $!");
   EXPECT_TRUE(heard.end.left_open);
   kill(std::stoi(heard.bytes), SIGKILL);
-}
-
-TEST(RunInForeground, TheSocketTellsWhichProcessWrites) {
   std::vector<std::int64_t> writers, said;
-  const auto heard = Listen("echo $$; sh -c 'echo $$; :'; echo $$",
-                            {.from = [&](std::int64_t process) { writers.push_back(process); }});
-  EXPECT_TRUE(heard.end.names_processes);
-  std::istringstream numbers(heard.bytes);
+  const auto of_socket =
+      Listen("echo $$; sh -c 'echo $$; :'; echo $$",
+             {.from = [&](std::int64_t process) { writers.push_back(process); }});
+  EXPECT_TRUE(of_socket.end.names_processes);
+  std::istringstream numbers(of_socket.bytes);
   for (std::int64_t number = 0; numbers >> number;) said.push_back(number);
   ASSERT_EQ(said.size(), 3);
   EXPECT_EQ(writers, said);
@@ -278,7 +275,7 @@ struct Separation {
   std::size_t lines, cut;
 };
 
-TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlace) {
+TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlaceAndPromptsAreReleased) {
   const std::string sum = "onednn_verbose,exec,cpu,sum,1.5\n", mark = "DLROOF_MARK,begin,1,5.5\n";
   const Separation separations[] = {
       // Its program is killed.
@@ -299,9 +296,6 @@ TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlace) {
     EXPECT_EQ(separator.lines(), lines);
     EXPECT_EQ(separator.cut_lines(), cut);
   }
-}
-
-TEST(LogSeparator, APromptThatEndsLikeAMarkerBeginsIsReleased) {
   LogSeparator separator;
   EXPECT_EQ(separator.Add("Continue? yes or no").own, "Continue? yes or n");
   EXPECT_EQ(separator.Release().own, "o");
@@ -338,7 +332,7 @@ TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
   EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("2 processes have traces")));
 }
 
-TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndACallWithoutAnEndEndsWithTheWindow) {
+TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndABrokenOneIsARemark) {
   const TemporaryFolder folder;
   const auto with_modules = [](int operators, int modules) {
     auto text = TraceText(operators);
@@ -362,18 +356,15 @@ TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndACallWithoutAnEndE
   ASSERT_EQ(endless.calls.size(), 5U);
   EXPECT_NEAR(endless.end, 2 + 45e-6, 1e-9);
   for (const auto& call : endless.calls) EXPECT_LE(call.end, 2 + 46e-6);
-}
-
-TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
-  const TemporaryFolder folder;
-  WriteFile(folder / "7-1.json", TraceText(9));
-  WriteFile(folder / "7-2.json", TraceText(9).replace(2, 11, "traceOthers"));
-  WriteFile(folder / "7.txt", "the program has its own profiler\n");
-  const auto read = ReadTorchTrace(folder / "");
-  ASSERT_TRUE(read.trace);
-  EXPECT_THAT(read.remarks,
+  const TemporaryFolder broken;
+  WriteFile(broken / "7-1.json", TraceText(9));
+  WriteFile(broken / "7-2.json", TraceText(9).replace(2, 11, "traceOthers"));
+  WriteFile(broken / "7.txt", "the program has its own profiler\n");
+  const auto remarked = ReadTorchTrace(broken / "");
+  ASSERT_TRUE(remarked.trace);
+  EXPECT_THAT(remarked.remarks,
               testing::Contains("--torch: process 7: the program has its own profiler"));
-  EXPECT_EQ(read.remarks.size(), 2U);
+  EXPECT_EQ(remarked.remarks.size(), 2U);
 }
 
 TEST(OperatorRecords, HaveTheWorkOfTheirType) {

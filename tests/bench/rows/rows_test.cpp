@@ -44,7 +44,7 @@ RowsCase CaseOf(const RowsOperator& op, const std::string& name) {
                         workload::ParseBenchmarkName(std::string(op.name) + "/cpu/onednn/" + name));
 }
 
-TEST(RowsCase, ReadsEveryPart) {
+TEST(RowsCase, ReadsEveryPartAndRefusesWithTheColumnInTheWholeName) {
   const Rows rows{2, 3};
   EXPECT_EQ(CaseOf(kSoftmax, "fwd/f32/m2n3"), (RowsCase{&kSoftmax, rows}));
   EXPECT_EQ(CaseOf(kSoftmax, "fwd/bf16/m2n3/training"), (RowsCase{&kSoftmax, rows, "bf16", true}));
@@ -54,9 +54,6 @@ TEST(RowsCase, ReadsEveryPart) {
   EXPECT_EQ(CaseOf(kEltwise, "fwd/f32/m2n3"), (RowsCase{&kEltwise, rows}));
   EXPECT_EQ(CaseOf(kEltwise, "fwd/bf16/m2n3/training/gelu_tanh"),
             (RowsCase{&kEltwise, rows, "bf16", true, false, false, Eltwise::kGeluTanh}));
-}
-
-TEST(RowsCase, RefusalsCountColumnsInTheWholeName) {
   const auto refusal = [](const std::string& name) {
     return fakes::RefusalOf([&] { workload::MakeWorkload(name); });
   };
@@ -155,7 +152,7 @@ TEST(RowsLoops, AreTheDefinition) {
 }
 
 // Central differences of the forward loops; the loss is the sum of dy y.
-TEST(RowsLoops, GradientsAreTheSlopesOfTheForwardLoops) {
+TEST(RowsLoops, GradientsAreTheSlopesOfTheForwardLoopsWhichAreABenchmark) {
   for (const auto* const op : {&kLayerNorm, &kRmsNorm}) {
     const bool centred = op == &kLayerNorm;
     RowsCase norm{op, {3, 5}, "f64", false, true, centred, Eltwise::kRelu, true};
@@ -186,9 +183,6 @@ TEST(RowsLoops, GradientsAreTheSlopesOfTheForwardLoops) {
         expect(20 + i, slope([i](auto& t) -> double& { return t.parameters[kShift][i]; }));
     }
   }
-}
-
-TEST(RowsLoops, AreABenchmark) {
   for (const auto* name :
        {"Softmax/cpu/reference/fwd/f64/m9n33", "LayerNorm/cpu/reference/fwd/f64/m9n33/scale/shift",
         "LayerNorm/cpu/reference/fwd/f64/m9n1", "LayerNorm/cpu/reference/bwd/f64/m9n33/scale/shift",
@@ -230,7 +224,7 @@ void ExpectCheckFindsOneElement(const RowsCase& request) {
     }
 }
 
-TEST(RowsCheck, TakesTheRightResultAndFindsOneWrongElement) {
+TEST(RowsCheck, FindsOneWrongElementAlsoOfAGradientAndATermThatASoftmaxLacks) {
   for (const std::string type : {"f32", "bf16"}) {
     for (const Rows rows : {Rows{17, 33}, {1, 5000}, {12000, 1024}}) {
       ExpectCheckFindsOneElement({&kSoftmax, rows, type});
@@ -246,9 +240,6 @@ TEST(RowsCheck, TakesTheRightResultAndFindsOneWrongElement) {
   }
   for (const auto* const op : {&kSoftmax, &kLayerNorm, &kRmsNorm})
     ExpectCheckFindsOneElement({op, {17, 33}, "f16", false, op != &kSoftmax, op == &kLayerNorm});
-}
-
-TEST(RowsCheck, FindsOneWrongElementOfAGradientAndFindsATermThatASoftmaxLacks) {
   for (const auto* const op : {&kLayerNorm, &kRmsNorm})
     for (const std::string type : {"f32", "bf16"})
       for (const Rows rows : {Rows{17, 33}, {12000, 1024}}) {

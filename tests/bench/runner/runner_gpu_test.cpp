@@ -28,7 +28,7 @@ void NeverRepeats(fakes::FakeClock& clock) {
   };
 }
 
-TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
+TEST(RunnerOfGpu, RecordsTheDevicesTimesAndKnowsTheKernelsWithoutCounters) {
   int opened = 0;
   const auto open = fakes::OpenWith([&](fakes::FakeClock&) { ++opened; });
   const auto records =
@@ -53,15 +53,12 @@ TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   }
   EXPECT_EQ(record.timed, record::timed::kGraph);
   EXPECT_EQ(records[1].status, record::Status::kUnsupported);
-}
-
-TEST(RunnerOfGpu, KnowsTheKernelsOfACallWithoutCounters) {
-  const auto record =
+  const auto uncounted =
       fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"}, {fakes::OpenFake});
-  ASSERT_EQ(record.kernels.size(), 1);
-  EXPECT_EQ(record.kernels[0].name, "fake_kernel");
-  EXPECT_EQ(record.kernels[0].facts->waves, 0.5);
-  EXPECT_EQ(record.work.at(Provenance::kMeasured).launches, 1);
+  ASSERT_EQ(uncounted.kernels.size(), 1);
+  EXPECT_EQ(uncounted.kernels[0].name, "fake_kernel");
+  EXPECT_EQ(uncounted.kernels[0].facts->waves, 0.5);
+  EXPECT_EQ(uncounted.work.at(Provenance::kMeasured).launches, 1);
   const auto broken = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"},
                                       {fakes::OpenWith([](fakes::FakeClock& clock) {
                                         clock.kernels = []() -> std::vector<LaunchedKernel> {
@@ -264,7 +261,7 @@ workload::Workload WithWrongAlgorithms(int wrong, int* prepared = nullptr) {
   return workload;
 }
 
-TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesTheWrongOnes) {
+TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesAndSkipsTheWrongOnes) {
   const auto record = fakes::RecordOf(WithWrongAlgorithms(2), {}, {fakes::OpenFake});
   EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
   EXPECT_EQ(record.algorithm, "engine 2");
@@ -275,9 +272,16 @@ TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesTheWrongOnes) {
   ASSERT_EQ(record.wrong_engines.size(), 2U);
   EXPECT_EQ(record.wrong_engines[0], first);
   EXPECT_EQ(record.wrong_engines[1].algorithm, "engine 1");
+  // Two benchmarks that Google Benchmark interleaves are prepared again and again.
+  auto call = CallWithWrongAlgorithms(2);
+  SkipWrongEngines({{"engine 0", "wrong"}, {"engine 1", "wrong"}}, call);
+  EXPECT_EQ(call.algorithm, "engine 2");
+  EXPECT_EQ(call.wrong_engines.size(), 2U);
+  SkipWrongEngines({{"engine 0", "wrong"}, {"engine 1", "wrong"}}, call);  // a stored call
+  EXPECT_EQ(call.algorithm, "engine 2");
 }
 
-TEST(RunnerOfGpu, AWrongRecordKeepsItsAlgorithm) {
+TEST(RunnerOfGpu, AWrongOrFailedRecordKeepsItsAlgorithm) {
   const auto all = fakes::RecordOf(WithWrongAlgorithms(9), {}, {fakes::OpenFake});
   EXPECT_EQ(all.status, record::Status::kWrong);
   EXPECT_EQ(all.algorithm, "engine 0");
@@ -293,26 +297,13 @@ TEST(RunnerOfGpu, AWrongRecordKeepsItsAlgorithm) {
   EXPECT_EQ(record.status, record::Status::kWrong);
   EXPECT_EQ(record.algorithm, "engine 0");
   EXPECT_TRUE(record.wrong_engines.empty());
-}
-
-TEST(RunnerOfGpu, AFailedRecordKeepsItsAlgorithm) {
   const auto open = fakes::OpenWith([](fakes::FakeClock& clock) {
     clock.once = [](const gpu::Enqueue&) -> double { throw std::runtime_error("illegal address"); };
   });
-  const auto record = fakes::RecordOf(WithWrongAlgorithms(1), {}, {open});
-  EXPECT_EQ(record.status, record::Status::kFailed);
-  EXPECT_EQ(record.algorithm, "engine 1");
-  EXPECT_EQ(record.wrong_engines.size(), 1U);
-}
-
-// Two benchmarks that Google Benchmark interleaves are prepared again and again.
-TEST(RunnerOfGpu, ACallThatIsPreparedAgainSkipsWhatWasWrong) {
-  auto call = CallWithWrongAlgorithms(2);
-  SkipWrongEngines({{"engine 0", "wrong"}, {"engine 1", "wrong"}}, call);
-  EXPECT_EQ(call.algorithm, "engine 2");
-  EXPECT_EQ(call.wrong_engines.size(), 2U);
-  SkipWrongEngines({{"engine 0", "wrong"}, {"engine 1", "wrong"}}, call);  // a stored call
-  EXPECT_EQ(call.algorithm, "engine 2");
+  const auto failed = fakes::RecordOf(WithWrongAlgorithms(1), {}, {open});
+  EXPECT_EQ(failed.status, record::Status::kFailed);
+  EXPECT_EQ(failed.algorithm, "engine 1");
+  EXPECT_EQ(failed.wrong_engines.size(), 1U);
 }
 
 TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
@@ -365,7 +356,7 @@ workload::Workload PreparedBefore(const std::string& name, const std::shared_ptr
   return workload;
 }
 
-TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsAndTheRecordsStay) {
+TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsButAFailureThatPassesIsOneBenchmarks) {
   const auto calls = std::make_shared<int>(0);
   const auto open = [&] { return BreakingClock(calls, true); };
   fakes::RunLog log;
@@ -382,19 +373,16 @@ TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsAndTheRecordsStay) {
             "not run: this process cannot use the GPU any more since Fake/gpu/none/fwd/f32/n1 "
             "failed: the driver says it again");
   EXPECT_EQ(records[2].status, record::Status::kOk) << records[2].reason;
-}
-
-TEST(RunnerOfGpu, AFailureThatPassesIsOneBenchmarks) {
-  const auto calls = std::make_shared<int>(0);
-  const auto open = [&] { return BreakingClock(calls, false); };
+  const auto passing = std::make_shared<int>(0);
+  const auto open_passing = [&] { return BreakingClock(passing, false); };
   const auto other = OnGpu("Fake/gpu/none/fwd/f32/n4");
-  const auto records =
-      fakes::Records({PreparedBefore("Fake/gpu/none/fwd/f32/n1", calls), other}, {}, {open});
-  ASSERT_EQ(records.size(), 2);
-  EXPECT_EQ(records[0].status, record::Status::kFailed);
-  EXPECT_EQ(records[1].status, record::Status::kFailed);
-  EXPECT_EQ(records[1].reason, "illegal address");  // its own
-  EXPECT_EQ(*calls, 3);
+  const auto passed = fakes::Records({PreparedBefore("Fake/gpu/none/fwd/f32/n1", passing), other},
+                                     {}, {open_passing});
+  ASSERT_EQ(passed.size(), 2);
+  EXPECT_EQ(passed[0].status, record::Status::kFailed);
+  EXPECT_EQ(passed[1].status, record::Status::kFailed);
+  EXPECT_EQ(passed[1].reason, "illegal address");  // its own
+  EXPECT_EQ(*passing, 3);
 }
 
 // CUPTI leaves launches slower behind: no call may be timed after the first was counted.

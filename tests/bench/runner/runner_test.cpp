@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bench/runner/explain_pass.h"
-#include "bench/runner/timer.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/runner/timer.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/energy/energy_meter.h"
@@ -22,7 +22,6 @@ namespace dlroof::runner {
 namespace {
 
 using testing::AllOf, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty;
-using testing::ElementsAre, testing::IsEmpty;
 
 TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
   fakes::RunLog log;
@@ -180,7 +179,7 @@ workload::Workload Modelled(const std::string& name, fakes::RunLog& log) {
   return workload;
 }
 
-TEST(Runner, CountersOffAskNobody) {
+TEST(Runner, CountersOffAskNobodyAndEveryRecordKeepsItsReproLine) {
   fakes::RunLog log;
   const auto record =
       fakes::RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "off"});
@@ -188,6 +187,18 @@ TEST(Runner, CountersOffAskNobody) {
   EXPECT_EQ(work.bytes.size(), 1);  // dram
   EXPECT_EQ(work.launches, 1);
   EXPECT_TRUE(record.counting.empty());
+  fakes::RunLog kept;
+  auto good = fakes::Fake("Fake/cpu/none/fwd/f32/n1", kept);
+  good.repro = "--conv --mode=P mb1";
+  workload::Workload refused{
+      .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
+      .prepare = [](auto&) -> workload::PreparedCall { throw Unsupported("not here"); },
+      .repro = "--conv --mode=P mb2"};
+  const auto records = fakes::Records({good, refused});
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
+  EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
+  EXPECT_EQ(records[1].algorithm, "");
 }
 
 TEST(Runner, ThreadsOfANameWinOverTheRunsAndWhatCannotBePreparedIsNotTriedAgain) {
@@ -213,21 +224,6 @@ TEST(Runner, ThreadsOfANameWinOverTheRunsAndWhatCannotBePreparedIsNotTriedAgain)
                                   }};
   EXPECT_EQ(fakes::RecordOf(broken).status, record::Status::kFailed);
   EXPECT_EQ(prepared, 1);
-}
-
-TEST(Runner, EveryRecordKeepsItsReproLine) {
-  fakes::RunLog log;
-  auto good = fakes::Fake("Fake/cpu/none/fwd/f32/n1", log);
-  good.repro = "--conv --mode=P mb1";
-  workload::Workload refused{
-      .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
-      .prepare = [](auto&) -> workload::PreparedCall { throw Unsupported("not here"); },
-      .repro = "--conv --mode=P mb2"};
-  const auto records = fakes::Records({good, refused});
-  ASSERT_EQ(records.size(), 2);
-  EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
-  EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
-  EXPECT_EQ(records[1].algorithm, "");
 }
 
 // The supervisor's ends of the two pipes. Its turns are written before the run, and the answers are
@@ -319,7 +315,7 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   }
 }
 
-TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneWithItsReason) {
+TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneButAGpuItsOwn) {
   fakes::RunLog log;
   const auto record = fakes::RecordOf(fakes::FakeIn(workload::CacheState::kCold, log), {},
                                       {.energy = {.cpu = FiftyWatts()}});
@@ -333,17 +329,14 @@ TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneWithItsReason) {
   EXPECT_FALSE(without.energy);
   EXPECT_EQ(uncounted.prepared.size(), 1u);
   for (const auto& note : without.counting) EXPECT_NE(note.source, "energy");
-}
-
-TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
-  const auto record = fakes::RecordOf(
+  const auto on_gpu = fakes::RecordOf(
       fakes::FakeWorkload(workload::ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
       {.open_gpu = fakes::OpenWith(TakesWatts<500>), .energy = {.cpu = energy::EnergyMeter{}}});
-  ASSERT_TRUE(record.energy);
-  EXPECT_GT(record.energy->joules / record.energy->seconds, 500 / 2);
-  EXPECT_LT(record.energy->joules / record.energy->seconds, 500 * 10);
-  EXPECT_GE(record.energy->window_seconds, 2);
-  EXPECT_EQ(record.energy->from, "nvml");
+  ASSERT_TRUE(on_gpu.energy);
+  EXPECT_GT(on_gpu.energy->joules / on_gpu.energy->seconds, 500 / 2);
+  EXPECT_LT(on_gpu.energy->joules / on_gpu.energy->seconds, 500 * 10);
+  EXPECT_GE(on_gpu.energy->window_seconds, 2);
+  EXPECT_EQ(on_gpu.energy->from, "nvml");
 }
 
 TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwnAndAGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
@@ -514,7 +507,7 @@ TEST(IsTimedLongEnough, LeavesTimeForThePass) {
 }
 
 // Two benchmarks have 6 steps: each is timed, then each has two parts.
-TEST(ExplainProgress, CountsTimedBenchmarksAndParts) {
+TEST(ExplainProgress, CountsTimedBenchmarksAndPartsIfItIsWanted) {
   std::vector<machine::MeasureProgress> seen;
   double now = 100;
   const std::optional<ExplainOptions> options = ExplainOptions{
@@ -539,16 +532,13 @@ TEST(ExplainProgress, CountsTimedBenchmarksAndParts) {
   EXPECT_DOUBLE_EQ(seen[1].eta_seconds, 5 * 3) << "the first step took 3 s";
   EXPECT_EQ(seen[3].text, "b, with near and far tensors");
   EXPECT_EQ(seen[4].eta_seconds, 0);
-}
-
-TEST(ExplainProgress, IsSilentUnlessItIsWanted) {
   int reports = 0;
   const std::optional<ExplainOptions> only_parts =
       ExplainOptions{.progress = [&](const machine::MeasureProgress&) { ++reports; }};
-  ExplainProgress progress(only_parts, 1, [] { return 0.0; });
-  progress.Time("a");
+  ExplainProgress parts(only_parts, 1, [] { return 0.0; });
+  parts.Time("a");
   EXPECT_EQ(reports, 0) << "the table shows what is timed";
-  progress.Explain(0, "a", ExplainPart::kSingleThreaded);
+  parts.Explain(0, "a", ExplainPart::kSingleThreaded);
   EXPECT_EQ(reports, 1);
   ExplainProgress none(std::nullopt, 1, [] { return 0.0; });
   none.Time("a");

@@ -42,7 +42,7 @@ Course Follow(const StoppingRule& rule, const std::function<record::Repetition(d
 record::Repetition Quiet(double) { return {.seconds = 1, .iterations = 1}; }
 record::Repetition Busy(double) { return {.seconds = 2, .iterations = 1, .noisy = true}; }
 
-TEST(StoppingRule, AQuietMachineRepeatsAsOftenAsAskedForAndABurstIsReplaced) {
+TEST(StoppingRule, AQuietMachineRepeatsAsAskedForAndABusyOneEndsWithTheTime) {
   const auto quiet = Follow({}, Quiet);
   EXPECT_EQ(std::pair(quiet.repetitions.size(), quiet.paused), std::pair(std::size_t{9}, 0.0));
   const auto burst =
@@ -51,9 +51,6 @@ TEST(StoppingRule, AQuietMachineRepeatsAsOftenAsAskedForAndABurstIsReplaced) {
   EXPECT_GT(burst.repetitions.size(), 9);
   EXPECT_GT(burst.paused, 0);
   EXPECT_LT(burst.seconds, 2);
-}
-
-TEST(StoppingRule, ABusyMachineOrADriftingTimeEndsWithTheTimeAndFewerThanSixNeedNoInterval) {
   const auto course = Follow({.max_seconds = 1}, Busy);
   EXPECT_EQ(course.Clean(), 0);
   EXPECT_GE(course.seconds, 1);
@@ -76,7 +73,7 @@ TEST(StoppingRule, ABusyMachineOrADriftingTimeEndsWithTheTimeAndFewerThanSixNeed
 
 // With half of the repetitions at 1 s and half at 1.2 s no number of them narrows the interval;
 // with a tenth at 1.2 s the interval closes on 1 s.
-TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOut) {
+TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOutAndPausesDoubleWhileEachIsNoisy) {
   int count = 0;
   const auto some = [&](int of) {
     return [&count, of](double) {
@@ -85,9 +82,6 @@ TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOut) {
   };
   EXPECT_GE(Follow({}, some(2)).seconds, 2);
   EXPECT_LT(Follow({}, some(10)).repetitions.size(), 20);
-}
-
-TEST(StoppingRule, PausesDoubleWhileEachRepetitionIsNoisyAndEndWithACleanOne) {
   std::vector<record::Repetition> done = {Busy(0)};
   EXPECT_EQ(NextAfter(done, 0, {}).pause_seconds, 2e-3);
   done.insert(done.end(), {Busy(0), Busy(0)});
@@ -214,21 +208,18 @@ record::GpuSample Sampled(fakes::FakeClock clock, double seconds, const GpuCache
 }
 
 // Nine calls, three batches.
-TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
+TEST(SampleGpu, RenewsWhatACallUsesUpKeepsTimesApartAndReadsTheGpuUnderLoad) {
   Log log;
   int renewed = 0;
   Sampled(Logging(log), 1e-3, {.renew = [&] { ++renewed; }});
   EXPECT_EQ(renewed, 12);
-}
-
-TEST(SampleGpu, KeepsTheTimesApartAndReadsClockPowerAndThrottleReasonsUnderLoad) {
-  Log log;
-  auto clock = Logging(log);
+  Log order;
+  auto clock = Logging(order);
   const auto sample = Sampled(clock, 1e-3);
   EXPECT_DOUBLE_EQ(sample.call_seconds.value(), 1e-3);
   EXPECT_FALSE(sample.queued_seconds);
-  EXPECT_EQ(log.batches, 3);
-  EXPECT_EQ(log.calls_in_batch, 5);  // 5 ms of 1 ms
+  EXPECT_EQ(order.batches, 3);
+  EXPECT_EQ(order.calls_in_batch, 5);  // 5 ms of 1 ms
   QueuedTimer queued(
       clock, [](void*) {}, {}, 1);
   const auto both = SampleGpu(
@@ -259,7 +250,7 @@ TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOfWhichIsAskedTwiceAboutALongCa
 const gpu::Enqueue kNothing = [](void*) {};
 
 // What a train costs beside its calls, 3 us here, is in neither time.
-TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCallsOfWhichTheShorterMayBeOne) {
+TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsAndACallThatCannotBeCapturedIsQueued) {
   Log log;
   auto clock = Logging(log);
   int renewed = 0;
@@ -283,31 +274,29 @@ TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsOverTheirCallsOfWhichTheShorterMay
   RepeatedTimer long_timer(slow, kNothing, {}, 0.5, 1);
   EXPECT_EQ(long_timer.Time(1).seconds, std::vector<double>{0.5});
   EXPECT_THAT(trains.trains, testing::ElementsAre(1, 2, 1, 2));
-}
-
-// A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.
-TEST(RepeatedTimer, ACallThatCannotBeCapturedIsQueued) {
-  fakes::FakeClock clock;
-  clock.graph = [](const gpu::Enqueue&, int) -> std::function<gpu::GpuBatch()> {
+  // A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.
+  fakes::FakeClock capturing;
+  capturing.graph = [](const gpu::Enqueue&, int) -> std::function<gpu::GpuBatch()> {
     throw std::runtime_error("operation not permitted when stream is capturing");
   };
-  std::vector<int> trains;
+  std::vector<int> queues;
   int most = 20;
-  clock.batch = [&](const gpu::Enqueue&, int calls, const std::function<void()>&) {
-    trains.push_back(calls);
+  capturing.batch = [&](const gpu::Enqueue&, int calls, const std::function<void()>&) {
+    queues.push_back(calls);
     return gpu::GpuBatch{2e-6 + calls * 9e-6, std::nullopt, calls <= most};
   };
-  RepeatedTimer timer(clock, kNothing, {}, 9e-6, 1);
-  EXPECT_THAT(trains, testing::ElementsAre(100, 50, 24, 12));
-  EXPECT_NEAR(timer.Time(1).seconds.at(0), 9e-6, 1e-12);
-  EXPECT_THAT(timer.reason()->text, testing::HasSubstr("not permitted when stream is capturing"));
-  EXPECT_EQ(timer.calls(), 6);
+  RepeatedTimer queueing(capturing, kNothing, {}, 9e-6, 1);
+  EXPECT_THAT(queues, testing::ElementsAre(100, 50, 24, 12));
+  EXPECT_NEAR(queueing.Time(1).seconds.at(0), 9e-6, 1e-12);
+  EXPECT_THAT(queueing.reason()->text,
+              testing::HasSubstr("not permitted when stream is capturing"));
+  EXPECT_EQ(queueing.calls(), 6);
   most = 0;  // it waits for the GPU
-  EXPECT_FALSE(RepeatedTimer(clock, kNothing, {}, 9e-6, 1).CanRepeat());
-  EXPECT_THROW(timer.Time(1), std::runtime_error);
+  EXPECT_FALSE(RepeatedTimer(capturing, kNothing, {}, 9e-6, 1).CanRepeat());
+  EXPECT_THROW(queueing.Time(1), std::runtime_error);
 }
 
-TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
+TEST(QueuedTimer, TimesAsManyCallsInQueuesThatFitAndAgainWhatBeganTooEarly) {
   Log log;
   auto clock = Logging(log);
   QueuedTimer timer(
@@ -317,36 +306,30 @@ TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
   EXPECT_EQ(times.seconds.size(), 25);
   EXPECT_EQ(times.clock_hz, 1.7e9);
   EXPECT_THAT(log.queues, testing::ElementsAre(1, 10, 10, 5));
-}
-
-TEST(QueuedTimer, ACallThatWaitsForTheGpuCannotBeQueued) {
-  fakes::FakeClock clock;
+  fakes::FakeClock waiting;
   int tried = 0;
-  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int) {
+  waiting.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int) {
     ++tried;
     return gpu::QueuedCalls{{1e-2}, std::nullopt, false};
   };
-  const QueuedTimer timer(
-      clock, [](void*) {}, {}, std::nullopt);
-  EXPECT_FALSE(timer.CanQueue());
+  const QueuedTimer refused(
+      waiting, [](void*) {}, {}, std::nullopt);
+  EXPECT_FALSE(refused.CanQueue());
   EXPECT_EQ(tried, 3);
-}
-
-TEST(QueuedTimer, TimesAQueueThatBeganTooEarlyAgain) {
-  fakes::FakeClock clock;
+  fakes::FakeClock early;
   int queue = 0;
-  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
-    const bool early = ++queue == 3;
-    return gpu::QueuedCalls{std::vector<double>(calls, early ? 1.0 : 1e-4), 1e9, !early};
+  early.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+    const bool too_early = ++queue == 3;
+    return gpu::QueuedCalls{std::vector<double>(calls, too_early ? 1.0 : 1e-4), 1e9, !too_early};
   };
-  QueuedTimer timer(
-      clock, [](void*) {}, {}, 1);
-  const auto times = timer.Time(25);
-  EXPECT_EQ(times.seconds, std::vector<double>(25, 1e-4));
-  clock.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+  QueuedTimer repeating(
+      early, [](void*) {}, {}, 1);
+  const auto later = repeating.Time(25);
+  EXPECT_EQ(later.seconds, std::vector<double>(25, 1e-4));
+  early.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
     return gpu::QueuedCalls{std::vector<double>(calls, 1e-4), 1e9, false};
   };
-  EXPECT_THROW(timer.Time(25), std::runtime_error);
+  EXPECT_THROW(repeating.Time(25), std::runtime_error);
 }
 
 // The clock falls from 1.9 to 1.5 GHz in two seconds and stays there.

@@ -78,7 +78,7 @@ std::string ConvName(const std::string& direction, const std::string& type,
 }
 
 // Newer versions of benchdnn may know these words. Their problems are counted with the reason.
-TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblems) {
+TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblemsAndKnownOnesRun) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"\n  --foo=1", "unknown option --foo of benchdnn's driver conv"},
       {"--dir=FWD_I sic4", "unknown option --dir of benchdnn's driver rnn"},
@@ -107,9 +107,6 @@ TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblems) {
     };
     EXPECT_TRUE(std::ranges::any_of(read, is_reason)) << text;
   }
-}
-
-TEST(BenchdnnWords, AKnownValueOfTheSameOptionRuns) {
   EXPECT_THAT(Read("--dir=FWD_I --dt=f8_e9m9 mb1ic4ih8oc6kh1 --dt=f32 mb1ic4ih8oc6kh1"),
               ElementsAre("[types f8_e9m9:f8_e9m9:f8_e9m9]", ConvName("fwd", "f32")));
   EXPECT_THAT(
@@ -217,7 +214,7 @@ PrimitiveText Conv(const std::string& prop, const std::string& bias) {
           .problem = "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0"};
 }
 
-TEST(BenchdnnLine, ALineForEachDirectionAndOtherDrivers) {
+TEST(BenchdnnLine, ALineForEachDirectionAndOtherDriversAndBertsCalls) {
   EXPECT_EQ(BenchdnnLine(ReadPrimitive(Conv("forward_inference", "undef"))),
             "--conv --mode=P --dir=FWD_I --stag=acdb --dtag=acdb --attr-post-ops=eltwise_relu "
             "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0");
@@ -239,10 +236,7 @@ TEST(BenchdnnLine, ALineForEachDirectionAndOtherDrivers) {
            .problem = "16x256:256x192"})),
       "--matmul --mode=P --stag=ab --wtag=ab --dtag=ab 16x256:256x192");
   EXPECT_FALSE(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})));
-}
-
-// The calls of a real program that dlroof has as benchmarks.
-TEST(BenchdnnLine, BertsCallsAreBenchmarks) {
+  // The calls of a real program that dlroof has as benchmarks.
   std::set<std::string> found;
   for (const auto& text : fakes::FromLog("pt_bert_graph_inf.onednn.log").primitives) {
     const auto line = BenchdnnLine(ReadPrimitive(text));
@@ -295,7 +289,7 @@ std::vector<std::string> Conv(const std::string& options) {
   return ReadDrivers(options + kProblem);
 }
 
-TEST(ReadBenchdnn, DirectionsAreOursAndTypesAreOurs) {
+TEST(ReadBenchdnn, DirectionsTypesLayoutsAlgorithmsMathModesReluAndScalesAreOurs) {
   EXPECT_THAT(
       Conv("--dir=FWD_I,FWD_D,FWD_B,BWD_D,BWD_W,BWD_WB,bwd_dw"),
       ElementsAre("Conv2D/fwd/f32/@", "Conv2D/fwd/f32/@/training", "Conv2D/fwd/f32/@/training/bias",
@@ -311,9 +305,6 @@ TEST(ReadBenchdnn, DirectionsAreOursAndTypesAreOurs) {
                   "Conv2D/fwd/f32/@", "Conv2D/fwd/s8s8f32/@", "Conv2D/fwd/f16f32f16/@"));
   EXPECT_THAT(Conv("--dt=f64,u8"), ElementsAre("[types f64:f64:f64]", "[types u8:u8:u8]"));
   EXPECT_THAT(Conv("--cfg=f64"), ElementsAre("[types f64:f64:f64]"));
-}
-
-TEST(ReadBenchdnn, LayoutsAlgorithmsAndMathModesAreOptionsOfOurs) {
   EXPECT_THAT(Conv("--dir=FWD_I --stag=axb --dtag=acdb,nhwc"),
               ElementsAre("Conv2D/fwd/f32/@/nhwc", "Conv2D/fwd/f32/@/nhwc"));
   EXPECT_THAT(Conv("--dir=FWD_I --stag=abx --dtag=nchw --wtag=any"),
@@ -333,9 +324,6 @@ TEST(ReadBenchdnn, LayoutsAlgorithmsAndMathModesAreOptionsOfOurs) {
       Conv("--dir=FWD_I --attr-fpmath=strict,bf16,f16,tf32,any"),
       ElementsAre("Conv2D/fwd/f32/@", "Conv2D/fwd/f32/@/fpmath-bf16", "Conv2D/fwd/f32/@/fpmath-f16",
                   "Conv2D/fwd/f32/@/fpmath-tf32", "Conv2D/fwd/f32/@/fpmath-any"));
-}
-
-TEST(ReadBenchdnn, PostOpsOtherThanReluHaveNoBenchmark) {
   EXPECT_THAT(Conv("--dir=FWD_I --attr-post-ops=,relu,Eltwise_Relu:0,eltwise_relu:0.1"),
               ElementsAre("Conv2D/fwd/f32/@", "Conv2D/fwd/f32/@/relu", "Conv2D/fwd/f32/@/relu",
                           "[post-ops relu:0.1]"));
@@ -343,9 +331,6 @@ TEST(ReadBenchdnn, PostOpsOtherThanReluHaveNoBenchmark) {
               ElementsAre("[post-ops sum:1:0:s8+relu]", "[post-ops binary_add:f32:per_tensor:axb]",
                           "[post-ops prelu:per_oc]"));
   EXPECT_THAT(Conv("--dir=BWD_D --attr-post-ops=relu"), ElementsAre("[post-op backward]"));
-}
-
-TEST(ReadBenchdnn, ScalesOfAllThreeTensorsAreOurOption) {
   const std::string all = "--attr-scales=src:common:0.5*+dst:common:2+wei:per_oc:0.5*";
   EXPECT_THAT(Conv("--dir=FWD_I --dt=u8:s8:u8,s8:s8:s8 " + all),
               ElementsAre("Conv2D/fwd/int8/@/scales", "Conv2D/fwd/s8s8s8/@/scales"));
@@ -364,7 +349,7 @@ TEST(ReadBenchdnn, ScalesOfAllThreeTensorsAreOurOption) {
               ElementsAre("[--attr-zero-points=src:common:1: not supported]"));
 }
 
-TEST(ReadBenchdnn, WhatRunsElsewhereOrOtherwiseHasNoBenchmark) {
+TEST(ReadBenchdnn, WhatRunsElsewhereOtherShapesAndListsOfValuesHaveNoBenchmark) {
   EXPECT_THAT(
       Conv("--attr-scratchpad=user,library"),
       ElementsAre("[--attr-scratchpad=user: not supported]", "Conv2D/fwd/f32/@/training/bias"));
@@ -374,6 +359,15 @@ TEST(ReadBenchdnn, WhatRunsElsewhereOrOtherwiseHasNoBenchmark) {
   EXPECT_THAT(Conv("--engine=gpu:1"), ElementsAre("[--engine=gpu:1: not supported]"));
   EXPECT_THAT(Conv("--cpu-isa-hints=prefer_ymm"),
               ElementsAre("[--cpu-isa-hints=prefer_ymm: not supported]"));
+  EXPECT_THAT(ReadDrivers("ic4id5oc4kd2 ic4iw5oc4kw2 g3ic4ih8oc4kh1 mb0ic4ih8oc4kh1"),
+              ElementsAre("Conv3D/fwd/f32/n2c4d5h5w5k4t2r2s2/training/bias", "[1-D convolution]",
+                          "[impossible shape]", "[no images]"));
+  EXPECT_THAT(ReadDrivers("--mb=1 mb0ic4ih8oc6kh1"), ElementsAre("Conv2D/fwd/f32/@/training/bias"));
+  EXPECT_THAT(ReadDrivers("mb2000000000ic2000000000ih2000000000oc1kh1"),
+              ElementsAre("[impossible shape]"));
+  const auto read = ReadBenchdnn("--dir=FWD_I,BWD_D" + std::string(kProblem), "my.txt");
+  ASSERT_EQ(read.size(), 1);
+  EXPECT_EQ(read[0].reason, "--dir=FWD_I,BWD_D: expected one value; a list is several problems");
 }
 
 TEST(ReadBenchdnn, PaddingBehindTheImageFollowsFromTheOutput) {
@@ -393,18 +387,6 @@ TEST(ReadBenchdnn, PaddingBehindTheImageFollowsFromTheOutput) {
   EXPECT_EQ(problem("mb1ic3ih8iw8oc4oh8ow8kh3kw2ph1pw0"), "n1c3h8w8k4r3s2_p1:1x0:1");
   EXPECT_EQ(problem("mb1ic3ih9oc4kh3dh1"), "n1c3h9w9k4r3s3_d2");
   EXPECT_EQ(problem("g3mb1ic3ih9oc6kh1"), "n1c3h9w9k6r1s1_g3");
-}
-
-TEST(ReadBenchdnn, ShapesThatAreNotOursHaveNoBenchmarkAndAListOfValuesHasNoBenchmark) {
-  EXPECT_THAT(ReadDrivers("ic4id5oc4kd2 ic4iw5oc4kw2 g3ic4ih8oc4kh1 mb0ic4ih8oc4kh1"),
-              ElementsAre("Conv3D/fwd/f32/n2c4d5h5w5k4t2r2s2/training/bias", "[1-D convolution]",
-                          "[impossible shape]", "[no images]"));
-  EXPECT_THAT(ReadDrivers("--mb=1 mb0ic4ih8oc6kh1"), ElementsAre("Conv2D/fwd/f32/@/training/bias"));
-  EXPECT_THAT(ReadDrivers("mb2000000000ic2000000000ih2000000000oc1kh1"),
-              ElementsAre("[impossible shape]"));
-  const auto read = ReadBenchdnn("--dir=FWD_I,BWD_D" + std::string(kProblem), "my.txt");
-  ASSERT_EQ(read.size(), 1);
-  EXPECT_EQ(read[0].reason, "--dir=FWD_I,BWD_D: expected one value; a list is several problems");
 }
 
 TEST(ReadBenchdnn, AnOptionHoldsUntilItIsSetAgainAndSaysWhereAndHowEachProblemWasWritten) {
@@ -448,7 +430,7 @@ TEST(ReadBenchdnn, LstmIsOurs) {
                   "LSTM/fwd_inference/f32/t7n3i8h8l2", "LSTM/fwd_inference/f32/t7n9i8h8l2"));
 }
 
-TEST(ReadBenchdnn, OtherRecurrentCallsHaveNoBenchmarkAndResetAndANewCommandBringTheDefaultsBack) {
+TEST(ReadBenchdnn, OtherRecurrentCallsHaveNoBenchmarkAndResetBringsTheDefaultsBack) {
   EXPECT_THAT(ReadDrivers("sic8"), ElementsAre("[VANILLA_RNN]"));  // benchdnn's default
   EXPECT_THAT(ReadDrivers("--alg=vanilla_gru,LBR_GRU sic8"),
               ElementsAre("[--alg=vanilla_gru: not supported]", "[--alg=LBR_GRU: not supported]"));
@@ -473,9 +455,6 @@ TEST(ReadBenchdnn, OtherRecurrentCallsHaveNoBenchmarkAndResetAndANewCommandBring
   EXPECT_THAT(Conv("--engine=gpu --conv"), ElementsAre("[--engine=gpu: not supported]"));
   EXPECT_THAT(ReadDrivers("--conv --dir=FWD_I mb1ic4ih8oc6kh1\n--rnn --alg=VANILLA_LSTM sic8\n"),
               ElementsAre("Conv2D/fwd/f32/@", "LSTM/fwd_inference/f32/t1n2i8h8"));
-}
-
-TEST(ReadBenchdnn, OptionsThatChangeNoCallAreIgnored) {
   EXPECT_THAT(Conv("--mode=P --mode=cp --mode-modifier=PM -v1 -v --verbose=5 --skip-impl=ref "
                    "--max-ms-per-prb=1e3 --fix-times-per-prb=3 --canonical=true --mem-check=0 "
                    "--dir=FWD_I"),

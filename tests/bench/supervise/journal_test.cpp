@@ -1,10 +1,9 @@
-#include "bench/supervise/supervised_program.h"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
 #include "bench/supervise/supervise.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
@@ -127,7 +126,7 @@ std::vector<double> SecondsOf(const record::Record& record) {
   return seconds;
 }
 
-TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanItAndWhatHasNoResultIsAFailedRecordAndAFailedEntry) {
+TEST(Merge, KeepsTheSpecifiedOrderFailedRecordsAndBlocksThatFollowEachOther) {
   const std::vector<Supervised> supervised = {
       {fakes::Name("n2") + "/real_time", {PartOf("n2", {2, 2, 2})}},
       {fakes::Name("n1") + "/real_time", {PartOf("n1", {1, 1, 1})}}};
@@ -152,9 +151,6 @@ TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanItAndWhatHasNoResultIsAFailedReco
   EXPECT_EQ(merged["records"][0]["reason"], "ended by signal 11");
   EXPECT_EQ(merged["benchmarks"][0]["error_occurred"], true);
   EXPECT_EQ(merged["benchmarks"][0]["error_message"], "ended by signal 11");
-}
-
-TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitionsUnlessOneFailed) {
   EXPECT_THAT(PartFrom(fakes::Name("n1"), Result("n2", {1}), std::nullopt).failure.value().text,
               HasSubstr("left no result"));
   EXPECT_THAT(
@@ -169,11 +165,11 @@ TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitionsUnlessOneFailed)
   EXPECT_THAT(SecondsOf(joined), testing::ElementsAre(1, 2, 1, 1, 1));
   EXPECT_EQ(joined.repetitions[2].block, 0);
   EXPECT_EQ(joined.repetitions[3].block, 4);
-  const auto merged = ToJson(MergedRun({{fakes::Name("n1"), parts}}, {}, json::object()));
-  ASSERT_EQ(merged["benchmarks"].size(), 5);
-  EXPECT_EQ(merged["benchmarks"][4]["repetition_index"], 4);
-  EXPECT_EQ(merged["benchmarks"][4]["repetitions"], 5);
-  EXPECT_EQ(merged["records"][0]["repetitions"][3]["block"], 4);
+  const auto blocks = ToJson(MergedRun({{fakes::Name("n1"), parts}}, {}, json::object()));
+  ASSERT_EQ(blocks["benchmarks"].size(), 5);
+  EXPECT_EQ(blocks["benchmarks"][4]["repetition_index"], 4);
+  EXPECT_EQ(blocks["benchmarks"][4]["repetitions"], 5);
+  EXPECT_EQ(blocks["records"][0]["repetitions"][3]["block"], 4);
 }
 
 TEST(Schedule, BothSidesGoFirstAboutAsOftenAndTheTimeLeftIsTheMean) {
@@ -214,7 +210,7 @@ Search SearchOfLine(int last) {
                 });
 }
 
-TEST(Search, FindsEachCommitOfALineInLogarithmicSteps) {
+TEST(Search, FindsEachCommitInLogarithmicStepsAndSkippedOnesRemainSuspects) {
   for (int slow = 1; slow <= 20; ++slow) {
     auto search = SearchOfLine(20);
     int steps = 0;
@@ -226,9 +222,6 @@ TEST(Search, FindsEachCommitOfALineInLogarithmicSteps) {
     EXPECT_THAT(search.Suspects(), ElementsAre("c" + std::to_string(slow)));
     EXPECT_LE(steps, 5);
   }
-}
-
-TEST(Search, SkippedCommitsBesideTheSlowOneRemainSuspectsAndParentAndChildNeedNoStep) {
   auto search = SearchOfLine(20);
   while (const auto commit = search.Next()) {
     const int number = std::stoi(commit->substr(1));
@@ -242,7 +235,7 @@ TEST(Search, SkippedCommitsBesideTheSlowOneRemainSuspectsAndParentAndChildNeedNo
   EXPECT_THAT(none_between.Suspects(), ElementsAre("c1"));
 }
 
-TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheLastMentionOfAFlagCounts) {
+TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheCommandReplacesFilterAndCeilings) {
   EXPECT_EQ(ExactFilter("LSTM/cpu/t1n2_p0:1x0:1/real_time"), "^LSTM/cpu/t1n2_p0:1x0:1/real_time$");
   EXPECT_EQ(ExactFilter("BM<int, 2>(a+b).*[x]"), "^BM<int, 2>\\(a\\+b\\)\\.\\*\\[x\\]$");
   EXPECT_EQ(FlagValue({"--a=1", "--b=2", "--a=3"}, "a"), "3");
@@ -250,9 +243,6 @@ TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheLastMentionOfAFlagCounts) {
   EXPECT_THROW(CheckArguments({"--benchmark_out=x"}), BadInput);
   EXPECT_THROW(CheckArguments({"--dlroof_turns=3,4"}), BadInput);
   EXPECT_NO_THROW(CheckArguments({"--benchmark_filter=x", "--benchmark_repetitions=3"}));
-}
-
-TEST(SupervisedProgram, TheCommandReplacesFilterAndCeilingsOfTheThreadCountsOfRunAndNames) {
   const ProcessPaths paths = {"run.json", "out", "err"};
   EXPECT_THAT(
       CommandFor("bench", {"--benchmark_filter=x", "--dlroof_seed=3"}, "n1", "m.json", paths),
@@ -302,9 +292,6 @@ TEST(PrimitiveChoice, IsTheImplementationAndTheLayoutOfEachTensorWhichAreCompare
                   "layout of dst: f32 aBcd8b -> f32 acdb", "layout of src: f32 aBcd8b -> f32 acdb",
                   "layout of wei: f32 ABcd8b8a -> f32 Acdb24a"));
   EXPECT_THAT(ChangesBetween(ChoiceIn(kNew).value(), ChoiceIn(kNew).value()), ElementsAre());
-}
-
-TEST(PrimitiveChoice, ATensorOfOneVersionOnlyIsAChange) {
   const nlohmann::json base = {{"implementation", "ref"}, {"layouts", {{"src", "f32 ab"}}}};
   auto contender = base;
   contender["layouts"]["scratchpad"] = "u8 a";

@@ -57,7 +57,7 @@ TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogetherAndEverySettingIsABe
       }
 }
 
-TEST(Space, NamesAndVariablesThatAreSetStayAndResultsThatDifferHaveToBeAskedFor) {
+TEST(Space, WhatIsSetStaysDifferentResultsAreAskedForAndABatchIsJudgedByOneOfIt) {
   const auto fixed = Space(std::string(kConv) + "/nhwc/threads1");
   EXPECT_EQ(Find(fixed, kThreadsCoordinate), nullptr);
   EXPECT_EQ(Find(fixed, "layout and algorithm"), nullptr);
@@ -76,21 +76,18 @@ TEST(Space, NamesAndVariablesThatAreSetStayAndResultsThatDifferHaveToBeAskedFor)
   const std::string int8 = "Conv2D/cpu/onednn/fwd/int8/n4c16h28w28k16r3s3_p1";
   EXPECT_EQ(Find(Space(int8), "instruction set"), nullptr);
   EXPECT_NE(Find(Space(int8, {.precision = true}), "instruction set"), nullptr);
-}
-
-TEST(Space, ABatchIsJudgedByTheTimeOfOneOfItAndAGpuHasNoThreads) {
   EXPECT_EQ(Find(Space(kLstm), "batch"), nullptr);
-  const auto space = Space(kLstm, {.batch = true});
-  EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "8"}}));
+  const auto batches = Space(kLstm, {.batch = true});
+  EXPECT_TRUE(Has(Find(batches, "batch"), {{"batch", "8"}}));
   const auto tuned = UnderSetting(workload::ParseBenchmarkName(kLstm), {{"batch", "64"}});
   EXPECT_EQ(tuned.name.problem, "t16n64i32h32");
   EXPECT_EQ(tuned.scale, 0.25);
-  auto machine = Machine();
-  EXPECT_EQ(Find(Space(kLstm, {}, machine), "huge pages")->choices.size(), 1U);
-  machine.huge_pages = "always";
-  EXPECT_EQ(Find(Space(kLstm, {}, machine), "huge pages"), nullptr);
-  machine.reserved_pages = true;
-  EXPECT_TRUE(Has(Find(Space(kLstm, {}, machine), "huge pages"), {{"glibc.malloc.hugetlb", "2"}}));
+  auto single = Machine();
+  EXPECT_EQ(Find(Space(kLstm, {}, single), "huge pages")->choices.size(), 1U);
+  single.huge_pages = "always";
+  EXPECT_EQ(Find(Space(kLstm, {}, single), "huge pages"), nullptr);
+  single.reserved_pages = true;
+  EXPECT_TRUE(Has(Find(Space(kLstm, {}, single), "huge pages"), {{"glibc.malloc.hugetlb", "2"}}));
   const auto of_gpu = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
   std::vector<std::string> names;
   for (const auto& coordinate : of_gpu) names.push_back(coordinate.name);
@@ -138,35 +135,32 @@ bool Has(const std::vector<settings::Choice>& choices, const settings::Setting& 
   return std::ranges::count(choices, values, &settings::Choice::values) == 1;
 }
 
-TEST(TeamChoices, TwoCoresHaveFewerThreadsAndWaysToWait) {
+TEST(TeamChoices, AreFewerThreadsWaysToWaitAndPinsAndNoneComesTwice) {
   const auto choices = TeamChoices(TwoCores(), std::nullopt, true, true);
   EXPECT_EQ(choices.size(), 4U);
   EXPECT_TRUE(Has(choices, {{"threads", "1"}}));
   EXPECT_TRUE(Has(choices, {{"OMP_WAIT_POLICY", "active"}}));
   EXPECT_TRUE(Has(choices, {{"OMP_WAIT_POLICY", "passive"}}));
   EXPECT_TRUE(Has(choices, {{"GOMP_SPINCOUNT", "10000"}}));
-}
-
-TEST(TeamChoices, PinsNearApartAndTwoToACoreAndATeamThatTheNameFixesStaysAndNoChoiceComesTwice) {
-  auto choices = TeamChoices(EightCpus(), std::nullopt, true, false);
-  EXPECT_TRUE(Has(choices, {{"threads", "1"}}));
-  EXPECT_TRUE(Has(choices, {{"threads", "2"}}));
-  EXPECT_TRUE(Has(choices, {{"threads", "2"}, {"cpus", "0,2"}})) << "one on each L3";
-  EXPECT_TRUE(Has(choices, {{"threads", "2"}, {"cpus", "0,4"}})) << "both on core 0";
-  EXPECT_FALSE(Has(choices, {{"threads", "2"}, {"cpus", "0,1"}})) << "the default of two";
-  EXPECT_TRUE(Has(choices, {{"threads", "4"}}));
-  EXPECT_TRUE(Has(choices, {{"threads", "4"}, {"cpus", "0,1,4,5"}})) << "one L3, both threads";
-  EXPECT_FALSE(Has(choices, {{"threads", "8"}})) << "the default";
+  auto pins = TeamChoices(EightCpus(), std::nullopt, true, false);
+  EXPECT_TRUE(Has(pins, {{"threads", "1"}}));
+  EXPECT_TRUE(Has(pins, {{"threads", "2"}}));
+  EXPECT_TRUE(Has(pins, {{"threads", "2"}, {"cpus", "0,2"}})) << "one on each L3";
+  EXPECT_TRUE(Has(pins, {{"threads", "2"}, {"cpus", "0,4"}})) << "both on core 0";
+  EXPECT_FALSE(Has(pins, {{"threads", "2"}, {"cpus", "0,1"}})) << "the default of two";
+  EXPECT_TRUE(Has(pins, {{"threads", "4"}}));
+  EXPECT_TRUE(Has(pins, {{"threads", "4"}, {"cpus", "0,1,4,5"}})) << "one L3, both threads";
+  EXPECT_FALSE(Has(pins, {{"threads", "8"}})) << "the default";
   for (const auto& choice : TeamChoices(EightCpus(), 2, true, true))
     EXPECT_EQ(choice.values.count("threads"), 0U);
   EXPECT_TRUE(Has(TeamChoices(EightCpus(), 2, true, true), {{"cpus", "0,4"}}));
   EXPECT_TRUE(TeamChoices(TwoCores(), 1, true, true).empty()) << "one thread waits for none";
   EXPECT_TRUE(TeamChoices(TwoCores(), 3, true, true).empty()) << "more than there are";
-  choices = TeamChoices(EightCpus(), std::nullopt, true, true);
-  for (const auto& choice : choices) EXPECT_TRUE(Has(choices, choice.values));
+  pins = TeamChoices(EightCpus(), std::nullopt, true, true);
+  for (const auto& choice : pins) EXPECT_TRUE(Has(pins, choice.values));
 }
 
-TEST(SpaceOnGpu, IsEngineLayoutAndPaddingAndIsThePersistentAlgorithmsOfAnLstm) {
+TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithmsWhichCanBeTakenAway) {
   auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
   ASSERT_EQ(space.size(), 1U);
   const auto& ways = space[0];
@@ -184,12 +178,9 @@ TEST(SpaceOnGpu, IsEngineLayoutAndPaddingAndIsThePersistentAlgorithmsOfAnLstm) {
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "32"}}));
   EXPECT_EQ(Find(space, kThreadsCoordinate), nullptr);
   EXPECT_EQ(Find(space, "huge pages"), nullptr);
-}
-
-TEST(SpaceOnGpu, AnOptionCanBeTakenAway) {
-  const auto name =
+  const auto with_engine =
       workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3/nchw");
-  EXPECT_EQ(workload::ToText(UnderSetting(name, {{"without", "nchw"}}).name),
+  EXPECT_EQ(workload::ToText(UnderSetting(with_engine, {{"without", "nchw"}}).name),
             "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3");
 }
 
@@ -279,7 +270,7 @@ std::string Written(const settings::Tuning& tuning) {
   return out.str();
 }
 
-TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
+TEST(TuningReport, IsAWaterfallWithTheSettingsToCopyOrSaysThatNothingIsToWin) {
   EXPECT_EQ(Written(Won()),
             R"(LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32
   |##############################|    40.0 µs  default
@@ -291,9 +282,6 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
     export OMP_NUM_THREADS=1
     dlroof_bench --dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1) --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1$'
 )");
-}
-
-TEST(TuningReport, NothingToWinIsSaidOnlyOfChoicesThatHaveTimes) {
   auto tuning = Won();
   tuning.state = settings::TuningState::kNothingWon;
   EXPECT_NE(Written(tuning).find("nothing to win"), std::string::npos);

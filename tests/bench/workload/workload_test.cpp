@@ -335,7 +335,7 @@ OutputReference Ones(int64_t units, int64_t size, double flops) {
           }};
 }
 
-TEST(CheckOutput, ComparesEveryElementOfASmallOutputAndSamplesALargeOutputWithBothEnds) {
+TEST(CheckOutput, ComparesASmallOutputAndSamplesALargeOneAndFindsWhatIsNotFinite) {
   const auto reference = Ones(30, 4, 50e6);
   std::vector<float> output(120, 1);
   const auto right = CheckOutput(reference, output, 1);
@@ -364,16 +364,13 @@ TEST(CheckOutput, ComparesEveryElementOfASmallOutputAndSamplesALargeOutputWithBo
     wrong[at] = 2;
     EXPECT_FALSE(CheckOutput(large, wrong, 1).ok) << at;
   }
-}
-
-TEST(CheckOutput, SamplesFewerExpensiveUnitsAndFindsWhatIsNotFiniteOutsideOfThemToo) {
-  auto reference = Ones(1000, 1, 1e9);  // 1 MFLOP a unit: 120 of them
-  const std::vector<double> output(1000, 1);
-  EXPECT_LE(std::stoi(CheckOutput(reference, output, 1).how), 120);
-  reference.unit_flops = 1e9;
-  EXPECT_LE(std::stoi(CheckOutput(reference, output, 1).how), 64);
-  reference.sample = [](int64_t count, uint64_t) { return std::vector<int64_t>{count}; };
-  EXPECT_EQ(CheckOutput(reference, output, 1).how, "1 sampled outputs of 1000");
+  auto dear = Ones(1000, 1, 1e9);  // 1 MFLOP a unit: 120 of them
+  const std::vector<double> expensive(1000, 1);
+  EXPECT_LE(std::stoi(CheckOutput(dear, expensive, 1).how), 120);
+  dear.unit_flops = 1e9;
+  EXPECT_LE(std::stoi(CheckOutput(dear, expensive, 1).how), 64);
+  dear.sample = [](int64_t count, uint64_t) { return std::vector<int64_t>{count}; };
+  EXPECT_EQ(CheckOutput(dear, expensive, 1).how, "1 sampled outputs of 1000");
   auto first_only = Ones(1000, 1, 1e9);
   first_only.sample = [](int64_t, uint64_t) { return std::vector<int64_t>{0}; };
   std::vector<double> infinite(1000, 1);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "tests/fakes/reason.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
@@ -59,7 +59,7 @@ TEST(SweepSizes, AreFourAnOctaveInWholeKib) {
   EXPECT_TRUE(SweepSizes(1000).empty());
 }
 
-TEST(FindCapacityEdges, FindsNoneToThreeCachesAndBetweenWhichRates) {
+TEST(FindCapacityEdges, FindsNoneToThreeCachesAlsoBehindAFallingCurve) {
   for (const double octaves : {0.2, 0.5, 1.0}) {
     ExpectEdges(Curve({kL1, kDram}, octaves), {32 * kKib});
     ExpectEdges(Curve({kL1, kL2, kDram}, octaves), {32 * kKib, kMib});
@@ -72,10 +72,7 @@ TEST(FindCapacityEdges, FindsNoneToThreeCachesAndBetweenWhichRates) {
   EXPECT_TRUE(FindCapacityEdges(Curve({kDram}, 1)).empty());
   EXPECT_TRUE(FindCapacityEdges({}).empty());
   EXPECT_TRUE(FindCapacityEdges({{4096, 1e9}}).empty());
-}
-
-// An L3 that is 1.2 times as fast as DRAM is found; one of 1.05 times is not there.
-TEST(FindCapacityEdges, FindsAnL3ThatIsHardlyFasterThanDramButNoneWithoutAPlateau) {
+  // An L3 that is 1.2 times as fast as DRAM is found; one of 1.05 times is not there.
   ExpectEdges(Curve({kL1, kL2, {32 * kMib, 14.4e9}, kDram}, 0.5), {32 * kKib, kMib, 32 * kMib});
   ExpectEdges(Curve({kL1, kL2, {32 * kMib, 12.6e9}, kDram}, 0.5), {32 * kKib, kMib});
   // A slope of 11 points from the end of L2 to the end of a small L3, which has no plateau.
@@ -84,11 +81,8 @@ TEST(FindCapacityEdges, FindsAnL3ThatIsHardlyFasterThanDramButNoneWithoutAPlatea
   auto curve = Curve({kL1, kDram}, 0.5);
   for (auto point = curve.end() - 3; point != curve.end(); ++point) point->per_second /= 2;
   ExpectEdges(curve, {32 * kKib});
-}
-
-// As measured with one thread on Zen 5 (48 KiB, 1 MiB, 32 MiB): L3 is a victim cache and keeps a
-// part of what is larger, so that DRAM's part of the curve falls to its end.
-TEST(FindCapacityEdges, FindsAnL3BehindWhichTheCurveGoesOnFalling) {
+  // As measured with one thread on Zen 5 (48 KiB, 1 MiB, 32 MiB): L3 is a victim cache and keeps a
+  // part of what is larger, so that DRAM's part of the curve falls to its end.
   const std::vector<std::pair<double, double>> measured = {
       // KiB, GB/s
       {32, 489},     {38, 490},     {45, 484},     {54, 191},     {64, 188},     {76, 187},
@@ -100,9 +94,9 @@ TEST(FindCapacityEdges, FindsAnL3BehindWhichTheCurveGoesOnFalling) {
       {16384, 115},  {19484, 113},  {23170, 110},  {27554, 98.1}, {32768, 54.8}, {38968, 52.2},
       {46341, 64.0}, {55109, 57.8}, {65536, 51.5}, {77936, 49.5}, {92682, 45.0}, {110218, 41.2},
       {131072, 42.1}};
-  std::vector<machine::SweepPoint> curve;
-  for (const auto& [kib, rate] : measured) curve.push_back({kib * kKib, rate * 1e9});
-  ExpectEdges(curve, {48 * kKib, kMib, 32 * kMib});
+  std::vector<machine::SweepPoint> falling;
+  for (const auto& [kib, rate] : measured) falling.push_back({kib * kKib, rate * 1e9});
+  ExpectEdges(falling, {48 * kKib, kMib, 32 * kMib});
 }
 
 // Other programs slow points down, by up to 2 % all and by half one in twenty; nothing speeds up.
@@ -179,7 +173,7 @@ std::string Why(const LevelEdges& edges, Level level, double bytes, double per_s
 }
 
 // 32 KiB are reported, loads fall at 12 KiB from 300 to 100 GB/s.
-TEST(EdgeReason, IsAboutArraysBeyondAnEdgeThatComesTooEarlyAndIsAboutArraysThatANearerCacheHolds) {
+TEST(EdgeReason, IsAboutArraysBeyondAnEarlyEdgeOrInANearerCacheAndElseNone) {
   auto edges = Edges({{Level::kL1, 32 * kKib}}, {At(12 * kKib, 300e9, 100e9)});
   EXPECT_EQ(
       Why(edges, Level::kL1, 16 * kKib, 100e9),
@@ -202,14 +196,11 @@ TEST(EdgeReason, IsAboutArraysBeyondAnEdgeThatComesTooEarlyAndIsAboutArraysThatA
   EXPECT_EQ(Why(Edges(reported, {At(kMib / 3)}), Level::kL3, kMib / 2, 1e9), "") << "an early edge";
   EXPECT_NE(Why(Edges({{Level::kL3, 36 * kMib}}, {At(90 * kMib)}), Level::kDram, 144 * kMib, 1e9),
             "");
-}
-
-TEST(EdgeReason, IsNoneWhereCurveAndSizesAgree) {
-  const Sizes reported = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 32 * kMib}};
-  const auto edges = Edges(reported, FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5)));
-  ASSERT_EQ(edges.found.size(), 3);
+  const Sizes sizes = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 32 * kMib}};
+  const auto agreeing = Edges(sizes, FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5)));
+  ASSERT_EQ(agreeing.found.size(), 3);
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3, Level::kDram})
-    EXPECT_EQ(Why(edges, level, 1, 1), "");
+    EXPECT_EQ(Why(agreeing, level, 1, 1), "");
 }
 
 machine::Ceiling Validated(double per_second) {
@@ -226,7 +217,7 @@ machine::CeilingSet Roofs() {
   return set;
 }
 
-TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndJudgesNothingThatIsAbsent) {
+TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndCaveatsTheRoofThatAPointBeats) {
   auto set = Roofs();
   set.ridges[Level::kDram] = {{1, 10.2e9}, {4, 35e9}, {8, 41e9}};
   const auto before = set;
@@ -237,27 +228,24 @@ TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndJudgesNothingThatIsAbsent) {
   const auto as_it_was = without_roofs;
   CompareRidges(without_roofs);
   EXPECT_EQ(without_roofs, as_it_was);
-}
-
-TEST(CompareRidges, CaveatsTheBandwidthOrTheComputeRoofThatAPointBeatsAndItsRow) {
-  auto set = Roofs();
-  set.ridges[Level::kDram] = {{1, 12e9}, {2, 26e9}, {8, 40e9}};  // 12 and 13 GB/s
-  CompareRidges(set);
-  const auto& bandwidth = set.bytes.at(Level::kDram);
+  auto beaten = Roofs();
+  beaten.ridges[Level::kDram] = {{1, 12e9}, {2, 26e9}, {8, 40e9}};  // 12 and 13 GB/s
+  CompareRidges(beaten);
+  const auto& bandwidth = beaten.bytes.at(Level::kDram);
   EXPECT_FALSE(bandwidth.IsValidated());
   EXPECT_THAT(bandwidth.ReasonText(),
               AllOf(HasSubstr("2 flop/byte moved 13 GB/s"), HasSubstr("10 GB/s")));
-  EXPECT_TRUE(set.flops.at("fp32.vector").IsValidated());
-  auto beaten = Roofs();
-  beaten.flops["fp32.vector"].reasons = {"before"};
-  beaten.ridges[Level::kDram] = {{16, 44e9}};
-  CompareRidges(beaten);
-  EXPECT_TRUE(beaten.bytes.at(Level::kDram).IsValidated());
-  EXPECT_FALSE(beaten.flops.at("fp32.vector").IsValidated());
-  EXPECT_THAT(beaten.flops.at("fp32.vector").ReasonText(),
+  EXPECT_TRUE(beaten.flops.at("fp32.vector").IsValidated());
+  auto computed = Roofs();
+  computed.flops["fp32.vector"].reasons = {"before"};
+  computed.ridges[Level::kDram] = {{16, 44e9}};
+  CompareRidges(computed);
+  EXPECT_TRUE(computed.bytes.at(Level::kDram).IsValidated());
+  EXPECT_FALSE(computed.flops.at("fp32.vector").IsValidated());
+  EXPECT_THAT(computed.flops.at("fp32.vector").ReasonText(),
               AllOf(HasSubstr("before; "), HasSubstr("16 flop/byte at dram reached 44 GFLOP/s")));
-  EXPECT_FALSE(beaten.flops.at("fp32.vector.avx512").IsValidated());
-  EXPECT_TRUE(beaten.flops.at("fp32.vector.avx2").IsValidated());
+  EXPECT_FALSE(computed.flops.at("fp32.vector.avx512").IsValidated());
+  EXPECT_TRUE(computed.flops.at("fp32.vector.avx2").IsValidated());
 }
 
 TEST(RidgeRowsAround, AreEightWithTheKneeInTheirMiddle) {
@@ -311,7 +299,7 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOneAndSharesTheCachesOfSibli
   EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 12 * kKib);
 }
 
-TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2AndCountsEverySocketInUse) {
+TEST(ChooseWorkingSets, LeavesOutASmallL3AndMissingCachesAndCountsEverySocket) {
   auto topology = Caches(4, 32 * kKib, kMib, 7 * kMib);
   auto chosen = ChooseWorkingSets(topology, {0, 1, 2, 3}, 1e12);
   EXPECT_FALSE(chosen.sets.contains(Level::kL3));
@@ -330,9 +318,6 @@ TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2AndCountsEverySocke
   EXPECT_EQ(both.sets.at(Level::kDram).front().bytes, 40 * kMib);  // 80 MiB over two threads
   const auto one = ChooseWorkingSets(sockets, {1}, 1e12);
   EXPECT_EQ(one.sets.at(Level::kDram).front().bytes, 40 * kMib);
-}
-
-TEST(ChooseWorkingSets, ToleratesMissingCachesAndTakesNoSizeThatTheNearerCacheHelps) {
   const auto nothing = ChooseWorkingSets({}, {0}, std::nullopt);
   EXPECT_EQ(nothing.absent.size(), 3);
   EXPECT_EQ(nothing.sets.size(), 1);
@@ -342,8 +327,8 @@ TEST(ChooseWorkingSets, ToleratesMissingCachesAndTakesNoSizeThatTheNearerCacheHe
   EXPECT_TRUE(no_l3.absent.contains(Level::kL3));
   EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, 4 * (256 + 32) * kKib);
   // A quarter of this L2 is 64 KiB, less than twice the L1 of 48 KiB: L1 would serve a part.
-  const auto chosen = ChooseWorkingSets(Caches(1, 48 * kKib, 256 * kKib, 0), {0}, 1e12);
-  EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(128, 192));
+  const auto missing = ChooseWorkingSets(Caches(1, 48 * kKib, 256 * kKib, 0), {0}, 1e12);
+  EXPECT_THAT(Kib(missing.sets.at(Level::kL2)), ElementsAre(128, 192));
 }
 
 TEST(ThreadShares, AreThoseOfEachThreadOnSharedCaches) {

@@ -295,7 +295,7 @@ machine::Ceiling After(SimulatedCore& core, const std::vector<Host>& hosts) {
 
 double RateAt(double clock) { return clock * kStepsPerCycle * cpu_kernels::FlopsPerStep(Probe()); }
 
-TEST(SimulatedMachine, ALowerClockUnderTheLoadIsNoDefectUnlessItIsReadAfterIt) {
+TEST(SimulatedMachine, ALowerClockUnderTheLoadIsNoDefectButAHostThatHoldsTheUnitsBack) {
   SimulatedCore core(1);
   const auto roof = After(core, {{.clock = 0.8 * kFull}});
   EXPECT_TRUE(roof.IsValidated()) << roof.ReasonText();
@@ -304,17 +304,14 @@ TEST(SimulatedMachine, ALowerClockUnderTheLoadIsNoDefectUnlessItIsReadAfterIt) {
   SimulatedCore after(1);
   const Host recovered{.clock = 0.8 * kFull, .clock_under_load = false};
   EXPECT_FALSE(After(after, {recovered, recovered, recovered}).IsValidated());
-}
-
-TEST(SimulatedMachine, AHostThatHoldsTheUnitsBackValidatesNothing) {
-  SimulatedCore core(1);
+  SimulatedCore held_back(1);
   for (const double held : {0.4, 0.6, 0.84, 0.95}) {
     const Host host{.held = held};
-    EXPECT_FALSE(After(core, {host, host, host, host}).IsValidated()) << held;
+    EXPECT_FALSE(After(held_back, {host, host, host, host}).IsValidated()) << held;
   }
 }
 
-TEST(SimulatedMachine, ANeighbourAllTheTimeValidatesNothingAndThreeBusyVisitsValidateWhatOneCould) {
+TEST(SimulatedMachine, ANeighbourValidatesNothingAndAValidatedRoofStays) {
   SimulatedCore core(1);
   for (const double left : {0.55, 0.7, 0.9}) {
     const Host host{.neighbour = left};
@@ -330,12 +327,9 @@ TEST(SimulatedMachine, ANeighbourAllTheTimeValidatesNothingAndThreeBusyVisitsVal
     EXPECT_LE(roof.per_second, 1.001 * RateAt(kFull));
   }
   EXPECT_GE(validated, 0.9 * kMachines);
-}
-
-TEST(SimulatedMachine, AValidatedRoofStaysWhateverComesLaterButAHigherClock) {
-  SimulatedCore core(1);
+  SimulatedCore later(1);
   const auto roof =
-      After(core, {{}, {.noisy = 1}, {.held = 0.5}, {.neighbour = 0.6}, {.noisy = 0.9}});
+      After(later, {{}, {.noisy = 1}, {.held = 0.5}, {.neighbour = 0.6}, {.noisy = 0.9}});
   EXPECT_TRUE(roof.IsValidated());
   EXPECT_NEAR(roof.per_second / RateAt(kFull), 1, 0.02);
   SimulatedCore rising(1);

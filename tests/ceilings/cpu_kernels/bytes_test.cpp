@@ -192,16 +192,13 @@ void ExpectFound(BytesOperation operation, Kernel kernel, const char* text) {
   EXPECT_THAT(validation.text, HasSubstr(text));
 }
 
-TEST(ValidateBytesKernel, PassesEveryKernelOfThisCpu) {
+TEST(ValidateBytesKernel, PassesEveryKernelOfThisCpuAndCatchesMemcpyADeadSumAndHalfTheWidth) {
   for (const auto* isa : BytesIsasFor(cpu::ThisCpu().features))
     for (const auto& mix : MixesFor(*isa, Level::kDram)) {
       const auto validation = ValidateBytesKernel(mix, *isa);
       EXPECT_TRUE(validation.passed) << isa->name << ' ' << mix.name << ": " << validation.text;
       EXPECT_NE(validation.text, "");
     }
-}
-
-TEST(ValidateBytesKernel, CatchesALoopTurnedIntoMemcpyADeadSumAnotherOperationAndHalfTheWidth) {
   ExpectFound(BytesOperation::kCopy, Broken::CopyByMemcpy, "memcpy");
   ExpectFound(BytesOperation::kLoad, Broken::LoadNothing, "has not loaded every vector");
   ExpectFound(BytesOperation::kStore, Widest().update, "differ from those of a plain loop");

@@ -180,7 +180,7 @@ KernelValidation Checked(const FlopsProbe& probe) {
   return ValidateFlopsKernel(probe, *workspace);
 }
 
-TEST(ValidateFlopsKernel, PassesEveryKernelOfThisCpuAndPassesTheKernelsThatTheMutationsBreak) {
+TEST(ValidateFlopsKernel, PassesEveryRightKernelAndFindsEveryMutation) {
   for (const auto& probe : FlopsProbesFor(cpu::ThisCpu().features)) {
     const auto check = Checked(probe);
     EXPECT_TRUE(check.passed) << probe.key << check.text;
@@ -190,9 +190,6 @@ TEST(ValidateFlopsKernel, PassesEveryKernelOfThisCpuAndPassesTheKernelsThatTheMu
   EXPECT_EQ(Checked(fakes::SoundProbe()).text,
             "1, 2 and 7 iterations equal plain loops in all 64 elements");
   EXPECT_TRUE(Checked(fakes::SoundDotProbe()).passed);
-}
-
-TEST(ValidateFlopsKernel, FindsEveryMutation) {
   const std::pair<FlopsProbe, testing::Matcher<std::string>> broken[] = {
       {fakes::DeadSumProbe(),
        "after 1 iterations element 0 of its 16 accumulators differs from a plain loop"},
@@ -233,7 +230,7 @@ FlopsProbe Separate(Operands operands, std::size_t bytes) {
 // fp32 zmm: 16 lanes of 2 flop, 0.5, 1 or 2 a cycle: 16, 32 or 64.
 const FlopsProbe kFp32Zmm = Fused(Operands::kFp32, 64);
 
-TEST(JudgePerCycle, TakesTheNearestValueWithinThreePercent) {
+TEST(JudgePerCycle, TakesTheNearestValueAndCaveatsRatesBetweenAndALoopThatIsNotThere) {
   for (const auto& [measured, expected] :
        {std::pair{63.9, 64.0}, {62.1, 64.0}, {65.9, 64.0}, {32.2, 32.0}, {15.9, 16.0}}) {
     auto ceiling = CeilingAt(measured);
@@ -241,9 +238,6 @@ TEST(JudgePerCycle, TakesTheNearestValueWithinThreePercent) {
     EXPECT_TRUE(ceiling.IsValidated()) << ceiling.ReasonText();
     EXPECT_EQ(ceiling.validation.per_cycle_expected, expected);
   }
-}
-
-TEST(JudgePerCycle, CaveatsARateBetweenTheValuesAndNamesBothAndCaveatsALoopThatIsNotThere) {
   auto ceiling = CeilingAt(50);
   JudgePerCycle(kFp32Zmm, ceiling);
   EXPECT_FALSE(ceiling.IsValidated());

@@ -8,7 +8,7 @@
 #include "ceilings/cuda_kernels/gemm_cublaslt.h"
 #include "counters/base/error.h"
 #include "tests/fakes/no_gpu.h"
-#include "tests/fakes/reason.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::cuda_kernels {
 namespace {

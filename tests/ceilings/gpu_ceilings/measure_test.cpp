@@ -11,7 +11,6 @@
 #include "reporters/document/tables.h"
 #include "tests/fakes/fake_gpu_bench.h"
 #include "tests/fakes/gpu_on_cpu/kernels.h"
-#include "tests/fakes/reason.h"
 #include "tests/fakes/refusal.h"
 #include "tests/paths.h"
 
@@ -43,19 +42,15 @@ struct GpuOfBench : testing::Test {
   fakes::FakeGpuBench bench;
 };
 
-TEST_F(GpuOfBench, ValidatesEveryRowOfASoundGpu) {
+TEST_F(GpuOfBench, ValidatesEveryRowOfASoundGpuAndFindsItsRates) {
   const auto machine = Measured(bench, {.quick = true});
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, "NVIDIA Fake 100");
-  ExpectValidated(SetOf(machine).flops);
-  ExpectValidated(SetOf(machine).mixes);
-  EXPECT_EQ(SetOf(machine).bytes.size(), 3U);
-  ExpectValidated(SetOf(machine).bytes);
-}
-
-TEST_F(GpuOfBench, FindsTheRatesOfTheGpu) {
-  const auto machine = Measured(bench, {.quick = true});
   const auto& set = SetOf(machine);
+  ExpectValidated(set.flops);
+  ExpectValidated(set.mixes);
+  EXPECT_EQ(set.bytes.size(), 3U);
+  ExpectValidated(set.bytes);
   const auto& fp32 = set.flops.at("fp32.vector.ffma");
   // 4 SMs x 1 GHz x 0.97 x 256 flop per cycle; a repetition of 4 ms holds a launch of 2 us.
   EXPECT_NEAR(fp32.per_second, 993.28e9, 1e9);
@@ -68,6 +63,12 @@ TEST_F(GpuOfBench, FindsTheRatesOfTheGpu) {
   EXPECT_NEAR(set.bytes.at(Level::kDram).per_second, 98.304e9, 0.5e9);
   EXPECT_NEAR(*set.launch_seconds, 2.5e-6, 1e-12);
   EXPECT_NEAR(set.overheads.at("graph-node"), 2.5e-6, 1e-12);
+  std::ostringstream out;
+  document::Write(document::CeilingsDocument({machine}), 0, out);
+  for (const char* part :
+       {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
+        "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
+    EXPECT_THAT(out.str(), HasSubstr(part));
 }
 
 TEST_F(GpuOfBench, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
@@ -115,17 +116,15 @@ TEST_F(GpuOfBench, AWrongSumOfLoadsIsNoContender) {
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, testing::Not(StartsWith("load")));
 }
 
-TEST_F(GpuOfBench, ASetThatFitsL2IsNotDram) {
+TEST_F(GpuOfBench, ASetThatFitsL2IsNotDramAndALevelThatIsNotFasterThanTheNextIsNotValidated) {
   bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
   const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.IsValidated());
   EXPECT_THAT(dram.ReasonText(),
               AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
-}
-
-TEST_F(GpuOfBench, ALevelThatIsNotFasterThanTheNextIsNotValidated) {
-  bench.l2_bytes_per_second = bench.dram_bytes_per_second;
-  const auto machine = Quickly(bench);
+  fakes::FakeGpuBench other;
+  other.l2_bytes_per_second = other.dram_bytes_per_second;
+  const auto machine = Quickly(other);
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).ReasonText(), HasSubstr("not faster than DRAM"));
   EXPECT_TRUE(SetOf(machine).bytes.at(Level::kDram).IsValidated());
 }
@@ -182,19 +181,16 @@ machine::Machine Watched(double factor) {
   return Measured(bench, options);
 }
 
-TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustained) {
+TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustainedAndWhatRisesWasTooLow) {
   const auto machine = Watched(0.8);
   const auto& roof = SetOf(machine).flops.at("fp8.matrix");
   ASSERT_TRUE(roof.sustained_per_second);
   EXPECT_NEAR(*roof.sustained_per_second / roof.per_second, 0.8, 0.001);
   EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("0.800 of the burst"));
   EXPECT_TRUE(roof.IsValidated()) << roof.ReasonText();
-}
-
-TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwnAndARowThatRunsFasterLaterWasTooLow) {
-  const auto machine = Watched(1);
-  EXPECT_FALSE(SetOf(machine).flops.at("fp8.matrix").sustained_per_second);
-  EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
+  const auto steady = Watched(1);
+  EXPECT_FALSE(SetOf(steady).flops.at("fp8.matrix").sustained_per_second);
+  EXPECT_THAT(SetOf(steady).sustained.at("fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
   EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").ReasonText(),
               HasSubstr("this roof is too low"));
 }
@@ -244,16 +240,6 @@ TEST_F(GpuOfBench, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
   EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "m.json"), machine);
   // DRAM: 2 GiB; L2: 1, 2 and 4 of 8 MiB; L1: 4 blocks of 16 KiB
   EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
-}
-
-TEST_F(GpuOfBench, TheTableShowsPipesWithContendersLevelsAndOverheads) {
-  const auto machine = Measured(bench, {.quick = true});
-  std::ostringstream out;
-  document::Write(document::CeilingsDocument({machine}), 0, out);
-  for (const char* part :
-       {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
-        "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
-    EXPECT_THAT(out.str(), HasSubstr(part));
 }
 
 // The GPU's kernels of memory, chains and clocks, compiled for the CPU, against the plain loops
@@ -369,17 +355,14 @@ OfClocks Tried(const fakes::KernelsOnCpu& kernels, int sms) {
           ReadsEachVectorOnce(kernels, sms)};
 }
 
-TEST(GpuKernelsOnCpu, ClocksAreReadOnEverySmAndL2IsReadWhole) {
+TEST(GpuKernelsOnCpu, ClocksAreReadOnEverySmAndL2IsReadWholeAndBrokenClocksAreFound) {
+  EXPECT_EQ(Broken(true).size(), 5);
   for (const int sms : kSms) {
     const auto found = Tried(Open(DLROOF_GPU_ON_CPU "/right.so"), sms);
     EXPECT_TRUE(found.stamps && found.holds && found.reads) << sms;
+    for (const auto& module : Broken(true))
+      EXPECT_FALSE(Tried(Open(module), sms).all()) << module << sms;
   }
-}
-
-TEST(GpuKernelsOnCpu, BrokenClocksAreFound) {
-  EXPECT_EQ(Broken(true).size(), 5);
-  for (const auto& module : Broken(true))
-    for (const int sms : kSms) EXPECT_FALSE(Tried(Open(module), sms).all()) << module << sms;
 }
 
 }  // namespace

@@ -1,11 +1,18 @@
 #include "ceilings/machine/rate.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
 #include <stdexcept>
+#include <tuple>
 
+#include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
-#include "tests/fakes/reason.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::machine {
 namespace {
@@ -66,7 +73,7 @@ TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
 }
 
 // Impossibly fast, but a thread waited, or shared its core with another program.
-TEST(JudgeRate, LeavesNoisyRepetitionsOutAndCaveatsWorkThatDoesNotTakeTwiceTheTime) {
+TEST(JudgeRate, LeavesNoisyRepetitionsOutAndNeedsTwiceTheTimeAndABestThatOthersComeNear) {
   auto singles = Singles();
   singles.push_back(Repetition(100, 0.5));
   auto& time = singles.back().time;
@@ -91,20 +98,17 @@ TEST(JudgeRate, LeavesNoisyRepetitionsOutAndCaveatsWorkThatDoesNotTakeTwiceTheTi
   EXPECT_FALSE(Judged(Singles(), doubles).IsValidated());
   for (auto& repetition : doubles) repetition.time.seconds = 2.03;
   EXPECT_TRUE(Judged(Singles(), doubles).IsValidated());
-}
-
-// Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
-// the medians 2. If the medians differ too, it is not validated.
-TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitionsButNoBestThatOthersDoNotComeNear) {
-  std::vector<RateRepetition> singles(3, Repetition(100, 0.95));
-  singles.insert(singles.end(), 4, Repetition(100, 1));
-  const std::vector<RateRepetition> doubles(3, Repetition(200, 2));
-  const auto rate = Judged(singles, doubles);
-  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
-  EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
-  EXPECT_DOUBLE_EQ(rate.per_second, 100 / 0.95);
-  singles[3] = Repetition(100, 0.95);
-  EXPECT_FALSE(Judged(singles, doubles).IsValidated());
+  // Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
+  // the medians 2. If the medians differ too, it is not validated.
+  std::vector<RateRepetition> once(3, Repetition(100, 0.95));
+  once.insert(once.end(), 4, Repetition(100, 1));
+  const std::vector<RateRepetition> twice(3, Repetition(200, 2));
+  const auto judged = Judged(once, twice);
+  EXPECT_TRUE(judged.IsValidated()) << fakes::TextOf(judged.reason);
+  EXPECT_DOUBLE_EQ(judged.doubling.value(), 2);
+  EXPECT_DOUBLE_EQ(judged.per_second, 100 / 0.95);
+  once[3] = Repetition(100, 0.95);
+  EXPECT_FALSE(Judged(once, twice).IsValidated());
   const std::vector<RateRepetition> spread = {Repetition(100, 1), Repetition(100, 1.2),
                                               Repetition(100, 1.3), Repetition(100, 1.1)};
   const std::vector<RateRepetition> doubled = {Repetition(200, 2), Repetition(200, 2.4)};
@@ -114,7 +118,7 @@ TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitionsButNoBestThatOthersDoNotC
             "only 2 of 6 clean repetitions were within 2.0 % of the best");
 }
 
-TEST(JudgeRate, CaveatsTooFewCleanRepetitionsAndWithoutOneKeepsTheBestAsALowerBound) {
+TEST(JudgeRate, CaveatsTooFewCleanRepetitionsOfWhichTheClockCloseToTheBestIsTaken) {
   auto doubles = Doubles();
   doubles[1].time.wait_fraction = 0.5;
   const auto rate = Judged(Singles(), doubles);
@@ -128,11 +132,8 @@ TEST(JudgeRate, CaveatsTooFewCleanRepetitionsAndWithoutOneKeepsTheBestAsALowerBo
   EXPECT_EQ(noisy.clean, 0);
   EXPECT_THAT(fakes::TextOf(noisy.reason), HasSubstr("lower bound"));
   EXPECT_EQ(noisy.ci95, std::nullopt);
-}
-
-// The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked. Of
-// fewer than five the highest counts.
-TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
+  // The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked. Of
+  // fewer than five the highest counts.
   auto singles = Singles();
   singles[0].time.clock_hz = 3.0e9;
   singles[1].time.clock_hz = 3.1e9;
@@ -158,7 +159,7 @@ Rate Pass(double per_second, int repetitions = 4, double wait = 0) {
 
 Rate Merged(const std::vector<Rate>& passes) { return MergePasses(passes, SmallPolicy(), 0.05); }
 
-TEST(MergePasses, TakesTheBestAndCaveatsItUnlessAnotherComesNear) {
+TEST(MergePasses, TakesTheBestIfAnotherComesNearAndValidatesTogetherWhatNonePassCould) {
   const auto rate = Merged({Pass(72), Pass(100), Pass(96)});
   EXPECT_EQ(rate.per_second, 100);
   EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
@@ -172,9 +173,6 @@ TEST(MergePasses, TakesTheBestAndCaveatsItUnlessAnotherComesNear) {
             "none of the 2 other measurements, spread over the run, was within 5 % of the best");
   EXPECT_TRUE(Merged({Pass(5)}).IsValidated());
   EXPECT_THROW(Merged({}), std::invalid_argument);
-}
-
-TEST(MergePasses, ValidatesTogetherWhatNoSinglePassCouldAndPrefersCleanRepetitions) {
   const auto pass = Pass(100, 2);  // 4 and 2 are wanted
   ASSERT_FALSE(pass.IsValidated());
   EXPECT_TRUE(Merged({pass, pass}).IsValidated());
@@ -219,7 +217,7 @@ TEST(MeasureRate, FindsTheRateAndStopsWhenValidated) {
   EXPECT_EQ(machine.slept, 0);
 }
 
-TEST(MeasureRate, MakesRepetitionsLongWhateverTheIterationCosts) {
+TEST(MeasureRate, MakesRepetitionsLongWhateverTheIterationCostsAlsoAfterANoisyCalibration) {
   for (const double per_second : {1e-1, 1e2, 1e5, 1e9, 1e11}) {
     FakeMachine machine;
     machine.iterations_per_second = per_second;
@@ -229,23 +227,20 @@ TEST(MeasureRate, MakesRepetitionsLongWhateverTheIterationCosts) {
     EXPECT_TRUE(rate.IsValidated()) << per_second << fakes::TextOf(rate.reason);
     EXPECT_NEAR(rate.per_second / per_second, 1, 1e-3) << per_second;
   }
-}
-
-// A wait during calibration makes the repetitions too short, where the cost of a call hides the
-// rate.
-TEST(MeasureRate, StartsAgainWhenTheCalibrationWasNoisy) {
-  FakeMachine machine;
-  machine.seconds_per_call = 2e-5;
-  machine.disturb = [](int call, TeamTime time) {
+  // A wait during calibration makes the repetitions too short, where the cost of a call hides the
+  // rate.
+  FakeMachine noisy;
+  noisy.seconds_per_call = 2e-5;
+  noisy.disturb = [](int call, TeamTime time) {
     return call < 2 ? TeamTime{time.seconds + 1, 1.0} : time;
   };
-  const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
-  EXPECT_NEAR(rate.per_second / 1e6, 1, 0.01);
+  const auto calibrated = noisy.Measure(SmallPolicy());
+  EXPECT_TRUE(calibrated.IsValidated()) << fakes::TextOf(calibrated.reason);
+  EXPECT_NEAR(calibrated.per_second / 1e6, 1, 0.01);
 }
 
 // Wall time passes, and the kernel says that none did, or a thousandth of it.
-TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
+TEST(MeasureRate, EndsWhereTheClockStandsStillAndWaitsUntilEnoughAreClean) {
   for (const double share : {0.0, 1e-3}) {
     double wall = 0;
     auto policy = SmallPolicy();
@@ -267,10 +262,7 @@ TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
     // Ten times the ten seconds in the last look; then 4 of it and 2 of twice, once ten times more.
     EXPECT_LT(wall, 1e4) << share;
   }
-}
-
-// Threads wait, or another program uses a core: that costs time, but the rate is validated.
-TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreCleanAndGivesUpInTimeOnAMachineThatIsNeverQuiet) {
+  // Threads wait, or another program uses a core: that costs time, but the rate is validated.
   for (const bool neighbour : {false, true}) {
     FakeMachine machine;
     machine.disturb = [&](int call, TeamTime time) {
@@ -290,18 +282,359 @@ TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreCleanAndGivesUpInTimeOnAMachineTha
   EXPECT_FALSE(rate.IsValidated());
   EXPECT_EQ(rate.clean, 0);
   EXPECT_LT(machine.seconds + machine.slept, 1.2 * SmallPolicy().max_seconds);
-}
-
-TEST(MeasureRate, GivesUpInTimeOnAKernelThatDoesNothing) {
-  FakeMachine machine;
-  machine.iterations_per_second = 1e30;
-  machine.seconds_per_call = 1e-3;
+  FakeMachine empty;
+  empty.iterations_per_second = 1e30;
+  empty.seconds_per_call = 1e-3;
   auto policy = SmallPolicy();
   policy.max_seconds = 1;
-  const auto rate = machine.Measure(policy);
-  EXPECT_FALSE(rate.IsValidated());
-  EXPECT_THAT(fakes::TextOf(rate.reason), HasSubstr("twice the work took 1.000 times the time"));
-  EXPECT_LT(machine.seconds + machine.slept, 1.2 * policy.max_seconds);
+  const auto of_nothing = empty.Measure(policy);
+  EXPECT_FALSE(of_nothing.IsValidated());
+  EXPECT_THAT(fakes::TextOf(of_nothing.reason),
+              HasSubstr("twice the work took 1.000 times the time"));
+  EXPECT_LT(empty.seconds + empty.slept, 1.2 * policy.max_seconds);
+}
+
+Ceiling Of(double per_second, bool validated) {
+  return {.per_second = per_second,
+          .status = validated ? CeilingStatus::kValidated : CeilingStatus::kNotValidated};
+}
+
+std::string Chosen(const std::map<std::string, Ceiling>& ceilings) {
+  std::vector<const CeilingRow*> rows;
+  for (const auto& row : ceilings) rows.push_back(&row);
+  const auto* chosen = ChooseRoof(rows);
+  return chosen == nullptr ? "none" : chosen->first;
+}
+
+// A core that multiplies and adds beside each other reaches the same with and without FMA: a
+// validated row within the noise of an not validated one is the roof. One far above the others
+// stays it.
+TEST(ChooseRoof, IsTheHighestOrAValidatedRowWithinTheNoise) {
+  EXPECT_EQ(Chosen({{"a", Of(2, true)}, {"b", Of(3, true)}, {"c", Of(1, true)}}), "b");
+  EXPECT_EQ(Chosen({{"fma", Of(97, true)}, {"nofma", Of(100, false)}, {"old", Of(50, true)}}),
+            "fma");
+  EXPECT_EQ(Chosen({{"fma", Of(96, true)}, {"nofma", Of(100, false)}}), "nofma");
+  EXPECT_EQ(Chosen({{"fma", Of(99, false)}, {"nofma", Of(100, false)}}), "nofma");
+  EXPECT_EQ(Chosen({}), "none");
+}
+
+}  // namespace
+namespace {
+
+Machine With(const std::map<int, double>& rates) {
+  Machine machine;
+  for (const auto& [threads, rate] : rates)
+    machine.by_threads[threads].flops["fp32.vector"] = {
+        .per_second = rate, .threads = threads, .status = CeilingStatus::kValidated};
+  return machine;
+}
+
+TEST(CompareThreadCounts, RefutesAThreadThatWasSlowerAloneThanInATeamBeyondTheNoise) {
+  Machine machine = With({{1, 432e9}, {2, 1217e9}});  // 608.5 each
+  CompareThreadCounts(machine);
+  EXPECT_FALSE(machine.by_threads[1].flops["fp32.vector"].IsValidated());
+  EXPECT_THAT(machine.by_threads[1].flops["fp32.vector"].ReasonText(),
+              testing::HasSubstr("608.5 G/s per thread, this team only 432 G/s"));
+  EXPECT_TRUE(machine.by_threads[2].flops["fp32.vector"].IsValidated());
+  Machine two_sets = With({{1, 432e9}, {2, 1217e9}});
+  auto& one = two_sets.by_threads[1].flops["fp32.vector"];
+  one.reasons = {"its own reason"};
+  CompareThreadCounts(two_sets);
+  const auto said = one.ReasonText();
+  EXPECT_THAT(said, testing::StartsWith("its own reason; 2 threads reached 608.5 G/s per thread"));
+  CompareThreadCounts(two_sets);
+  EXPECT_EQ(one.ReasonText(), said);
+  for (const double two : {203.0, 200.0, 120.0}) {  // 1.5 % above linear, linear, shared bandwidth
+    two_sets = With({{1, 100}, {2, two}});
+    CompareThreadCounts(two_sets);
+    EXPECT_TRUE(two_sets.by_threads[1].flops["fp32.vector"].IsValidated()) << two;
+  }
+}
+
+// 2 threads at 190 of 100 each: 0.95; 4 at 320: 0.8 and still validated.
+TEST(AddScaling, HoldsEachTeamAgainstOneThreadAndRefutesSharedCores) {
+  Machine machine = With({{1, 100}, {2, 190}, {4, 320}});
+  machine.by_threads[4].flops["fp64.vector.avx2"].per_second = 1;  // not measured alone
+  AddScaling(machine, std::nullopt);
+  const auto at = [&](int threads) { return machine.by_threads[threads].flops["fp32.vector"]; };
+  EXPECT_EQ(at(1).validation.scaling, std::nullopt);
+  EXPECT_EQ(at(2).validation.scaling, 0.95);
+  EXPECT_EQ(at(4).validation.scaling, 0.8);
+  EXPECT_TRUE(at(4).IsValidated());
+  machine.by_threads[1].flops["fp32.vector"].per_second = 80;
+  AddScaling(machine, std::nullopt);
+  EXPECT_EQ(at(4).validation.scaling, 1);
+  EXPECT_EQ(machine.by_threads[4].flops["fp64.vector.avx2"].validation.scaling, std::nullopt);
+  // Two threads at 160 of 100 each: 0.8 of what one has, which a clock of 0.8 explains, or that
+  // there is one core for both.
+  const auto scaled = [](int cores, std::optional<double> clock_of_two) {
+    Machine pair = With({{1, 100}, {2, 160}});
+    auto& two = pair.by_threads[2].flops["fp32.vector"];
+    pair.by_threads[1].flops["fp32.vector"].clock_hz = 4e9;
+    two.clock_hz = clock_of_two;
+    AddScaling(pair, cores);
+    AddScaling(pair, cores);  // says nothing twice
+    return two;
+  };
+  EXPECT_FALSE(scaled(2, 4e9).IsValidated());
+  EXPECT_EQ(
+      scaled(2, 4e9).ReasonText(),
+      "at the same clock each of its threads is slower than a single thread: other programs used "
+      "their cores, or two threads share a core");
+  EXPECT_FALSE(scaled(2, std::nullopt).IsValidated());
+  EXPECT_TRUE(scaled(2, 3.2e9).IsValidated());
+  EXPECT_TRUE(scaled(1, 4e9).IsValidated());
+}
+
+// 10 and 18 of two threads: 0.9; 5 and 7: 0.7. L3 and DRAM are shared, their rates say nothing of
+// one thread.
+TEST(AddScaling, OfMemoryIsThatOfThePrivateLevels) {
+  Machine machine;
+  const auto put = [&](int threads, Level level, const std::string& mix, double rate) {
+    const Ceiling ceiling = {
+        .per_second = rate, .threads = threads, .how = "h", .status = CeilingStatus::kValidated};
+    machine.by_threads[threads].bytes[level] = ceiling;
+    machine.by_threads[threads].mixes[mix] = ceiling;
+  };
+  for (const int threads : {1, 2}) {
+    put(threads, Level::kL1, "l1.load.avx2", threads == 1 ? 10 : 18);
+    put(threads, Level::kL2, "l2.copy.avx2", threads == 1 ? 5 : 7);
+    put(threads, Level::kL3, "l3.load.avx2", 2);
+    put(threads, Level::kDram, "dram.load.avx2", 1);
+  }
+  machine.by_threads[2].bytes[Level::kHost] = {.per_second = 1};
+  AddScaling(machine, std::nullopt);
+  AddScaling(machine, std::nullopt);  // says nothing twice
+  auto& two = machine.by_threads[2];
+  EXPECT_DOUBLE_EQ(two.bytes[Level::kL1].validation.scaling.value(), 0.9);
+  EXPECT_DOUBLE_EQ(two.mixes["l1.load.avx2"].validation.scaling.value(), 0.9);
+  EXPECT_DOUBLE_EQ(two.bytes[Level::kL2].validation.scaling.value(), 0.7);
+  EXPECT_DOUBLE_EQ(two.mixes["l2.copy.avx2"].validation.scaling.value(), 0.7);
+  EXPECT_TRUE(two.bytes[Level::kL2].IsValidated());
+  for (const Level level : {Level::kL3, Level::kDram, Level::kHost})
+    EXPECT_EQ(two.bytes[level].validation.scaling, std::nullopt) << Key(level);
+  EXPECT_EQ(two.mixes["l3.load.avx2"].validation.scaling, std::nullopt);
+  EXPECT_EQ(two.mixes["dram.load.avx2"].validation.scaling, std::nullopt);
+  EXPECT_EQ(machine.by_threads[1].bytes[Level::kL1].validation.scaling, std::nullopt);
+}
+
+}  // namespace
+namespace {
+
+using Features = std::set<std::string>;
+
+TEST(IsaOfRow, IsThePartWithoutItsVariant) {
+  EXPECT_EQ(IsaOfRow("fp32.vector.avx512"), "avx512");
+  EXPECT_EQ(IsaOfRow("fp32.vector.avx512_nofma"), "avx512");
+  EXPECT_EQ(IsaOfRow("fp64.vector.sse2_scalar"), "sse2");
+  EXPECT_EQ(IsaOfRow("fp64.vector.fma_scalar"), "fma");
+  EXPECT_EQ(IsaOfRow("int8.vector.avx512_vnni_ymm"), "avx512_vnni");
+  EXPECT_EQ(IsaOfRow("int8.vector.avx_vnni"), "avx_vnni");
+  EXPECT_EQ(IsaOfRow("bf16.matrix.amx_l1"), "amx");
+  EXPECT_EQ(IsaOfRow("fp32.vector"), "");
+  EXPECT_EQ(IsaOfRow("fp32.vector.neon"), "");
+  EXPECT_EQ(IsaOfRow(""), "");
+}
+
+TEST(FeaturesOfRow, DependOnTypeAndVariant) {
+  EXPECT_EQ(FeaturesOfRow("fp32.vector.avx2"), (Features{"avx2", "fma"}));
+  EXPECT_EQ(FeaturesOfRow("int32.vector.avx2"), (Features{"avx2"}));
+  EXPECT_EQ(FeaturesOfRow("int8.vector.avx512"), (Features{"avx512f", "avx512bw"}));
+  EXPECT_EQ(FeaturesOfRow("fp64.vector.avx512_nofma"), (Features{"avx512f"}));
+  EXPECT_EQ(FeaturesOfRow("bf16.vector.avx512_bf16_ymm"),
+            (Features{"avx512f", "avx512vl", "avx512_bf16"}));
+  EXPECT_EQ(FeaturesOfRow("fp16.matrix.amx_l1"), (Features{"amx_tile", "amx_fp16"}));
+  EXPECT_EQ(FeaturesOfRow("fp32.vector.portable"), Features());
+}
+
+// A run held to AVX2 is judged by the AVX2 row, one held to AVX by multiply and add.
+TEST(RowAllowed, FollowsTheOrderOfOneDnnsIsas) {
+  const std::tuple<const char*, const char*, const char*> rows[] = {
+      // row, an ISA that does not have it, and one that has it
+      {"fp32.vector.sse2", nullptr, "sse41"},
+      {"fp32.vector.avx", "sse41", "avx"},
+      {"fp32.vector.fma_scalar", "avx", "avx2"},
+      {"fp32.vector.avx2", "avx", "avx2"},
+      {"fp32.vector.avx512", "avx2_vnni", "avx512_core"},
+      {"int8.vector.avx_vnni", "avx2", "avx2_vnni_2"},
+      {"int8.vector.avx512", "avx2", "avx512_core"},
+      {"int8.vector.avx512_vnni_ymm", "avx512_core", "avx512_core_vnni"},
+      {"bf16.vector.avx512_bf16", "avx512_core_vnni", "avx512_core_bf16"},
+      {"fp16.vector.avx512_fp16_nofma", "avx512_core_bf16", "avx512_core_fp16"},
+      {"int8.matrix.amx_l1", "avx512_core_fp16", "avx512_core_amx"},
+      {"fp16.matrix.amx", "avx512_core_amx", "avx512_core_amx_fp16"},
+      {"bf16.matrix.amx", "avx10_1_512", "avx10_1_512_amx"},
+      // What is not known excludes nothing.
+      {"fp32.vector.avx512", nullptr, "isa_0x3fef"},
+      {"fp32.vector.avx512", nullptr, ""},
+      {"fp32.vector", nullptr, "sse41"},
+      {"fp32.vector.neon", nullptr, "sse41"},
+      {"fp32.vector.portable", nullptr, "sse41"}};
+  for (const auto& [row, without, with] : rows) {
+    EXPECT_TRUE(RowAllowed(row, with)) << row;
+    if (without != nullptr) {
+      EXPECT_FALSE(RowAllowed(row, without)) << row;
+    }
+  }
+}
+
+constexpr double kTolerance = 0.03;
+
+// A measurement with this rate at 3 GHz, of which `clean` repetitions were clean.
+Ceiling Seen(double per_second, bool validated, int clean = 5, double clock_hz = 3e9) {
+  static int minute = 0;
+  Ceiling ceiling{.per_second = per_second, .how = "h", .clock_hz = clock_hz};
+  if (validated)
+    ceiling.status = CeilingStatus::kValidated;
+  else
+    ceiling.reasons = {"other programs ran"};
+  ceiling.visits = {{.at = std::to_string(++minute),
+                     .per_second = per_second,
+                     .clean = clean,
+                     .clock_hz = clock_hz,
+                     .validated = validated}};
+  return ceiling;
+}
+
+Ceiling Of(const std::vector<Ceiling>& visits) {
+  Ceiling learned = visits.front();
+  for (std::size_t i = 1; i < visits.size(); ++i) learned = Learned(learned, visits[i], kTolerance);
+  return learned;
+}
+
+TEST(Learned, KeepsAValidatedRateUnlessAFasterOneIsValidatedOrSeenTwice) {
+  for (const auto& later : {Seen(80, false), Seen(80, true), Seen(102, false), Seen(120, false)}) {
+    const auto learned = Of({Seen(100, true), later});
+    EXPECT_TRUE(learned.IsValidated()) << later.per_second;
+    EXPECT_EQ(learned.per_second, 100) << later.per_second;
+    EXPECT_EQ(learned.visits.size(), 2);
+  }
+  EXPECT_EQ(Of({Seen(100, true), Seen(120, true)}).per_second, 120);
+  const auto learned = Of({Seen(100, true), Seen(120, false), Seen(119, false)});
+  EXPECT_EQ(learned.per_second, 120);
+  EXPECT_TRUE(learned.IsValidated());
+}
+
+TEST(Learned, ValidatesWhatTwoCleanVisitsAgreeOnAndKeepsTheFastestOfMany) {
+  EXPECT_FALSE(Of({Seen(100, false), Seen(90, false)}).IsValidated());
+  const auto learned = Of({Seen(100, false), Seen(90, false), Seen(98, false)});
+  EXPECT_TRUE(learned.IsValidated());
+  EXPECT_EQ(learned.per_second, 100);
+  EXPECT_EQ(learned.ReasonText(), "");
+  const auto agreement = AgreementOf(learned, kTolerance);
+  EXPECT_EQ(agreement.agreeing, 2);
+  EXPECT_EQ(agreement.visits, 3);
+  EXPECT_FALSE(Of({Seen(100, false), Seen(99, false, 0)}).IsValidated());
+  EXPECT_FALSE(Of({Seen(100, false), Seen(99, false, 5, 2e9)}).IsValidated());
+  EXPECT_TRUE(Of({Seen(100, false), Seen(99, false, 5, 2.9e9)}).IsValidated());
+  auto held = Seen(70, false);
+  for (const double per_cycle : {44.8, 62.0}) {
+    held.visits[0].per_cycle = per_cycle;
+    held.visits[0].per_cycle_expected = 64;
+    auto again = held;
+    again.visits[0].at = "later";
+    EXPECT_EQ(Of({held, again}).IsValidated(), per_cycle > 60);
+  }
+  const auto seen = Seen(100, false);
+  const auto kept = Of({seen, seen});
+  EXPECT_FALSE(kept.IsValidated());
+  EXPECT_EQ(kept, seen);
+  auto wrong = Seen(900, false);
+  AddUnboundedReason(wrong, "the result is wrong");
+  EXPECT_EQ(Of({Seen(100, true), wrong}).per_second, 100);
+  EXPECT_EQ(Of({wrong, Seen(100, false)}).per_second, 100);
+  std::vector<Ceiling> visits;
+  for (int i = 1; i <= 20; ++i) visits.push_back(Seen(i, false));
+  const auto of_many = Of(visits);
+  EXPECT_EQ(of_many.visits.size(), 8);
+  EXPECT_EQ(of_many.visits.front().per_second, 13);
+}
+
+Ceiling At(const char* at, double per_second, bool validated = true) {
+  auto seen = Seen(per_second, validated);
+  seen.visits[0].at = at;
+  return seen;
+}
+
+TEST(LearnedShared, ASharedLevelIsALimitUntilVisitsThatAreApartAgreeOrOneIsHigher) {
+  const auto first = LearnedShared(nullptr, At("2026-11-28T10:00:00Z", 58.5));
+  EXPECT_FALSE(first.IsValidated());
+  EXPECT_EQ(first.ReasonText(), "lower bound until a second visit, a minute or more later, agrees");
+  EXPECT_FALSE(LearnedShared(&first, At("2026-11-28T10:00:05Z", 58)).IsValidated());
+  EXPECT_TRUE(LearnedShared(&first, At("2026-11-28T10:02:00Z", 58)).IsValidated());
+  const auto lower = LearnedShared(nullptr, At("2026-11-28T10:00:00Z", 58.5));
+  const auto low = LearnedShared(&lower, At("2026-11-28T10:02:00Z", 58));
+  ASSERT_TRUE(low.IsValidated());
+  const auto higher = LearnedShared(&low, At("2026-11-28T10:20:00Z", 118, false));
+  EXPECT_EQ(higher.per_second, 118);
+  EXPECT_FALSE(higher.IsValidated());
+  const auto again = LearnedShared(&higher, At("2026-11-28T10:30:00Z", 115));
+  EXPECT_EQ(again.per_second, 118);
+  EXPECT_TRUE(again.IsValidated());
+  EXPECT_EQ(LearnedShared(&again, At("2026-11-28T10:40:00Z", 60)).per_second, 118);
+}
+
+// A host with a neighbour that halves the bandwidth of 100 for 1 to 10 s on average, 10 to 60 % of
+// the time. A visit of 3 s finds the fastest of 10 repetitions, each within 2 %; visits are 1 to 30
+// minutes apart. The first visit alone is wrong in a fifth of them.
+TEST(LearnedShared, IsWithin5PercentOfTheTruthIn95PercentOf200Histories) {
+  std::mt19937_64 random(2026);
+  const auto uniform = [&](double low, double high) {
+    return std::uniform_real_distribution(low, high)(random);
+  };
+  int validated = 0, right = 0, right_alone = 0;
+  for (int history = 0; history < 200; ++history) {
+    const double share = uniform(0.1, 0.6), busy = uniform(1, 10);
+    const double quiet = busy * (1 - share) / share;
+    Ceiling learned;
+    const int visits = std::uniform_int_distribution(2, 8)(random);
+    double now = 0;
+    for (int visit = 0; visit < visits; ++visit) {
+      bool is_busy = uniform(0, 1) < share;  // minutes later nothing is left of the state before
+      double until = -std::log(uniform(1e-9, 1)) * (is_busy ? busy : quiet), best = 0;
+      for (double at = 0; at < 3; at += 0.3) {
+        while (until < at) {
+          is_busy = !is_busy;
+          until -= std::log(uniform(1e-9, 1)) * (is_busy ? busy : quiet);
+        }
+        best = std::max(best, (is_busy ? 50 : 100) * uniform(0.98, 1));
+      }
+      now += uniform(60, 1800);
+      const int minutes = static_cast<int>(now / 60), seconds = static_cast<int>(now) % 60;
+      const auto seen = At(
+          fmt::format("2026-11-28T{:02}:{:02}:{:02}Z", minutes / 60, minutes % 60, seconds).c_str(),
+          best);
+      if (visit == 0) right_alone += best >= 95 ? 1 : 0;
+      learned = LearnedShared(visit == 0 ? nullptr : &learned, seen);
+    }
+    if (!learned.IsValidated()) continue;
+    ++validated;
+    right += std::abs(learned.per_second / 100 - 1) <= 0.05 ? 1 : 0;
+  }
+  EXPECT_GE(validated, 170);
+  EXPECT_GE(right, 0.95 * validated) << right_alone << " of 200 by the first visit alone";
+  EXPECT_LT(right_alone, 190);
+}
+
+TEST(Learned, OfSetsJoinsRowsAndKeepsTheLowerCosts) {
+  CeilingSet stored{.flops = {{"fp32.vector.avx2", Seen(100, true)}},
+                    .launch_seconds = 2e-6,
+                    .overheads = {{"fork-join", 5e-7}},
+                    .effort = "full",
+                    .absent = {{"dram.load.avx2", "why"}}};
+  const CeilingSet now{
+      .flops = {{"fp32.vector.avx2", Seen(50, false)}, {"int8.vector.avx2", Seen(200, true)}},
+      .mixes = {{"dram.load.avx2", Seen(10, true)}},
+      .launch_seconds = 3e-6,
+      .overheads = {{"fork-join", 4e-7}},
+      .effort = "roofs"};
+  const auto set = Learned(stored, now);
+  EXPECT_EQ(set.flops.at("fp32.vector.avx2").per_second, 100);
+  EXPECT_EQ(set.flops.at("int8.vector.avx2").per_second, 200);
+  EXPECT_EQ(set.launch_seconds, 2e-6);
+  EXPECT_EQ(set.overheads.at("fork-join"), 4e-7);
+  EXPECT_EQ(set.effort, "full");
+  EXPECT_TRUE(set.absent.empty());
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include <stdexcept>
 
 #include "counters/base/counter_manager.h"
-#include "counters/base/work.h"
 #include "counters/base/json_text.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
+#include "counters/base/work.h"
 
 namespace dlroof {
 namespace {
@@ -94,7 +94,7 @@ TEST(HashOf, IsFnv1a) {
   EXPECT_EQ(HashOf("bar", HashOf("foo")), HashOf("foobar"));
 }
 
-TEST(EncodeFloat, HasTheBitsOfTheStandardAndRoundsToNearestTiesToEven) {
+TEST(EncodeFloat, HasTheBitsOfTheStandardRoundsToEvenAndEveryPatternComesBack) {
   EXPECT_EQ(EncodeFloat(1, kFp16Format), 0x3c00U);
   EXPECT_EQ(EncodeFloat(-2, kFp16Format), 0xc000U);
   EXPECT_EQ(EncodeFloat(65504, kFp16Format), 0x7bffU);               // the largest
@@ -115,9 +115,6 @@ TEST(EncodeFloat, HasTheBitsOfTheStandardAndRoundsToNearestTiesToEven) {
     EXPECT_EQ(EncodeFloat(value, kFp16Format), 0U);
     EXPECT_EQ(EncodeFloat(-value, kFp16Format), 0x8000U);
   }
-}
-
-TEST(EncodeFloat, EveryPatternComesBackAndAgreesWithTheHardwaresFp32) {
   for (std::uint32_t bits = 0; bits < 0x7c00; ++bits)
     ASSERT_EQ(EncodeFloat(DecodeFloat(bits, kFp16Format), kFp16Format), bits);
   for (std::uint32_t bits = 0; bits < 0x7f80; ++bits)
@@ -221,13 +218,10 @@ void ExpectAsByLoops(const FilterAxis& axis) {
       << axis.pad_begin;
 }
 
-TEST(PairsInside, IsWhatLoopsCount) {
+TEST(PairsInside, IsWhatLoopsCountAlsoOfDeepLabsRatesLargeSizesAndNothing) {
   Sizes sizes;
   for (int i = 0; i < 20000; ++i) ExpectAsByLoops(sizes.UpTo(i % 2 == 0 ? 5 : 30));
   for (int i = 0; i < 50; ++i) ExpectAsByLoops(sizes.UpTo(500));
-}
-
-TEST(PairsInside, OfDeepLabsRatesOfLargeSizesAndOfNothing) {
   // 24 pixels: the middle tap is inside for all outputs, the others for 24 - rate, from 24 for
   // none.
   const auto with_rate = [](int64_t rate) { return FilterAxis{24, 24, 3, 1, rate, rate}; };
@@ -324,7 +318,7 @@ TEST(CountCall, AutoAsksHardwareAndModelButNotTheSlowSimulation) {
                           CountingNote{"model", Provenance::kModelled, "how model does it"}));
 }
 
-TEST(CountCall, EachChoiceAsksItsSourceAndASourceThatFailsCostsASentence) {
+TEST(CountCall, EachChoiceAsksItsSourceWhoseFailureCostsASentence) {
   const auto request = OnPipes({"fp32.vector"});
   EXPECT_THAT(CountCall("off", "cpu", request, Ladder()).work, IsEmpty());
   EXPECT_EQ(CountCall("model", "cpu", request, Ladder()).work.size(), 1);
@@ -337,18 +331,15 @@ TEST(CountCall, EachChoiceAsksItsSourceAndASourceThatFailsCostsASentence) {
   const auto counting = CountCall("auto", "cpu", {}, sources);
   EXPECT_THAT(counting.notes, Contains(CountingNote{"perf", {}, "failed: no luck"}));
   EXPECT_EQ(counting.work.at(Provenance::kModelled).bytes.at(Level::kL2), 30);
-}
-
-TEST(CountCall, UnavailableIsSaidOnlyOfTheSourceThatWasNamed) {
-  auto sources = Ladder();
-  sources[2].unavailable = [] { return Reason{"the kernel sees no PMU"}; };
-  EXPECT_THAT(CountCall("auto", "cpu", {}, sources).notes,
+  auto locked = Ladder();
+  locked[2].unavailable = [] { return Reason{"the kernel sees no PMU"}; };
+  EXPECT_THAT(CountCall("auto", "cpu", {}, locked).notes,
               ElementsAre(CountingNote{"model", Provenance::kModelled, "how model does it"}));
-  EXPECT_THAT(CountCall("perf", "cpu", {}, sources).notes,
+  EXPECT_THAT(CountCall("perf", "cpu", {}, locked).notes,
               Contains(CountingNote{"perf", {}, "the kernel sees no PMU"}));
-  EXPECT_EQ(UnavailableReason("perf", "cpu", sources), Reason{"the kernel sees no PMU"});
-  EXPECT_EQ(UnavailableReason("auto", "cpu", sources), std::nullopt);
-  EXPECT_THAT(UnavailableReason("cupti", "cpu", sources).value().text, HasSubstr("cupti"));
+  EXPECT_EQ(UnavailableReason("perf", "cpu", locked), Reason{"the kernel sees no PMU"});
+  EXPECT_EQ(UnavailableReason("auto", "cpu", locked), std::nullopt);
+  EXPECT_THAT(UnavailableReason("cupti", "cpu", locked).value().text, HasSubstr("cupti"));
 }
 
 TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {

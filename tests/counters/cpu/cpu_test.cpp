@@ -1,4 +1,3 @@
-// The CPU's description, its caches and memory.
 #include "counters/cpu/cpu.h"
 
 #include <gmock/gmock.h>
@@ -7,17 +6,25 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 #include "counters/base/files.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/process_limits.h"
 #include "tests/fakes/address_space.h"
 
 namespace dlroof::cpu {
 namespace {
 
-using testing::ElementsAre, testing::IsSupersetOf, testing::Pair;
+using testing::AllOf, testing::ElementsAre, testing::HasSubstr, testing::IsSupersetOf,
+    testing::Pair;
+using Texts = std::map<std::string, std::string>;
+
+// The CPU's description, its caches and memory.
 
 constexpr std::uint64_t kAllStates = 0x600e6;
 
@@ -51,7 +58,7 @@ TEST(CpuFromCpuid, AddsTheExtendedFamilyOfAmd) {
   EXPECT_TRUE(cpu.features.empty());
 }
 
-TEST(CpuFromCpuid, CountsAFeatureOnlyWhenTheSystemSavesItsRegisters) {
+TEST(CpuFromCpuid, CountsFeaturesWhoseRegistersAreSavedAndAmxOnlyWithPermission) {
   const auto all = CpuFromCpuid(Everything, kAllStates, true).features;
   EXPECT_THAT(all, IsSupersetOf({"amx_int8", "avx512_fp16", "avx_vnni", "amx_fp16"}));
   const auto no_tiles = CpuFromCpuid(Everything, 0xe6, true).features;
@@ -63,9 +70,6 @@ TEST(CpuFromCpuid, CountsAFeatureOnlyWhenTheSystemSavesItsRegisters) {
   EXPECT_FALSE(only_avx.contains("avx512_vnni"));
   const auto no_xsave = CpuFromCpuid(Everything, 0, true).features;
   EXPECT_EQ(no_xsave, (std::set<std::string>{"sse2", "ssse3", "sse4.1"}));
-}
-
-TEST(CpuFromCpuid, CountsAmxOnlyWithTheKernelsPermissionAndIgnoresLeavesThatTheCpuDoesNotHave) {
   auto features = CpuFromCpuid(Everything, kAllStates, false).features;
   for (const char* amx : {"amx_tile", "amx_bf16", "amx_int8"})
     EXPECT_FALSE(features.contains(amx)) << amx;
@@ -269,6 +273,339 @@ TEST(Evict, CountsItsBytesAndLeavesTheValues) {
   EXPECT_LE(bytes, 400'000 + 1'332 + 4 * 64);
   EXPECT_EQ(first, kept_first);
   EXPECT_EQ(second, kept_second);
+}
+
+TEST(ParseRunDelay, IsTheSecondFieldInSeconds) {
+  EXPECT_DOUBLE_EQ(ParseRunDelay("123456 2500000000 17\n").value(), 2.5);
+  for (const char* bad : {"", "12", "12 ", "12 x 3", "12 34"})
+    EXPECT_EQ(ParseRunDelay(bad), std::nullopt) << bad;
+}
+
+TEST(ClockReading, DifferenceKeepsAnUnknownRunDelayUnknownAndNeverNegative) {
+  ClockReading begin{1, 2, 3, 0.5};
+  ClockReading end{11, 7, 23, 0.75};
+  const auto spent = end - begin;
+  EXPECT_EQ(std::tuple(spent.wall, spent.thread_cpu, spent.process_cpu, spent.run_delay),
+            std::tuple(10, 5, 20, 0.25));
+  end.run_delay = 0.25;
+  EXPECT_EQ((end - begin).run_delay, 0);
+  end.run_delay.reset();
+  EXPECT_EQ((end - begin).run_delay, std::nullopt);
+}
+
+// One thread is busy for 2 ms of CPU time. Each clock shows that, except for the time between its
+// reading and that of the first clock.
+TEST(ReadClocks, EveryClockSeesABusyThread) {
+  constexpr double kBusySeconds = 2e-3;
+  const auto begin = ReadClocks();
+  auto spent = ReadClocks() - begin;
+  while (spent.thread_cpu < kBusySeconds) spent = ReadClocks() - begin;
+  EXPECT_LT(spent.thread_cpu, 1);
+  EXPECT_GE(spent.process_cpu, 0.9 * kBusySeconds);
+  EXPECT_GE(spent.wall, 0.9 * kBusySeconds);
+}
+
+// CPUs run at 0.2 to 10 GHz. A chain that the core shortens (additions would give 14 to 21 "GHz")
+// or a count that is wrong by a factor of ten falls outside.
+TEST(MeasureCoreClock, AndTheRatesAreThoseOfACore) {
+  const double clock = MeasureCoreClock();
+  EXPECT_GT(clock, 0.2e9);
+  EXPECT_LT(clock, 10e9);
+  // At least one addition every eight cycles, and no more than eight in one: there are eight
+  // chains. The clock may change between the two loops of a pair.
+  const double issues = MeasureIssueRate();
+  EXPECT_GT(issues, 0.125);
+  EXPECT_LT(issues, 10);
+  // Half of the loop of loads and additions is independent of the other half, so at least one
+  // instruction starts in a nanosecond on any core above 1 GHz, and none starts 100.
+  const double rate = MeasureInstructionRate();
+  EXPECT_GT(rate, 1e8);
+  EXPECT_LT(rate, 1e11);
+}
+
+// Clocks that stand still until the test moves them.
+struct MadeUpClocks {
+  double wall = 100, cpu = 7;
+
+  BudgetClocks Clocks() {
+    return {[this] { return wall; }, [this] { return cpu; }};
+  }
+  // This process computes while other programs take the CPU for `others`. [s]
+  void Compute(double seconds, double others = 0) {
+    cpu += seconds;
+    wall += seconds + others;
+  }
+};
+
+TEST(Budget, CountsCpuTimeWhileOtherProgramsTakeTheCpuAndMayHaveNoLimitAndEndsByWallTimeToo) {
+  MadeUpClocks clocks;
+  const Budget budget(4, 25, clocks.Clocks());
+  EXPECT_FALSE(budget.IsSpent());
+  clocks.Compute(3, 15);
+  EXPECT_DOUBLE_EQ(budget.CpuLeft(), 1);
+  EXPECT_DOUBLE_EQ(budget.WallLeft(), 7);
+  EXPECT_FALSE(budget.IsSpent());
+  clocks.Compute(1);
+  EXPECT_TRUE(budget.IsSpent());
+  EXPECT_EQ(budget.CpuLeft(), 0);
+  const Budget endless(std::numeric_limits<double>::infinity());
+  EXPECT_FALSE(endless.IsSpent());
+  EXPECT_FALSE(endless.Part(1e9).IsSpent());
+  EXPECT_TRUE(endless.Part(0).IsSpent());
+  EXPECT_TRUE(Budget(0).IsSpent());
+  MadeUpClocks busy;
+  const Budget by_wall(4, 25, busy.Clocks());
+  busy.Compute(1, 24);
+  EXPECT_TRUE(by_wall.IsSpent());
+  busy.Compute(1);
+  EXPECT_EQ(by_wall.WallLeft(), 0);
+  EXPECT_DOUBLE_EQ(by_wall.CpuLeft(), 2);
+}
+
+TEST(Budget, APartEndsWithTheWhole) {
+  MadeUpClocks clocks;
+  const Budget whole(10, 25, clocks.Clocks());
+  clocks.Compute(7, 1);
+  EXPECT_DOUBLE_EQ(whole.Part(2).CpuLeft(), 2);
+  EXPECT_DOUBLE_EQ(whole.Part(4).CpuLeft(), 3);
+  EXPECT_DOUBLE_EQ(whole.Part(4).WallLeft(), 17);
+  const auto part = whole.Part(2);
+  clocks.Compute(2);
+  EXPECT_TRUE(part.IsSpent());
+  EXPECT_FALSE(whole.IsSpent());
+}
+
+TEST(CallersClocks, DoNotGoBack) {
+  const auto clocks = CallersClocks();
+  const double cpu = clocks.cpu(), wall = clocks.wall();
+  EXPECT_GE(clocks.cpu(), cpu);
+  EXPECT_GE(clocks.wall(), wall);
+}
+
+// Two threads share a core and get 2 additions per cycle each; a single one gets all 4.
+TEST(TeamIssueRate, IsTheLowestOfLooksBesideEachOther) {
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}}), 4);
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.05, 1.05, 2}}), 2);
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.5, 1.5, 4}}), std::nullopt);  // half the time alone
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0, 3, 2}}), std::nullopt);      // it waited for its CPU
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {}}), std::nullopt);  // the second thread never measured
+  EXPECT_EQ(TeamIssueRate({}), std::nullopt);
+}
+
+TEST(TeamLook, DoesNotWaitForThreadsThatDoNotCome) {
+  TeamLook look(2);
+  look.Measure(0);
+  look.Measure(7);
+  EXPECT_EQ(look.State(), TeamState());
+}
+
+TEST(TeamLook, SeesHowFarTheThreadsAreFromEachOther) {
+  constexpr int kThreads = 2;
+  for (int tries = 0; tries < 200;
+       ++tries) {  // on a busy machine the threads do not always overlap
+    TeamLook look(kThreads);
+    {
+      std::vector<std::jthread> team;
+      for (int i = 0; i < kThreads; ++i) team.emplace_back([&look, i] { look.Measure(i); });
+    }
+    const auto state = look.State();
+    if (!state.round_trip) continue;
+    EXPECT_GT(*state.round_trip, 1e-9);
+    return;
+  }
+  GTEST_SKIP() << "two threads never ran beside each other";
+}
+
+TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnceByTheNearestThreads) {
+  SharesOfBest shares;
+  const auto core = [&](double rate) { return shares.OfLower({rate, {}}, {}).core; };
+  EXPECT_EQ(core(4), 1);
+  EXPECT_EQ(core(4), 1);
+  EXPECT_EQ(core(4), 1);
+  EXPECT_EQ(core(2), 0.5);
+  EXPECT_EQ(core(8), 1);  // an outlier that occurred once
+  EXPECT_EQ(core(2), 0.5);
+  SharesOfBest looks({4, 1e-7});
+  EXPECT_EQ(looks.OfLower({4, 2e-7}, {3, 1e-7}), (TeamShares{0.75, 0.5}));
+  EXPECT_EQ(looks.OfLower({1, {}}, {}), (TeamShares{0.25, {}}));
+  EXPECT_EQ(looks.OfLower({}, {}), TeamShares());
+  SharesOfBest earlier({4, {}});
+  EXPECT_EQ(earlier.OfLower({3.8, {}}, {}).core, 0.95);
+  EXPECT_EQ(earlier.OfLower({3, {}}, {}).core, 0.75);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(earlier.OfLower({5, {}}, {}).core, 1);
+  EXPECT_EQ(earlier.OfLower({4, {}}, {}).core, 0.8);
+  // 6.07 was stored for a core that issues 3.94: each repetition would be noisy.
+  SharesOfBest nearest({6.07, {}});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(nearest.OfLower({3.94, {}}, {3.94, {}}).core, 1);
+  EXPECT_EQ(nearest.OfLower({1.97, {}}, {}).core, 0.5);  // a neighbour
+  // Threads that share a core have the shortest round trip, which does not apply to separate cores.
+  SharesOfBest near;
+  for (int i = 0; i < 5; ++i) near.OfLower({2, 0.4e-7}, {});
+  for (int i = 0; i < 5; ++i) near.OfLower({4, 1e-7}, {});
+  EXPECT_EQ(near.Best(), (TeamState{4, 1e-7}));
+  EXPECT_EQ(near.OfLower({4, 4e-7}, {}), (TeamShares{1, 0.25}));
+  EXPECT_EQ(near.OfLower({2, 0.4e-7}, {}), (TeamShares{0.5, 1}));
+}
+
+TEST(Better, HasMoreOfTheCoresOrThenNearerThreads) {
+  EXPECT_EQ(Better({4, 5e-7}, {2, 1e-7}), (TeamState{4, 5e-7}));
+  EXPECT_EQ(Better({2, 1e-7}, {4, 5e-7}), (TeamState{4, 5e-7}));
+  EXPECT_EQ(Better({4, 5e-7}, {3.9, 1e-7}), (TeamState{4, 1e-7}));
+  EXPECT_EQ(Better({}, {4, 1e-7}), (TeamState{4, 1e-7}));
+  EXPECT_EQ(Better({{}, 1e-7}, {}), (TeamState{{}, 1e-7}));
+}
+
+// Control groups, and what limits a process.
+
+// Returns a reader of files that exist in the test alone.
+ReadText Files(Texts files) {
+  return [files = std::move(files)](const std::filesystem::path& path) {
+    const auto found = files.find(path.string());
+    return found == files.end() ? std::string() : found->second;
+  };
+}
+
+Environment Variables(Texts variables) {
+  return [variables =
+              std::move(variables)](const std::string& variable) -> std::optional<std::string> {
+    const auto found = variables.find(variable);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+// Four CPUs, all given, and files that exist in the test alone.
+LimitFacts Facts(Texts files = {}, Texts variables = {}) {
+  LimitFacts facts;
+  facts.cpu.topology = {.cpus = 4};
+  facts.cpu.allowed = {0, 1, 2, 3};
+  facts.environment = Variables(std::move(variables));
+  facts.read = Files(std::move(files));
+  return facts;
+}
+
+LimitFacts OnCpus(std::vector<int> allowed) {
+  auto facts = Facts();
+  facts.cpu.allowed = std::move(allowed);
+  return facts;
+}
+
+// Returns the limits of one kind as "found: effect".
+std::vector<std::string> Found(const LimitFacts& facts, LimitKind kind) {
+  std::vector<std::string> found;
+  for (const auto& limit : FindLimits(facts))
+    if (limit.kind == kind) found.push_back(limit.found + ": " + limit.effect);
+  return found;
+}
+
+std::string Only(const LimitFacts& facts, LimitKind kind) {
+  const auto found = Found(facts, kind);
+  EXPECT_EQ(found.size(), 1U);
+  return found.empty() ? "" : found.front();
+}
+
+TEST(FindLimits, NamesWithheldCpusPriorityVariablesHugePagesAndAQuota) {
+  EXPECT_TRUE(FindLimits(Facts()).empty());
+  EXPECT_THAT(Only(OnCpus({0, 1, 3}), LimitKind::kCpus), HasSubstr("3 of 4 (taskset"));
+  EXPECT_THAT(Found(OnCpus({0, 1, 2, 3}), LimitKind::kCpus), testing::IsEmpty());
+  auto facts = Facts();
+  EXPECT_TRUE(Found(facts, LimitKind::kPriority).empty());
+  facts.nice = 10;
+  EXPECT_THAT(Only(facts, LimitKind::kPriority), HasSubstr("nice 10"));
+  EXPECT_THAT(Only(Facts({}, {{"OMP_PROC_BIND", "close"}}), LimitKind::kPinning),
+              HasSubstr("OMP_PROC_BIND=close: OpenMP binds"));
+  EXPECT_THAT(Only(Facts({}, {{"OMP_THREAD_LIMIT", "3"}}), LimitKind::kThreads),
+              HasSubstr("--dlroof_threads=3"));
+  EXPECT_TRUE(Found(Facts({}, {{"OMP_THREAD_LIMIT", "4"}}), LimitKind::kThreads).empty());
+  const std::string enabled = "/sys/kernel/mm/transparent_hugepage/enabled";
+  EXPECT_THAT(Only(Facts({{enabled, "always madvise [never]\n"}}), LimitKind::kHugePages),
+              HasSubstr("never (" + enabled + ")"));
+  EXPECT_TRUE(Found(Facts({{enabled, "always [madvise] never\n"}}), LimitKind::kHugePages).empty());
+  const auto limited = Facts({{"/proc/self/cgroup", "0::/box\n"},
+                              {"/sys/fs/cgroup/box/cpu.max", "250000 100000\n"},
+                              {"/sys/fs/cgroup/box/cpu.stat", "nr_periods 40\nnr_throttled 12\n"}});
+  EXPECT_THAT(Only(limited, LimitKind::kCpuQuota),
+              AllOf(HasSubstr("2.5 CPUs (/sys/fs/cgroup/box/cpu.max)"),
+                    HasSubstr("stopped its programs in 12 of 40 periods"),
+                    HasSubstr("4 threads use it up"), HasSubstr("rest of 100 ms"),
+                    HasSubstr("no waiting ends that"), HasSubstr("--dlroof_threads=2")));
+  const auto half = Facts({{"/proc/self/cgroup", "1:cpu:/\n"},
+                           {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000"},
+                           {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"}});
+  EXPECT_THAT(Only(half, LimitKind::kCpuQuota),
+              AllOf(HasSubstr("0.5 CPUs"), testing::Not(HasSubstr("--dlroof_threads"))));
+  const auto enough =
+      Facts({{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "400000 100000\n"}});
+  EXPECT_THAT(Only(enough, LimitKind::kCpuQuota), HasSubstr("enough for 4 threads"));
+}
+
+TEST(OpenMpThreadLimit, IsAbsentForOtherTexts) {
+  EXPECT_EQ(OpenMpThreadLimit(Variables({{"OMP_THREAD_LIMIT", " 12 "}})), 12);
+  for (const char* text : {"", "0", "-1", "x", "3x"})
+    EXPECT_EQ(OpenMpThreadLimit(Variables({{"OMP_THREAD_LIMIT", text}})), std::nullopt) << text;
+  EXPECT_EQ(OpenMpThreadLimit(Variables({})), std::nullopt);
+}
+
+TEST(FactsOfThisProcess, CanBeReadAnywhere) {
+  const auto facts = FactsOfThisProcess("/sys");
+  EXPECT_FALSE(facts.read("/proc/self/status").empty());
+  for (const auto& limit : FindLimits(facts)) {
+    EXPECT_FALSE(Key(limit.kind).empty());
+    EXPECT_FALSE(limit.found.empty() || limit.effect.empty());
+  }
+}
+
+TEST(ParseControlGroups, KnowsBothVersions) {
+  EXPECT_EQ(ParseControlGroups("0::/user.slice\n", "memory"),
+            (std::vector<ControlGroup>{{true, "/user.slice"}}));
+  EXPECT_EQ(ParseControlGroups("5:cpu,memory:/a\n4:cpuset:/b\n0::/\n", "memory"),
+            (std::vector<ControlGroup>{{false, "/a"}, {true, "/"}}));
+  EXPECT_EQ(ParseControlGroups("3:cpuset:/a\n2:cpuacct,cpu:/b\n", "cpu"),
+            (std::vector<ControlGroup>{{false, "/b"}}));
+  EXPECT_TRUE(ParseControlGroups("garbage\n1:\n:::\n", "cpu").empty());
+}
+
+TEST(FoldersOf, BeginsWithTheMountThatIsTheGroupInAContainer) {
+  EXPECT_EQ(FoldersOf({false, "/a/b"}, "cpu", "/sys"),
+            (std::vector<GroupFolder>{{false, "/sys/fs/cgroup/cpu"},
+                                      {false, "/sys/fs/cgroup/cpu/a"},
+                                      {false, "/sys/fs/cgroup/cpu/a/b"}}));
+  EXPECT_EQ(FoldersOf({true, "/../x"}, "cpu", "/s"),
+            (std::vector<GroupFolder>{{true, "/s/fs/cgroup"}, {true, "/s/fs/cgroup/unified"}}));
+}
+
+TEST(SmallestQuota, IsThatOfTheGroupOrOfAParentInBothVersions) {
+  const auto read = Files({{"/sys/fs/cgroup/pod/cpu.max", "150000 100000\n"},
+                           {"/sys/fs/cgroup/pod/box/cpu.max", "max 100000\n"}});
+  const auto quota = SmallestQuota("0::/pod/box\n", "/sys", read).value();
+  EXPECT_EQ(quota.cpus, 1.5);
+  EXPECT_DOUBLE_EQ(quota.period_seconds, 0.1);
+  EXPECT_EQ(quota.file, "/sys/fs/cgroup/pod/cpu.max");
+  EXPECT_EQ(quota.stat, "/sys/fs/cgroup/pod/cpu.stat");
+  EXPECT_EQ(SmallestQuota("0::/other\n", "/sys", read), std::nullopt);
+  for (const char* text : {"", "max", "x 100000", "50000", "50000 0", "-1 100000"})
+    EXPECT_EQ(SmallestQuota("0::/\n", "/sys", Files({{"/sys/fs/cgroup/cpu.max", text}})),
+              std::nullopt)
+        << text;
+  const auto version_one = Files({{"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
+                                  {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
+                                  {"/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000\n"},
+                                  {"/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "200000\n"}});
+  const auto first = SmallestQuota("1:cpu,cpuacct:/a\n", "/sys", version_one).value();
+  EXPECT_EQ(first.cpus, 0.25);
+  EXPECT_DOUBLE_EQ(first.period_seconds, 0.2);
+  EXPECT_EQ(first.file, "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us");
+}
+
+TEST(ParseThrottling, ReadsBothVersionsAndIsCountedBetweenTwoReadings) {
+  EXPECT_EQ(ParseThrottling("nr_periods 40\nnr_throttled 12\nthrottled_time 500000000\n"),
+            (Throttling{40, 12, 0.5}));
+  EXPECT_EQ(ParseThrottling("usage_usec 9\nnr_periods 4\nnr_throttled 1\nthrottled_usec 250000\n"),
+            (Throttling{4, 1, 0.25}));
+  EXPECT_EQ(ParseThrottling("usage_usec 9\n"), std::nullopt);
+  EXPECT_EQ(ParseThrottling(""), std::nullopt);
+  EXPECT_EQ((Throttling{40, 12, 0.5} - Throttling{30, 10, 0.25}), (Throttling{10, 2, 0.25}));
+  EXPECT_EQ((Throttling{10, 2, 0.25} + Throttling{1, 1, 0.25}), (Throttling{11, 3, 0.5}));
 }
 
 }  // namespace

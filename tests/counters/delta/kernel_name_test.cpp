@@ -1,5 +1,3 @@
-#include "counters/delta/prediction.h"
-
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -8,7 +6,8 @@
 #include <string>
 
 #include "counters/base/error.h"
-#include "tests/fakes/delta_layers.h"
+#include "counters/delta/prediction.h"
+#include "tests/counters/delta/brute_force.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
@@ -208,7 +207,7 @@ TEST(BuiltInGpus, AreReadAndEveryFigureSaysWhereItIsFromAndPeaksAreThePublishedO
   EXPECT_NEAR(tflops("h100", "f16"), 989.4, 1);
 }
 
-TEST(GpuFromJson, RefusesInOneSentence) {
+TEST(GpuFromJson, RefusesFiguresOfNoGpuAndPartitionsAndCoalescedSmsMayBeMissing) {
   EXPECT_EQ(Refusal(nlohmann::json::object()), "accepted");
   EXPECT_THAT(Refusal({{"l2_bytes_per_second", nullptr}}),
               HasSubstr("my.json: 'l2_bytes_per_second': expected an object"));
@@ -221,9 +220,6 @@ TEST(GpuFromJson, RefusesInOneSentence) {
   EXPECT_THAT(Refusal({{"macs_per_clock_f32", nullptr}, {"macs_per_clock_f16", nullptr}}),
               HasSubstr("expected at least one 'macs_per_clock_<type>'"));
   EXPECT_THAT(Refusal(nlohmann::json::array()), HasSubstr("expected an object"));
-}
-
-TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
   const auto with = [](const char* key, double value) {
     return Refusal({{key, {{"value", value}}}});
   };
@@ -239,20 +235,19 @@ TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
             "1e-300");
   EXPECT_THAT(with("dram_bytes_per_second", 1e300),
               HasSubstr("'value': expected 0 or a magnitude from 1e-18 to 1e+18"));
-}
-
-TEST(GpuFromJson, PartitionsAndCoalescedSmsMayBeMissing) {
   EXPECT_EQ(FindGpu("v100").l2_partitions, 1);
   EXPECT_EQ(FindGpu("v100").coalesced_sms, 1);
   EXPECT_EQ(FindGpu("h200").l2_partitions, 2);
   EXPECT_EQ(FindGpu("h200").coalesced_sms, 2);
   EXPECT_EQ(FindGpu("a100").coalesced_sms, 1);
-  const auto with = [](double value) {
+  const auto without_some = [](double value) {
     return Refusal({{"l2_partitions", {{"value", value}, {"source", "a book"}}}});
   };
-  EXPECT_EQ(with(2), "accepted");
-  EXPECT_EQ(with(1.5), "my.json: l2_partitions: expected a whole number from 1 to 16, got 1.5");
-  EXPECT_EQ(with(17), "my.json: l2_partitions: expected a whole number from 1 to 16, got 17");
+  EXPECT_EQ(without_some(2), "accepted");
+  EXPECT_EQ(without_some(1.5),
+            "my.json: l2_partitions: expected a whole number from 1 to 16, got 1.5");
+  EXPECT_EQ(without_some(17),
+            "my.json: l2_partitions: expected a whole number from 1 to 16, got 17");
   EXPECT_THAT(Refusal({{"coalesced_sms", {{"value", 2}}}}), HasSubstr("'source'"));
   // Both are written where they were read.
   EXPECT_EQ(GpuFromJson(ToJson(FindGpu("h200")), "x").l2_partitions, 2);
@@ -283,14 +278,14 @@ TEST(Scaled, ChangesOneResource) {
 TEST(PlanTile, TheWidestTileThatPadsNoMoreAndWeightGradientsSplitK) {
   const auto gpu = FindGpu("v100");
   const auto columns = [&](int64_t k) {
-    return PlanTile(fakes::Layer(2, 16, 14, 14, k, 3, 1, 1), gpu).tile.n;
+    return PlanTile(Layer(2, 16, 14, 14, k, 3, 1, 1), gpu).tile.n;
   };
   EXPECT_EQ(columns(32), 32);
   EXPECT_EQ(columns(64), 64);
   EXPECT_EQ(columns(96), 32);  // 96 = 3 x 32; 64 and 128 pad to 128
   EXPECT_EQ(columns(128), 128);
   EXPECT_EQ(columns(728), 128);  // 736, 768, 768: 4 % more
-  auto layer = fakes::Layer(2, 16, 14, 14, 128, 3, 1, 1);
+  auto layer = Layer(2, 16, 14, 14, 128, 3, 1, 1);
   EXPECT_EQ(PlanTile(layer, gpu).tile.k, 8);
   layer.element_bytes = 2;
   EXPECT_EQ(PlanTile(layer, gpu).tile.k, 16);
@@ -298,7 +293,7 @@ TEST(PlanTile, TheWidestTileThatPadsNoMoreAndWeightGradientsSplitK) {
   // 65,536 registers hold 256 x 128 sums twice, 512 x 256 not.
   EXPECT_EQ(PlanTile(layer, gpu, 256, 128).ctas_per_sm, 1);
   EXPECT_THROW(PlanTile(layer, gpu, 512, 256), BadInput);
-  auto gradient = fakes::Layer(256, 64, 56, 56, 64, 1, 1, 0);
+  auto gradient = Layer(256, 64, 56, 56, 64, 1, 1, 0);
   gradient.direction = ProductDirection::kBackwardWeights;
   const auto plan = PlanTile(gradient, FindGpu("v100"));  // one tile: m 64, n 64
   EXPECT_EQ(plan.tile.slices, 80);
@@ -310,8 +305,8 @@ KernelTiling Tiling(std::string_view name) {
   return tiling.value_or(KernelTiling{.m = 128, .n = 64});
 }
 
-TEST(PlanTile, OfHoppersKernelsHasTheirClusterAndBulkCopiesAndSlicesAreTakenWhereTheyAreKnown) {
-  auto layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 0);
+TEST(PlanTile, OfHoppersKernelsHasTheirClusterAndOthersShareWhatNeighboursMerge) {
+  auto layer = Layer(16, 64, 112, 112, 64, 3, 2, 0);
   layer.element_bytes = 2;
   auto tiling = Tiling("sm90_xmma_dgrad_tilesize256x64x32_strided_execute_kernel");
   tiling.cluster_m = 4;
@@ -329,32 +324,29 @@ TEST(PlanTile, OfHoppersKernelsHasTheirClusterAndBulkCopiesAndSlicesAreTakenWher
   EXPECT_EQ(CachesOf(h200, plan).l2.ctas_per_wave, 132);
   plan.tile.cluster_m = 8;
   EXPECT_EQ(CachesOf(h200, plan).l2.ctas_per_wave, 128);
-  layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 0);
+  layer = Layer(16, 64, 112, 112, 64, 3, 2, 0);
   layer.direction = ProductDirection::kBackwardWeights;
   tiling = Tiling("sm90_xmma_wgrad_tilesize64x64x64_execute_segment_k_on_kernel");
   EXPECT_EQ(PlanTile(layer, FindGpu("h200"), tiling, 11).tile.slices, 11);
-}
-
-TEST(PlanTile, OtherKernelsShareWhatNeighbouringSmsMerge) {
-  const auto layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 0);
+  const auto merged = Layer(16, 64, 112, 112, 64, 3, 2, 0);
   const auto simt = Tiling("sm80_xmma_fprop_f32f32_f32f32_f32_tilesize256x64x8_stage3_g1_ffma");
-  const auto plan = PlanTile(layer, FindGpu("h200"), simt, std::nullopt);
-  EXPECT_EQ(plan.loads, LoadPath::kThroughL1);
-  EXPECT_EQ(plan.tile.cluster_m, 2);
-  EXPECT_EQ(PlanTile(layer, FindGpu("a100"), simt, std::nullopt).tile.cluster_m, 1);
+  const auto shared = PlanTile(merged, FindGpu("h200"), simt, std::nullopt);
+  EXPECT_EQ(shared.loads, LoadPath::kThroughL1);
+  EXPECT_EQ(shared.tile.cluster_m, 2);
+  EXPECT_EQ(PlanTile(merged, FindGpu("a100"), simt, std::nullopt).tile.cluster_m, 1);
   const auto matrix = Tiling("cutlass_80_tensorop_s16816_128x128_32x4_nn");
-  EXPECT_EQ(PlanTile(layer, FindGpu("a100"), matrix, std::nullopt).loads, LoadPath::kUnknown);
+  EXPECT_EQ(PlanTile(merged, FindGpu("a100"), matrix, std::nullopt).loads, LoadPath::kUnknown);
 }
 
 // One CTA on one SM, everything but the multiply-adds free: steps x tile / rate, by hand.
-TEST(ModelTime, OneCtaByHandAndTheScarceResourceIsTheBottleneck) {
+TEST(ModelTime, OneCtaByHandTheBottleneckIsScarceOrTheLaunch) {
   GpuSpec gpu = FindGpu("v100");
   gpu.l1_bytes_per_clock = gpu.shared_bytes_per_clock = 1e12;
   gpu.l2_bytes_per_second = gpu.dram_bytes_per_second = 1e30;
   gpu.l1_latency_clocks = gpu.l2_latency_clocks = gpu.dram_latency_clocks = 100;
   gpu.shared_latency_clocks = 20;
   gpu.launch_seconds = 1e-9;
-  const auto layer = fakes::Layer(1, 64, 8, 16, 64, 1, 1, 0);  // m 128, n 64, k 64
+  const auto layer = Layer(1, 64, 8, 16, 64, 1, 1, 0);  // m 128, n 64, k 64
   const auto plan = PlanTile(layer, gpu, 128, 64);
   const auto traffic = ModelTraffic(layer, plan.tile, CachesOf(gpu));
   const auto time = ModelTime(layer, plan, traffic, gpu, "f32");
@@ -364,7 +356,7 @@ TEST(ModelTime, OneCtaByHandAndTheScarceResourceIsTheBottleneck) {
   EXPECT_EQ(time.bottleneck, Bottleneck::kCompute);
   EXPECT_EQ(time.waves, 1);
   const auto bottleneck = [](const char* resource, double factor) {
-    ConvQuestion question{.layer = fakes::Layer(64, 64, 56, 56, 256, 1, 1, 0)};
+    ConvQuestion question{.layer = Layer(64, 64, 56, 56, 256, 1, 1, 0)};
     return PredictConv(question, Scaled(FindGpu("v100"), resource, factor)).time.bottleneck;
   };
   EXPECT_EQ(bottleneck("dram", 1.0 / 8), Bottleneck::kDram);
@@ -372,10 +364,7 @@ TEST(ModelTime, OneCtaByHandAndTheScarceResourceIsTheBottleneck) {
   EXPECT_EQ(bottleneck("l1", 1.0 / 64), Bottleneck::kL1);
   EXPECT_EQ(bottleneck("shared", 1.0 / 64), Bottleneck::kShared);
   EXPECT_EQ(bottleneck("mac", 1.0 / 8), Bottleneck::kCompute);
-}
-
-TEST(ModelTime, SmallKernelsAreBoundByTheirLaunch) {
-  ConvQuestion question{.layer = fakes::Layer(1, 8, 4, 4, 8, 1, 1, 0)};
+  ConvQuestion question{.layer = Layer(1, 8, 4, 4, 8, 1, 1, 0)};
   EXPECT_EQ(PredictConv(question, FindGpu("h100")).time.bottleneck, Bottleneck::kLaunch);
 }
 
@@ -384,9 +373,8 @@ TEST(PredictConv, FasterResourcesNeverMakeALayerSlower) {
   for (int i = 0; i < 30; ++i) {
     ConvQuestion question;
     question.layer =
-        fakes::Layer(fakes::Pick(random, {1, 16, 64}), fakes::Pick(random, {3, 64, 256}), 28, 28,
-                     fakes::Pick(random, {32, 128, 512}), fakes::Pick(random, {1, 3}),
-                     fakes::Pick(random, {1, 2}), 1);
+        Layer(Pick(random, {1, 16, 64}), Pick(random, {3, 64, 256}), 28, 28,
+              Pick(random, {32, 128, 512}), Pick(random, {1, 3}), Pick(random, {1, 2}), 1);
     question.layer.direction = static_cast<ProductDirection>(random() % 3);
     const auto gpu = FindGpu("a100");
     const double before = PredictConv(question, gpu).time.seconds;
@@ -398,7 +386,7 @@ TEST(PredictConv, FasterResourcesNeverMakeALayerSlower) {
 
 TEST(ModelledWork, IsWorkWithItsOrigin) {
   ConvQuestion question;
-  question.layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 1);
+  question.layer = Layer(16, 64, 112, 112, 64, 3, 2, 1);
   question.kernel = "volta_scudnn_128x64_relu_interior_nn_v1";
   const auto gpu = FindGpu("v100");
   const auto prediction = PredictConv(question, gpu);
@@ -419,7 +407,7 @@ TEST(ModelledWork, IsWorkWithItsOrigin) {
 
 // A Winograd kernel moves other bytes than the product that it replaces.
 TEST(PredictConv, RefusesKernelsThatAreNoImplicitGemm) {
-  ConvQuestion question{.layer = fakes::Layer(16, 64, 56, 56, 64, 3, 1, 1)};
+  ConvQuestion question{.layer = Layer(16, 64, 56, 56, 64, 3, 1, 1)};
   const auto reason = [&](const char* kernel) {
     question.kernel = kernel;
     return RefusalReason(question, FindGpu("v100"));

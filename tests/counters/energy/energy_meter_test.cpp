@@ -61,7 +61,7 @@ std::string ReasonOf(const EnergyResult& found) {
   return found.reason.value().text;
 }
 
-TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindowsThatBeginWhenACounterMoves) {
+TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindowsWithTheCpusThatOthersHad) {
   FakeMachine machine;
   const auto energy = EnergyOf(machine.Measure(machine.Meter()));
   // 1 ms of 100 W and 10 W.
@@ -79,6 +79,16 @@ TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindowsThatBeginWhenACounterMoves) 
   FakeMachine slow{.call_seconds = 0.0037, .tick = 0.1};
   EXPECT_NEAR(EnergyOf(slow.Measure(slow.Meter(), 2)).joules, 110 * 0.0037,
               110 * 0.0037 * 0.0037 / 2);
+  FakeMachine busy;
+  EnergyWindows windows{.now = [&] { return busy.seconds; }};
+  windows.others = [&] { return 7 + 1.5 * busy.seconds; };
+  const auto shared = EnergyOf(MeasureEnergy(
+      busy.Meter(), [&] { busy.Call(); }, windows));
+  EXPECT_NEAR(shared.others_cpus.value(), 1.5, 1e-6);
+  EXPECT_TRUE(HasOthersEnergy(shared));
+  EXPECT_FALSE(busy.Measure(busy.Meter()).energy->others_cpus);
+  EXPECT_FALSE(HasOthersEnergy(Energy{.others_cpus = 0.05}));
+  EXPECT_FALSE(HasOthersEnergy(Energy{}));
 }
 
 TEST(MeasureEnergy, ACallLongerThanAWindowIsMeasuredWholeAndTheIntervalIsStudents) {
@@ -127,19 +137,6 @@ TEST(MeasureEnergy, ACounterThatCannotBeTrustedGivesNone) {
     return machine.Show(), machine.shown;
   };
   EXPECT_EQ(ReasonOf(machine.Measure(meter)), "energy_uj: Permission denied");
-}
-
-TEST(MeasureEnergy, KeepsHowManyCpusOthersHad) {
-  FakeMachine machine;
-  EnergyWindows windows{.now = [&] { return machine.seconds; }};
-  windows.others = [&] { return 7 + 1.5 * machine.seconds; };
-  const auto energy = EnergyOf(MeasureEnergy(
-      machine.Meter(), [&] { machine.Call(); }, windows));
-  EXPECT_NEAR(energy.others_cpus.value(), 1.5, 1e-6);
-  EXPECT_TRUE(HasOthersEnergy(energy));
-  EXPECT_FALSE(machine.Measure(machine.Meter()).energy->others_cpus);
-  EXPECT_FALSE(HasOthersEnergy(Energy{.others_cpus = 0.05}));
-  EXPECT_FALSE(HasOthersEnergy(Energy{}));
 }
 
 TEST(BusySeconds, AddsWhatIsNotIdle) {

@@ -25,7 +25,7 @@ CudaFailure Cupti(int code, const std::string& name = "CUPTI_ERROR_X") {
   return {CudaLibrary::kCupti, code, "cuptiX", name, "its words", ""};
 }
 
-TEST(FailureSentence, SaysTheMatterTheCodeAndTheCureAndNamesTheToolThatHoldsCupti) {
+TEST(FailureSentence, SaysTheMatterTheCodeAndTheCure) {
   EXPECT_EQ(
       FailureSentence(Cupti(26, "CUPTI_ERROR_HARDWARE_BUSY")),
       "another profiler or monitor (DCGM) is using the counters (CUPTI_ERROR_HARDWARE_BUSY from "
@@ -45,15 +45,12 @@ TEST(FailureSentence, SaysTheMatterTheCodeAndTheCureAndNamesTheToolThatHoldsCupt
   EXPECT_THAT(FailureSentence(failure),
               HasSubstr("another tool is attached to this process, named 'CUPTI for "
                         "Nsight'"));
-}
-
-TEST(FailureSentence, NoDriverAndOneThatIsTooOldAreDifferentThings) {
-  CudaFailure failure{CudaLibrary::kRuntime,         35, "cudaGetDeviceCount",
-                      "cudaErrorInsufficientDriver", "", ""};
-  EXPECT_THAT(FailureSentence(failure), HasSubstr("there is no NVIDIA driver"));
-  failure.driver_version = 12020;
-  failure.runtime_version = 13000;
-  EXPECT_THAT(FailureSentence(failure),
+  CudaFailure driver{CudaLibrary::kRuntime,         35, "cudaGetDeviceCount",
+                     "cudaErrorInsufficientDriver", "", ""};
+  EXPECT_THAT(FailureSentence(driver), HasSubstr("there is no NVIDIA driver"));
+  driver.driver_version = 12020;
+  driver.runtime_version = 13000;
+  EXPECT_THAT(FailureSentence(driver),
               HasSubstr("the driver supports CUDA 12.2 and this program needs CUDA 13.0"));
 }
 
@@ -192,7 +189,7 @@ TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {
   }
 }
 
-TEST(NoDeviceReason, TellsAMissingDriverFromAnOldOneAndNamesAGpuThatIsTooOld) {
+TEST(NoDeviceReason, TellsAMissingDriverFromAnOldOneAndEachCauseHasItsCure) {
   CudaState state{.error = 35, .runtime_version = 13000};
   EXPECT_THAT(NoDeviceReason(state).value().text, HasSubstr("no NVIDIA driver is loaded"));
   state.driver_version = 12040;
@@ -208,9 +205,6 @@ TEST(NoDeviceReason, TellsAMissingDriverFromAnOldOneAndNamesAGpuThatIsTooOld) {
   EXPECT_FALSE(IsUsable(old.gpus[0], old));
   EXPECT_TRUE(IsUsable(old.gpus[1], old));
   EXPECT_TRUE(IsUsable({"H200", 9, 0}, old));
-}
-
-TEST(NoDeviceReason, EachCauseHasItsCure) {
   const std::pair<int, const char*> cures[] = {{34, "stub"},
                                                {100, "CUDA_VISIBLE_DEVICES"},
                                                {46, "exclusive mode"},
@@ -402,7 +396,7 @@ TEST(PlanCounters, NamesThePipesOfTheChipThatItDoesNotRead) {
   EXPECT_THAT(Plan("B1", {"bf16"}).unread_pipes, testing::IsEmpty()) << "a chip without any";
 }
 
-TEST(BuiltInCuptiTable, NamesAreUniqueAndReferencesKnownAndInstructionCountersPatchKernels) {
+TEST(BuiltInCuptiTable, NamesAreUniqueAndReferencesAndQuantitiesKnown) {
   const auto& table = BuiltInCuptiTable();
   std::set<std::string> chips, families, sets, types;
   for (const auto& chip : table.chips) {
@@ -425,9 +419,6 @@ TEST(BuiltInCuptiTable, NamesAreUniqueAndReferencesKnownAndInstructionCountersPa
   for (const auto& set : BuiltInCuptiTable().sets) EXPECT_EQ(set.patches, set.name == "sass");
   for (const auto& metric : BuiltInCuptiTable().metrics)
     EXPECT_EQ(metric.name.starts_with("sm__sass_"), metric.set == "sass") << metric.name;
-}
-
-TEST(BuiltInCuptiTable, EveryQuantityIsAPipeOrOneThatTheDecoderKnows) {
   for (const auto& metric : BuiltInCuptiTable().metrics) {
     EXPECT_TRUE(
         IsPipeKey(metric.quantity) ||
@@ -449,15 +440,12 @@ TEST(KernelName, IsWhatItsAuthorWrote) {
 constexpr GpuCapacity kH200 = {90, 132, 228 << 10};
 
 // 40 registers: 1280 of a warp, 51 warps of 65536, 48 evenly on 4 schedulers, 6 blocks of 8 warps.
-TEST(Waves, RegistersAllowSixBlocksOfAnSmAndAWarpgroupOfAllRegistersIsAloneOnItsSm) {
+TEST(Waves, AreLimitedByRegistersThreadsAndBlocksOfAnSmWhereTheyAreKnown) {
   EXPECT_DOUBLE_EQ(*Waves({132 * 8, 256, 40, 0, {}}, kH200), 8.0 / 6);
   // 254 registers: 8192 of a warp, 8 warps, one block. 154 KiB of shared memory allow one as well.
   EXPECT_DOUBLE_EQ(*Waves({132, 256, 254, 0, {}}, kH200), 1);
   EXPECT_DOUBLE_EQ(*Waves({264, 256, 32, 154 << 10, {}}, kH200), 2);
-}
-
-// 2048 threads; 32 blocks of any size.
-TEST(Waves, ThreadsAndBlocksOfAnSmAreLimitedAndAreAbsentWhereTheyAreNotKnown) {
+  // 2048 threads; 32 blocks of any size.
   EXPECT_DOUBLE_EQ(*Waves({132 * 4, 1024, 16, 0, {}}, kH200), 2);
   EXPECT_DOUBLE_EQ(*Waves({132 * 64, 32, 16, 0, {}}, kH200), 2);
   EXPECT_DOUBLE_EQ(*Waves({1, 33, 16, 0, {}}, {75, 1, 64 << 10}), 1.0 / 16);

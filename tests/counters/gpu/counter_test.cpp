@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "counters/base/files.h"
 #include "counters/gpu/session.h"
 #include "tests/fakes/cupti_recording.h"
-#include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::gpu {
@@ -20,16 +22,159 @@ using testing::Contains, testing::HasSubstr, testing::Not;
 constexpr const char* kFfma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum";
 constexpr const char* kDram = "dram__bytes.sum";
 
+// CUPTI without a GPU: keeps to its protocol, fails where it is told to, and knows what was left
+// open.
+class FakeCupti : public CuptiApi {
+ public:
+  struct Failure {
+    std::string call;  // function of CuptiApi
+    int code = 999;
+    int times = 1 << 20;  // from its first call on
+    CudaLibrary library = CudaLibrary::kCupti;
+  };
+  std::vector<Failure> failures;
+  int devices = 1, passes = 3, rounds_wanted = 0;  // 0: as many rounds as passes
+  std::string chip = "GH100";
+  bool supported = true;
+  std::map<std::string, double> values;  // 0 for the others
+  std::map<std::string, int> refused;    // metrics that this device does not give
+  std::string refused_late;              // and one that it refuses when it is to be counted
+  std::vector<TracedKernel> kernels = {{"kernel", 1e-6}};
+  bool stale = false;  // the runtime keeps an error of a call before
+  size_t dropped = 0, ranges = 1;
+  std::map<std::string, int> calls;  // by function
+  std::vector<std::string> counted;  // metrics, of every configuration
+
+  // Open handles: none may be left when a count is over, however it ended.
+  std::string Left() const {
+    std::string left;
+    for (const auto& [what, open] : open_)
+      if (open) left += what + " ";
+    return left;
+  }
+
+  std::string Version() override { return "130001"; }
+  void OpenHost(const std::string&, const CuptiImage&) override { Begin("OpenHost", "host"); }
+  bool AddMetrics(const std::vector<std::string>& metrics) override {
+    Step("AddMetrics");
+    metrics_ = metrics;
+    for (const auto& metric : metrics)
+      if (refused.count(metric) != 0) return false;
+    return true;
+  }
+  CuptiImage Config() override { return Step("Config", CuptiImage(8)); }
+  int Passes(const CuptiImage&) override { return Step("Passes", passes); }
+  std::vector<double> Values(const CuptiImage&, const std::vector<std::string>& metrics) override {
+    Step("Values");
+    std::vector<double> found;
+    for (const auto& metric : metrics) {
+      counted.push_back(metric);
+      found.push_back(values.count(metric) != 0 ? values.at(metric) : 0);
+    }
+    return found;
+  }
+  void CloseHost() noexcept override { Close("host"); }
+
+  int DeviceCount() override { return Step("DeviceCount", devices); }
+  void OpenDevice(int) override { Step("OpenDevice"); }
+  void StartProfiler() override { Step("StartProfiler"); }
+  bool Supports(int) override { return Step("Supports", supported); }
+  std::string ChipName(int) override { return Step("ChipName", chip); }
+  CuptiImage CounterAvailability() override { return Step("CounterAvailability", CuptiImage(8)); }
+  void Subscribe() override { Begin("Subscribe", "subscriber"); }
+  void Unsubscribe() noexcept override { Close("subscriber"); }
+  void EnableRanges() override {
+    Step("EnableRanges");
+    Open("ranges");
+    rounds_ = 0;
+  }
+  CuptiImage CounterImage(const std::vector<std::string>&) override {
+    return Step("CounterImage", CuptiImage(8));
+  }
+  void SetConfig(const CuptiImage&, CuptiImage&) override {
+    Step("SetConfig");
+    for (const auto& metric : metrics_)
+      if (metric == refused_late)
+        throw CuptiError({CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
+    EXPECT_TRUE(open_["ranges"]);
+  }
+  void StartPass() override {
+    Step("StartPass");
+    EXPECT_TRUE(open_["ranges"] && open_["subscriber"] && !open_["trace"]);
+    Open("pass");
+  }
+  void PushRange() override { Begin("PushRange", "range"); }
+  void PopRange() override {
+    Step("PopRange");
+    Close("range");
+  }
+  bool StopPass() override {
+    Close("pass");
+    Close("range");  // CUPTI drops a range that was not popped with its pass
+    Step("StopPass");
+    return ++rounds_ >= (rounds_wanted > 0 ? rounds_wanted : passes);
+  }
+  size_t DecodeCounters() override { return Step("DecodeCounters", dropped); }
+  size_t Ranges(const CuptiImage&) override { return Step("Ranges", ranges); }
+  void DisableRanges() noexcept override {
+    Close("ranges");
+    Close("pass");
+    Close("range");
+  }
+  void StartTrace() override {
+    Step("StartTrace");
+    EXPECT_FALSE(open_["ranges"]);
+    Open("trace");
+  }
+  std::vector<TracedKernel> StopTrace() override {
+    Close("trace");
+    Step("StopTrace");
+    return kernels;
+  }
+  void ForgetErrors() noexcept override { stale = false; }
+  void Synchronize() override {
+    Step("Synchronize");
+    if (stale)
+      throw CuptiError({CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
+  }
+
+ private:
+  void Step(const std::string& call) {
+    ++calls[call];
+    for (auto& failure : failures)
+      if (failure.call == call && failure.times-- > 0)
+        throw CuptiError({failure.library, failure.code, call, "CODE", "words", ""});
+  }
+  template <class Value>
+  Value Step(const std::string& call, const Value& value) {
+    Step(call);
+    return value;
+  }
+  void Open(const std::string& what) {
+    EXPECT_FALSE(open_[what]) << what << " twice";
+    open_[what] = true;
+  }
+  void Begin(const std::string& call, const std::string& what) {
+    Step(call);
+    Open(what);
+  }
+  void Close(const std::string& what) { open_[what] = false; }
+
+  std::map<std::string, bool> open_;
+  std::vector<std::string> metrics_;
+  int rounds_ = 0;
+};
+
 // A counter on a fake CUPTI, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it
 // counts correctly, and a clock that advances by a second per reading.
 struct Bench {
-  fakes::FakeCupti* cupti = nullptr;
+  FakeCupti* cupti = nullptr;
   std::shared_ptr<CuptiCounter> counter;
   double seconds = 0;
   int runs = 0, known_runs = 0;
 
   Bench() {
-    auto api = std::make_unique<fakes::FakeCupti>();
+    auto api = std::make_unique<FakeCupti>();
     cupti = api.get();
     cupti->values = {{kFfma, 3200}, {kDram, 4096}};
     KnownCall known{"known", {"fp32.vector"}, {}, [this] { ++known_runs; }};
@@ -52,7 +197,7 @@ struct Bench {
   }
 };
 
-TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
+TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernelsAlsoAsASource) {
   Bench bench;
   const auto counted = bench.Count(bench.Request());
   EXPECT_EQ(bench.runs, 3 + 3 + 1);  // plain, passes, traced
@@ -63,6 +208,14 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
   EXPECT_THAT(counted.how, HasSubstr("CUPTI range profiler on GH100, 3 passes, each 1.00 times"));
   EXPECT_THAT(counted.kernels, testing::ElementsAre(LaunchedKernel{"kernel", 1, 1e-6}));
   EXPECT_EQ(bench.cupti->Left(), "");
+  Bench managed;
+  const auto source = CuptiSourceOf(managed.counter, "");
+  EXPECT_EQ(source.name, "cupti");
+  EXPECT_EQ(source.device, "gpu");
+  EXPECT_EQ(source.provenance, Provenance::kMeasured);
+  EXPECT_EQ(source.unavailable(), std::nullopt);
+  EXPECT_EQ(source.count(managed.Request()).passes, 3);
+  EXPECT_THAT(managed.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
 }
 
 // The flush of a cold call is neither counted nor timed.
@@ -85,7 +238,7 @@ TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunOfAsManyPassesAsAreWante
   EXPECT_EQ(wanting.cupti->Left(), "");
 }
 
-TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
+TEST(CuptiCounter, SameRequestIsCountedOnceAndOneUserAtATime) {
   Bench bench;
   bench.Count(bench.Request());
   const int runs = bench.runs, known_runs = bench.known_runs;
@@ -96,6 +249,13 @@ TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
   bench.Count(other);
   EXPECT_EQ(bench.runs, 2 * runs);
   EXPECT_EQ(bench.known_runs, known_runs) << "one self-test per device";
+  Bench nested;
+  auto request = nested.Request();
+  std::string inner;
+  request.run = [&] { inner = nested.Failure(nested.Request("inner")); };
+  nested.Count(request);
+  EXPECT_EQ(inner, "this program is already counting another call on the GPU");
+  EXPECT_EQ(nested.Failure(nested.Request("inner")), "accepted");
 }
 
 // Each step fails once or permanently. The failure is one sentence, CUPTI is released, and the next
@@ -145,7 +305,7 @@ TEST(CuptiCounter, WithoutATraceTheCountStaysAndTheSelfTestStillJudgesTheCounter
 
 // Two launches of 264 blocks of one warpgroup with all registers on 132 SMs, and one of half of
 // them.
-TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskFor) {
+TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskForAndWaitingBlocksNoInstructions) {
   const KernelFacts whole = {264, 256, 254, 0, {}}, half = {132, 256, 254, 0, {}};
   const auto kernels = LaunchedKernels(
       {{"k", 1e-6, {}, half}, {"k", 2e-6, {}, whole}, {"k", 3e-6, {}, whole}, {"other", 1e-7}},
@@ -156,9 +316,6 @@ TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskFor) {
   EXPECT_EQ(kernels[0].facts->waves, 2);
   EXPECT_EQ(kernels[1].facts->waves, 1);
   EXPECT_FALSE(kernels[2].facts);
-}
-
-TEST(CuptiCounter, ACallWhoseBlocksWaitIsCountedWithoutInstructions) {
   Bench bench;
   auto request = bench.Request();
   request.blocks_wait = true;
@@ -197,7 +354,7 @@ TEST(CuptiCounter, TheTypeOfTheCallDecidesWhatIsAsked) {
 
 // 12 instructions of the family of f16 and no others: int8 and fp64 did no work, of bf16 nothing is
 // known.
-TEST(CuptiCounter, PipesThatAreNotAskedAreKnownZeroOnlyWithAProof) {
+TEST(CuptiCounter, PipesThatAreNotAskedAreKnownZeroOnlyWithAProofAndDroppedIfTheyWorked) {
   Bench bench;
   bench.cupti->values["sm__inst_executed_pipe_tensor_op_hmma.sum"] = 12;
   bench.cupti->values["sm__ops_path_tensor_src_fp16.sum"] = 49152;
@@ -211,22 +368,19 @@ TEST(CuptiCounter, PipesThatAreNotAskedAreKnownZeroOnlyWithAProof) {
   EXPECT_FALSE(counted.work.flops.contains("bf16.matrix"));
   EXPECT_THAT(counted.how, HasSubstr("; FLOPs not asked: tf32.matrix, bf16.matrix, fp8.matrix "
                                      "(--dlroof_counters=cupti:all)"));
-}
-
-TEST(CuptiCounter, FlopsAreDroppedIfAPipeThatWasNotAskedWorked) {
-  Bench bench;
-  bench.cupti->values["sm__inst_executed_pipe_tensor_op_imma.sum"] = 7;
-  auto request = bench.Request();
-  request.type = "f16";
-  request.pipes = {"fp16.matrix"};
-  const auto counted = bench.Count(request);
-  EXPECT_TRUE(counted.work.flops.empty());
-  EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
-  EXPECT_THAT(counted.caveats,
+  Bench working;
+  working.cupti->values["sm__inst_executed_pipe_tensor_op_imma.sum"] = 7;
+  auto narrow = working.Request();
+  narrow.type = "f16";
+  narrow.pipes = {"fp16.matrix"};
+  const auto dropped = working.Count(narrow);
+  EXPECT_TRUE(dropped.work.flops.empty());
+  EXPECT_EQ(dropped.work.bytes.at(Level::kDram), 4096);
+  EXPECT_THAT(dropped.caveats,
               Contains(HasSubstr("tensor cores executed 7 integer instructions, which are not")));
 }
 
-TEST(CuptiCounter, ACallThatThrowsUnderCountingIsItsOwnSentence) {
+TEST(CuptiCounter, ACallThatThrowsIsItsOwnSentenceAndAnErrorBeforeIsNotThisOnes) {
   for (const int good : {0, 3, 4, 6}) {  // while it is timed, in the first pass, later, traced
     Bench bench;
     auto request = bench.Request();
@@ -237,9 +391,6 @@ TEST(CuptiCounter, ACallThatThrowsUnderCountingIsItsOwnSentence) {
     EXPECT_EQ(bench.cupti->Left(), "") << good;
     EXPECT_NE(bench.Count(bench.Request("next")).how, "");
   }
-}
-
-TEST(CuptiCounter, AnErrorOfACallBeforeIsNotThisOnesAndDroppedRangesAreNoCount) {
   Bench bench;
   bench.counter->SelfTest();
   bench.cupti->stale = true;
@@ -251,16 +402,6 @@ TEST(CuptiCounter, AnErrorOfACallBeforeIsNotThisOnesAndDroppedRangesAreNoCount) 
   dropping.cupti->dropped = 0;
   dropping.cupti->ranges = 3;
   EXPECT_EQ(dropping.Failure(dropping.Request()), "CUPTI has 3 ranges for one call, expected 1");
-}
-
-TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
-  Bench bench;
-  auto request = bench.Request();
-  std::string inner;
-  request.run = [&] { inner = bench.Failure(bench.Request("inner")); };
-  bench.Count(request);
-  EXPECT_EQ(inner, "this program is already counting another call on the GPU");
-  EXPECT_EQ(bench.Failure(bench.Request("inner")), "accepted");
 }
 
 TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
@@ -292,14 +433,11 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
   }
 }
 
-TEST(CuptiCounter, WithoutADeviceNothingElseOfCuptiIsCalled) {
+TEST(CuptiCounter, WithoutADeviceNothingIsCalledAndOneThatCannotBeProfiledSaysWhy) {
   Bench bench;
   bench.cupti->devices = 0;
   EXPECT_THAT(bench.counter->UnavailableReason().value().text, HasSubstr("there is no GPU"));
   EXPECT_EQ(bench.cupti->calls.size(), 1U) << "CUPTI crashes without a driver";
-}
-
-TEST(CuptiCounter, ChipThatTheTableLacksIsNamedAndADeviceThatCannotBeProfiledSaysWhy) {
   Bench unknown, secret;
   unknown.cupti->chip = "GV100";
   EXPECT_THAT(unknown.counter->UnavailableReason().value().text,
@@ -310,7 +448,7 @@ TEST(CuptiCounter, ChipThatTheTableLacksIsNamedAndADeviceThatCannotBeProfiledSay
 }
 
 // 4096 byte copied, 4700 counted: 15 % more than the 5 % allowed.
-TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
+TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedAndOneWithoutAKnownKernelIsAReason) {
   Bench bench;
   bench.cupti->values[kDram] = 4700;
   const auto counted = bench.Count(bench.Request());
@@ -324,19 +462,16 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
   const auto recording = bench.counter->Recording();
   EXPECT_THAT(recording.failed, testing::ElementsAre("dram"));
   EXPECT_EQ(ToJson(recording).at("failed"), recording.failed);
-}
-
-TEST(CuptiCounter, WhatHasNoKnownKernelIsAReasonAndStays) {
-  Bench bench;
-  bench.cupti->values["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 1e9;
-  const auto counted = bench.Count(bench.Request());
-  EXPECT_EQ(counted.work.flops.at("bf16.matrix"), 1e9);
-  EXPECT_THAT(counted.caveats,
+  Bench unproved;
+  unproved.cupti->values["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 1e9;
+  const auto kept = unproved.Count(unproved.Request());
+  EXPECT_EQ(kept.work.flops.at("bf16.matrix"), 1e9);
+  EXPECT_THAT(kept.caveats,
               Contains(HasSubstr("not tested on a kernel of known work: bf16.matrix")));
 }
 
 TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgainAndPartOfADividedGpuCountsWhatItHas) {
-  auto api = std::make_unique<fakes::FakeCupti>();
+  auto api = std::make_unique<FakeCupti>();
   int tries = 0;
   CuptiCounter counter({std::move(api),
                         [&](const CuptiChip&) -> std::vector<KnownCall> {
@@ -376,17 +511,6 @@ TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
   Bench bench;
   bench.cupti->refused_late = kDram;
   EXPECT_THAT(bench.Failure(bench.Request()), HasSubstr("not on this machine"));
-}
-
-TEST(CuptiCounter, SourceCountsForTheManager) {
-  Bench bench;
-  const auto source = CuptiSourceOf(bench.counter, "");
-  EXPECT_EQ(source.name, "cupti");
-  EXPECT_EQ(source.device, "gpu");
-  EXPECT_EQ(source.provenance, Provenance::kMeasured);
-  EXPECT_EQ(source.unavailable(), std::nullopt);
-  EXPECT_EQ(source.count(bench.Request()).passes, 3);
-  EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
 }
 
 TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {

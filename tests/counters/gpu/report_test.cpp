@@ -71,7 +71,7 @@ TEST(DecodeCounters, FlopsAreAddsMulsAndTwiceTheFmasAndBlackwellsPairedSinglePre
   EXPECT_EQ(Decode(values, {}, "GH100").work.flops, (Values{{"fp32.vector", 22}}));
 }
 
-TEST(DecodeCounters, HalfInstructionsAreOfTheCallsType) {
+TEST(DecodeCounters, HalfInstructionsAreOfTheCallsTypeAndTensorOperationsCountOnceEach) {
   const auto half = [](const std::vector<std::string>& pipes) {
     return Decode(Sass("h", 1, 0, 0), pipes);
   };
@@ -81,11 +81,8 @@ TEST(DecodeCounters, HalfInstructionsAreOfTheCallsType) {
     EXPECT_EQ(half(pipes).work.flops, (Values{{"fp16.vector", 2}}));
     EXPECT_THAT(half(pipes).caveats, Contains(HasSubstr("one counter counts")));
   }
-}
-
-// 7 constants loaded by 4 FLOPs each beside 2 * 14001 and beside 2 * 13985: 28 of 28030 FLOPs are
-// 0.0999 % and no work, 28 of 27998 are 0.1 %.
-TEST(DecodeCounters, ConstantsLoadedByHalfInstructionsAreNoWork) {
+  // 7 constants loaded by 4 FLOPs each beside 2 * 14001 and beside 2 * 13985: 28 of 28030 FLOPs are
+  // 0.0999 % and no work, 28 of 27998 are 0.1 %.
   auto values = Sass("h", 0, 0, 7);
   values[kSass + "ffma_pred_on.sum"] = 14001;
   const auto counts = Decode(values, {"fp32.vector"});
@@ -95,9 +92,6 @@ TEST(DecodeCounters, ConstantsLoadedByHalfInstructionsAreNoWork) {
   EXPECT_EQ(Decode(values, {"bf16.vector"}).work.flops.at("bf16.vector"), 28);
   values[kSass + "ffma_pred_on.sum"] = 13985;
   EXPECT_EQ(Decode(values, {"fp32.vector"}).work.flops.at("fp16.vector"), 28);
-}
-
-TEST(DecodeCounters, TensorOperationsCountOnceEachByType) {
   const std::string path = "sm__ops_path_tensor_src_";
   EXPECT_EQ(Decode({{path + "bf16_dst_fp32.sum", 100}, {path + "int8.sum", 7}}).work.flops,
             (Values{{"bf16.matrix", 100}, {"int8.matrix", 7}}));
@@ -131,7 +125,7 @@ TEST(DecodeCounters, BytesByLevelOfWhichL1NeedsSharedMemoryAndPcieIsTheHosts) {
   EXPECT_THAT(of_host.caveats, Contains(HasSubstr("of other processes")));
 }
 
-TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknownAndDramWaysThatDoNotAddUpAreAReason) {
+TEST(DecodeCounters, ABrokenValueIsUnknownAndOddDramAndTensorInstructionsAreReasons) {
   for (const double broken : {std::nan(""), -1.0, std::numeric_limits<double>::infinity()}) {
     auto values = Sass("f", 3, broken, 7);
     values["dram__bytes.sum"] = 5;
@@ -147,15 +141,12 @@ TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknownAndDramWaysThatDoNotAddU
   EXPECT_THAT(Decode(values).caveats, IsEmpty());
   values["dram__bytes_write.sum"] = 30;
   EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("add up to 90 byte")));
-}
-
-TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReasonUnlessTheyLoadConstants) {
   const std::string tf32 = "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
-  Values values = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
-  EXPECT_THAT(Decode(values).caveats,
+  Values instructions = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
+  EXPECT_THAT(Decode(instructions).caveats,
               Contains(HasSubstr("12 instructions, but none of a counted type")));
-  values[tf32] = 1;
-  EXPECT_THAT(Decode(values).caveats, IsEmpty());
+  instructions[tf32] = 1;
+  EXPECT_THAT(Decode(instructions).caveats, IsEmpty());
   // 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
   Values constants = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
                       {"sm__inst_executed_pipe_tensor.sum", 12},
@@ -328,7 +319,7 @@ std::map<std::string, std::vector<double>> CountedOverKnown(const CuptiRecording
 
 // Each quantity on its own kernel within 0.2 %. L1 also in shared memory, whose first loads and
 // last stores miss the 0.2 %: 0.6 %.
-TEST(RecordedCounters, AnH200CountsEachQuantityOfKnownWork) {
+TEST(RecordedCounters, AnH200CountsKnownWorkAndConvolutionsAsTheModelDoes) {
   const auto recordings = Recordings();
   const auto ratios = CountedOverKnown(recordings.at("cupti_h200.json"));
   EXPECT_EQ(ratios.size(), 13U);
@@ -336,13 +327,10 @@ TEST(RecordedCounters, AnH200CountsEachQuantityOfKnownWork) {
     EXPECT_NEAR(of_calls.front(), 1, 0.002) << quantity;
     for (const double ratio : of_calls) EXPECT_NEAR(ratio, 1, 0.006) << quantity;
   }
-}
-
-// A convolution pads nothing forward; its gradient of the weights in f16 and its f32 gradient of
-// the source of stride 2 compute more than their useful work.
-TEST(RecordedCounters, AnH200CountsTheConvolutionsFlopsAsTheModelDoesAndAKernelOfAnH200IsNamed) {
-  const auto recordings = Recordings();
-  const auto& recording = recordings.at("cupti_h200.json");
+  // A convolution pads nothing forward; its gradient of the weights in f16 and its f32 gradient of
+  // the source of stride 2 compute more than their useful work.
+  const auto convolutions = Recordings();
+  const auto& recording = convolutions.at("cupti_h200.json");
   const auto over_dense = [&](const std::string& begin, const std::string& pipe) {
     for (const auto& call : recording.calls)
       if (call.name.starts_with(begin))
@@ -354,7 +342,7 @@ TEST(RecordedCounters, AnH200CountsTheConvolutionsFlopsAsTheModelDoesAndAKernelO
   EXPECT_DOUBLE_EQ(over_dense("Conv2D/gpu/cudnn/fwd/tf32/", "tf32.matrix"), 1);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_weights/f16/", "fp16.matrix"), 1.111, 0.001);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_data/f32/", "fp32.vector"), 4.007, 0.001);
-  const auto& call = recordings.at("cupti_h200.json").calls.front();
+  const auto& call = convolutions.at("cupti_h200.json").calls.front();
   const auto kernels = LaunchedKernels(call.kernels, std::nullopt);
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_THAT(kernels.front().name, HasSubstr("Chain"));

@@ -13,7 +13,6 @@
 #include "ceilings/machine/machine.h"
 #include "reporters/document/tables.h"
 #include "reporters/record/record.h"
-#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/trajectory_points.h"
@@ -56,7 +55,7 @@ TEST(Document, LeavesOutBlocksWithoutContent) {
   EXPECT_TRUE(document.blocks.empty());
 }
 
-TEST(Write, ATableHasItsFirstRowsThenASummaryOfTheOthersThenTheLastRows) {
+TEST(Write, ATableHasFirstRowsASummaryAndLastRowsAndABarsSharesAddUp) {
   Document document;
   Table table{.columns = {"kernel", "time"},
               .rows = {{{"a…z", "abcz"}, {"2 s"}}, {{"b\x1b"}, {"1 s"}}, {{"c"}, {"3 s"}}},
@@ -72,21 +71,18 @@ TEST(Write, ATableHasItsFirstRowsThenASummaryOfTheOthersThenTheLastRows) {
   EXPECT_EQ(Written({{table}}),
             "kernel  time\na…z      2 s\nb\\x1B    1 s\nc        3 s\nidle     4 s\n"
             "  times are sums\n");
-}
-
-TEST(Write, ABarsPartsFollowEachOtherAndItsSharesAddUp) {
-  Document document;
-  document.Say("app");
-  document.Add(Bar{"a step: 4 s", {{PartKind::kRoof, "roofs", 1}, {PartKind::kIdle, "idle", 3}}});
-  document.Say("end");
-  EXPECT_EQ(Written(document),
+  Document bars;
+  bars.Say("app");
+  bars.Add(Bar{"a step: 4 s", {{PartKind::kRoof, "roofs", 1}, {PartKind::kIdle, "idle", 3}}});
+  bars.Say("end");
+  EXPECT_EQ(Written(bars),
             "app\n\na step: 4 s\n"
             "  |##########                              |    1.00 s  25.0 %  roofs\n"
             "  |          ##############################|    3.00 s  75.0 %  idle\n"
             "\nend\n");
 }
 
-TEST(Write, AStripShowsWhatEachColumnIsBusyWith) {
+TEST(Write, AStripShowsWhatEachColumnIsBusyWithAndAListItsDetails) {
   Document document;
   const auto copies = PartKind::kZeroFlop;
   document.Add(Strip{"streams",
@@ -97,13 +93,10 @@ TEST(Write, AStripShowsWhatEachColumnIsBusyWith) {
             "streams (# busy, + a quarter of the time or more, - less, c copies, . idle)\n"
             "  7    |##.+cc--" +
                 std::string(52, '.') + "|\n  long |" + std::string(59, '.') + "#|\n");
-}
-
-TEST(Write, AListHasItsDetailsOnLinesOfTheirOwnAndANumberedOneItsNumbers) {
-  const Document document{{List{"remarks", {{"a", {"why", "where"}}, {"b"}}},
-                           List{"differs", {{"c"}, {"d"}}, true},
-                           Sentences{.texts = {"e", "f", "g"}, .first = 1}}};
-  EXPECT_EQ(Written(document),
+  const Document lists{{List{"remarks", {{"a", {"why", "where"}}, {"b"}}},
+                        List{"differs", {{"c"}, {"d"}}, true},
+                        Sentences{.texts = {"e", "f", "g"}, .first = 1}}};
+  EXPECT_EQ(Written(lists),
             "remarks\n  a\n    why\n    where\n  b\n\ndiffers\n  1  c\n  2  d\n\n"
             "e\nand 2 more (--verbose)\n");
 }
@@ -194,13 +187,10 @@ std::string Tables(const roofline::PlacedRun& run, int width, const TableOptions
   return Written(RunDocument(run, options), width);
 }
 
-TEST(RunDocument, GoldenTable) {
+TEST(RunDocument, IsTheGoldenTableAndNoRowIsWiderThanTheTerminal) {
   std::ifstream file(fakes::TestData("run_small_tables.txt"));
   const std::string golden((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(Tables(fakes::SmallRun(), 120), golden);
-}
-
-TEST(RunDocument, NoRowIsWiderThanTheTerminalAndANarrowOneGetsNamesOnLinesOfTheirOwn) {
   for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Tables(fakes::SmallRun(), width));
     for (std::string line; std::getline(lines, line) && !line.empty();)
@@ -211,38 +201,32 @@ TEST(RunDocument, NoRowIsWiderThanTheTerminalAndANarrowOneGetsNamesOnLinesOfThei
   EXPECT_EQ(Tables(roofline::PlacedRun(), 80), "");
 }
 
-TEST(RunDocument, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
+TEST(RunDocument, OnlyVerboseShowsRemarksAndAColumnHasTheIntensityOfOneLevel) {
   auto run = fakes::SmallRun();
   run.places[0].placement.asides = {"an aside"};
   run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
   EXPECT_THAT(Tables(run, 0), Not(AnyOf(HasSubstr("an aside"), HasSubstr("the sweep agrees"))));
   EXPECT_THAT(Tables(run, 0, {.verbose = true}),
               AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
-}
-
-TEST(RunDocument, WithoutCeilingsRatesComeFromWorkAndTime) {
   auto file = fakes::SmallRun().file;
   file.machines.clear();
   const auto tables = Tables(roofline::PlaceRun(file), 0);
   EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s         57.5\n"));
   EXPECT_THAT(tables, HasSubstr("1.23 TFLOP/s"));
   EXPECT_THAT(tables, Not(HasSubstr("compute")));
-}
-
-// The second benchmark's bytes are known at L2 only: its intensity is of no level of this column.
-TEST(RunDocument, AColumnHasTheIntensityOfOneLevel) {
-  record::RunFile file;
-  file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}},
-                  {.name = "y", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
-  auto& work = file.records[0].work[Provenance::kModelled];
+  // The second benchmark's bytes are known at L2 only: its intensity is of no level of this column.
+  record::RunFile levels;
+  levels.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}},
+                    {.name = "y", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
+  auto& work = levels.records[0].work[Provenance::kModelled];
   work = {.flops = {{"fp32.vector", 1e9}}, .bytes = {{Level::kL2, 1e8}, {Level::kDram, 5e7}}};
-  file.records[1].work = file.records[0].work;
-  file.records[1].work[Provenance::kModelled].bytes.erase(Level::kDram);
-  const auto text = Tables(roofline::PlaceRun(file), 0);
+  levels.records[1].work = levels.records[0].work;
+  levels.records[1].work[Provenance::kModelled].bytes.erase(Level::kDram);
+  const auto text = Tables(roofline::PlaceRun(levels), 0);
   EXPECT_THAT(text, HasSubstr("  FLOP/B DRAM\n"));
   EXPECT_THAT(text, HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s         20.0\n"));
   EXPECT_THAT(text, HasSubstr("\ny          500 ms  n=1  2.00 GFLOP/s\n"));
-  EXPECT_THAT(Tables(roofline::PlaceRun(file, {.levels = {Level::kL2}}), 0),
+  EXPECT_THAT(Tables(roofline::PlaceRun(levels, {.levels = {Level::kL2}}), 0),
               HasSubstr("FLOP/B L2\n"));
 }
 
@@ -279,7 +263,7 @@ record::Record WithEnergy() {
   return record;
 }
 
-TEST(EnergyTable, ShowsJoulesRateAndPowerOfACallAndMarksThatOfOtherPrograms) {
+TEST(EnergyTable, ShowsJoulesRateAndPowerOfACallOrTheReasonWhyThereAreNone) {
   // 4e9 FLOP / 0.5 J; 0.5 J / 4 ms; half of 0.1 J over 0.5 J.
   EXPECT_THAT(Written({{EnergyTable({WithEnergy()})}}),
               AllOf(HasSubstr("500 mJ"), HasSubstr("10.0 %"), HasSubstr("8.00 GFLOP/J"),
@@ -291,9 +275,6 @@ TEST(EnergyTable, ShowsJoulesRateAndPowerOfACallAndMarksThatOfOtherPrograms) {
   record.energy->others_cpus = 0.5;
   EXPECT_THAT(Written({{EnergyTable({record})}}),
               AllOf(HasSubstr("~500 mJ"), HasSubstr("~8.00 GFLOP/J"), HasSubstr("other programs")));
-}
-
-TEST(EnergyTable, AnUnknownRateIsEmptyAMissingEnergyHasItsReasonIfAsked) {
   record::Record silent{.name = "cold one"};
   silent.counting = {{"energy", {}, "not measured: it stood still"}};
   record::Record no_flops = WithEnergy();
@@ -301,10 +282,10 @@ TEST(EnergyTable, AnUnknownRateIsEmptyAMissingEnergyHasItsReasonIfAsked) {
   EXPECT_THAT(Written({{EnergyTable({no_flops, silent})}}),
               AllOf(Not(HasSubstr("FLOP/J  8")), Not(HasSubstr("nan")),
                     HasSubstr("energy of cold one not measured: it stood still")));
-  record::Record record{.name = "x"};
-  record.counting = {{"perf", {}, "2 groups"}};
+  record::Record unknown{.name = "x"};
+  unknown.counting = {{"perf", {}, "2 groups"}};
   Document document;
-  document.Add(EnergyTable({record}));
+  document.Add(EnergyTable({unknown}));
   EXPECT_TRUE(document.blocks.empty());
 }
 
@@ -349,31 +330,27 @@ record::Record Kernel(const std::string& name, double seconds, double launches, 
 }
 
 // 240 launches in 503 us are 2.09 us each.
-TEST(KernelTables, AProfilesTimesAreSumsOverLaunchesWithoutTheirCost) {
+TEST(KernelTables, HaveSumsOverLaunchesSortedByTimeAndNamesOfAtMost60Columns) {
   const auto tables = Tables(roofline::PlaceRun(Stored("h200_profile_resnet50.json")), 0);
   EXPECT_THAT(tables,
               AllOf(HasSubstr("GPU kernels of python3: 503 µs of device time in 240 launches"),
                     HasSubstr("503 µs     100 %       240     2.09 µs"), Not(HasSubstr("overhead")),
                     Not(HasSubstr("879"))));
-}
-
-TEST(KernelTables, NamesAreAtMost60ColumnsWideUnlessFullOnesAreWanted) {
   const auto file = Stored("h200_profile_resnet50.json");
   const std::string whole = "float16_copy_kernel_cuda(TensorIteratorBase &)";
   EXPECT_THAT(
       Tables(roofline::PlaceRun(file), 0),
       AllOf(HasSubstr("\nvectorized_elementwise_kernel<8, float16_cop"), Not(HasSubstr(whole))));
   EXPECT_THAT(Tables(roofline::PlaceRun(file), 0, {.full_names = true}), HasSubstr(whole));
-}
-
-// 3 of 4 ms, 1 of 4 ms: the longest first, with rates although there are no roofs.
-TEST(KernelTables, AreSortedByTimeWithTheirSharesAndRatesAndControlNoTerminal) {
-  record::RunFile file;
-  file.records = {Kernel("app/void b(int)", 1e-3, 2, 0), Kernel("app/void a(int)", 3e-3, 10, 6e9)};
-  const auto tables = Tables(roofline::PlaceRun(file), 0);
-  EXPECT_THAT(tables, HasSubstr("GPU kernels of app: 4.00 ms of device time in 12 launches"));
+  // 3 of 4 ms, 1 of 4 ms: the longest first, with rates although there are no roofs.
+  record::RunFile sorted;
+  sorted.records = {Kernel("app/void b(int)", 1e-3, 2, 0),
+                    Kernel("app/void a(int)", 3e-3, 10, 6e9)};
+  const auto sorted_tables = Tables(roofline::PlaceRun(sorted), 0);
+  EXPECT_THAT(sorted_tables,
+              HasSubstr("GPU kernels of app: 4.00 ms of device time in 12 launches"));
   EXPECT_THAT(
-      tables,
+      sorted_tables,
       HasSubstr("\na       3.00 ms    75.0 %        10      300 µs                         2.00 "
                 "TFLOP/s         6000\n"
                 "b       1.00 ms    25.0 %         2      500 µs\n"));
@@ -404,7 +381,7 @@ std::string LineOf(const std::string& text, const std::string& start) {
 
 std::size_t At(const std::string& text, const std::string& part) { return text.find(part); }
 
-TEST(CeilingsDocument, ShowsEveryColumnInAWideTerminalWithTheHighestPipesFirst) {
+TEST(CeilingsDocument, ShowsEveryColumnHighestPipesFirstAndNamesFinerRowsInFull) {
   EXPECT_EQ(
       LineOf(Table(fakes::CeilingsRun(), 120), "  fp32.vector"),
       "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %     1.00");
@@ -417,15 +394,12 @@ TEST(CeilingsDocument, ShowsEveryColumnInAWideTerminalWithTheHighestPipesFirst) 
   EXPECT_LT(At(sorted, "\n    avx512_vnni "), At(sorted, "\n  fp32.vector "));
   EXPECT_LT(At(sorted, "\n  fp32.vector "), At(sorted, "\n    avx512 "));
   EXPECT_LT(At(sorted, "\n    avx512 "), At(sorted, "\n    avx2 "));
-}
-
-TEST(CeilingsDocument, AFinerRowWithoutAPlainOneHasItsFullNameAndALevelNamesTheMixThatSetItsRoof) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
-  const auto table = Table(fakes::CeilingsRun(), 0);
-  EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
-  EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
+  const auto finer = Table(fakes::CeilingsRun(), 0);
+  EXPECT_THAT(finer, HasSubstr("\n  DRAM update.avx512  "));
+  EXPECT_THAT(finer, HasSubstr("\n  L1   load.avx512  "));
 }
 
 TEST(CeilingsDocument, NoLineIsWiderThanTheTerminalAndASpecifiedRateIsNeitherValidatedNorMeasured) {
@@ -444,15 +418,12 @@ TEST(CeilingsDocument, NoLineIsWiderThanTheTerminalAndASpecifiedRateIsNeitherVal
               testing::EndsWith("specified, not measured here: data sheet"));
 }
 
-TEST(CeilingsDocument, IsOneTableWithoutVariantsUnlessAllIsAskedFor) {
+TEST(CeilingsDocument, IsOneTableThenOverheadsAndFindingsOfTheSweep) {
   std::ostringstream out;
   Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
   EXPECT_THAT(out.str(), HasSubstr("with 2 threads\n"));
   for (const char* more : {"with 1 thread", "avx2", "the curve falls"})
     EXPECT_THAT(out.str(), Not(HasSubstr(more)));
-}
-
-TEST(CeilingsDocument, OverheadsAndFindingsOfTheSweepFollowAndAnUnknownQuantityIsAbsent) {
   auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));
   EXPECT_THAT(LineOf(table, "  timer"), EndsWith(" 26.0 ns"));

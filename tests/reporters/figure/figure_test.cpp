@@ -200,7 +200,7 @@ TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByTypeAndANoisyMarkIsP
   EXPECT_THAT(FigureScript(MakeFigure(quiet, {}), "svg"), testing::Not(HasSubstr("pale")));
 }
 
-TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
+TEST(FigureScript, EveryLevelIsAPointAndArrowsLeadFromTheOlderFile) {
   FigureOptions options{.all_levels = true};
   const auto figure = MakeFigure(SweptRun(), options);
   EXPECT_EQ(figure.classic.size(), 12U);
@@ -211,17 +211,14 @@ TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
   options.all_levels = false;
   options.level = Level::kL3;
   EXPECT_THROW(MakeFigure(SweptRun(), options), BadInput) << "no point of that level";
-}
-
-TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOneAndTheOtherAxesShowBytesAndFlops) {
   auto before = SweptRun();
   for (auto& placed : before.places) placed.placement.classic[0].flops_per_second = 4e10;
   before.file.records.pop_back();
   before.places.pop_back();
-  const auto figure = MakeFigure(SweptRun(), {.before = &before});
-  EXPECT_EQ(figure.classic_moves.size(), 5U);
-  EXPECT_THAT(FigureScript(figure, "svg"), HasSubstr("\n10 4e+10 0 1.2e+11\n"));
-  EXPECT_THAT(figure.caption, HasSubstr("arrows: from the older run"));
+  const auto moved = MakeFigure(SweptRun(), {.before = &before});
+  EXPECT_EQ(moved.classic_moves.size(), 5U);
+  EXPECT_THAT(FigureScript(moved, "svg"), HasSubstr("\n10 4e+10 0 1.2e+11\n"));
+  EXPECT_THAT(moved.caption, HasSubstr("arrows: from the older run"));
   const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
   EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes'"));
   EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
@@ -246,7 +243,7 @@ TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
   }
 }
 
-TEST(WriteFigure, DrawsEveryFormatAndRunsNothingAndRefusesOtherExtensionsAndEmptyRuns) {
+TEST(WriteFigure, DrawsEveryFormatAndRunsNothingAndRefusesWhatCannotBeDrawn) {
   NEED_GNUPLOT();
   const TemporaryFolder folder;
   const auto before = std::filesystem::current_path();
@@ -268,10 +265,6 @@ TEST(WriteFigure, DrawsEveryFormatAndRunsNothingAndRefusesOtherExtensionsAndEmpt
   run.file.records.clear();
   run.places.clear();
   EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
-}
-
-TEST(WriteFigure, ThrowsIfTheFileCannotBeWritten) {
-  NEED_GNUPLOT();
   EXPECT_THROW(WriteFigure(fakes::SmallRun(), "/nowhere/x.svg"), BadInput);
 }
 
@@ -409,7 +402,7 @@ TEST(NodeMapScript, HasTheCellsAndTheRoofsAndShortensNamesSoThatTheyDiffer) {
   EXPECT_THAT(NodeMapScript(long_map, "svg"), HasSubstr("set xtics ('n1.a.org' 0, 'n2.b.org' 1)"));
 }
 
-TEST(Scripts, TextOfAFileIsNeverACommand) {
+TEST(Scripts, TextOfAFileIsNeverACommandAndWithoutPointsThereIsNothingToDraw) {
   const std::string quoted = "'; system('touch owned'); '", lines = "\nEOD\n`touch owned`/";
   auto broken_down = OneRecord();
   broken_down.file.records[0].name = quoted + lines;
@@ -426,21 +419,19 @@ TEST(Scripts, TextOfAFileIsNeverACommand) {
     EXPECT_THAT(script, Not(HasSubstr("system('touch")));
     EXPECT_THAT(script, Not(HasSubstr("`")));
   }
-}
-
-TEST(Scripts, WithoutPointsThereIsNothingToDraw) {
   auto run = OneRecord();
   run.places[0].breakdown.reset();
   EXPECT_THROW(BreakdownScript(run, "svg"), BadInput);
   EXPECT_THROW(NodeMapScript({}, "svg"), BadInput);
-  const auto moved =
+  const auto unknown =
       fakes::RunOf({fakes::WithoutBytes(fakes::kOne), fakes::WithoutBytes(fakes::Two(6))});
-  EXPECT_THAT(fakes::RefusalOf([&] { Script(moved); }), HasSubstr("no trajectory has two points"));
-  auto a = OnMachine(2, "a", 1);
-  a.file.records[0].work[Provenance::kModelled].bytes.clear();
-  a = roofline::PlaceRun(std::move(a.file));
+  EXPECT_THAT(fakes::RefusalOf([&] { Script(unknown); }),
+              HasSubstr("no trajectory has two points"));
+  auto same = OnMachine(2, "a", 1);
+  same.file.records[0].work[Provenance::kModelled].bytes.clear();
+  same = roofline::PlaceRun(std::move(same.file));
   EXPECT_THAT(fakes::RefusalOf([&] {
-                MakeVersusFigure(a, a, {{0, 0}});
+                MakeVersusFigure(same, same, {{0, 0}});
               }),
               HasSubstr("no operator has FLOPs, bytes and ceilings on both sides"));
 }

@@ -1,20 +1,20 @@
 #include "reporters/figure/page.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "counters/base/error.h"
+#include "ceilings/machine/machine.h"
+#include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/placed_files.h"
 #include "tests/fakes/trajectory_points.h"
-#include "tests/fakes/written_page.h"
 #include "tests/paths.h"
 
 namespace dlroof::figure {
@@ -22,6 +22,27 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr, testing::Not;
+
+#define NEED_PLOTLY() \
+  if (!PlotlyScript()) GTEST_SKIP() << "built without plotly.js"
+
+std::string Page(const roofline::PlacedRun& run) {
+  std::ostringstream out;
+  WritePage(run, out);
+  return out.str();
+}
+
+std::string Page(const json& content) {
+  std::ostringstream out;
+  WritePage(content, out);
+  return out.str();
+}
+
+std::string Content(const std::string& page) {
+  const std::string open = R"(<script type="application/json" id="content">)";
+  const auto start = page.find(open) + open.size();
+  return page.substr(start, page.find("</script>", start) - start);
+}
 
 int Count(const std::string& text, const std::string& part) {
   int count = 0;
@@ -50,20 +71,19 @@ TEST(Base64OfHex, AsInRfc4648) {
 
 TEST(WritePage, ThrowsWithoutPlotly) {
   if (PlotlyScript()) GTEST_SKIP() << "built with plotly.js";
-  EXPECT_THROW(fakes::Page(fakes::SmallRun()), BadInput);
+  EXPECT_THROW(Page(fakes::SmallRun()), BadInput);
 }
 
-TEST(WritePage, TextOfTheFileIsOnlyDataAndShowsTheNumbersOfTheFileAsTheyAre) {
+TEST(WritePage, TextOfTheFileIsOnlyDataAsItIsAndThePageLoadsNothing) {
   NEED_PLOTLY();
-  const auto page = fakes::Page(fakes::SmallRun());
+  const auto page = Page(fakes::SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   const auto scripts = static_cast<int>(PageScripts().size()) + 2;  // plotly and the data
   EXPECT_EQ(Count(page, "</script>"), scripts);
-  EXPECT_EQ(json::parse(fakes::Content(page))["records"][7]["reason"],
+  EXPECT_EQ(json::parse(Content(page))["records"][7]["reason"],
             fakes::SmallRun().file.records[7].reason);
-  NEED_PLOTLY();
   const auto run = roofline::ToJson(fakes::SmallRun());
-  auto content = json::parse(fakes::Content(fakes::Page(fakes::SmallRun())));
+  auto content = json::parse(Content(Page(fakes::SmallRun())));
   for (auto& record : content["records"]) {
     record.erase("binding");
     record.erase("rate");
@@ -74,10 +94,6 @@ TEST(WritePage, TextOfTheFileIsOnlyDataAndShowsTheNumbersOfTheFileAsTheyAre) {
   EXPECT_EQ(content["records"], run["records"]);
   EXPECT_EQ(content["machines"], run["machines"]);
   EXPECT_FALSE(content.contains("benchmarks"));
-}
-
-TEST(WritePage, LoadsNothingAndTakesAFileWithoutAnything) {
-  NEED_PLOTLY();
   std::string own(PageHtml().text);
   own += PageStyle().text;
   for (const auto& script : PageScripts()) own += script.text;
@@ -85,28 +101,23 @@ TEST(WritePage, LoadsNothingAndTakesAFileWithoutAnything) {
   for (const char* loader :
        {" src=", " href=", "url(", "@import", "fetch(", "XMLHttpRequest", "innerHTML", "eval("})
     EXPECT_THAT(own, Not(HasSubstr(loader)));
-  const auto page = fakes::Page(fakes::SmallRun());
   EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
   for (const char* unfilled : {"{{policy", "{{style", "{{content", "{{scripts", "{{plotly"})
     EXPECT_THAT(page, Not(HasSubstr(unfilled)));
-  NEED_PLOTLY();
-  EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"records\":[]"));
-  EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"roofs\":[]"));
+  EXPECT_THAT(Page(roofline::PlacedRun()), HasSubstr("\"records\":[]"));
+  EXPECT_THAT(Page(roofline::PlacedRun()), HasSubstr("\"roofs\":[]"));
 }
 
 // Returns the page after its scripts ran. The browser may complain about nothing.
 std::string Render(const json& content, const std::string& address = "") {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("dlroof_page_" + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
-  std::ofstream(folder / "page.html") << fakes::Page(content);
-  const auto command = std::string(DLROOF_CHROMIUM) +
-                       " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
-                       (folder / "profile").string() +
-                       " --virtual-time-budget=20000 --window-size=1280,2400 "
-                       "--enable-logging=stderr --v=0 --dump-dom 'file://" +
-                       (folder / "page.html").string() + address + "' > " +
-                       (folder / "dom").string() + " 2> " + (folder / "log").string();
+  const TemporaryFolder folder;
+  std::ofstream(folder / "page.html") << Page(content);
+  const auto command =
+      std::string(DLROOF_CHROMIUM) +
+      " --headless=new --no-sandbox --disable-gpu --user-data-dir=" + folder / "profile" +
+      " --virtual-time-budget=20000 --window-size=1280,2400 "
+      "--enable-logging=stderr --v=0 --dump-dom 'file://" +
+      folder / "page.html" + address + "' > " + folder / "dom" + " 2> " + folder / "log";
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::string complaints;
   std::stringstream document, log;
@@ -115,7 +126,6 @@ std::string Render(const json& content, const std::string& address = "") {
   for (std::string line; std::getline(log, line);)
     if (line.find("CONSOLE") != std::string::npos) complaints += line + "\n";
   EXPECT_EQ(complaints, "");
-  std::filesystem::remove_all(folder);
   return document.str();
 }
 
@@ -192,10 +202,8 @@ TEST_F(PageInABrowser, ABoundAtAnotherLevelDoesNotMoveAPointInTheTimeChart) {
   const auto content = PageContent(roofline::PlaceRun(file));
   EXPECT_NE(content["records"][1]["time"]["gap"], content["records"][2]["time"]["gap"]);
   std::vector<std::vector<std::string>> rings;
-  for (const auto& record : {far, near}) {
-    const auto page = Render(content, "#level=dram&selected=" + record.name);
-    rings.push_back(Rings(page));
-  }
+  for (const auto& record : {far, near})
+    rings.push_back(Rings(Render(content, "#level=dram&selected=" + record.name)));
   EXPECT_EQ(rings[0].size(), 2U);
   EXPECT_EQ(rings[0], rings[1]);
 }
@@ -353,7 +361,7 @@ TEST_F(PageInABrowser, AFileWithoutCeilingsHasATableWithRates) {
 }
 
 // The roofs and places in a page's content.
-TEST(WritePage, GeometryComesWithTheData) {
+TEST(WritePage, GeometryRatesAndRidgesComeWithTheData) {
   const auto content = PageContent(fakes::SmallRun());
   EXPECT_EQ(content["main_roofs"], 0);
   EXPECT_EQ(content["roofs"][0]["level"], "dram");
@@ -370,34 +378,28 @@ TEST(WritePage, GeometryComesWithTheData) {
   const auto& limit = content["records"][5]["time"];
   EXPECT_TRUE(limit.contains("gap_at_least")) << "its roof is not validated";
   EXPECT_EQ(limit["places"]["dram"].size(), 2);
-}
-
-TEST(WritePage, RatesComeFromWorkAndTimeWithAndWithoutCeilingsAndMeasuredRidgesComeWithTheirRoofs) {
   auto without = fakes::SmallRun().file;
   without.machines.clear();
   for (const auto& run : {roofline::PlaceRun(without), fakes::SmallRun()}) {
-    const auto content = PageContent(run);
-    EXPECT_NEAR(content["records"][0]["rate"]["flops_per_second"].get<double>(), 1.6e11, 1e6);
-    EXPECT_NEAR(content["records"][0]["rate"]["intensity"].get<double>(), 57.468, 1e-3);
-    EXPECT_EQ(content["records"][0]["rate"]["level"], "dram");
-    EXPECT_FALSE(content["records"][9].contains("rate")) << "its work is not known";
+    const auto ceilings = PageContent(run);
+    EXPECT_NEAR(ceilings["records"][0]["rate"]["flops_per_second"].get<double>(), 1.6e11, 1e6);
+    EXPECT_NEAR(ceilings["records"][0]["rate"]["intensity"].get<double>(), 57.468, 1e-3);
+    EXPECT_EQ(ceilings["records"][0]["rate"]["level"], "dram");
+    EXPECT_FALSE(ceilings["records"][9].contains("rate")) << "its work is not known";
   }
   const auto run = fakes::CeilingsRun();
-  const auto content = PageContent(run);
-  EXPECT_EQ(content["roofs"][0]["measured_ridges"],
-            content["machines"][0]["by_threads"]["2"]["ridges"]);
-  EXPECT_FALSE(content["roofs"][1].contains("measured_ridges"));
-  EXPECT_FALSE(content["roofs"][1]["bytes"][0].contains("sustained_ridges"));
-  EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
-}
-
-// 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
-TEST(WritePage, TheSustainedRateOfDramComesWithItsLine) {
-  auto run = fakes::SmallRun();
-  EXPECT_FALSE(PageContent(run)["roofs"][0]["bytes"][3].contains("sustained_start"));
-  fakes::TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
-  const auto content = PageContent(run);
-  const auto& dram = content["roofs"][0]["bytes"][3];
+  const auto ceilings = PageContent(run);
+  EXPECT_EQ(ceilings["roofs"][0]["measured_ridges"],
+            ceilings["machines"][0]["by_threads"]["2"]["ridges"]);
+  EXPECT_FALSE(ceilings["roofs"][1].contains("measured_ridges"));
+  EXPECT_FALSE(ceilings["roofs"][1]["bytes"][0].contains("sustained_ridges"));
+  EXPECT_EQ(ceilings["roofs"][0]["used"], json({"fp32.vector.avx2"}));
+  // 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
+  auto warm = fakes::SmallRun();
+  EXPECT_FALSE(PageContent(warm)["roofs"][0]["bytes"][3].contains("sustained_start"));
+  fakes::TwoThreadsOf(warm).bytes.at(Level::kDram).sustained_per_second = 16e9;
+  const auto sustained = PageContent(warm);
+  const auto& dram = sustained["roofs"][0]["bytes"][3];
   EXPECT_DOUBLE_EQ(
       dram["sustained_start"][1].get<double>() / dram["sustained_start"][0].get<double>(), 16e9);
   EXPECT_DOUBLE_EQ(dram["sustained_ends"]["fp32.vector"].get<double>(), 12.5);

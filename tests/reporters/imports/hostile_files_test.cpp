@@ -16,7 +16,6 @@
 #include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
-#include "reporters/record/large_json.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/primitives/logs.h"

@@ -70,7 +70,7 @@ TEST(ReadCsv, FieldsKnowTheirPlacesAndABrokenFieldIsPlainText) {
   EXPECT_EQ(rows.at(1).at(1).text, "d");
 }
 
-TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEmptyIsUnknown) {
+TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEveryErrorHasItsPlace) {
   const auto imported = FromFile("import_small.csv");
   ASSERT_EQ(imported.records.size(), 2U);
   const record::Record& first = imported.records[0];
@@ -86,9 +86,6 @@ TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEmptyIsUnknown) {
   EXPECT_FALSE(second.launches.has_value());
   EXPECT_THAT(imported.remarks,
               ElementsAre("import_small.csv: column 'comment' is not known and left out"));
-}
-
-TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
   const std::string head = "name,seconds,flops_fp32.vector\n";
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,many\n"),
             "x.csv:2: column 5: expected a number, got 'many'");
@@ -115,7 +112,7 @@ TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
   EXPECT_THAT(Refusal(ImportOwnCsv, head), HasSubstr("x.csv:1: expected a row below the header"));
 }
 
-TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
+TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUpWithoutOurOwnKernels) {
   const auto imported = FromFile("import_ncu_raw.csv");
   ASSERT_EQ(imported.records.size(), 3U);
   const record::Record& scale = imported.records[0];
@@ -133,27 +130,24 @@ TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
   EXPECT_THAT(imported.remarks,
               ElementsAre("import_ncu_raw.csv: column 'launch__registers_per_thread' "
                           "is not known and left out"));
-}
-
-// Names of kernels in namespaces without a name, as Nsight Compute 2025.3 simplifies them.
-TEST(ImportNsightCompute, RecordsAreSumsOfKernelDurationsWithoutOurOwnKernels) {
+  // Names of kernels in namespaces without a name, as Nsight Compute 2025.3 simplifies them.
   const std::string head = "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ns\"\n";
-  const auto imported = ImportNsightCompute(
+  const auto with_holds = ImportNsightCompute(
       head +
           "\"0\",\"void unnamed>::Chain<unnamed>::Fp32>(T1::Type *, int)\",\"71,168\"\n"
           "\"1\",\"dlroof::cuda::<unnamed>::Hold(const volatile int *, int *)\",\"10,000,000\"\n"
           "\"2\",\"dlroof::cuda::<unnamed>::Hold(const volatile int *, int *)\",\"20,000,000\"\n",
       "x.csv");
-  ASSERT_EQ(imported.records.size(), 1U);
-  EXPECT_EQ(imported.records[0].name, "void <unnamed>::Chain<<unnamed>::Fp32>(T1::Type *, int)");
-  EXPECT_EQ(imported.records[0].timed, "kernels");
+  ASSERT_EQ(with_holds.records.size(), 1U);
+  EXPECT_EQ(with_holds.records[0].name, "void <unnamed>::Chain<<unnamed>::Fp32>(T1::Type *, int)");
+  EXPECT_EQ(with_holds.records[0].timed, "kernels");
   EXPECT_THAT(
-      imported.remarks,
+      with_holds.remarks,
       ElementsAre("x.csv: left out: dlroof's own kernels, with which it times calls (Hold): "
                   "2 launches, 30.0 ms"));
 }
 
-TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
+TEST(ImportNsightCompute, OldNamesAndAMetricPerRowAndTensorInstructionsOfOtherChips) {
   const auto imported = FromFile("import_ncu_details.csv");
   ASSERT_EQ(imported.records.size(), 1U);
   const record::Record& axpy = imported.records[0];
@@ -163,23 +157,20 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
   EXPECT_THAT(Measured(axpy).bytes, ElementsAre(Pair(Level::kDram, 48000)));
   EXPECT_THAT(Measured(axpy).flops,
               UnorderedElementsAre(Pair("fp16.vector", 420), Pair("bf16.matrix", 4096)));
-}
-
-TEST(ImportNsightCompute, FlopsOfTensorInstructionsAreUnknownOnOtherChips) {
   const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
   EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
   EXPECT_EQ(WorkOfLaunch(values, false).unknown, LaunchWork::Unknown::kTensor);
   auto text = DataText("import_ncu_raw.csv");
   for (auto at = text.find("\"7.0\""); at != std::string::npos; at = text.find("\"7.0\""))
     text.replace(at, 5, "\"9.0\"");
-  const auto imported = ImportNsightCompute(text, "x.csv");
-  EXPECT_THAT(Measured(imported.records[1]).flops, IsEmpty());
-  EXPECT_THAT(imported.remarks,
+  const auto other = ImportNsightCompute(text, "x.csv");
+  EXPECT_THAT(Measured(other.records[1]).flops, IsEmpty());
+  EXPECT_THAT(other.remarks,
               testing::Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
 }
 
 // The metrics that dlroof profile requests from ncu give the same work as CUPTI's counts.
-TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
+TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiAndRefusesWithThePlace) {
   const auto& table = gpu::BuiltInCuptiTable();
   for (const auto& chip : table.chips) {
     MetricValues values;
@@ -201,9 +192,6 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
     EXPECT_EQ(imported.unknown, LaunchWork::Unknown::kNone);
     EXPECT_EQ(LaunchSeconds(values), values.at("gpu__time_duration.sum"));
   }
-}
-
-TEST(ImportNsightCompute, RefusesWithThePlace) {
   const std::string head =
       "==PROF== x\n\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n";
   EXPECT_EQ(
@@ -440,7 +428,7 @@ TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
 }
 
 // benchdnn's own output, with six digits of its count. Two of three have no padding to leave out.
-TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDoAndReadsTheHeaderOfOneDnn313) {
+TEST(ImportBenchdnn, CountsTheFlopsAsWeDoAndOurProblemsGetTheirNames) {
   auto imported = profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 3U);
   for (const auto& record : imported.records) {
@@ -459,12 +447,9 @@ TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDoAndReadsTheHeaderOfOneDnn
       profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt") + "perf,cpu\n", "b.txt");
   EXPECT_EQ(bad.records.size(), 3U);
   EXPECT_THAT(bad.remarks, testing::Contains(HasSubstr("1 lines are left out; the first: b.txt:")));
-}
-
-TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
-  const auto imported = profile::ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
-  ASSERT_EQ(imported.records.size(), 3U);
-  const record::Record& first = imported.records[0];
+  const auto named = profile::ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
+  ASSERT_EQ(named.records.size(), 3U);
+  const record::Record& first = named.records[0];
   EXPECT_EQ(first.name, "Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k256r1s1");
   EXPECT_EQ(first.algorithm, "brgconv:avx512_core");
   EXPECT_DOUBLE_EQ(first.repetitions.at(0).seconds, 1e-3);
@@ -472,10 +457,10 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
   EXPECT_THAT(work.flops, ElementsAre(Pair("fp32.vector", 102760448)));
   // f32: 64 x 56 x 56 in, 256 x 56 x 56 out, 64 x 256 weights.
   EXPECT_EQ(work.bytes.at(Level::kDram), 4.0 * (64 * 3136 + 256 * 3136 + 64 * 256));
-  EXPECT_THAT(imported.records[2].name, HasSubstr("--softmax --stag=ab,cd 16x1000"))
+  EXPECT_THAT(named.records[2].name, HasSubstr("--softmax --stag=ab,cd 16x1000"))
       << "commas are the problem's";
-  EXPECT_THAT(imported.records[2].repetitions.at(0).seconds, 1.2e-3);
-  EXPECT_THAT(imported.remarks,
+  EXPECT_THAT(named.records[2].repetitions.at(0).seconds, 1.2e-3);
+  EXPECT_THAT(named.remarks,
               testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (1-D")));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));

@@ -109,7 +109,7 @@ TEST(ToolTables, GpusAndOtherParametersStayApart) {
   }
 }
 
-TEST(ToolTables, FlopsOfAnUnknownKindAreUnknown) {
+TEST(ToolTables, FlopsOfAnUnknownKindAreUnknownAndSamplesAreRepetitions) {
   const auto imported = ReadAny(
       R"json([{"frame":{"name":"ROOT"},"metrics":{},"children":[{"frame":{"name":"a"},"metrics":
            {"time (ns)":9,"flops6":1,"bytes":5}},{"frame":{"name":"b"},"metrics":{"time (ns)":7,
@@ -121,9 +121,6 @@ TEST(ToolTables, FlopsOfAnUnknownKindAreUnknown) {
     EXPECT_DOUBLE_EQ(record.repetitions.at(0).seconds, 9e-9);
   }
   EXPECT_THAT(imported.remarks.at(0), HasSubstr("FLOPs of 'a': 'flops6' is not known"));
-}
-
-TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
   const struct {
     const char* text;
     const char* name;
@@ -339,7 +336,7 @@ TEST(NsightCounters, TensorInstructionsThatAreNotKnownMakeFlopsUnknown) {
   }
 }
 
-TEST(NsightCounters, PartOfARecipeMakesFlopsUnknownAndRatesOfTheRooflineSectionAreCounts) {
+TEST(NsightCounters, PartOfARecipeMakesFlopsUnknownAndTheDetailsPageHasTheTime) {
   auto rows = Singles("", "inst", {"10", "0", "20"});
   rows.erase(rows.begin());
   auto imported = Read(Details(rows));
@@ -356,22 +353,19 @@ TEST(NsightCounters, PartOfARecipeMakesFlopsUnknownAndRatesOfTheRooflineSectionA
   rows[2] = {"derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2", "inst", "94.56"};
   imported = Read(Details(rows));
   EXPECT_NEAR(Measured(imported).flops.at("fp32.vector"), 2 * 47.28 * 1.41e9 * 100e-6, 1);
-}
-
-TEST(NsightCounters, TheDetailsPageHasTheTime) {
-  const auto imported = Read(Details({{"Duration", "us", "100.00"},
-                                      {"Memory Throughput", "%", "50.10"},
-                                      {"Memory Throughput", "Gbyte/s", "800.5"},
-                                      {"Cluster Scheduling Policy", "", "PolicySpread"}}));
-  EXPECT_DOUBLE_EQ(Seconds(imported), 100e-6);
-  EXPECT_NEAR(Measured(imported).bytes.at(Level::kDram), 80.05e6, 1);
+  const auto details = Read(Details({{"Duration", "us", "100.00"},
+                                     {"Memory Throughput", "%", "50.10"},
+                                     {"Memory Throughput", "Gbyte/s", "800.5"},
+                                     {"Cluster Scheduling Policy", "", "PolicySpread"}}));
+  EXPECT_DOUBLE_EQ(Seconds(details), 100e-6);
+  EXPECT_NEAR(Measured(details).bytes.at(Level::kDram), 80.05e6, 1);
   // 141,000 cycles at 1.41 GHz.
   EXPECT_DOUBLE_EQ(Seconds(Read(Details(
                        {{"Elapsed Cycles", "cycle", "141,000"}, {"SM Frequency", "Ghz", "1.41"}}))),
                    100e-6);
 }
 
-TEST(NsightTables, DoubledLaunchesAndOtherValuesAreRefused) {
+TEST(NsightTables, DoubledLaunchesAreRefusedAndQuantitiesThatALaunchLacksAreRemarked) {
   const std::string raw =
       "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ns\"\n\"0\",\"k\",\"5\"\n";
   const auto two = Read(raw + "\n" + raw.substr(0, raw.find("\"0\"")) + "\"1\",\"k\",\"6\"\n");
@@ -382,9 +376,6 @@ TEST(NsightTables, DoubledLaunchesAndOtherValuesAreRefused) {
   EXPECT_THAT(Refusal(Details(
                   {{"gpu__time_duration.sum", "ns", "5"}, {"gpu__time_duration.sum", "ns", "6"}})),
               HasSubstr("is there with another value for this launch"));
-}
-
-TEST(NsightTables, QuantitiesThatALaunchLacksAreRemarked) {
   const auto imported = Read(
       "\"ID\",\"Kernel "
       "Name\",\"gpu__time_duration.sum\",\"dram__bytes.sum\"\n\"\",\"\",\"ns\",\"byte\"\n"

@@ -282,7 +282,7 @@ TEST(CountOfOp, AWrapperHasNoneOfItsOwn) {
   EXPECT_DOUBLE_EQ(*CountOfOp(op)->matrix, 48);
 }
 
-TEST(CountOfOp, OfAttentionIsTwoProductsOfThePairs) {
+TEST(CountOfOp, OfAttentionIsTwoProductsOfThePairsAndOfOthersByTypeOrElement) {
   TraceOp op{.name = "aten::_scaled_dot_product_flash_attention_for_cpu",
              .sizes = {{2, 3, 5, 4}, {2, 3, 5, 4}, {2, 3, 5, 4}, {}, {}},
              .types = {"c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"},
@@ -298,9 +298,6 @@ TEST(CountOfOp, OfAttentionIsTwoProductsOfThePairs) {
   EXPECT_DOUBLE_EQ(*CountOfOp(op)->matrix, 6 * 15 * (4 + 4) * 2);
   op.sizes[1][2] = 7;
   EXPECT_FALSE(CountOfOp(op));
-}
-
-TEST(CountOfOp, KnowsProductsOfNarrowTypesAndOperatorsByElement) {
   const TraceOp product{.name = "aten::addmm",
                         .sizes = {{4}, {2, 3}, {3, 4}},
                         .types = {"c10::Half", "c10::Half", "c10::Half"}};

@@ -64,7 +64,7 @@ TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
   }
 }
 
-TEST(VerboseLog, FactsOfTheLibraryAreReadAndCreationsAreMissesAndHits) {
+TEST(VerboseLog, FactsCreationsAndTheTemplateOfTheFieldsAreRead) {
   auto log = fakes::FromLog("tf_r50_inf_dnn.onednn.log");
   EXPECT_EQ(log.runtime, "threadpool");
   EXPECT_EQ(log.threads, 2);
@@ -82,21 +82,18 @@ TEST(VerboseLog, FactsOfTheLibraryAreReadAndCreationsAreMissesAndHits) {
       "5\n");
   ASSERT_EQ(hits.creations.size(), 1);
   EXPECT_TRUE(hits.creations[0].hit);
-}
-
-TEST(VerboseLog, TheTemplateOrdersTheFieldsAndARoundedStampIsIgnored) {
-  const auto log = fakes::FromLog("tf212_conv_opts0.log");
-  EXPECT_FALSE(log.executions.at(0).start_seconds);
-  EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
-  EXPECT_EQ(log.primitives.at(0).auxiliary, "");
-  const auto ordered = ReadVerboseLog(
+  const auto ordered = fakes::FromLog("tf212_conv_opts0.log");
+  EXPECT_FALSE(ordered.executions.at(0).start_seconds);
+  EXPECT_EQ(ordered.primitives.at(0).problem, "96x288:288x16");
+  EXPECT_EQ(ordered.primitives.at(0).auxiliary, "");
+  const auto coloured = ReadVerboseLog(
       "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,colour,problem_desc,"
       "prop_kind,exec_time\n"
       "onednn_verbose,v1,primitive,exec,cpu,reorder,green,8x64,undef,0.5\n");
-  ASSERT_EQ(ordered.primitives.size(), 1);
-  EXPECT_EQ(ordered.primitives[0].problem, "8x64");
-  EXPECT_EQ(ordered.primitives[0].prop, "undef");
-  EXPECT_THAT(ordered.primitives[0].others, ElementsAre(Pair("colour", "green")));
+  ASSERT_EQ(coloured.primitives.size(), 1);
+  EXPECT_EQ(coloured.primitives[0].problem, "8x64");
+  EXPECT_EQ(coloured.primitives[0].prop, "undef");
+  EXPECT_THAT(coloured.primitives[0].others, ElementsAre(Pair("colour", "green")));
 }
 
 TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {
@@ -172,7 +169,7 @@ std::string Partition(const std::string& milliseconds) {
          milliseconds + "\n";
 }
 
-TEST(VerboseLog, PartitionsWithoutLinesOfTheirOwnAreExecutionsAndDecimalCommaTakesTwoFields) {
+TEST(VerboseLog, PartitionsAreExecutionsAndNestedCreationsHaveNoTimeOfTheirOwn) {
   auto log = fakes::FromLog("xpu_graph.log");
   ASSERT_EQ(log.executions.size(), 3);
   EXPECT_DOUBLE_EQ(log.executions[1].seconds, 7.7777e-3);
@@ -203,19 +200,16 @@ TEST(VerboseLog, PartitionsWithoutLinesOfTheirOwnAreExecutionsAndDecimalCommaTak
   ASSERT_EQ(stamped.executions.size(), 1);
   EXPECT_DOUBLE_EQ(stamped.executions[0].seconds, 2.5e-8);
   EXPECT_DOUBLE_EQ(stamped.executions[0].start_seconds.value(), 1.0005);
-}
-
-TEST(VerboseLog, NestedAndBegunCreationsHaveNoTimeOfTheirOwn) {
   const std::string fields = ",cpu,softmax,jit:uni,undef,src:f32::blocked:a::f0,,alg:x,512";
-  const auto log =
+  const auto nested =
       ReadVerboseLog("onednn_verbose,v1,primitive,create:start" + fields +
                      "\nonednn_verbose,v1,primitive,create_nested:cache_miss" + fields +
                      ",40\nonednn_verbose,v1,primitive,create:cache_miss" + fields +
                      ",50.1\nonednn_verbose,v1,primitive,create:cache_miss" + fields + "\n");
-  ASSERT_EQ(log.creations.size(), 1);
-  EXPECT_DOUBLE_EQ(log.creations[0].seconds, 50.1e-3);
-  EXPECT_EQ(log.lines.created, 3);
-  ASSERT_EQ(log.lines.refused.size(), 1) << "512 is the problem, not a time";
+  ASSERT_EQ(nested.creations.size(), 1);
+  EXPECT_DOUBLE_EQ(nested.creations[0].seconds, 50.1e-3);
+  EXPECT_EQ(nested.lines.created, 3);
+  ASSERT_EQ(nested.lines.refused.size(), 1) << "512 is the problem, not a time";
 }
 
 // With a floating-point source the products are of its type, whatever the weights' type is.
@@ -324,7 +318,7 @@ TEST(PostOpsOf, BothSeparatorsAndExponents) {
 }
 
 // Worked by hand: 4 byte an element.
-TEST(PrimitiveWork, BytesAreEachTensorOnce) {
+TEST(PrimitiveWork, BytesAreEachTensorOnceAndAnUnknownWordMakesThemUnknown) {
   const auto bytes = [](const Primitive& primitive) { return WorkOf(primitive).bytes.value(); };
   EXPECT_EQ(bytes(Made("reorder", "undef", "src:f32::blocked:ab::f0 dst:bf16::blocked:ba::f0", "",
                        "8x64")),
@@ -352,10 +346,7 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
                        "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
                        "axis:1", "8x32:8x16 8x48")),
             4 * 2 * 8 * 48);
-}
-
-// A word in a line that no version of oneDNN prints may change the work.
-TEST(PrimitiveWork, AnUnknownWordMakesItUnknown) {
+  // A word in a line that no version of oneDNN prints may change the work.
   const std::string tensors = "src:f32:a:blocked:ab::f0 wei:s8::blocked:BA16a64b4a::f8:zpm2 ";
   const auto work = [](const std::string& all, const std::string& attributes = "",
                        const std::string& auxiliary = "", const std::string& prop = "undef") {

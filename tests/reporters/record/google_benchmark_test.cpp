@@ -76,7 +76,7 @@ TEST(BenchmarkName, SettingsAreOnlyAtTheEndAndInOrder) {
   EXPECT_EQ(ListedName("A", false), "A/real_time");
 }
 
-TEST(GoogleBenchmark, NamesThatDifferInSettingsStayApart) {
+TEST(GoogleBenchmark, NamesThatDifferInSettingsStayApartAndOwnOnesAreElseBare) {
   std::string entries;
   std::istringstream words(
       "A/8 A/8/real_time A/8/process_time A/8/manual_time A/8/iterations:1 A/8/repeats:2 "
@@ -91,9 +91,6 @@ TEST(GoogleBenchmark, NamesThatDifferInSettingsStayApart) {
   EXPECT_EQ(NamesOf(run), names);
   for (std::size_t i = 0; i < names.size(); ++i)
     EXPECT_NEAR(Seconds(run.records[i]), (100 + 10 * static_cast<double>(i)) * 1e-9, 1e-20);
-}
-
-TEST(GoogleBenchmark, OwnNamesAreBareUnlessTwoBenchmarksDifferInSettings) {
   const std::string own = R"("dlroof": {"schema": 2})";
   EXPECT_THAT(NamesOf(With(Entry("A/real_time", 1) + "," + Entry("B/real_time", 2), own)),
               ElementsAre("A", "B"));
@@ -234,7 +231,7 @@ double FlopsOf(const Record& record) {
 }
 
 // Four threads of 2 ms move 20 MB each: 0.52 ms and 20 MB a call, in every version.
-TEST(GoogleBenchmark, ThreadsAreCountedAlikeInEveryVersion) {
+TEST(GoogleBenchmark, ThreadsAndTheirCountersAreCountedAlikeInEveryVersion) {
   for (const char* version : {"171", "194", "195"}) {
     const auto run = FromFile(fmt::format("faults/threads_{}.json", version));
     for (const auto& record : run.records) {
@@ -243,10 +240,7 @@ TEST(GoogleBenchmark, ThreadsAreCountedAlikeInEveryVersion) {
       EXPECT_NEAR(FlopsOf(record), 20e6, 1);
     }
   }
-}
-
-// Each call has 2e7 FLOP, whether the program sums its counter over threads or averages it.
-TEST(GoogleBenchmark, CountersAreSumsOverThreads) {
+  // Each call has 2e7 FLOP, whether the program sums its counter over threads or averages it.
   for (const char* version : {"171", "195"}) {
     const auto run = FromFile(fmt::format("faults/counters_{}.json", version));
     ASSERT_EQ(run.records.size(), 6U);

@@ -11,7 +11,6 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
-#include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/roofline/placed_run.h"
@@ -183,7 +182,7 @@ TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFilesAlsoThoseThatTheProgra
   EXPECT_DOUBLE_EQ(manual.records[1].repetitions[0].main_cpu_seconds.value(), 10e-9);
 }
 
-TEST(ReadRunFile, ReadsTheCompleteEntriesOfATruncatedFile) {
+TEST(ReadRunFile, ReadsTheCompleteEntriesOfATruncatedFileAndRefusesUnreadableOnes) {
   const std::string whole = kPlainFile;
   const size_t first_end = whole.find("\"us\"}") + 5;
   for (size_t length = 0; length < whole.size(); ++length) {
@@ -197,9 +196,6 @@ TEST(ReadRunFile, ReadsTheCompleteEntriesOfATruncatedFile) {
     EXPECT_GE(run.records.size(), 1) << length;
     EXPECT_THAT(warnings.str(), HasSubstr("cut off; read the")) << length;
   }
-}
-
-TEST(ReadRunFile, RefusesUnreadableFiles) {
   EXPECT_THAT(Refusal(""), HasSubstr("run.json: empty file"));
   EXPECT_THAT(Refusal(" \n\t"), HasSubstr("run.json: empty file"));
   EXPECT_THAT(Refusal("hello"), HasSubstr("not JSON"));
@@ -246,7 +242,7 @@ constexpr const char* kWhole = R"({"context": {"date": "x", "dlroof": {"schema":
   "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
   {"name": "b"}], "models": [{"a": 1}], "note": "n"})";
 
-TEST(ReadRunFile, ReadsEveryFactOfARecord) {
+TEST(ReadRunFile, ReadsEveryFactOfARecordAndRefusesSyntaxErrorsAnywhere) {
   const auto run = Parsed(kWhole);
   ASSERT_EQ(run.records.size(), 2U);
   const Record& record = run.records[0];
@@ -275,9 +271,6 @@ TEST(ReadRunFile, ReadsEveryFactOfARecord) {
   ASSERT_TRUE(record.prediction);
   EXPECT_EQ(record.prediction->bytes.at(Level::kL1), 8);
   EXPECT_EQ(record.prediction->by, "a model");
-}
-
-TEST(ReadRunFile, RefusesSyntaxErrorsAnywhere) {
   for (const char* text :
        {R"({"records": [{"name": "a", "repetitions": [{"seconds": NaN}]}]})",
         R"({"records": [{"name": "a", "repetitions": [{"seconds": 01}]}]})",
@@ -295,7 +288,7 @@ TEST(ReadRunFile, RefusesSyntaxErrorsAnywhere) {
   EXPECT_THAT(Refusal("{\n \"records\": [{\"name\": 1.2.3}]}"), HasSubstr("line 2, column"));
 }
 
-TEST(ReadRunFile, ReportsThePlaceOfWrongTypes) {
+TEST(ReadRunFile, ReportsThePlaceOfWrongTypesAndTakesMembersInAnyOrder) {
   EXPECT_EQ(Refusal(R"({"records": 5})"), "run.json: 'records': expected an array, got number");
   EXPECT_EQ(Refusal(R"({"records": [], "machines": {}})"),
             "run.json: 'machines': expected an array, got object");
@@ -309,9 +302,6 @@ TEST(ReadRunFile, ReportsThePlaceOfWrongTypes) {
       Refusal(
           R"({"records": [{"name": "a", "repetitions": [{"seconds": 1, "gpu": {"throttle": "x"}}]}]})"),
       "run.json: records[0]: repetitions[0]: gpu: 'throttle': expected a number, got string");
-}
-
-TEST(ReadRunFile, AcceptsMembersInAnyOrderAndUsesTheLastOfAKey) {
   EXPECT_THAT(Refusal(R"({"records": [{}], "context": {"dlroof": {"schema": 99}}})"),
               HasSubstr("newer dlroof"));
   const auto run = Parsed(

@@ -62,7 +62,7 @@ std::string Advice(const record::Record& record) {
   return PlaceWritten(record, &machine).placement.advice;
 }
 
-TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
+TEST(AdviceRules, LaunchesThatCostMostOfTheTimeAndKernelsShorterThanTheirLaunch) {
   record::Record record = Convolution(10);
   record.work[Provenance::kModelled].launches = 17.4;  // 8.7 s, more than 1 s of work
   EXPECT_EQ(Evidence("overhead", record), "launches cost 87 % of the time");
@@ -71,26 +71,23 @@ TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
   record.repetitions = {{.seconds = 100}};  // 8.7 %: something else takes the time
   EXPECT_EQ(Evidence("overhead", record), "-");
   EXPECT_EQ(Evidence("overhead", Convolution(10)), "-");
-}
-
-// 300 launches of 333 ms. Starting them costs 500 ms each, which is not in their durations.
-TEST(AdviceRules, KernelsThatEndSoonerThanTheNextCanBeLaunched) {
-  record::Record record = Convolution(100);
-  record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}}, .launches = 300};
-  EXPECT_EQ(Evidence("short-kernel", record), "-");
-  EXPECT_EQ(Evidence("overhead", record), "launches cost 100 % of the time");
-  record.timed = "kernels";
-  EXPECT_EQ(Evidence("short-kernel", record),
+  // 300 launches of 333 ms. Starting them costs 500 ms each, which is not in their durations.
+  record::Record kernels = Convolution(100);
+  kernels.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}}, .launches = 300};
+  EXPECT_EQ(Evidence("short-kernel", kernels), "-");
+  EXPECT_EQ(Evidence("overhead", kernels), "launches cost 100 % of the time");
+  kernels.timed = "kernels";
+  EXPECT_EQ(Evidence("short-kernel", kernels),
             "it runs for 333 ms per launch, less than a launch costs (500 ms)");
-  EXPECT_EQ(Evidence("overhead", record), "-");
-  EXPECT_THAT(Advice(record),
+  EXPECT_EQ(Evidence("overhead", kernels), "-");
+  EXPECT_THAT(Advice(kernels),
               AllOf(HasSubstr("the time that its arithmetic roof allows; it runs for"),
                     HasSubstr(": put more work into one launch")));
-  record.work[Provenance::kMeasured].launches = 200;
-  EXPECT_EQ(Evidence("short-kernel", record), "-");
+  kernels.work[Provenance::kMeasured].launches = 200;
+  EXPECT_EQ(Evidence("short-kernel", kernels), "-");
 }
 
-TEST(AdviceRules, TheReferenceImplementation) {
+TEST(AdviceRules, TheReferenceImplementationNoTensorCoreFlopsAndEmulation) {
   record::Record record = Convolution(4);
   record.algorithm = "ref:any";
   EXPECT_THAT(Advice(record),
@@ -99,20 +96,17 @@ TEST(AdviceRules, TheReferenceImplementation) {
   record.library = "reference";  // our own plain loops
   EXPECT_EQ(Evidence("reference", record), "-");
   EXPECT_EQ(Evidence("reference", Convolution(4)), "-");
-}
-
-TEST(AdviceRules, NoTensorCoreFlopsInAnFp16ConvolutionAndANarrowTypeThatIsEmulated) {
-  record::Record record = Convolution(4, "f16");
-  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}, {"fp16.matrix", 0}};
-  EXPECT_EQ(Evidence("no-matrix", record), "no tensor-core FLOPs in an fp16 convolution");
-  EXPECT_EQ(Evidence("few-matrix", record), "-");
-  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 67}, {"fp16.matrix", 33}};
-  EXPECT_EQ(Evidence("no-matrix", record), "-");
-  EXPECT_EQ(Evidence("few-matrix", record), "only 33 % tensor-core FLOPs in an fp16 convolution");
-  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 1}, {"fp16.matrix", 99}};
-  EXPECT_EQ(Evidence("few-matrix", record), "-");
-  record.work.erase(Provenance::kMeasured);  // a model does not know the executed FLOPs
-  EXPECT_EQ(Evidence("no-matrix", record), "-");
+  record::Record narrow = Convolution(4, "f16");
+  narrow.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}, {"fp16.matrix", 0}};
+  EXPECT_EQ(Evidence("no-matrix", narrow), "no tensor-core FLOPs in an fp16 convolution");
+  EXPECT_EQ(Evidence("few-matrix", narrow), "-");
+  narrow.work[Provenance::kMeasured].flops = {{"fp32.vector", 67}, {"fp16.matrix", 33}};
+  EXPECT_EQ(Evidence("no-matrix", narrow), "-");
+  EXPECT_EQ(Evidence("few-matrix", narrow), "only 33 % tensor-core FLOPs in an fp16 convolution");
+  narrow.work[Provenance::kMeasured].flops = {{"fp32.vector", 1}, {"fp16.matrix", 99}};
+  EXPECT_EQ(Evidence("few-matrix", narrow), "-");
+  narrow.work.erase(Provenance::kMeasured);  // a model does not know the executed FLOPs
+  EXPECT_EQ(Evidence("no-matrix", narrow), "-");
   record::Record f32 = Convolution(4);
   f32.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}};
   EXPECT_EQ(Evidence("no-matrix", f32), "-");
@@ -133,7 +127,7 @@ TEST(AdviceRules, FewerOrMoreFlopsThanTheDefinition) {
   EXPECT_EQ(Evidence("more-flops", record), "-");
 }
 
-TEST(AdviceRules, RepeatedReadsFromACache) {
+TEST(AdviceRules, RepeatedReadsFromACacheButNotRegisterLoads) {
   record::Record record = Convolution(20);
   record.op = "LSTM";
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 250;  // 5 s: it binds
@@ -144,19 +138,17 @@ TEST(AdviceRules, RepeatedReadsFromACache) {
                 "bytes of all tensors: block for the next nearer cache"));
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 40;  // 0.8 s: it does not bind
   EXPECT_EQ(Evidence("re-read", record), "-");
-}
-
-TEST(AdviceRules, RegisterLoadsAreNoRepeatedReads) {
-  record::Record record = Convolution(20);
-  record.work[Provenance::kModelled].bytes[Level::kL1] = 2000;  // 10 s: it binds
-  EXPECT_THAT(Advice(record), HasSubstr("Takes 2.0x the time that its L1 bandwidth roof allows: "));
-  EXPECT_EQ(Evidence("re-read", record), "-");
-  record.work[Provenance::kModelled].bytes = {{Level::kDram, 10}, {Level::kL2, 1000}};
-  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+  record::Record of_registers = Convolution(20);
+  of_registers.work[Provenance::kModelled].bytes[Level::kL1] = 2000;  // 10 s: it binds
+  EXPECT_THAT(Advice(of_registers),
+              HasSubstr("Takes 2.0x the time that its L1 bandwidth roof allows: "));
+  EXPECT_EQ(Evidence("re-read", of_registers), "-");
+  of_registers.work[Provenance::kModelled].bytes = {{Level::kDram, 10}, {Level::kL2, 1000}};
+  EXPECT_EQ(Evidence("re-read", of_registers), "L2 moves 100 times the bytes of all tensors");
 }
 
 // DRAM bytes by a model of the kernel include repeated reads and are not compulsory bytes.
-TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
+TEST(AdviceRules, OnlyClosedFormsAreCompulsoryAndMoreDramTrafficIsAFinding) {
   record::Record record = Convolution(20);
   record.work[Provenance::kMeasured].bytes = {{Level::kL2, 1000}, {Level::kDram, 23}};
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
@@ -167,49 +159,40 @@ TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
   EXPECT_EQ(Evidence("dram-traffic", record), "-");
   record.counting = {counted, {"model", {}, "modelled: a word of a text decides nothing"}};
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+  // On a CPU the model does not change the DRAM bytes, which are the closed form.
+  record::Record on_cpu = Convolution(20);
+  on_cpu.device = "cpu";
+  on_cpu.work[Provenance::kModelled].bytes[Level::kL2] = 1000;
+  on_cpu.counting = {{"model", Provenance::kModelled, "4 rows in registers"}};
+  EXPECT_EQ(Evidence("re-read", on_cpu), "L2 moves 100 times the bytes of all tensors");
+  record::Record traffic = Convolution(8);
+  traffic.work[Provenance::kMeasured].bytes[Level::kDram] = 23;
+  EXPECT_EQ(Evidence("dram-traffic", traffic), "2.3 times the compulsory bytes go through DRAM");
+  traffic.work[Provenance::kMeasured].bytes[Level::kDram] = 12;
+  EXPECT_EQ(Evidence("dram-traffic", traffic), "-");
 }
 
-// On a CPU the model does not change the DRAM bytes, which are the closed form.
-TEST(AdviceRules, ACpusModelLeavesTheCompulsoryBytes) {
-  record::Record record = Convolution(20);
-  record.device = "cpu";
-  record.work[Provenance::kModelled].bytes[Level::kL2] = 1000;
-  record.counting = {{"model", Provenance::kModelled, "4 rows in registers"}};
-  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
-}
-
-TEST(AdviceRules, MoreDramTrafficThanCompulsory) {
-  record::Record record = Convolution(8);
-  record.work[Provenance::kMeasured].bytes[Level::kDram] = 23;
-  EXPECT_EQ(Evidence("dram-traffic", record), "2.3 times the compulsory bytes go through DRAM");
-  record.work[Provenance::kMeasured].bytes[Level::kDram] = 12;
-  EXPECT_EQ(Evidence("dram-traffic", record), "-");
-}
-
-TEST(AdviceRules, MemoryAtItsRoof) {
+TEST(AdviceRules, MemoryAtItsRoofOrThatOfACopyIfItWritesAsMuch) {
   record::Record record = Convolution(4);
   record.work[Provenance::kModelled].bytes[Level::kDram] = 36;  // 3.6 s of 4
   EXPECT_EQ(Evidence("memory-roof", record), "DRAM transfers take 90 % of the time");
   EXPECT_THAT(Advice(record), HasSubstr("At 90 % of its DRAM bandwidth roof; DRAM transfers"));
   record.repetitions = {{.seconds = 10}};
   EXPECT_EQ(Evidence("memory-roof", record), "-");
-}
-
-TEST(AdviceRules, ACallThatWritesAsMuchAsItReadsHasTheRoofOfACopy) {
-  record::Record record = Convolution(5);
-  record.work[Provenance::kModelled].bytes[Level::kDram] = 36;  // 3.6 s of 5
-  EXPECT_EQ(Evidence("mix", record), "-") << "its mix is unknown";
-  record.op = "Softmax";
-  EXPECT_EQ(Evidence("mix", record),
+  record::Record copy = Convolution(5);
+  copy.work[Provenance::kModelled].bytes[Level::kDram] = 36;  // 3.6 s of 5
+  EXPECT_EQ(Evidence("mix", copy), "-") << "its mix is unknown";
+  copy.op = "Softmax";
+  EXPECT_EQ(Evidence("mix", copy),
             "it writes as much as it reads, which allows 80 % of that roof (dram.copy-nt.avx2, "
             "8.00 B/s)");
-  EXPECT_THAT(Advice(record),
+  EXPECT_THAT(Advice(copy),
               HasSubstr("Takes 1.4x the time that its DRAM bandwidth roof allows; it writes"));
-  record.repetitions = {{.seconds = 10}};
-  EXPECT_EQ(Evidence("mix", record), "-") << "something else bounds it";
+  copy.repetitions = {{.seconds = 10}};
+  EXPECT_EQ(Evidence("mix", copy), "-") << "something else bounds it";
 }
 
-TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
+TEST(Advice, IsTheBoundOrTheBreakdownsProposalOrTwoClausesOfEvidence) {
   EXPECT_EQ(
       Advice(Convolution(4)),
       "Takes 4.0x the time that its arithmetic roof allows: dlroof explain measures where its time "
@@ -222,10 +205,7 @@ TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
   wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
-}
-
-// 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
-TEST(Advice, UsesTheProposalOfTheBreakdown) {
+  // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
   record::Record watched = Convolution(4);
   watched.device = "cpu";
   watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
@@ -235,6 +215,13 @@ TEST(Advice, UsesTheProposalOfTheBreakdown) {
                   "cost 68 % of the time: give each region more to do"));
   watched.parallel->mean.regions = {1, 3.9, 3.9, 7.8};
   EXPECT_EQ(Advice(watched), Advice(Convolution(4)));  // not explained
+  record::Record record = Convolution(40, "f16");
+  record.algorithm = "ref";
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 400}, {"fp16.matrix", 0}};
+  const auto advice = Advice(record);
+  EXPECT_THAT(advice, AllOf(HasSubstr("reference implementation; no tensor-core FLOPs"),
+                            testing::Not(HasSubstr("useful FLOPs"))));
+  EXPECT_EQ(advice.back(), '.');
 }
 
 // 100 measured flop at 100 flop/s, 30 simulated bytes at 10 byte/s.
@@ -253,18 +240,8 @@ TEST(PlaceWritten, HasABreakdownWithTheLongerRoofTimeAndItsProvenance) {
   EXPECT_EQ(other, (Component{ComponentKind::kRoof, 1, Provenance::kMeasured, "arithmetic"}));
 }
 
-TEST(Advice, AtMostTwoClausesOfEvidence) {
-  record::Record record = Convolution(40, "f16");
-  record.algorithm = "ref";
-  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 400}, {"fp16.matrix", 0}};
-  const auto advice = Advice(record);
-  EXPECT_THAT(advice, AllOf(HasSubstr("reference implementation; no tensor-core FLOPs"),
-                            testing::Not(HasSubstr("useful FLOPs"))));
-  EXPECT_EQ(advice.back(), '.');
-}
-
 // What happened to f32 bwd_data with unequal padding on an H200: 160 times its roof.
-TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofIsAddedByACopy) {
+TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofAloneIsAddedByACopy) {
   auto record = Convolution(160);
   record.problem = "n32c64h112w112k64r3s3_s2p0:1x0:1";
   EXPECT_THAT(
@@ -272,14 +249,9 @@ TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofIsAddedByACopy) {
       AllOf(HasSubstr("Takes 160.0x the time that its arithmetic roof allows; its padding differs "
                       "at the two ends: add the padding by a copy first"),
             HasSubstr("option padded"), HasSubstr("explain --try")));
-}
-
-TEST(ProblemRemedy, IsForThoseCallsAlone) {
-  const auto applies = [](const record::Record& record) {
-    return Advice(record).find("padding") != std::string::npos;
+  const auto applies = [](const record::Record& call) {
+    return Advice(call).find("padding") != std::string::npos;
   };
-  auto record = Convolution(160);
-  record.problem = "n32c64h112w112k64r3s3_s2p0:1x0:1";
   EXPECT_TRUE(applies(record));
   auto equal = record;
   equal.problem = "n32c64h112w112k64r3s3_s2p1";

@@ -1,16 +1,21 @@
 #include "reporters/roofline/breakdown.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 #include <sstream>
 
 #include "reporters/document/tables.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/roofline.h"
+#include "tests/fakes/placed_files.h"
 
 namespace dlroof::roofline {
 namespace {
 
 using enum ComponentKind;
+using testing::Contains, testing::HasSubstr, testing::Not;
 
 // [s] Returns 0 if the breakdown has no such component.
 double SecondsOf(const Breakdown& breakdown, ComponentKind kind) {
@@ -55,7 +60,7 @@ TEST(Breakdown, SplitsTheTimeByTheParallelRegions) {
 }
 
 // The unexplained rest is a difference from the roof's time.
-TEST(Breakdown, GivesTheRestTheProvenanceOfTheRoof) {
+TEST(Breakdown, GivesTheRestTheRoofsProvenanceAndScalesThePassesToTheTime) {
   auto facts = TwoThreads();
   for (const auto from : {Provenance::kMeasured, Provenance::kModelled}) {
     facts.roof_from = from;
@@ -64,25 +69,22 @@ TEST(Breakdown, GivesTheRestTheProvenanceOfTheRoof) {
     EXPECT_EQ(breakdown.Find(kUnexplained)->from, from);
     EXPECT_EQ(breakdown.Find(kForkJoin)->from, Provenance::kMeasured);
   }
-}
-
-TEST(Breakdown, ScalesThePassesToTheMeasuredTimeAndLeavesOutWaitsBeyondTheTimeOfTheCall) {
-  auto facts = TwoThreads();
-  facts.parallel.mean.run_delay_seconds.reset();
-  facts.seconds = 50;
-  facts.roof_seconds = 15;
-  facts.call_seconds = 2;
-  auto breakdown = MakeBreakdown(facts);
+  auto passes = TwoThreads();
+  passes.parallel.mean.run_delay_seconds.reset();
+  passes.seconds = 50;
+  passes.roof_seconds = 15;
+  passes.call_seconds = 2;
+  auto breakdown = MakeBreakdown(passes);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 5);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), 9);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 50);
   // The call takes 90 s. The passes took 100 s, because threads waited 12 s in regions: 10 s of
   // these are left out, 2 s belong to the call. The slowest threads worked 50 s and the mean
   // thread 37.5 s, which leaves 0.5 s of imbalance.
-  facts = TwoThreads();
-  facts.seconds = 90;
-  facts.parallel.mean = {100, {10, 60, 50, 75}, 12};
-  breakdown = MakeBreakdown(facts);
+  passes = TwoThreads();
+  passes.seconds = 90;
+  passes.parallel.mean = {100, {10, 60, 50, 75}, 12};
+  breakdown = MakeBreakdown(passes);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 10) << "as long as in the passes";
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), (40 - 4) / 2.0);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kStolen), 2);
@@ -402,7 +404,7 @@ struct GpuCall {
   std::optional<Breakdown> Made() const { return MakeGpuBreakdown(facts, kernels); }
 };
 
-TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
+TEST(GpuBreakdown, SplitsTheTimeByItsTracedKernelsOrTheCostOfALaunch) {
   const auto breakdown = GpuCall().Made().value();
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 30);
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 60 * 0.25);
@@ -412,17 +414,14 @@ TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 12);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
   EXPECT_EQ(breakdown.starts, 2);
-}
-
-// Without traced times, what the launches leave is the kernels'.
-TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunchAndScalesTracedTimesToAShorterCall) {
+  // Without traced times, what the launches leave is the kernels'.
   GpuCall call;
   call.kernels[1].seconds.reset();
-  auto breakdown = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLaunch), 8);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 0);  // of two unlike kernels
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 0);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  auto untraced = call.Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kLaunch), 8);
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kTail), 0);  // of two unlike kernels
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kIdle), 0);
+  EXPECT_DOUBLE_EQ(Sum(untraced), 100);
   call.kernels = {{"one", 2, std::nullopt, KernelFacts{.blocks = 1, .waves = 0.5}}};
   EXPECT_DOUBLE_EQ(SecondsOf(call.Made().value(), kTail), 92 * 0.5);
   call.facts.call_seconds.reset();
@@ -434,10 +433,10 @@ TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunchAndScalesTracedTimesToA
   call.facts.seconds = 40;
   call.facts.roof_seconds = 0;
   call.facts.levels.clear();
-  breakdown = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 7.5);
-  EXPECT_EQ(breakdown.Find(kLaunch), nullptr);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 40);
+  untraced = call.Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kTail), 7.5);
+  EXPECT_EQ(untraced.Find(kLaunch), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(untraced), 40);
 }
 
 TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponentsAndNamesThePlantedCause) {
@@ -465,6 +464,159 @@ TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponentsAndNamesThePlantedCause) 
   launch.kernels = {Kernel(35, 1, 70)};
   EXPECT_NE(BreakdownAdvice(*launch.Made())->find("starting kernels costs 65 %"),
             std::string::npos);
+}
+
+// Placement of a GPU's times: of queued calls, of calls with their launch, in graphs, of kernels.
+
+// The paper found the same: LSTMs of this size are bound by their launches, not by any roof.
+TEST(GpuTimes, LstmsWithoutCountersAreBoundByOverheadOnAnH200) {
+  const auto run = fakes::ReadPlaced("h200_lstm_uncounted.json.gz");
+  ASSERT_EQ(run.places.size(), 96);
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    SCOPED_TRACE(run.file.records[i].name);
+    const auto& placement = run.places[i].placement;
+    ASSERT_TRUE(placement.time.has_value());
+    EXPECT_EQ(placement.time->bound, Bound::kOverhead);
+    EXPECT_THAT(placement.advice, Not(HasSubstr("blocking")));
+    EXPECT_THAT(placement.advice, HasSubstr("in a CUDA graph"));
+    ASSERT_EQ(placement.classic.size(), 1);
+    EXPECT_EQ(placement.classic[0].level, Level::kL2) << "its bytes come from L2";
+  }
+}
+
+// 1e9 flop at 1e12 flop/s, 1e7 byte at 1e11 byte/s: 1 ms, 0.1 ms.
+machine::Machine Gpu() {
+  machine::Machine gpu{.device = "gpu", .cache_bytes = {{Level::kL2, 2e7}}};
+  auto& all = gpu.by_threads[1];
+  all.flops["fp32.vector"] = {.per_second = 1e12,
+                              .sustained_per_second = 8e11,
+                              .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {.per_second = 1e11, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL2] = {.per_second = 4e11, .status = machine::CeilingStatus::kValidated};
+  all.launch_seconds = 4e-6;
+  all.overheads = {{machine::kQueuedOverhead, 2e-6}, {machine::kGraphNodeOverhead, 1e-6}};
+  return gpu;
+}
+
+record::Record Timed(const char* timed) {
+  record::Record record{.name = "A/gpu/b/c/f32/e", .device = "gpu", .type = "f32", .threads = 1};
+  record.timed = timed;
+  record.cache = "warm";
+  record.work[Provenance::kModelled] = {.flops = {{"fp32.vector", 1e9}},
+                                        .bytes = {{Level::kDram, 1e7}}};
+  record.work[Provenance::kMeasured].launches = 10;
+  for (int i = 0; i < 9; ++i) {
+    auto sample = std::make_shared<record::GpuSample>();
+    record.repetitions.push_back({.seconds = 2e-3, .iterations = 1, .gpu = sample});
+  }
+  return record;
+}
+
+std::optional<double> Overhead(const record::Record& record) {
+  const auto gpu = Gpu();
+  return Place(record, &gpu).time.value().overhead_seconds;
+}
+
+TEST(GpuTimes, ALaunchCostsWhatItCostsInThatKindOfTimeWhichIsNamed) {
+  EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kCall)).value(), 40e-6);
+  EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kDevice)).value(), 20e-6);
+  EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kGraph)).value(), 10e-6);
+  EXPECT_FALSE(Overhead(Timed(record::timed::kKernels)));
+  // 2 ms and 10 gaps of at most 1 us.
+  const auto gpu = Gpu();
+  for (const auto& [kernels, apart] :
+       {std::pair(1.85e-3, true), {1.95e-3, false}, {2.05e-3, false}, {2.1e-3, true}}) {
+    auto record = Timed(record::timed::kGraph);
+    record.kernels = {{"gemm", 10, kernels, {}}};
+    Placement placement;
+    AddFindings(record, *record::TimeOf(record.repetitions), gpu.by_threads.at(1), {}, placement);
+    EXPECT_EQ(std::ranges::count_if(
+                  placement.asides,
+                  [](const auto& aside) { return aside.find("CUPTI traced") != aside.npos; }),
+              apart ? 1 : 0)
+        << kernels;
+  }
+}
+
+TEST(GpuTimes, LaunchesThatOnlyAnIdleGpuWaitsForAreInTheAdvice) {
+  record::RunFile file;
+  file.machines = {Gpu()};
+  for (const double call : {2.5e-3, 4e-3}) {
+    file.records.push_back(Timed(record::timed::kGraph));
+    for (auto& repetition : file.records.back().repetitions)
+      repetition.gpu = std::make_shared<record::GpuSample>(
+          record::GpuSample{.call_seconds = call, .graph_calls = 50});
+  }
+  const auto run = PlaceRun(file);
+  EXPECT_THAT(run.places[0].placement.advice, Not(HasSubstr("CUDA graph")));
+  EXPECT_THAT(run.places[1].placement.advice,
+              HasSubstr("launched on an idle GPU it takes 4.00 ms, in a CUDA graph 2.00 ms, 2.0x "
+                        "less: capture its calls in a CUDA graph"));
+}
+
+// The stored run's times in graphs in place of its queued ones.
+TEST(GpuTimes, CallsInGraphsAreNearerToTheirRoofsAndNotBoundByLaunches) {
+  auto run = fakes::ReadPlaced("../../baselines/stored/h200/2026-11-26-conv2d.json");
+  ASSERT_EQ(run.places.size(), 78);
+  int launch_bound = 0;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    auto record = run.file.records[i];
+    SCOPED_TRACE(record.name);
+    const auto queued = run.places[i].placement;
+    record.timed = record::timed::kGraph;
+    for (auto& repetition : record.repetitions)
+      repetition.seconds = repetition.gpu->graph_seconds.value();
+    const auto placed = Place(record, record::MachineFor(run.file, record));
+    // Two calls of 14 ms take as long in both.
+    EXPECT_LT(*LeastTimesOverRoof(*placed.time), 1.001 * *LeastTimesOverRoof(*queued.time));
+    EXPECT_GE(LeastTimesOverRoof(*placed.time), 1);
+    EXPECT_NE(placed.time->bound, Bound::kOverhead);
+    launch_bound += queued.time->bound == Bound::kOverhead ? 1 : 0;
+  }
+  EXPECT_EQ(launch_bound, 3);
+}
+
+TEST(GpuTimes, UnknownLaunchesCostWhatAGraphSaves) {
+  auto record = Timed(record::timed::kCall);
+  record.work.erase(Provenance::kMeasured);
+  EXPECT_FALSE(Overhead(record));
+  for (auto& repetition : record.repetitions) {
+    auto sample = *repetition.gpu;
+    sample.graph_seconds = 1.4e-3;
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  EXPECT_DOUBLE_EQ(Overhead(record).value(), 6e-4);
+  record.timed = record::timed::kDevice;  // in which the host has no part
+  EXPECT_FALSE(Overhead(record));
+}
+
+TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoofAndASteadyCallsIsSustained) {
+  const auto gpu = Gpu();
+  auto record = Timed(record::timed::kDevice);
+  const auto warm = Place(record, &gpu);
+  ASSERT_EQ(warm.classic.size(), 1);
+  EXPECT_EQ(warm.classic[0].level, Level::kL2);
+  EXPECT_DOUBLE_EQ(warm.time->memory_seconds.at(Level::kL2), 1e7 / 4e11);
+  EXPECT_FALSE(warm.time->memory_seconds.contains(Level::kDram));
+  EXPECT_TRUE(Place(record, &gpu, {.levels = {Level::kDram}}).classic.empty());
+  EXPECT_THAT(warm.asides, Contains(HasSubstr("fit L2, which is warm")));
+  record.cache = "cold";
+  EXPECT_EQ(Place(record, &gpu).classic.at(0).level, Level::kDram);
+  record.cache = "warm";
+  record.work[Provenance::kModelled].bytes[Level::kDram] = 3e7;  // more than L2
+  EXPECT_EQ(Place(record, &gpu).classic.at(0).level, Level::kDram);
+  record.work[Provenance::kModelled].bytes[Level::kDram] = 1e7;
+  record.work[Provenance::kMeasured].bytes[Level::kDram] = 2e6;  // counted
+  EXPECT_EQ(Place(record, &gpu).classic.at(0).bytes_from, Provenance::kMeasured);
+  const auto sustained = Gpu();
+  auto steady = Timed(record::timed::kDevice);
+  EXPECT_DOUBLE_EQ(Place(steady, &sustained).time->compute_seconds, 1e-3);
+  for (auto& repetition : steady.repetitions) {
+    auto sample = *repetition.gpu;
+    sample.steady_seconds = 3.5;
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  EXPECT_DOUBLE_EQ(Place(steady, &sustained).time->compute_seconds, 1.25e-3);
 }
 
 }  // namespace

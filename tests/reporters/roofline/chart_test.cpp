@@ -26,7 +26,7 @@ PlacedRun RunOf(const std::vector<std::string>& names) {
   return run;
 }
 
-TEST(SweepLines, JoinBenchmarksThatDifferInOneParameter) {
+TEST(SweepLines, JoinBenchmarksThatDifferInOneParameterAndItsFollowingKeys) {
   const auto run = RunOf({"Conv2D/cpu/onednn/fwd/f32/n64c8h9w9k16r3s3_s2p1",
                           "Conv2D/cpu/onednn/fwd/f32/n16c8h9w9k16r3s3_s2p1",
                           "Conv2D/cpu/onednn/fwd/f32/n32c8h9w9k16r3s3_s2p1",
@@ -42,14 +42,11 @@ TEST(SweepLines, JoinBenchmarksThatDifferInOneParameter) {
   ASSERT_THAT(filters, SizeIs(1));
   EXPECT_THAT(filters[0].records, ElementsAre(2, 5));
   EXPECT_THAT(SweepLines(run, "stride"), IsEmpty());
-}
-
-TEST(SweepLines, AllowFollowingKeysToChangeAndPutEqualValuesOnDifferentLines) {
-  const auto run = RunOf({"Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_s2p0:1x0:1",
-                          "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r7s7_s2p2:3x2:3",
-                          "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_p1"});
-  EXPECT_THAT(SweepLines(run, "kernel").at(0).values, ElementsAre(3, 7));
-  const auto stride = SweepLines(run, "stride");
+  const auto following = RunOf({"Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_s2p0:1x0:1",
+                                "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r7s7_s2p2:3x2:3",
+                                "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_p1"});
+  EXPECT_THAT(SweepLines(following, "kernel").at(0).values, ElementsAre(3, 7));
+  const auto stride = SweepLines(following, "stride");
   ASSERT_THAT(stride, SizeIs(1));
   EXPECT_THAT(stride[0].values, ElementsAre(1, 2)) << "a stride of 1 is omitted";
   EXPECT_THAT(stride[0].records, ElementsAre(2, 0));
@@ -99,7 +96,7 @@ TEST(ThreadLines, JoinBenchmarksThatDifferInThreadsPlacedOrNot) {
 std::vector<RoofSet> SmallSets() { return RoofSets(fakes::SmallRun().file.machines); }
 RoofSet TwoThreads() { return SmallSets().at(0); }
 
-TEST(RoofSets, AreSortedByThreadsAndRate) {
+TEST(RoofSets, AreSortedByThreadsAndRateWithRidgesThatDoNotFall) {
   const auto sets = SmallSets();
   ASSERT_EQ(sets.size(), 2U);
   EXPECT_EQ(sets[0].threads, 2);
@@ -115,20 +112,17 @@ TEST(RoofSets, AreSortedByThreadsAndRate) {
   EXPECT_EQ(sets[0].bytes[3].key, "dram");
   EXPECT_DOUBLE_EQ(sets[1].bytes[3].per_second, 10e9);
   EXPECT_DOUBLE_EQ(sets[0].launch_seconds.value(), 5e-6);
-}
-
-TEST(RoofSets, HaveTheRidgesOfTheirThreadsIfTheyDoNotFall) {
   auto run = fakes::SmallRun();
   fakes::TwoThreadsOf(run).ridges[Level::kDram] = {{0.5, 10e9}, {8, 160e9}};
-  const auto sets = RoofSets(run.file.machines);
-  EXPECT_THAT(sets.at(0).ridges.at(Level::kDram),
+  const auto ridges = RoofSets(run.file.machines);
+  EXPECT_THAT(ridges.at(0).ridges.at(Level::kDram),
               ElementsAre(machine::RidgePoint{0.5, 10e9}, machine::RidgePoint{8, 160e9}));
-  EXPECT_TRUE(sets.at(1).ridges.empty());
+  EXPECT_TRUE(ridges.at(1).ridges.empty());
   EXPECT_TRUE(RoofSets({}).empty());
   machine::Machine machine{.device = "cpu"};
-  auto& ridges = machine.by_threads[1].ridges;
-  ridges[Level::kL2] = {{1, 10}, {2, 19}, {4, 18.5}};  // within the noise
-  ridges[Level::kDram] = {{1, 10}, {2, 20}, {4, 15}};  // another program
+  auto& falling = machine.by_threads[1].ridges;
+  falling[Level::kL2] = {{1, 10}, {2, 19}, {4, 18.5}};  // within the noise
+  falling[Level::kDram] = {{1, 10}, {2, 20}, {4, 15}};  // another program
   const auto drawn = RoofSets({machine}).at(0).ridges;
   EXPECT_TRUE(drawn.contains(Level::kL2));
   EXPECT_FALSE(drawn.contains(Level::kDram));

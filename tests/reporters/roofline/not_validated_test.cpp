@@ -280,7 +280,7 @@ record::Record WithL2(double bytes, Provenance from) {
 }
 
 // 750 byte / 50 byte/s = 15 s at the L2 roof, measured 10 s: L2 would bind.
-TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLowAndNoiseIsNot) {
+TEST(AboveRoof, CountedBytesAboveARoofDoNotBindAndTheRoofIsTooLow) {
   const auto record = WithL2(750, Provenance::kMeasured);
   const auto placed = Found(record);
   EXPECT_EQ(placed.time->bound_level, Level::kDram);
@@ -310,17 +310,15 @@ TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLowAndNoiseIsN
     wide.repetitions.push_back({.seconds = seconds});
   EXPECT_GT(LongestSeconds(wide, 10), 11);
   EXPECT_EQ(Found(wide).time->bound_level, Level::kL2);
-}
-
-TEST(AboveRoof, CountedBytesShowThatASpecifiedRoofIsTooLow) {
-  const auto placed = Found(WithL2(750, Provenance::kMeasured), WithStatus(Level::kL2, kSpecified));
-  EXPECT_EQ(placed.time->above_roof.at(Level::kL2), WrongPart::kRoof);
-  EXPECT_THAT(placed.remarks,
+  const auto specified =
+      Found(WithL2(750, Provenance::kMeasured), WithStatus(Level::kL2, kSpecified));
+  EXPECT_EQ(specified.time->above_roof.at(Level::kL2), WrongPart::kRoof);
+  EXPECT_THAT(specified.remarks,
               Contains("above the specified l2 roof by 50 %, so l2 does not count as its bound: "
                        "its bytes were counted, so the roof is too low (see the machine file)"));
 }
 
-TEST(AboveRoof, AModelUnderARoofThatNothingValidatesMayBeWrongItself) {
+TEST(AboveRoof, AModelUnderARoofMayBeWrongItselfAndUnderAValidatedOneHasNoPoint) {
   for (const auto from : {Provenance::kModelled, Provenance::kSimulated})
     for (const auto status : {kNotValidated, kSpecified}) {
       const auto placed = Found(WithL2(750, from), WithStatus(Level::kL2, status));
@@ -331,9 +329,6 @@ TEST(AboveRoof, AModelUnderARoofThatNothingValidatesMayBeWrongItself) {
       EXPECT_THAT(placed.advice, Not(HasSubstr("too low")));
       EXPECT_TRUE(placed.uncertain.empty()) << "that roof suppresses no number";
     }
-}
-
-TEST(AboveRoof, AModelUnderAValidatedRoofIsWrongAndHasNoPoint) {
   const auto placed = Found(WithL2(750, Provenance::kModelled));
   EXPECT_EQ(PointOf(placed, Level::kL2), nullptr);
   EXPECT_EQ(placed.time->bound_level, Level::kDram);
@@ -474,16 +469,13 @@ TEST(FlopCount, IsNamedWhereTheTwoCountsDiffer) {
             "of filter taps inside the image");
 }
 
-TEST(AboveArithmeticRoof, IsSaidOnceWithoutALevelToo) {
+TEST(AboveArithmeticRoof, IsSaidOnceWithHowTheRoofIsKnown) {
   record::Record record = FasterThanArithmetic();
   for (const auto& bytes : {std::map<Level, double>{}, {{Level::kDram, 10}, {Level::kL2, 10}}}) {
     record.work[Provenance::kModelled].bytes = bytes;
     EXPECT_THAT(RemarksOf(record, PaddedOp(900)),
                 ElementsAre(StartsWith("above the arithmetic roof by 11 %")));
   }
-}
-
-TEST(AboveArithmeticRoof, SaysHowTheRoofIsKnown) {
   machine::Machine machine = fakes::SmallMachine();
   auto& ceiling = machine.by_threads[2].flops["fp32.vector"];
   ceiling.status = kNotValidated;

@@ -63,7 +63,7 @@ TEST(ProblemParts, AreKeysWithTheirValuesAndPlaces) {
             "56");
 }
 
-TEST(WithValue, ReplacesTheValueAndKeepsASquareSquareAndItsPadding) {
+TEST(WithValue, ReplacesTheValueKeepsASquareSquareAndKnowsOmittedKeys) {
   EXPECT_THAT(WithValue(kConv, {"batch", "n"}, "4"), ElementsAre("n4c64h56w56k64r3s3_s2p0:1x0:1"));
   EXPECT_THAT(WithValue(kConv, {"stride", "_s", "_p"}, "4"),
               ElementsAre("n16c64h56w56k64r3s3_s4p0:1x0:1"));
@@ -72,9 +72,6 @@ TEST(WithValue, ReplacesTheValueAndKeepsASquareSquareAndItsPadding) {
   EXPECT_THAT(WithValue("n1c3h3w7k3r3s3", {"image", "h", "w _p"}, "9"),
               ElementsAre("n1c3h9w7k3r3s3"))
       << "the image was not square";
-}
-
-TEST(WithValue, ReturnsTheTextsOfAKeyThatMayBeOmitted) {
   EXPECT_THAT(WithValue("t1n1i8h8l2", {"layers", "l"}, "1"), ElementsAre("t1n1i8h8l1", "t1n1i8h8"));
   EXPECT_THAT(WithValue("r3s3_s2", {"stride", "_s", "_p"}, "1"), Contains("r3s3"));
   EXPECT_THAT(WithValue("t1n1i8h8bi", {"layers", "l"}, "2"), Contains("t1n1i8h8l2bi"));
@@ -147,7 +144,7 @@ TEST(PlaceInTime, SumsThePipes) {
   EXPECT_DOUBLE_EQ(Place(record, &kMachine).time->compute_seconds, 4);
 }
 
-TEST(Place, TakesFlopsFromOneProvenanceAndEachLevelsBytesFromTheBest) {
+TEST(Place, TakesFlopsAndEachLevelsBytesFromTheBestAndReportsMissingFacts) {
   record::Record record = fakes::Measured(1000, 100, 20);
   record.work[Provenance::kMeasured].flops["bf16.matrix"] = 500;
   record.work[Provenance::kSimulated].bytes[Level::kL2] = 40;
@@ -159,27 +156,24 @@ TEST(Place, TakesFlopsFromOneProvenanceAndEachLevelsBytesFromTheBest) {
     EXPECT_EQ(point.bytes_from,
               point.level == Level::kL2 ? Provenance::kSimulated : Provenance::kModelled);
   }
-}
-
-TEST(Place, ReportsMissingFacts) {
-  record::Record record = fakes::Measured(1, 1, 1);
-  record.threads = 3;
-  EXPECT_THAT(Place(record, &kMachine).remarks,
+  record::Record missing = fakes::Measured(1, 1, 1);
+  missing.threads = 3;
+  EXPECT_THAT(Place(missing, &kMachine).remarks,
               testing::ElementsAre("no ceilings measured with 3 threads"));
-  record.threads.reset();
-  EXPECT_THAT(Place(record, &kMachine).remarks,
+  missing.threads.reset();
+  EXPECT_THAT(Place(missing, &kMachine).remarks,
               testing::ElementsAre(testing::HasSubstr("number of threads is not known")));
   EXPECT_THAT(Place(fakes::Measured(1, 1, 1), nullptr).remarks,
               testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
-  record = fakes::Measured(1000, 1, 1);
-  record.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
-  const auto placed = Place(record, &kMachine);
-  EXPECT_TRUE(placed.classic.empty());
-  EXPECT_FALSE(placed.time.has_value());
-  EXPECT_THAT(placed.remarks,
+  missing = fakes::Measured(1000, 1, 1);
+  missing.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
+  const auto unplaced = Place(missing, &kMachine);
+  EXPECT_TRUE(unplaced.classic.empty());
+  EXPECT_FALSE(unplaced.time.has_value());
+  EXPECT_THAT(unplaced.remarks,
               testing::ElementsAre("the machine has no measured int8.vector ceiling"));
-  record.status = record::Status::kWrong;
-  EXPECT_TRUE(Place(record, &kMachine).remarks.empty());
+  missing.status = record::Status::kWrong;
+  EXPECT_TRUE(Place(missing, &kMachine).remarks.empty());
 }
 
 // Returns the placement with findings.

@@ -142,7 +142,7 @@ TEST(SummarizeModels, HasAModelPerDirectionTypeAndOptionThatWasRun) {
 }
 
 // Roofs: a 2 x 1 s, a limit; b 1 s.
-TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidatedAndLayersWithoutARoofCountForTimeOnly) {
+TEST(SummarizeModels, AreALimitIfARoofIsNotValidatedAndHaveNoFlopsIfSomeAreUnknown) {
   auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
   auto file = FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
                                Layer("fwd/bf16/b", 4, 100, 10)});  // fp32.vector: roof 1 s
@@ -172,15 +172,12 @@ TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidatedAndLayersWithoutARoo
   EXPECT_DOUBLE_EQ(models[0].roof_fraction.value(), 0.25) << "of b's 4 s, not of all 10";
   ASSERT_EQ(models[0].fix_first.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].fix_first[0].share, 0.4);
-}
-
-TEST(SummarizeModels, HasNoFlopsIfThoseOfOneLayerAreUnknown) {
   auto unknown = Layer("fwd/f32/b", 5, 100, 30);
   unknown.work.clear();
-  const auto models = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), unknown}));
-  EXPECT_DOUBLE_EQ(models.at(0).seconds.value(), 4 + 3 * 5);
-  EXPECT_FALSE(models.at(0).flops.has_value());
-  EXPECT_FALSE(ToJson(models[0]).contains("flops_per_second"));
+  const auto without = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), unknown}));
+  EXPECT_DOUBLE_EQ(without.at(0).seconds.value(), 4 + 3 * 5);
+  EXPECT_FALSE(without.at(0).flops.has_value());
+  EXPECT_FALSE(ToJson(without[0]).contains("flops_per_second"));
 }
 
 TEST(SummarizeModels, ListsTheThreeLayersWithTheMostTimeAboveTheirRoofAndAcceptsAnyContext) {
@@ -299,7 +296,7 @@ std::string Heuristics(const std::vector<record::Record>& records) {
   return out.str();
 }
 
-TEST(SummarizeHeuristics, SaysHowMuchTheHeuristicLoses) {
+TEST(SummarizeHeuristics, SaysHowMuchTheHeuristicLosesIfAllAlgorithmsWereTimed) {
   EXPECT_EQ(Heuristics({Best("a", 1), Best("b", 2.456), Best("c", 1.02)}),
             "the heuristic of cudnn loses 2.46x on one of 3 (Conv2D/gpu/cudnn/fwd/f16/b/best), "
             "1.02x in the median\n");
@@ -309,9 +306,6 @@ TEST(SummarizeHeuristics, SaysHowMuchTheHeuristicLoses) {
   EXPECT_EQ(Heuristics({Best("a", 1), Best("b", 1.04)}),
             "the heuristic of cudnn loses at most 1.04x on 2 "
             "(Conv2D/gpu/cudnn/fwd/f16/b/best), 1.02x in the median\n");
-}
-
-TEST(SummarizeHeuristics, IgnoresBenchmarksThatDidNotTimeAllAlgorithms) {
   EXPECT_EQ(Heuristics({Best("a", std::nullopt), Best("b", 2, record::Status::kFailed)}), "");
 }
 
@@ -354,7 +348,7 @@ TEST(ToStoredJson, KeepsTheValidationOfRoofsNotOfAccessMixesAndStaysTheSame) {
 }
 
 // 100 flop take 0.7 s, and 2/3 s in one repetition. With 3 iterations ten decimals resolve 1 ns.
-TEST(ToStoredJson, KeepsAllDigitsOfWallTimesAndSixOfDerivedValues) {
+TEST(ToStoredJson, KeepsAllDigitsOfWallTimesAndOmitsWhatTheReaderDerives) {
   record::RunFile run = fakes::RunOf("x", {fakes::Measured("n1", 0.7)}).file;
   auto& repetition = run.records[0].repetitions[0];
   repetition.seconds = 2.0 / 3;
@@ -371,22 +365,19 @@ TEST(ToStoredJson, KeepsAllDigitsOfWallTimesAndSixOfDerivedValues) {
   EXPECT_EQ(stored["classic"][0]["flops_per_second"].dump(), "142.857");
   EXPECT_EQ(stored["work"]["modelled"].dump(),
             R"({"bytes":{"dram":1},"flops":{"fp32.vector":100},"launches":1})");
-}
-
-TEST(ToStoredJson, OmitsWhatTheReaderDerivesAgain) {
-  record::RunFile run = RunWithMixes();
-  run.machines[0].by_threads[2].flops["fp32.vector"].status =
+  record::RunFile derived = RunWithMixes();
+  derived.machines[0].by_threads[2].flops["fp32.vector"].status =
       machine::CeilingStatus::kNotValidated;  // limits the time point
-  const auto stored = ToStoredJson(run);
-  const auto& record = stored["records"][0];
-  const auto& machine = stored["machines"][0];
+  const auto short_form = ToStoredJson(derived);
+  const auto& record = short_form["records"][0];
+  const auto& machine = short_form["machines"][0];
   EXPECT_FALSE(record["classic"][0].contains("flops_per_second_ci95"));
   for (const char* key : {"limited_by", "remarks", "advice"})
     EXPECT_FALSE(record.contains(key)) << key;
   for (const char* key : {"flops", "bytes", "launch_seconds"})
     EXPECT_FALSE(machine.contains(key)) << key;
   std::ostringstream warnings;
-  const auto again = ToJson(record::ParseRunFile(stored.dump(), "x", warnings));
+  const auto again = ToJson(record::ParseRunFile(short_form.dump(), "x", warnings));
   EXPECT_TRUE(again["records"][0]["classic"][0].contains("flops_per_second_ci95"));
   ASSERT_TRUE(again["records"][0].contains("limited_by"));
   EXPECT_EQ(again["records"][0]["limited_by"].size(), 1U);

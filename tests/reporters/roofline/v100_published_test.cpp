@@ -152,7 +152,7 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
   }
 }
 
-TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
+TEST(PublishedV100, DeepCamPhasesAndSweepsMatchThePaper) {
   const auto rows = Table("v100_deepcam_phases.csv");
   const auto zero_flop_kernels = CountZeroFlopKernels(Imported100("deepcam-census.csv"));
   std::map<std::string, ZeroFlopSummary> by_set;
@@ -179,9 +179,6 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
                 0.00501 + rate * (0.0005e12 / one.flops + 0.05e-3 / one.seconds));
   }
   EXPECT_EQ(with_zero, 17);
-}
-
-TEST(PublishedV100, SweepsMatchThePaper) {
   const auto lines = [](const char* name) {
     const auto run = PlaceRun(record::RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
     return SweepLines(run, std::string_view(name));

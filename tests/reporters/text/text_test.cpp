@@ -281,7 +281,7 @@ TEST(Numbers, OneNumberDecidesForTheFile) {
 }
 
 // "53.312" instructions are 53312 with a decimal comma: 53.312 instructions do not exist.
-TEST(Numbers, CountHasNoFractionAndADocumentedMarkNeedsEvidenceForTheOther) {
+TEST(Numbers, CountHasNoFractionADocumentedMarkNeedsEvidenceAndTwoReadingsAreRefused) {
   NumberConvention integers, point, open;
   integers.Add("53.312", 1, true);
   EXPECT_EQ(integers.Decide("f"), kComma);
@@ -297,9 +297,6 @@ TEST(Numbers, CountHasNoFractionAndADocumentedMarkNeedsEvidenceForTheOther) {
   comma.Add("1.234", 1);
   comma.Add("0,5", 2);
   EXPECT_EQ(comma.Decide("f"), kComma);
-}
-
-TEST(Numbers, TwoReadingsAreRefusedWithBoth) {
   EXPECT_EQ(fakes::RefusalOf([] {
               Of({"5", "1,234"}).Decide("a.csv");
             }),
@@ -318,7 +315,7 @@ struct UnitCase {
   Dimension of, per = Dimension::kNone;
 };
 
-TEST(Numbers, UnitsHaveFactorAndDimension) {
+TEST(Numbers, UnitsHaveFactorAndDimensionAndUtf16BecomesUtf8) {
   using enum Dimension;
   for (const UnitCase& one :
        std::initializer_list<UnitCase>{{"", 1, kNone},
@@ -356,9 +353,6 @@ TEST(Numbers, UnitsHaveFactorAndDimension) {
   for (const auto* text :
        {"furlong", "Ks", "mbyte", "nbyte", "byte/", "/s", "Xbyte", "hhz", "byte/s/s"})
     EXPECT_FALSE(ReadUnit(text)) << text;
-}
-
-TEST(Numbers, Utf16AndByteOrderMarksBecomeUtf8) {
   using std::string_literals::operator""s;
   EXPECT_EQ(WithoutByteOrder("\xEF\xBB\xBFname,1"), "name,1");
   EXPECT_EQ(WithoutByteOrder("\xFF\xFEn\0\xE4\0\n\0"s), "n\xC3\xA4\n");

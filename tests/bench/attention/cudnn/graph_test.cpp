@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "bench/attention/cudnn/backend.h"
-#include "counters/base/error.h"
 #include "tests/bench/cudnn/described_graphs.h"
 
 namespace dlroof::attention {

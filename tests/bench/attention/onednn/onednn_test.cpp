@@ -10,7 +10,7 @@ namespace dlroof::attention {
 namespace {
 
 // Odd sizes, each mask, shared heads, one query, and queries of which some see few keys.
-TEST(AttentionOnednn, AgreesWithTheReference) {
+TEST(AttentionOnednn, AgreesWithTheReferenceAndSaysWhatTheLibraryChose) {
   for (const std::string type : {"f32", "bf16", "f16"})
     for (const std::string problem :
          {"b1h1q1k1d1", "b2h3q17k33d5", "b2h4q33k33d17_kv2tl", "b1h3q31k65d64_br",
@@ -18,10 +18,7 @@ TEST(AttentionOnednn, AgreesWithTheReference) {
           "b1h2q16k100d32_w33br", "b3h2q5k40d16_l1:40:7", "b2h4q8k64d64_kv2l9:64br",
           "b2h2q20k20d8_w5l17:20tl", "b1h2q1k300d128_w128br", "b1h4q128k128d128_tl"})
       fakes::ExpectAgrees("Attention/cpu/onednn/fwd/" + type + "/" + problem, type);
-}
-
-// Four tensors, the scores in f32, the weights, and the mask.
-TEST(AttentionOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
+  // Four tensors, the scores in f32, the weights, and the mask.
   const auto call = workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/b2h4q8k16d32_kv2br")
                         .prepare({.threads = 1});
   EXPECT_TRUE(call.algorithm.starts_with("unfused ")) << call.algorithm;
@@ -37,7 +34,7 @@ TEST(AttentionOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
 
 // The library computes every pair. Its scale, a x + b, counts two per pair where ours counts one;
 // the mask is one addition per pair.
-TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMask) {
+TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMaskAndWhatCannotFitIsNotTried) {
   constexpr double kPairs = 2 * 4 * 8 * 16;
   const auto prepared = [](const std::string& problem) {
     return workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/" + problem)
@@ -48,9 +45,6 @@ TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMask) {
   EXPECT_EQ(fakes::WorkOf(fakes::LoggedPrimitives(all)).flops, dense + kPairs);
   EXPECT_EQ(fakes::WorkOf(fakes::LoggedPrimitives(prepared("b2h4q8k16d32_kv2br"))).flops,
             dense + 2 * kPairs);
-}
-
-TEST(AttentionOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
   EXPECT_THAT(fakes::Outcome("Attention/cpu/onednn/fwd/f32/b1h32q1048576k1048576d128_tl"),
               testing::HasSubstr("GB of memory"));
 }

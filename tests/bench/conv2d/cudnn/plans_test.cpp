@@ -14,7 +14,6 @@
 #include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "tests/bench/cudnn/described_graphs.h"
-#include "tests/fakes/described_gpus.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::conv2d {

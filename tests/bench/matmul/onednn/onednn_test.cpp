@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(MatmulOnednn, EveryMatmul,
                            return std::get<0>(tested.param) + '_' + std::get<1>(tested.param);
                          });
 
-TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
+TEST(MatmulOnednn, VariantsLayoutsAndTrainingAgreeWithTheReference) {
   std::istringstream words(
       "fwd/f32/@/bias fwd/f32/@/relu fwd/f32/@/bias/relu fwd/f32/@/sum fwd/f32/@/gelu_tanh "
       "fwd/f32/@/bias/sum/gelu_erf fwd/bf16/@/sum/relu fwd/bf16/@/bias/gelu_erf "
@@ -53,9 +53,6 @@ TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
                                  {"m16n32k64", "m33n17k65", "m33n17k65_tAtB", "b3m20n30k40",
                                   "b3m20n30k40_tB", "m16n32k64/ip", "m33n17k65/ip"});
   EXPECT_GE(ran, 80);
-}
-
-TEST(MatmulOnednn, LayoutsAndTrainingAgreeWithTheReference) {
   for (const std::string name :
        {"fwd/f32/m33n17k65/any", "fwd/f32/b3m20n30k40/bias/relu/any",
         "fwd/f32/m33n17k65/bias/sum/gelu_erf/any", "fwd/int8/m33n17k65/any",
