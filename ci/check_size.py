@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 95_800,
-    "lines of C++ of tests": 47_510,
+    "lines of C++ without tests": 93_450,
+    "lines of C++ of tests": 43_420,
     "lines of scripts": 13_950,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 56,
-    "files": 1_320,
+    "files": 1_100,
     "lines in the table of commands and flags": 230,
 }
 

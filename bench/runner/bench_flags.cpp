@@ -145,20 +145,21 @@ std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
 
 std::vector<Option> SuiteOptions(BenchFlags& flags) {
   auto& choices = flags.choices;
-  return {Ruled("--dlroof_suite", {.type = runner::kSuite}, &flags.suites,
-                "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
-                "lists them), or files with one problem or benchmark name per line, or files of "
-                "benchdnn; separated by commas"),
-          Ruled("--dlroof_directions", {.type = "LIST"}, &choices.directions,
-                "run the suites' problems in these directions (or with these prefixes of "
-                "directions): fwd,bwd or bwd_data"),
-          Ruled("--dlroof_types", {.type = "LIST"}, &choices.types,
-                "... in these data types: f32,int8"),
-          Ruled("--dlroof_batch", {.type = "LIST"}, &choices.batch,
-                "... with these batch sizes, one suite for each: 1,64"),
-          Ruled("--dlroof_algorithm", {.type = "OPTION"}, &flags.algorithm,
-                "the algorithm of all benchmarks whose names may have this option: best (cuDNN: "
-                "time all engines, use the fastest), winograd, persist-static, ...")};
+  return {
+      Ruled("--dlroof_suite", {.type = runner::kSuite}, &flags.suites,
+            "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
+            "lists them), names of benchmarks, files with one problem or name per line, or files "
+            "of benchdnn; separated by commas"),
+      Ruled("--dlroof_directions", {.type = "LIST"}, &choices.directions,
+            "run the suites' problems in these directions (or with these prefixes of "
+            "directions): fwd,bwd or bwd_data"),
+      Ruled("--dlroof_types", {.type = "LIST"}, &choices.types,
+            "... in these data types: f32,int8"),
+      Ruled("--dlroof_batch", {.type = "LIST"}, &choices.batch,
+            "... with these batch sizes, one suite for each: 1,64"),
+      Ruled("--dlroof_algorithm", {.type = "OPTION"}, &flags.algorithm,
+            "the algorithm of all benchmarks whose names may have this option: best (cuDNN: "
+            "time all engines, use the fastest), winograd, persist-static, ...")};
 }
 
 std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
@@ -308,7 +309,10 @@ void RefuseBenchmarkFlags(const std::vector<std::string>& args, std::string_view
 void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all) {
   if (flags.lists_only || selected > 0) return;
   if (all == 0) throw BadInput("there is no benchmark to measure");
-  throw BadInput("--benchmark_filter={}: selects none of the {} benchmarks", flags.filter, all);
+  throw BadInput(
+      "--benchmark_filter={}: selects none of the {} benchmarks (--dlroof_suite=NAME takes any "
+      "name)",
+      flags.filter, all);
 }
 
 void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags) {

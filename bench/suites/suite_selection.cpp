@@ -187,13 +187,19 @@ bool IsCommand(const std::string& value) {
          FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
 }
 
+// Returns whether the value is a line of a suite: a benchmark's name, "LSTM/fwd_inference/f32
+// t1n1i8h8".
+bool IsLine(const std::string& value) {
+  return workload::FindOp(value.substr(0, value.find_first_of("/ "))) != nullptr && !Exists(value);
+}
+
 bool IsFile(const std::string& value) {
-  return !IsCommand(value) && FindBuiltIn(value) == nullptr &&
+  return !IsCommand(value) && !IsLine(value) && FindBuiltIn(value) == nullptr &&
          (value.find_first_of("/.") != std::string::npos || Exists(value));
 }
 
 void CheckKnown(const std::string& value, const std::string& flag) {
-  if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
+  if (IsCommand(value) || IsLine(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
   throw BadInput(
       {.where = flag},
       fmt::format("unknown suite '{}'; expected the path of a file, or one of {}", value,
@@ -221,6 +227,7 @@ Suite FromFile(const std::string& path, const SuiteDevices& devices) {
 
 Suite ReadSelected(const std::string& value, const SuiteDevices& devices, const std::string& flag) {
   if (IsCommand(value)) return SuiteFromProblems(flag, ReadBenchdnn(value, flag));
+  if (IsLine(value)) return ReadSuite(value, value, devices);
   if (IsFile(value)) return FromFile(value, devices);
   return ReadSuite(FindBuiltIn(value)->text, value, devices);
 }

@@ -329,6 +329,8 @@ TEST(SelectionSentence, SaysWhichSuitesRunAndHowManyBenchmarks) {
   EXPECT_EQ(
       SelectionSentence(Chosen(SelectSuites({"--conv --dir=FWD_I ic4ih4oc4kh1"}), {.batch = "3"})),
       "suite (benchdnn line) batch 3: 1 benchmark\n");
+  EXPECT_EQ(SelectionSentence(SelectSuites({"LSTM/cpu/onednn/bwd/f32/t1n1i8h8"})),
+            "suite LSTM/cpu/onednn/bwd/f32/t1n1i8h8: 1 benchmark\n");
   EXPECT_THAT(SelectionSentence(SelectSuites({})), StartsWith("suites paper, reference: "));
   const std::vector<Suite> same = {{.name = "a", .layers = {{kName, 2}}},
                                    {.name = "b", .layers = {{kName, 3}}}};

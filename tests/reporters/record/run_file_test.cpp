@@ -11,6 +11,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/roofline/placed_run.h"
