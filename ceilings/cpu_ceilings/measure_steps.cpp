@@ -395,13 +395,8 @@ void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops) {
     const auto* best = machine::ChooseRoof(rows);
     auto ceiling = best->second;
     ceiling.how = fmt::format("{}, the best of {} rows: {}", best->first, rows.size(), ceiling.how);
-    const auto& expected = ceiling.validation.per_cycle_expected;
-    for (const auto* row : rows)
-      if (const auto& other = row->second.validation.per_cycle_expected;
-          !row->second.IsValidated() && expected && other && *other > *expected)
-        machine::AddReason(
-            ceiling, fmt::format("{} can be {:.3g} times as fast and is not validated", row->first,
-                                 *other / *expected));
+    if (const auto reason = machine::FasterNotValidated(ceiling, rows))
+      machine::AddReason(ceiling, *reason);
     flops[plain] = ceiling;
   }
 }

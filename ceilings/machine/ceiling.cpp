@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <stdexcept>
@@ -68,6 +69,17 @@ const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
   if (validated == nullptr) return highest;
   return validated->second.per_second >= (1 - kNoise) * highest->second.per_second ? validated
                                                                                    : highest;
+}
+
+std::optional<std::string> FasterNotValidated(const Ceiling& best,
+                                              const std::vector<const CeilingRow*>& rows) {
+  const double expected = best.validation.per_cycle_expected.value_or(HUGE_VAL);
+  for (const auto* row : rows)
+    if (const double other = row->second.validation.per_cycle_expected.value_or(0);
+        !row->second.IsValidated() && other > expected)
+      return fmt::format("{} can be {:.3g} times as fast and is not validated", row->first,
+                         other / expected);
+  return std::nullopt;
 }
 
 const CeilingRow* FastestCopy(const CeilingSet& ceilings, Level level) {

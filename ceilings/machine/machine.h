@@ -235,6 +235,11 @@ using CeilingRow = std::pair<const std::string, Ceiling>;
 // within 3 % (measurement noise) of it, if there is one. Returns null if `rows` is empty.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
 
+// Returns why `best` may be below the roof of `rows`: one that can start more operations per cycle
+// (per_cycle_expected) is not validated. Returns nullopt if there is none.
+std::optional<std::string> FasterNotValidated(const Ceiling& best,
+                                              const std::vector<const CeilingRow*>& rows);
+
 // Returns the row that ChooseRoof chooses among the level's copy kernels ("dram.copy-nt.avx512"):
 // the roof of calls that write as many bytes as they read. Returns null without copy kernels.
 const CeilingRow* FastestCopy(const CeilingSet& ceilings, Level level);

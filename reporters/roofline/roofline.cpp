@@ -70,7 +70,12 @@ std::optional<UsedCeiling> RoofOf(const std::string& pipe, const std::string& is
   if (!isa.empty()) {
     const auto rows = RowsOf(pipe, ceilings.flops,
                              [&](const auto& row) { return machine::RowAllowed(row, isa); });
-    if (const auto* best = machine::ChooseRoof(rows)) return Use(best->first, best->second, rows);
+    if (const auto* best = machine::ChooseRoof(rows)) {
+      auto used = Use(best->first, best->second, rows);
+      if (const auto reason = machine::FasterNotValidated(best->second, rows))
+        used.not_validated.emplace(best->first, *reason);
+      return used;
+    }
   }
   const auto plain = ceilings.flops.find(pipe);
   if (plain == ceilings.flops.end()) return std::nullopt;

@@ -182,6 +182,23 @@ TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
       << "its own row is validated";
 }
 
+// A neighbour slowed the wider vectors whenever they were measured.
+TEST_F(NotValidated, TheRoofIsALowerLimitWhileAFasterRowThatTheIsaAllowsIsNotValidated) {
+  ceilings.flops["fp32.vector.avx512"] = Validated(3);
+  ceilings.flops["fp32.vector.avx2"] = Validated(50);
+  ceilings.flops["fp32.vector.avx512"].validation.per_cycle_expected = 64;
+  ceilings.flops["fp32.vector.avx2"].validation.per_cycle_expected = 32;
+  ceilings.flops["fp32.vector.avx512"].status = machine::CeilingStatus::kNotValidated;
+  record::Record record = fakes::Measured(1000, 5000, 1);
+  record.isa = "avx512_core";
+  const auto placed = Place(record, &machine);
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 10);
+  EXPECT_EQ(placed.uncertain.at("fp32.vector.avx2"),
+            "fp32.vector.avx512 can be 2 times as fast and is not validated");
+  record.isa = "avx2";
+  EXPECT_DOUBLE_EQ(Place(record, &machine).time->times_over_roof.value(), 10);
+}
+
 TEST_F(NotValidated, WithoutAnotherRowNothingIsPlaced) {
   InvalidateUnbounded(arithmetic);
   const auto placed = Place(fakes::Measured(1000, 5000, 1), &machine);
