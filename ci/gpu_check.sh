@@ -4,7 +4,7 @@
 #   ci/gpu_check.sh --steps counters    are CUPTI's counters right? 18 counted calls, one convolution under Nsight Compute
 #   ci/gpu_check.sh --steps paper       ceilings, the paper's convolutions and LSTMs (timed, not counted), persistent LSTMs last
 #   ci/gpu_check.sh --steps twenty      for a visit of minutes, 200 s at most, the most important first: quick ceilings, two equal runs
-#                                       compared, engines, graphs' kernels, queued calls warm and cold, passes of CUPTI
+#                                       compared, graphs' kernels, queued calls warm and cold, passes of CUPTI
 #   ci/gpu_check.sh --steps programs    PyTorch programs under `dlroof profile --gpu`, each beside torch.profiler (needs torch there)
 #   ci/gpu_check.sh --steps time        90 s: 40 calls' times beside CUPTI's durations of their kernels and PyTorch's graphs
 #   ci/gpu_check.sh --steps models      90 s: every mask of attention and the operators on rows are right; their times beside PyTorch's
@@ -43,7 +43,6 @@ counters ncu 80
 twenty doctor 15
 twenty quick 50
 twenty aa 45
-twenty engines 20
 twenty nodes 15
 twenty queued 15
 twenty passes 20
@@ -352,7 +351,6 @@ step_aa() {
     --dlroof_suite=alexnet,resnet50 --dlroof_types=f16 --dlroof_directions=fwd --dlroof_counters=off "--dlroof_machine=$(roofs)" \
     --benchmark_repetitions=5 --benchmark_min_time=0.01
 }
-step_engines() { run_tests engines 'GpuCudnnOnGpu.EnginesOfUnequalPadding'; }
 # LSTMs whose launches no counter counts: the captured graph does.
 step_nodes() {
   run_tests_then nodes 'CudaClockOnGpu.KernelNodes*' "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper "--benchmark_filter=$small_lstms" \

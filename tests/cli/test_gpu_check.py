@@ -136,7 +136,7 @@ class TestAWorkingGpu:
                 for file in (
                     "summary.txt doctor.txt environment.txt quick.json ceilings.json counters.json conv2d.json lstm.json more.json "
                     "pages.conv2d.txt pages.lstm.txt pages.conv2d.html pages.lstm.html tests/clock.txt tests/cupti.json "
-                    "tests/persist.json persistent.json aa1.json aa2.json aa.txt tests/engines.json tests/nodes.json nodes.json "
+                    "tests/persist.json persistent.json aa1.json aa2.json aa.txt tests/nodes.json nodes.json "
                     "tests/queued.json queued.json passes.json pages.aa1.txt pages.nodes.html"
                 ).split()
             },
