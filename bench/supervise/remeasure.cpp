@@ -114,7 +114,9 @@ class Remeasurement {
   }
 
   void SettleInterleaved() {
-    std::set<std::string> tried;
+    std::set<std::string> tried, slower;
+    for (const auto& row : settled_.result.rows)
+      if (row.verdict == statistics::Verdict::kSlower) slower.insert(row.name());
     while (!IsOver()) {
       auto names = history::UnclearNames(settled_.result, tried);
       if (names.empty()) return;
@@ -135,14 +137,17 @@ class Remeasurement {
       decided_.insert(replaced.begin(), replaced.end());
       settled_.pairs.push_back(std::move(pair));
     }
-    // What the first, not interleaved comparison said does not count for what was to be confirmed.
-    for (auto& row : settled_.result.rows)
-      if (row.verdict == statistics::Verdict::kSlower && row.judgement && IsOver() &&
-          tried.contains(row.name()) && !settled_.interleaved.contains(row.name())) {
+    // What the first comparison, which was not interleaved, said does not count for what was to be
+    // confirmed; but what it called slower is not called the same by an open second one.
+    for (auto& row : settled_.result.rows) {
+      if (!slower.contains(row.name()) || !row.judgement) continue;
+      if (row.verdict == statistics::Verdict::kSlower && IsOver() && tried.contains(row.name()) &&
+          !settled_.interleaved.contains(row.name())) {
         row.verdict = statistics::Verdict::kAmbiguous;
         row.reason = "slower at first, but the budget ended before interleaved runs confirmed it";
-        row.judgement->is_suspect = true;
       }
+      row.judgement->is_suspect = row.verdict == statistics::Verdict::kAmbiguous;
+    }
     CountVerdicts(settled_.result);
     // A benchmark that the interleaved comparison left ambiguous stays unclear.
     for (const auto& row : settled_.result.rows)
