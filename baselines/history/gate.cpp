@@ -95,7 +95,7 @@ std::string WhatHappened(const compare::Comparison& row) {
     text = fmt::format("{} ({} to {})", Percent(row.judgement->ratio),
                        Percent(row.judgement->ci95.first), Percent(row.judgement->ci95.second));
   if (row.before.seconds && row.after.seconds)
-    text += fmt::format(", {} -> {}", text::WithPrefix(*row.before.seconds, "s"),
+    text += fmt::format(", {} to {}", text::WithPrefix(*row.before.seconds, "s"),
                         text::WithPrefix(*row.after.seconds, "s"));
   if (const auto cause = row.Cause(); !row.changes.empty()) text += ": " + cause;
   return text;
