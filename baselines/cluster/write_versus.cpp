@@ -201,8 +201,8 @@ std::string TimesText(const record::Record& record) {
   return text == "queued calls" ? "queued calls by the GPU's clock" : text + " on the GPU";
 }
 
-// Returns how much longer the queued calls of older files take than the same calls in a CUDA graph,
-// which also stand there: the median over the rows; nullopt if no row has both.
+// Older files have the time of a queued call and, beside it, that of the same call in a CUDA graph.
+// Returns their ratio [1], the median over the rows, or nullopt if no row has both.
 std::optional<double> QueuedOverGraph(const VersusReport& report, const VersusCluster& cluster,
                                       const VersusSide VersusRow::*side) {
   std::vector<double> ratios;

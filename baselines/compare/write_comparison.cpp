@@ -161,8 +161,8 @@ std::string FewSharedText(const CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
-// Returns wall time / CPU time of the repetitions on one thread without manual time: the median
-// over the benchmarks, or 1 if none has both.
+// Returns wall time / CPU time [1] of the repetitions on one thread: the median over the
+// benchmarks, or 1 if none has both.
 double WallOverCpu(const CompareResult& result, const record::Record* Comparison::*side) {
   std::vector<double> ratios;
   for (const auto& row : result.rows) {

@@ -49,7 +49,7 @@ struct GpuKernelUse {
   std::string record;  // name of its record in the run file
 };
 
-// Time of the GPU in a step or in the whole trace. wall: kernel + copy + fill + idle + graph_idle.
+// What a GPU did in the wall time of a step, or of the whole trace. These five times add up to it.
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
   double copy_seconds = 0;    // a copy runs, and no kernel
@@ -187,7 +187,7 @@ struct DeviceTask {
   std::uint32_t index = 0;   // index into GpuTimeline::kernels (kernel) or Trace::copies (copy)
   std::uint32_t launch = 0;  // index into Trace::launches, for kernels
   std::uint32_t context = 0, stream = 0;
-  std::uint32_t graph = 0;  // CUPTI's number of the CUDA graph that launched it; 0: none
+  std::uint32_t graph = 0;  // number of the CUDA graph that contains it; 0 outside graphs
   std::uint32_t call = 0;   // correlation number of the CUDA call that launched it or its graph
 };
 

@@ -241,7 +241,7 @@ inline constexpr const char* kHookSpan = "dlroof hook";
 //   - the log's `steps` that the trace contains completely; if the log has steps, but the trace
 //     contains none of them, adds nothing;
 //   - else the calls of the model in the trace, without the first call if there are several;
-//   - else one step, which is the whole trace.
+//   - else the whole trace, as one step.
 // Operator times are scaled to the step's time outside oneDNN, because the profiler slows down the
 // steps that it records. Returns the operators that have an entry of their own.
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::VerboseLog& log,

@@ -19,7 +19,8 @@
 
 namespace dlroof::settings {
 
-// Knob -> value: "OMP_WAIT_POLICY" -> "active". Missing: the default; empty: the unchanged program.
+// The values of some knobs, by their names: {"OMP_WAIT_POLICY": "active"}. A knob that is not in it
+// has its default.
 using Setting = std::map<std::string, std::string>;
 
 // Returns "OMP_WAIT_POLICY=active, threads=1", or "default".

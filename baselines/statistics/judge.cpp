@@ -145,7 +145,8 @@ struct Row {
   double log_ratio = 0;  // [1] without the common shift
   double removed = 0;    // [1] the common shift
   double removed_variance = 0;
-  bool machine_known = false;  // ceilings or controls show the machine's part of the shift
+  bool in_large_group = false;  // of at least kMinForCommon benchmarks
+  bool machine_known = false;   // ceilings or controls show the machine's part of the shift
 
   double deviation() const { return std::sqrt(within + between + removed_variance); }
   // Returns the degrees of freedom by Welch and Satterthwaite.
@@ -303,7 +304,6 @@ class JudgeOfRuns {
       if (!learnt_ && !settings_.run_noise && common.is_known())
         row.between_degrees = common.benchmarks;
     }
-    enough_ = enough_ || common.is_known();
     common.machine = ControlsOf(members);
     if (const auto found = settings_.machines.find(group);
         !common.machine && found != settings_.machines.end())
@@ -312,6 +312,7 @@ class JudgeOfRuns {
     for (const auto i : members) {
       rows_[i].removed = common.removed;
       rows_[i].machine_known = common.machine.has_value();
+      rows_[i].in_large_group = common.is_known();
       rows_[i].removed_variance = Square(common.removed_error);
       rows_[i].log_ratio -= common.removed;
     }
@@ -469,8 +470,9 @@ class JudgeOfRuns {
   // change up to that must be clearly larger than those in the other direction; few benchmarks
   // cannot show these.
   const char* WithinNoiseOfOne(std::size_t i, double sign) const {
-    if (std::abs(rows_[i].log_ratio) > farthest_) return nullptr;
-    if (!enough_)
+    const Row& row = rows_[i];
+    if (std::abs(row.log_ratio) > farthest_) return nullptr;
+    if (!row.in_large_group)
       return "by more than unchanged programs differ in one process: run several processes";
     return IsAsLargeOppositely(i, sign)
                ? "by clearly more than others moved the other way by noise: run several processes"
@@ -529,7 +531,6 @@ class JudgeOfRuns {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   int earlier_runs_ = 0;
-  bool enough_ = false;             // a group has kMinForCommon benchmarks
   double farthest_ = kSlowForLife;  // [1] see WithinNoiseOfOne
   bool learnt_ = false;             // the noise between runs was estimated from earlier runs
   std::vector<double> returned_;    // [1] how far earlier runs were off, see AddReturned

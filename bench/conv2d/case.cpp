@@ -269,7 +269,8 @@ bool Has(const std::vector<std::string>& options, std::string_view option) {
   return std::ranges::count(options, option) > 0;
 }
 
-// Returns " nvidia titan xp " for "NVIDIA TITAN Xp", for finding whole words.
+// Returns the name in small letters with a blank before, between and after its words, so that a
+// search for " titan " finds the whole word only.
 std::string Words(const std::string& name) {
   std::string words(1, ' ');
   for (const char c : name)

@@ -26,7 +26,7 @@ class Git {
  public:
   explicit Git(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns `git ARGUMENTS`'s output, without the last newline. Throws BadInput with Git's message.
+  // Returns `git ARGUMENTS`'s output, without the last newline. Throws BadInput if it fails.
   std::string Run(const std::vector<std::string>& arguments) const {
     auto ran = Child(arguments);
     if (ran.exit_code != 0)

@@ -137,8 +137,8 @@ class Remeasurement {
       decided_.insert(replaced.begin(), replaced.end());
       settled_.pairs.push_back(std::move(pair));
     }
-    // What the first comparison, which was not interleaved, said does not count for what was to be
-    // confirmed; but what it called slower is not called the same by an open second one.
+    // A slowdown of the first comparison, which was not interleaved, must be confirmed. If the
+    // budget ended before, it is ambiguous, and the exit code is 3.
     for (auto& row : settled_.result.rows) {
       if (!slower.contains(row.name()) || !row.judgement) continue;
       if (row.verdict == statistics::Verdict::kSlower && IsOver() && tried.contains(row.name()) &&

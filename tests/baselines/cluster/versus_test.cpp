@@ -350,6 +350,19 @@ TEST(WriteVersus, AllFormatsHaveTheRowAndUnknownHasNoKeyAndAnEmptyField) {
   EXPECT_THAT(csv.str(), HasSubstr(",100,3,,,,library: onednn | cudnn"));
 }
 
+TEST(WriteVersus, SaysHowMuchLongerQueuedCallsOfAnOlderFileTakeThanInAGraph) {
+  Written written;
+  auto& record = written.b.run.file.records.at(0);
+  record.timed = record::timed::kDevice;
+  const double graph = record::TimeOf(record.repetitions)->median / 1.5;
+  for (auto& repetition : record.repetitions)
+    repetition.gpu =
+        std::make_shared<const record::GpuSample>(record::GpuSample{.graph_seconds = graph});
+  std::ostringstream table;
+  document::Write(VersusDocument(written.report), 0, table);
+  EXPECT_THAT(table.str(), HasSubstr("B: queued calls of an older file, 1.50 times as long"));
+}
+
 // --- Energy ---
 
 constexpr auto kMeasured = EnergyClass::kMeasured, kAssumed = EnergyClass::kAssumed;

@@ -132,6 +132,21 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
   EXPECT_THAT(table, Not(HasSubstr("\x1B")));
 }
 
+TEST(RemarksOf, SaysThatWallTimeIsLongerThanCpuTime) {
+  compare::NamedRun base{"b", {}}, contender{"n", {}};
+  base.file.records = contender.file.records = {Measured("a", 3)};
+  base.file.records[0].threads = contender.file.records[0].threads = 1;
+  for (auto& repetition : base.file.records[0].repetitions) repetition.main_cpu_seconds = 3;
+  for (auto& repetition : contender.file.records[0].repetitions) repetition.main_cpu_seconds = 1.5;
+  const auto table = [&] {
+    return TableOf(compare::Compare(base, contender, compare::CompareOptions()));
+  };
+  EXPECT_THAT(table(),
+              HasSubstr("wall time is 1.00 times the CPU time in BASE, 2.01 times in NEW"));
+  contender.file.records[0].repetitions = base.file.records[0].repetitions;
+  EXPECT_THAT(table(), Not(HasSubstr("the CPU time")));
+}
+
 TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
   compare::NamedRun base{"b", {}}, contender{"n", {}};
   const auto add = [](compare::NamedRun& run, const std::string& name) {

@@ -359,6 +359,10 @@ TEST(Judge, OneProcessOfFewBenchmarksMayBeSlowForLife) {
   EXPECT_TRUE(judged.each[1].is_suspect);
   EXPECT_THAT(judged.each[1].reason, HasSubstr("than unchanged programs differ in one process"));
   EXPECT_EQ(judged.each[2].verdict, Verdict::kSlower);
+  auto beside = Quiet(30);  // of another device, with enough benchmarks
+  for (auto& candidate : beside) candidate.group = 1;
+  beside.insert(beside.begin(), candidates.begin(), candidates.end());
+  EXPECT_EQ(Judge(beside, {}).each[1].verdict, Verdict::kAmbiguous);
   candidates[0].contender.farthest = 0.25;
   EXPECT_EQ(Judge(candidates, {}).each[2].verdict, Verdict::kAmbiguous);
   for (auto& candidate : candidates) candidate.measured = Measured::kProcesses;
