@@ -44,12 +44,12 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
 
 // Groups the complete and partial nodes that have times by hardware and algorithms (KindsOf), the
 // largest group first, and sets each node's group.
-void SetKinds(const std::vector<NodeSummary>& summaries, bool mix_unlike, Cluster& cluster) {
+void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
   std::vector<bool> counts;
   for (const auto& summary : summaries)
     counts.push_back(!summary.times.empty() && (summary.status == NodeStatus::kComplete ||
                                                 summary.status == NodeStatus::kPartial));
-  cluster.kinds = KindsOf(summaries, counts, mix_unlike);
+  cluster.kinds = KindsOf(summaries, counts);
   for (std::size_t k = 0; k < cluster.kinds.size(); ++k)
     for (const auto i : cluster.kinds[k].nodes) cluster.nodes[i].kind = k;
 }
@@ -306,8 +306,7 @@ bool NodeNameLess(const std::string& a, const std::string& b) {
 
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<record::RunFile(const std::string& file)>& reread,
-               bool mix_unlike) {
+               const std::function<record::RunFile(const std::string& file)>& reread) {
   if (asked) AddMissing(*asked, summaries);
   std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
     return a.facts.name != b.facts.name ? NodeNameLess(a.facts.name, b.facts.name)
@@ -318,7 +317,7 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   cluster.asked_known = asked.has_value();
   for (const auto& summary : summaries)
     cluster.nodes.emplace_back(summary).roofs = RoofsOf(summary);
-  SetKinds(summaries, mix_unlike, cluster);
+  SetKinds(summaries, cluster);
   if (cluster.kinds.empty())
     throw BadInput(
         "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",

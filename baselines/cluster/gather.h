@@ -136,11 +136,11 @@ struct ClusterKind {
 };
 
 // Returns the groups of the nodes for which `counts` is true, the largest first; indices are into
-// `summaries`. With `mix_unlike`, compares only the machines' fingerprints. Sizes of memory within
-// 3 % of each other are equal. Nodes that used another algorithm for a benchmark than most nodes of
-// their group form groups of their own, with a trait "algorithms".
+// `summaries`. Sizes of memory within 3 % of each other are equal. Nodes that used another
+// algorithm for a benchmark than most nodes of their group form groups of their own, with a trait
+// "algorithms".
 std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
-                                 const std::vector<bool>& counts, bool mix_unlike);
+                                 const std::vector<bool>& counts);
 
 // Returns how a kind differs from the most common one: "kernel: 5.10.0, most nodes: 6.1.0".
 std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKind& most_common);
@@ -188,11 +188,10 @@ bool NodeNameLess(const std::string& a, const std::string& b);
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. Marks a
 // node as failed if its arguments differ from those of most nodes. `reread(file)` reads a node's
-// run file again, for facts other than numbers, of a few nodes. `mix_unlike` as in KindsOf. The
-// order of `summaries` does not matter. Throws BadInput if no node has a benchmark with a time.
+// run file again, for facts other than numbers, of a few nodes. The order of `summaries` does not
+// matter. Throws BadInput if no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<record::RunFile(const std::string& file)>& reread,
-               bool mix_unlike = false);
+               const std::function<record::RunFile(const std::string& file)>& reread);
 
 }  // namespace dlroof::cluster

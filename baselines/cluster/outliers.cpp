@@ -314,10 +314,9 @@ std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
 }
 
 std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
-                                 const std::vector<bool>& counts, bool mix_unlike) {
+                                 const std::vector<bool>& counts) {
   std::vector<Traits> traits(summaries.size());
-  if (!mix_unlike)
-    for (std::size_t i = 0; i < summaries.size(); ++i) traits[i] = summaries[i].traits;
+  for (std::size_t i = 0; i < summaries.size(); ++i) traits[i] = summaries[i].traits;
   const auto memory = SameMemory(traits);
   for (auto& of_node : traits)
     if (const auto found = of_node.find(kMemory); found != of_node.end())
@@ -327,7 +326,6 @@ std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
   for (std::size_t i = 0; i < summaries.size(); ++i)
     if (counts[i]) AddNode(summaries[i], traits[i], i, by_traits);
   LargestFirst(by_traits);
-  if (mix_unlike) return by_traits;
   for (const auto& kind : by_traits) {
     const auto usual = UsualAlgorithms(summaries, kind.nodes);
     for (const auto node : kind.nodes) {

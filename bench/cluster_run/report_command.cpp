@@ -30,8 +30,7 @@ constexpr std::size_t kMaxListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
-  std::vector<std::string> without;  // nodes to leave out
-  bool mix_unlike = false;
+  std::vector<std::string> without;       // nodes to leave out
   std::optional<std::string> drain_list;  // file
 };
 
@@ -145,9 +144,8 @@ std::vector<std::string> HostsToDrain(const cluster::Cluster& cluster) {
 }
 
 // Prints a sentence for each finding that is more than a suspicion, and Slurm's command that drains
-// the slow nodes. Writes their hosts to the file `drain_list`, if set, one per line.
-void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::string>& drain_list,
-                   std::ostream& out) {
+// the slow nodes.
+void PrintVerdicts(const cluster::Cluster& cluster, std::ostream& out) {
   for (const auto& finding : cluster.findings)
     if (IsTold(finding)) out << text::Printable(SentenceOf(cluster, finding)) << '\n';
   const auto hosts = HostsToDrain(cluster);
@@ -155,10 +153,6 @@ void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::str
     out << fmt::format(
         "to drain: scontrol update NodeName={} State=DRAIN Reason='slow by dlroof cluster'\n",
         fmt::join(hosts, ","));
-  if (!drain_list) return;
-  std::string lines;
-  for (const auto& host : hosts) lines += host + '\n';
-  WriteFile(*drain_list, lines);
 }
 
 int ExitCodeOf(const cluster::Cluster& cluster) {
@@ -177,23 +171,24 @@ int RunGather(const GatherFlags& flags) {
   auto summaries = ReadAll(folder);
   auto asked = folder.Asked();
   LeaveOut(flags, summaries, asked);
-  auto cluster = cluster::Gather(std::move(summaries), asked, ReadNodeRun, flags.mix_unlike);
+  auto cluster = cluster::Gather(std::move(summaries), asked, ReadNodeRun);
   if (!flags.without.empty())
     cluster.remarks.push_back(
         fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
-  if (flags.mix_unlike)
-    cluster.remarks.emplace_back(
-        "unlike nodes are in one median (--mix-unlike): software and settings were not compared");
   cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
   for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
-  if (flags.mix_unlike) command.emplace_back("--mix-unlike");
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintIncomplete(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
-  PrintVerdicts(cluster, flags.drain_list, std::cerr);
+  PrintVerdicts(cluster, std::cerr);
+  if (flags.drain_list) {
+    const auto hosts = HostsToDrain(cluster);
+    WriteFile(*flags.drain_list,
+              fmt::format("{}{}", fmt::join(hosts, "\n"), hosts.empty() ? "" : "\n"));
+  }
   std::cerr << fmt::format("{} of {} nodes are complete; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);
@@ -207,8 +202,8 @@ struct ClusterReportFlags {
   std::optional<std::string> alone;
   std::vector<std::string> outputs;
   bool verbose = false;
-  std::optional<std::string> requirements, drain_list;  // files
-  bool follow = false;                                  // `file` is the nodes' folder
+  std::optional<std::string> requirements;  // file
+  bool follow = false;                      // `file` is the nodes' folder
   double every_seconds = 5;
 };
 
@@ -278,7 +273,7 @@ int ReportCluster(const ClusterReportFlags& flags) {
   if (flags.alone) effects.order = EffectsBeside(flags, cluster);
   document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),
                   text::TerminalColumns(), std::cout);
-  PrintVerdicts(cluster, flags.drain_list, std::cout);
+  PrintVerdicts(cluster, std::cout);
   const bool unmet = flags.requirements && PrintUnmet(cluster, *flags.requirements);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
@@ -294,26 +289,22 @@ runner::Command MakeClusterGather() {
       .about =
           "join the files of all nodes to one cluster file; exit code 1: a node is slow, 3: some "
           "nodes are incomplete, 2: a node's file is invalid",
-      .options =
-          {{"DIR",
-            &flags->folder,
-            "the nodes' shared folder",
-            {.type = runner::kFolder, .required = true}},
-           {"-o,--output",
-            &flags->output,
-            "cluster file to write (default cluster.json)",
-            {.type = runner::kFile}},
-           {"--without",
-            &flags->without,
-            "leave out these nodes, such as n3,n5; may be repeated",
-            {.one_each = true, .comma = true}},
-           {"--mix-unlike", &flags->mix_unlike,
-            "take nodes of equal machines into one median although their software or settings "
-            "differ"},
-           {"--drain-list",
-            &flags->drain_list,
-            "file to write with the names of the slow nodes, one per line",
-            {.type = runner::kFile}}},
+      .options = {{"DIR",
+                   &flags->folder,
+                   "the nodes' shared folder",
+                   {.type = runner::kFolder, .required = true}},
+                  {"-o,--output",
+                   &flags->output,
+                   "cluster file to write (default cluster.json)",
+                   {.type = runner::kFile}},
+                  {"--without",
+                   &flags->without,
+                   "leave out these nodes, such as n3,n5; may be repeated",
+                   {.one_each = true, .comma = true}},
+                  {"--drain-list",
+                   &flags->drain_list,
+                   "file to write with the names of the slow nodes, one per line",
+                   {.type = runner::kFile}}},
       .run = [flags] { return RunGather(*flags); }};
 }
 
@@ -344,10 +335,6 @@ runner::Command MakeClusterReport() {
             &flags->requirements,
             "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
             "\"times\": {\"BENCHMARK\": 6e-5}}",
-            {.type = runner::kFile}},
-           {"--drain-list",
-            &flags->drain_list,
-            "file to write with the names of the slow nodes, one per line",
             {.type = runner::kFile}},
            {"--follow", &flags->follow,
             "show how far the nodes are until all are complete, and write DIR/progress.txt"},

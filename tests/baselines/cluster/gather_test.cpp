@@ -346,8 +346,8 @@ NodeSummary Like(const std::string& name, const std::string& key = "",
   return summary;
 }
 
-std::vector<ClusterKind> Kinds(const std::vector<NodeSummary>& nodes, bool mix = false) {
-  return KindsOf(nodes, std::vector<bool>(nodes.size(), true), mix);
+std::vector<ClusterKind> Kinds(const std::vector<NodeSummary>& nodes) {
+  return KindsOf(nodes, std::vector<bool>(nodes.size(), true));
 }
 
 TEST(KindsOf, EachUnlikeSettingIsAGroupOfItsOwnAndNearlyEqualMemoryIsEqual) {
@@ -360,7 +360,6 @@ TEST(KindsOf, EachUnlikeSettingIsAGroupOfItsOwnAndNearlyEqualMemoryIsEqual) {
     EXPECT_THAT(kinds[1].nodes, ElementsAre(1));
     EXPECT_THAT(DifferencesOf(kinds[1], kinds[0]),
                 Contains(HasSubstr(std::string(key) + ": other, most nodes: ")));
-    EXPECT_THAT(Kinds({Like("n1"), Like("n2", key, "other")}, true), SizeIs(1));
   }
   EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "23.6 GiB")}), SizeIs(1));
   EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "15.6 GiB")}), SizeIs(2));
@@ -376,7 +375,7 @@ TEST(KindsOf, EachUnlikeSettingIsAGroupOfItsOwnAndNearlyEqualMemoryIsEqual) {
               ElementsAre("algorithms of 1 benchmark, such as x: ref, most nodes: jit"));
 }
 
-TEST(Gather, UnlikeNodesAreInNoMedianUnlessAsked) {
+TEST(Gather, UnlikeNodesAreInNoMedian) {
   std::map<std::string, record::RunFile> files;
   std::vector<NodeSummary> summaries;
   for (int i = 1; i <= 3; ++i) {
@@ -390,7 +389,6 @@ TEST(Gather, UnlikeNodesAreInNoMedianUnlessAsked) {
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_THAT(cluster.remarks, Contains(HasSubstr("unlike most nodes, not in the medians: n3 "
                                                   "(kernel: 5.10, most nodes: unknown)")));
-  EXPECT_EQ(Gather(summaries, {}, reread, true).run.records[0].repetitions.size(), 3);
 }
 
 // --- Energy ---
