@@ -418,7 +418,9 @@ class Site {
   void Count() {
     if (last_changes_.empty()) return;
     std::tie(counts_.slower_last, counts_.faster_last) = last_changes_.rbegin()->second;
-    last_change_date_ = runs_[last_changes_.rbegin()->first].date.substr(0, 10);
+    const auto run = last_changes_.rbegin()->first;
+    last_change_ =
+        run + 1 < runs_.size() ? "since " + runs_[run].date.substr(0, 10) : "unconfirmed, 1 run";
   }
 
   void WriteIndex(const json& content) const {
@@ -436,8 +438,8 @@ class Site {
     for (const auto& [count, what, mood] :
          {std::tuple(counts_.slower_last, "slower", false), {counts_.faster_last, "faster", true}})
       if (count > 0)
-        return document::BadgeSvg(
-            "performance", fmt::format("{} {} since {}", count, what, last_change_date_), mood);
+        return document::BadgeSvg("performance", fmt::format("{} {} {}", count, what, last_change_),
+                                  mood);
     return document::BadgeSvg("performance", "no change", true);
   }
 
@@ -452,7 +454,7 @@ class Site {
   std::map<std::string, std::size_t> machine_index_;  // by machine fingerprint
   std::set<std::string> written_machines_;
   std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: count of slower, faster
-  std::string last_change_date_;
+  std::string last_change_;                                  // "since 2026-11-29"
   DashboardCounts counts_;
 };
 

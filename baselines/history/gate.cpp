@@ -124,8 +124,9 @@ std::string BisectText(const Report& report) {
   if (worse.empty() || worse.front()->newly_failed || report.commit.empty() ||
       report.newest_commit.empty() || report.commit == report.newest_commit)
     return "";
-  return fmt::format("dlroof bisect {} {} -- {}", Short(report.newest_commit), Short(report.commit),
-                     worse.front()->name());
+  return fmt::format(
+      "dlroof bisect {} {}{} -- {}", Short(report.newest_commit), Short(report.commit),
+      report.own_program ? " --build 'BUILD COMMAND' --program PATH" : "", worse.front()->name());
 }
 
 // Replaces line breaks by spaces and cuts the text after `most` bytes.

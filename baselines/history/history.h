@@ -220,7 +220,8 @@ struct Report {
   int again = 0;                                   // [1] number of benchmarks measured again
   // Set if the new program was measured interleaved with this commit's stored program.
   std::optional<std::string> interleaved_with;
-  int unclear = 0;  // [1] number of benchmarks for which a slowdown is still not excluded
+  int unclear = 0;           // [1] number of benchmarks for which a slowdown is still not excluded
+  bool own_program = false;  // not dlroof_bench, which `dlroof bisect` can build
 };
 
 inline constexpr int kMaxCommentLines = 10;

@@ -169,7 +169,8 @@ class Gate {
                                  .interleaved_with = settled.interleaved.empty()
                                                          ? std::nullopt
                                                          : std::optional(stored->commit),
-                                 .unclear = static_cast<int>(settled.unclear.size())};
+                                 .unclear = static_cast<int>(settled.unclear.size()),
+                                 .own_program = measured_.program != supervise::BenchProgram()};
     Write(report);
     return settled.result.exit_code;
   }

@@ -126,8 +126,7 @@ void WriteMarkdown(const Document& document, std::ostream& out);
 struct Figure {
   std::string svg, missing_reason;
 };
-// Writes a self-contained page without scripts, bars and strips: the figure, sentences and lists,
-// then tables, because readers see the top of a page first.
+// Writes a self-contained page without scripts, bars and strips: the figure, then the document.
 void WriteHtml(const Document& document, const std::string& title, const Figure& figure,
                std::ostream& out);
 

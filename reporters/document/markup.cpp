@@ -222,9 +222,7 @@ void WriteHtml(const Document& document, const std::string& title, const Figure&
   else
     out << figure.svg.substr(std::min(figure.svg.find("<svg"), figure.svg.size())) << '\n';
   out << "</section>\n";
-  for (const bool tables : {false, true})
-    for (const auto& block : document.blocks)
-      if (std::holds_alternative<Table>(block) == tables) std::visit(HtmlBlock{out}, block);
+  for (const auto& block : document.blocks) std::visit(HtmlBlock{out}, block);
   out << "</body>\n</html>\n";
 }
 

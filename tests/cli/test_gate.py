@@ -76,7 +76,9 @@ def gates(commits):
         if not build():
             assert commit == BROKEN
             continue
+        hurried = gate("", budget=0.2) if commit == SLOW else None
         said[commit] = gate("--store", budget=60, GITHUB_ACTIONS="true")
+        said[commit].hurried = hurried
         said[commit].comment = Path("project/gate/comment.md").read_text()
         if commit == SLOW:
             shutil.copy("project/gate/junit.xml", "slow.xml")
@@ -89,6 +91,10 @@ def test_the_gate_accuses_the_slow_commit_and_no_other(gates):
     assert [commit for commit, code in codes.items() if code == 1] == [SLOW] and set(codes.values()) <= {0, 1}, (codes, gates[SLOW])
 
 
+def test_a_slowdown_that_the_budget_left_open_exits_3(gates):
+    verify(gates[SLOW].hurried, [exits(3), plain("1 ambiguous"), plain("(1 could still be slower)")])
+
+
 def test_the_first_run_is_stored(gates):
     verify(gates[1], [plain("perf.sqlite has no run of main that this one can be compared with; stored this one")])
 
@@ -97,7 +103,8 @@ def test_the_comment_is_short_and_names_what_is_slower(gates, commits):
     comment = gates[SLOW].comment
     assert len(comment.splitlines()) <= 10
     assert re.search(r"^### dlroof: 1 slower", comment) and "**BM_Parse/manual_time** +" in comment and "Render" not in comment, comment
-    assert f"`dlroof bisect {commits[SLOW - 1][:12]} {commits[SLOW][:12]} -- {PARSE}`" in comment, comment
+    span = f"{commits[SLOW - 1][:12]} {commits[SLOW][:12]}"
+    assert f"`dlroof bisect {span} --build 'BUILD COMMAND' --program PATH -- {PARSE}`" in comment, comment
     assert all(len(ran.comment.splitlines()) <= 10 for ran in gates.values())
 
 
