@@ -17,7 +17,7 @@ CODE = (".cpp", ".h", ".cu", ".cuh")
 LIMITS = {
     "lines of C++ without tests": 93_460,
     "lines of C++ of tests": 43_460,
-    "lines of scripts": 13_950,
+    "lines of scripts": 13_970,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 56,
