@@ -4,6 +4,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly venv=.deps/venv
 readonly gpu_venv=.deps/gpu
 readonly sass_venv=.deps/sass
+readonly tidy_venv=.deps/tidy
 
 say() { printf '== %s\n' "$*"; }
 fail() {
@@ -22,7 +23,7 @@ as_root() {
 }
 
 build_packages="g++ cmake ninja-build ccache pkg-config python3-venv git libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev libhwloc-dev libutf8proc-dev libsqlite3-dev libsqlitecpp-dev libboost-math-dev libsimdjson-dev nettle-dev zlib1g-dev liblzma-dev libzstd-dev gnuplot-nox valgrind"
-test_packages="$build_packages slurm-wlm munge iproute2 procps libbenchmark-tools shellcheck libgtest-dev libgmock-dev libpfm4-dev python3-pytest python3-pytest-xdist patchelf prometheus qemu-user chromium libomp5 fonts-dejavu-core clang-format-14 clang-tidy-14 black shfmt"
+test_packages="$build_packages slurm-wlm munge iproute2 procps libbenchmark-tools shellcheck libgtest-dev libgmock-dev libpfm4-dev python3-pytest python3-pytest-xdist patchelf prometheus qemu-user chromium libomp5 fonts-dejavu-core clang-format-14 black shfmt"
 
 # install_packages NAME...: only what is missing; nothing to do takes milliseconds.
 install_packages() {
@@ -92,6 +93,9 @@ use_gpu() {
 install_sass_reader() {
   command -v nvcc >/dev/null && ! command -v cuobjdump >/dev/null && [ "$(uname -m)" = x86_64 ] || return 0
   if install_wheels "$sass_venv" ci/requirements-sass.txt "cuobjdump and nvdisasm"; then stamp "$sass_venv" ci/requirements-sass.txt; fi
+}
+install_tidy() {
+  if install_wheels "$tidy_venv" ci/requirements-tidy.txt clang-tidy; then stamp "$tidy_venv" ci/requirements-tidy.txt; fi
 }
 build_options=()
 # The same file in another clone is the same file.

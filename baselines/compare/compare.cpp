@@ -379,7 +379,7 @@ class Comparer {
     result.run_noise_from = interleaved_ && !options_.run_noise
                                 ? "measured interleaved, with new processes for each block"
                                 : std::move(judged.run_noise_from);
-    result.common = std::move(judged.common);
+    result.common = judged.common;
   }
 
   // Retracts a verdict that holds for the time but not for SM cycles: only the GPU's clock changed,

@@ -67,33 +67,46 @@ CountedKernel MeanOf(const GpuKernelUse& use,
   return counted;
 }
 
+struct LaunchSums {
+  double launches = 0, seconds = 0;
+  void Add(double sign, double time) {
+    launches += sign;
+    seconds += sign * time;
+  }
+};
+
+// The launches in a step whose kernels have one of some names.
+struct MatchingLaunches {
+  std::vector<std::size_t> places;  // indices into timeline.order
+  std::size_t before = 0;           // [1] such launches before the step
+  std::map<std::uint32_t, LaunchSums> by_kernel;
+};
+
+MatchingLaunches MatchingOf(const GpuTimeline& timeline, std::span<const std::string> names) {
+  MatchingLaunches matching;
+  const auto& order = timeline.order;
+  const std::set<std::string_view> chosen(names.begin(), names.end());
+  for (std::size_t i = 0; i < order.steady_end; ++i) {
+    const auto kernel = order.kernels[i];
+    if (!chosen.contains(MangledOf(timeline.kernels[kernel]))) continue;
+    if (i < order.steady_begin) {
+      ++matching.before;
+      continue;
+    }
+    matching.by_kernel[kernel].Add(1, order.seconds[i]);
+    matching.places.push_back(i);
+  }
+  return matching;
+}
+
 // Returns the selection of at most `max_launches` successive launches of these names that
 // represents most of a step's time. Its `share` is this time [s], not yet a share. Takes n log n.
 LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::string> names,
                            std::size_t max_launches) {
   constexpr double kSameTime = 0.1;  // [1] relative difference of means that is noise
-  struct Sums {
-    double launches = 0, seconds = 0;
-    void Add(double sign, double time) {
-      launches += sign;
-      seconds += sign * time;
-    }
-  };
   const auto& order = timeline.order;
-  const std::set<std::string_view> chosen(names.begin(), names.end());
-  std::vector<std::size_t> matching;  // matching launches of the step
-  std::size_t before = 0;             // number of matching launches before the step
-  std::map<std::uint32_t, Sums> all, inside;
-  for (std::size_t i = 0; i < order.steady_end; ++i) {
-    const auto kernel = order.kernels[i];
-    if (!chosen.contains(MangledOf(timeline.kernels[kernel]))) continue;
-    if (i < order.steady_begin) {
-      ++before;
-      continue;
-    }
-    all[kernel].Add(1, order.seconds[i]);
-    matching.push_back(i);
-  }
+  auto [matching, before, all] = MatchingOf(timeline, names);
+  std::map<std::uint32_t, LaunchSums> inside;
   const auto stands_for = [&](std::uint32_t kernel) {
     const auto &of_window = inside[kernel], &of_step = all[kernel];
     const double mean = of_step.seconds / of_step.launches;

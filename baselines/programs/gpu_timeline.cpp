@@ -351,13 +351,18 @@ void SortKernels(const DeviceWork& work, GpuTimeline& timeline) {
   }
 }
 
-GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<int> count) {
+GpuTimeline EmptyTimeline(const Trace& trace, std::uint32_t device) {
   GpuTimeline timeline{.pid = trace.pid, .command = trace.command, .device = device};
   for (const auto& known : trace.devices)
     if (known.number == device) {
       timeline.device_name = known.name;
       timeline.compute_capability = known.compute_capability;
     }
+  return timeline;
+}
+
+GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<int> count) {
+  auto timeline = EmptyTimeline(trace, device);
   const auto work = WorkOn(trace, device, timeline);
   const auto whole = WholeOf(work);
   timeline.wall_seconds = Seconds(whole);

@@ -94,7 +94,7 @@ struct Bound {
   std::size_t segment = 0;  // index of the segment, for kSegment
 };
 
-// Visits all bounds in order of time, and divides the time between each two successive bounds.
+// Visits all bounds in order of time; credits each interval to the calls that are open in it.
 class TimeDivider {
  public:
   TimeDivider(const imports::Trace& trace, std::vector<Segment> segments)

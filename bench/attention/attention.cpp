@@ -154,8 +154,10 @@ Work WorkOf(const CudnnAttentionCase& request) {
     bytes *= 2;
   }
   if (request.backward || request.training) bytes += 4 * queries;
-  if (request.page)
-    bytes += 2 * 4 * static_cast<double>(p.b * ((p.k + *request.page - 1) / *request.page));
+  if (request.page) {
+    const auto pages = (p.k + *request.page - 1) / *request.page;
+    bytes += 2 * 4 * static_cast<double>(p.b * pages);
+  }
   return work;
 }
 

@@ -35,7 +35,7 @@ void RefuseControls(const std::string& text) {
 std::string DirectiveLines(const std::vector<std::string>& options) {
   std::string lines;
   for (const auto& option : options) {
-    if (!option.starts_with("-"))
+    if (!option.starts_with('-'))
       throw BadInput("--option '{}': expected an option of sbatch, such as --partition=gpu",
                      option);
     lines += fmt::format("#SBATCH {}\n", option);

@@ -167,7 +167,7 @@ int RunCompare(const CompareFlags& given) {
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   // Large files are freed in parallel as well.
-  const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
+  [[maybe_unused]] const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
   return result.exit_code;
 }

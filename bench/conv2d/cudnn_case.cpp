@@ -177,7 +177,7 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
 
 FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
                               const std::function<bool(size_t config)>& is_right) {
-  const FastestRightPlan of_all{Fastest(plans)};
+  FastestRightPlan of_all{Fastest(plans)};
   std::vector<size_t> wrong;
   while (!plans.empty()) {
     const auto fastest = Fastest(plans);

@@ -66,7 +66,7 @@ void GraphCall::Describe(const std::string& name, const GraphTensor& tensor, Ten
       .set_uid(made.id)
       .set_dim(made.sizes)
       .set_data_type(FrontendType(made.type));
-  tensor->set_stride(strides.empty() ? RowMajor(made.sizes) : std::move(strides));
+  tensor->set_stride(strides.empty() ? RowMajor(made.sizes) : strides);
   tensors_.emplace(name, std::move(made));
 }
 

@@ -206,7 +206,7 @@ void RegisterGpu(const GpuAccess& access) {
 
 fs::path GpuModuleFile() {
   std::error_code none;
-  const auto beside = ProgramPath().parent_path() / kModule;
+  auto beside = ProgramPath().parent_path() / kModule;
   if (fs::exists(beside, none)) return beside;
   const auto installation = ThisInstallation();
   return installation ? installation->libraries / kModule : beside;

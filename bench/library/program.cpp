@@ -140,28 +140,15 @@ Program& Program::Get() {
   return program;
 }
 
-std::vector<std::string> Program::Initialize(const std::vector<std::string>& arguments,
-                                             bool own_main) {
-  auto args = arguments;
-  program_ = PathOfProgram();
-  own_main_ = own_main;
-  if (const auto simulated = runner::SimulatedCallIn(args)) {
-    mode_ = Mode::kSimulate;
-    simulated_ = simulated->name;
-    flags_.seed = simulated->seed;
-    initialized_ = true;
-    return {args.front()};
-  }
-  runner::RefusePinning();
-  if (!own_main) {
+std::vector<std::string> Program::ReadFlags(std::vector<std::string> args) {
+  if (!own_main_) {
     runner::AddDefaultFlags(args);
     runner::AdaptMinTime(args);
   }
   runner::ReadBenchmarkFlags(args, flags_);
-  command_ = runner::CommandLine(arguments);
   auto own = runner::OwnArguments(args);
   std::vector<std::string> rest = args;
-  if (own_main) std::erase_if(own, [](const auto& arg) { return !arg.starts_with("--dlroof_"); });
+  if (own_main_) std::erase_if(own, [](const auto& arg) { return !arg.starts_with("--dlroof_"); });
   RefuseOperatorFlags(own);
   RefuseRandomOrder(args);
   runner::ReadOwnFlags(own, flags_);
@@ -170,7 +157,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
         "--dlroof_counters=simulate: only warm calls of a program's own benchmarks can "
         "be simulated, without --dlroof_cache");
   std::erase_if(rest, [](const auto& arg) { return arg.starts_with("--dlroof_"); });
-  if (!own_main) {
+  if (!own_main_) {
     if (const auto stop = runner::RuleFrom(flags_))
       rest.push_back(
           fmt::format("--benchmark_repetitions={}", runner::OfferedRepetitions(*stop, flags_)));
@@ -178,6 +165,23 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   }
   if (!flags_.filter.empty())
     rest.push_back("--benchmark_filter=" + runner::FilterOfShownNames(flags_.filter));
+  return rest;
+}
+
+std::vector<std::string> Program::Initialize(const std::vector<std::string>& arguments,
+                                             bool own_main) {
+  program_ = PathOfProgram();
+  own_main_ = own_main;
+  if (const auto simulated = runner::SimulatedCallIn(arguments)) {
+    mode_ = Mode::kSimulate;
+    simulated_ = simulated->name;
+    flags_.seed = simulated->seed;
+    initialized_ = true;
+    return {arguments.front()};
+  }
+  runner::RefusePinning();
+  command_ = runner::CommandLine(arguments);
+  auto rest = ReadFlags(arguments);
   RememberBenchmarkFlags(program_, rest);
   settings_ = runner::Settings(flags_);
   settings_.threads = flags_.threads.value_or(1);

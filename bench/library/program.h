@@ -52,6 +52,8 @@ class Program {
   // Lists the selected benchmarks. Throws BadInput for none, or if a flag's file cannot be written.
   void RefuseEmptySelection();
   // Creates session and runner of Google Benchmark's list, the first time. Throws BadInput.
+  // Reads the flags into flags_. Returns what Google Benchmark shall read.
+  std::vector<std::string> ReadFlags(std::vector<std::string> args);
   void Begin();
   live::Session& session() { return *session_; }
   runner::RunReporters& reporters() { return *reporters_; }

@@ -47,7 +47,7 @@ States Step(const LstmLayerWeights<double>& weights, const lstm_reference::PassS
     exposed[u] = sigmoid(sum(3) + peephole(2, states.cell.back())) * std::tanh(states.cell.back());
   }
   if (s.projection == 0) {
-    states.hidden = exposed;
+    states.hidden = std::move(exposed);
     return states;
   }
   for (int64_t k = 0; k < s.projection; ++k) {

@@ -49,7 +49,7 @@ int64_t CountC(const MatmulProblem& p) { return p.b * p.m * p.n; }
 std::string ToText(const MatmulProblem& p) {
   std::string text = p.b == 1 ? "" : fmt::format("b{}", p.b);
   text += fmt::format("m{}n{}k{}", p.m, p.n, p.k);
-  if (p.transposed_a || p.transposed_b) text += "_";
+  if (p.transposed_a || p.transposed_b) text += '_';
   if (p.transposed_a) text += "tA";
   if (p.transposed_b) text += "tB";
   return text;
@@ -342,7 +342,7 @@ FactorScales::FactorScales(const MatmulCase& matmul, Matrix matrix, uint64_t see
 int64_t FactorScales::count() const { return std::ssize(values_); }
 
 double FactorScales::Bytes() const {
-  return static_cast<double>(count()) * (is_tiled_ ? 1 : sizeof(float));
+  return static_cast<double>(count() * (is_tiled_ ? 1 : int64_t{sizeof(float)}));
 }
 
 float FactorScales::At(int64_t row, int64_t step) const {

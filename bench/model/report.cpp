@@ -333,7 +333,7 @@ std::string Bars(const ModelReport& report) {
     most_lines = std::max(most_lines, 1 + std::ranges::count(name, ','));
     for (size_t i = 0; i < report.groups.size(); ++i)
       data += fmt::format(" {:.6g}", report.groups[i].seconds / result.groups[i].seconds);
-    data += "\n";
+    data += '\n';
   }
   std::string plots;
   for (size_t i = 0; i < report.groups.size(); ++i)

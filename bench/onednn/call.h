@@ -202,8 +202,8 @@ struct DoNothing {
 };
 template <class Inputs, class WorkOfCall, class Make, class Check, class Before = DoNothing>
 workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::string_view what,
-                                   Inputs inputs, WorkOfCall work, Make make, Check check,
-                                   Before before = {}) {
+                                   Inputs inputs, const WorkOfCall& work, Make make,
+                                   const Check& check, Before before = {}) {
   const auto kept = std::make_shared<Inputs>(std::move(inputs));
   const auto call = MakeShared(settings, what, [&] { return make(*kept); });
   auto prepared = Prepared(call, work(*call));

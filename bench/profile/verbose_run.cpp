@@ -132,7 +132,7 @@ class VerboseProgram {
       run_.cut_lines += separator.cut_lines();
       run_.versions += separator.versions();
     }
-    return std::move(run_);
+    return run_;
   }
 
  private:

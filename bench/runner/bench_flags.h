@@ -96,7 +96,7 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
 // Throws BadInput if a run would measure nothing. `selected` of `all` benchmarks pass the filter.
 void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all);
 // Changes --benchmark_out to a temporary file beside it, which replaces it when the run ends.
-// Removes the flag of a list. Throws BadInput if it cannot be written or another process does.
+// A mere list writes no file. Throws BadInput if it cannot be written or another process does.
 void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags);
 
 // Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws

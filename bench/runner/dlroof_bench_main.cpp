@@ -107,19 +107,12 @@ std::string FilterFor(const std::string& filter) {
   return filter.empty() || filter == "all" || filter == "." ? ".*" : FilterOfShownNames(filter);
 }
 
-int Run(std::vector<std::string> args) {
-  if (const auto request = SimulatedCallIn(args)) return RunSimulatedCall(*request);
-  RefusePinning();
-  BenchFlags flags;
-  if (AsksForHelp(args)) {
-    std::cout << OwnHelp() << "\nFlags of Google Benchmark:\n";
-    benchmark::PrintDefaultHelp();
-    return 0;
-  }
+// Reads all flags into `flags`, and initializes Google Benchmark. Returns the command line.
+std::string Initialize(std::vector<std::string>& args, BenchFlags& flags) {
   AddDefaultFlags(args);
   AdaptMinTime(args);
   ReadBenchmarkFlags(args, flags);
-  const auto command = CommandLine(args);
+  auto command = CommandLine(args);
   ReadOwnFlags(OwnArguments(args), flags);
   ProtectOutFile(args, flags);
   // Lets Google Benchmark run as many repetitions as the rule may use. The last flag wins.
@@ -129,6 +122,19 @@ int Run(std::vector<std::string> args) {
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
   RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
+  return command;
+}
+
+int Run(std::vector<std::string> args) {
+  if (const auto request = SimulatedCallIn(args)) return RunSimulatedCall(*request);
+  RefusePinning();
+  if (AsksForHelp(args)) {
+    std::cout << OwnHelp() << "\nFlags of Google Benchmark:\n";
+    benchmark::PrintDefaultHelp();
+    return 0;
+  }
+  BenchFlags flags;
+  const auto command = Initialize(args, flags);
   if (flags.onednn) workload::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
   if (ListedSuites(flags)) return 0;
 

@@ -143,7 +143,7 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
 
 // Returns the canonical spelling of a value for which dlroof has benchmarks; otherwise throws.
 std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
-  const auto read = option.read != nullptr ? option.read(value) : std::string(value);
+  auto read = option.read != nullptr ? option.read(value) : std::string(value);
   if (option.values == kBenchdnnAny) return read;
   if (SameInAnyCase(option.default_value, read)) return std::string(option.default_value);
   for (const auto word : logs::SplitText(option.values, ' '))

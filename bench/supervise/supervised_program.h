@@ -196,7 +196,7 @@ struct ProcessPaths {
 };
 ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& process);
 
-// Returns the command line that measures the benchmark `listed`. `plain`: Google Benchmark's only.
+// Returns the command line that measures the benchmark `listed`. `plain`: without dlroof's flags.
 std::vector<std::string> CommandFor(const std::string& program,
                                     const std::vector<std::string>& arguments,
                                     const std::string& listed,

@@ -233,7 +233,7 @@ class Tunings {
  private:
   void Show(const settings::Tuning& tuning) const {
     document::Write({{ReportOf(tuning, supervise::BenchProgram(request_.bench))}}, 0, out_);
-    out_ << std::endl;
+    out_ << '\n' << std::flush;
   }
 
   void TuneOne(std::size_t i) {

@@ -163,7 +163,7 @@ logs::CallWork CallWorkOf(const ProductCase& product, const ProductSizes& sizes)
     return static_cast<double>(StoredBytes(2, type)) / 2;
   };
   auto work =
-      logs::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops / 2),
+      logs::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops) / 2,
                            .source = static_cast<double>(sizes.source),
                            .weights = static_cast<double>(sizes.weights),
                            .destination = static_cast<double>(sizes.destination),

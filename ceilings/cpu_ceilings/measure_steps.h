@@ -242,10 +242,10 @@ const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string
 // Adds steps that run roofs with the largest thread count for 10 s: the pipe with the highest rate,
 // in a thorough measurement all pipes and DRAM.
 void AddSustainedSteps(MeasureSession& session);
-// Writes the ratio of `per_second` [flop/s] or [byte/s], a row's rate after 10 s, to its burst rate
-// to CeilingSet::sustained. If the rate is more than 3 % below the burst rate, sets
-// sustained_per_second and sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof. If it is
-// more than 3 % above, it replaces the burst rate of both, which was too low. Pure.
+// Sets CeilingSet::sustained to `per_second` [flop/s] or [byte/s], a row's rate after 10 s, over
+// its burst rate. If the rate is more than 3 % below the burst rate, sets sustained_per_second and
+// sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof. If it is more than 3 % above, it
+// replaces the burst rate of both, which was too low. Pure.
 void AddSustainedRate(machine::Machine& machine, int threads, const std::string& row,
                       double per_second, std::optional<double> clock_hz = std::nullopt);
 

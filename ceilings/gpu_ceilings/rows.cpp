@@ -136,7 +136,7 @@ std::vector<GpuShape> GemmShapes(std::optional<double> flops_per_second) {
   return {{0, 0, std::clamp(static_cast<int>(n) / kStep * kStep, kMin, kMax), 0}};
 }
 
-// Rounds down to a size that divides into three arrays of 16-byte vectors.
+// Rounds down to three arrays of whole MiB, at least one MiB each.
 std::int64_t WholeSet(std::int64_t bytes) {
   return std::max<std::int64_t>(1, bytes / (3 * kMiB)) * 3 * kMiB;
 }
@@ -211,76 +211,73 @@ constexpr const char* kBanks = "32 banks of 4 byte: CUDA C++ Programming Guide";
 constexpr const char* kTuringL1 =
     "Jia et al., Dissecting the NVIDIA Turing T4 GPU (2019): 58.8 byte/cycle measured";
 
-const std::vector<GpuPeak>& GpuPeaks() {
-  static const std::vector<GpuPeak> table = {
-      {75, 75, "fp64.vector", {4}, kGuide},
-      {75, 75, "fp32.vector", {128}, kGuide},
-      {75, 75, "fp16.vector", {256}, kGuide},
-      {75, 75, "int8.vector", {512}, kGuide},
-      {75, 75, "fp16.matrix", {512, 1024}, kTuring},
-      {75, 75, "int8.matrix", {2048}, kTuring},
-      {75, 75, "l1", {64, 128}, kTuringL1},
+const std::vector<GpuPeak> kGpuPeaks = {
+    {75, 75, "fp64.vector", {4}, kGuide},
+    {75, 75, "fp32.vector", {128}, kGuide},
+    {75, 75, "fp16.vector", {256}, kGuide},
+    {75, 75, "int8.vector", {512}, kGuide},
+    {75, 75, "fp16.matrix", {512, 1024}, kTuring},
+    {75, 75, "int8.matrix", {2048}, kTuring},
+    {75, 75, "l1", {64, 128}, kTuringL1},
 
-      {80, 80, "fp64.vector", {64}, kGuide},
-      {80, 80, "fp32.vector", {128}, kGuide},
-      {80, 80, "fp16.vector", {512}, kGuide},
-      {80, 80, "bf16.vector", {256}, kGuide},
-      {80, 80, "int8.vector", {512}, kGuide},
-      {80, 80, "fp64.matrix", {128}, kA100},
-      {80, 80, "tf32.matrix", {1024}, kA100},
-      {80, 80, "fp16.matrix", {2048}, kA100},
-      {80, 80, "bf16.matrix", {2048}, kA100},
-      {80, 80, "int8.matrix", {4096}, kA100},
+    {80, 80, "fp64.vector", {64}, kGuide},
+    {80, 80, "fp32.vector", {128}, kGuide},
+    {80, 80, "fp16.vector", {512}, kGuide},
+    {80, 80, "bf16.vector", {256}, kGuide},
+    {80, 80, "int8.vector", {512}, kGuide},
+    {80, 80, "fp64.matrix", {128}, kA100},
+    {80, 80, "tf32.matrix", {1024}, kA100},
+    {80, 80, "fp16.matrix", {2048}, kA100},
+    {80, 80, "bf16.matrix", {2048}, kA100},
+    {80, 80, "int8.matrix", {4096}, kA100},
 
-      {86, 89, "fp64.vector", {4}, kGuide},
-      {86, 89, "fp32.vector", {256}, kGuide},
-      {86, 89, "fp16.vector", {256}, kGuide},
-      {86, 89, "bf16.vector", {256}, kGuide},
-      {86, 89, "int8.vector", {512}, kGuide},
-      {86, 86, "tf32.matrix", {256, 512}, kGa102},
-      {86, 86, "fp16.matrix", {512, 1024}, kGa102},
-      {86, 86, "bf16.matrix", {512, 1024}, kGa102},
-      {86, 86, "int8.matrix", {2048}, kGa102},
-      {89, 89, "tf32.matrix", {256, 512}, kAda},
-      {89, 89, "fp16.matrix", {512, 1024}, kAda},
-      {89, 89, "bf16.matrix", {512, 1024}, kAda},
-      {89, 89, "int8.matrix", {2048}, kAda},
-      {89, 89, "fp8.matrix", {1024, 2048}, kAda},
+    {86, 89, "fp64.vector", {4}, kGuide},
+    {86, 89, "fp32.vector", {256}, kGuide},
+    {86, 89, "fp16.vector", {256}, kGuide},
+    {86, 89, "bf16.vector", {256}, kGuide},
+    {86, 89, "int8.vector", {512}, kGuide},
+    {86, 86, "tf32.matrix", {256, 512}, kGa102},
+    {86, 86, "fp16.matrix", {512, 1024}, kGa102},
+    {86, 86, "bf16.matrix", {512, 1024}, kGa102},
+    {86, 86, "int8.matrix", {2048}, kGa102},
+    {89, 89, "tf32.matrix", {256, 512}, kAda},
+    {89, 89, "fp16.matrix", {512, 1024}, kAda},
+    {89, 89, "bf16.matrix", {512, 1024}, kAda},
+    {89, 89, "int8.matrix", {2048}, kAda},
+    {89, 89, "fp8.matrix", {1024, 2048}, kAda},
 
-      {90, 90, "fp64.vector", {128}, kGuide},
-      {90, 90, "fp32.vector", {256}, kGuide},
-      {90, 90, "fp16.vector", {512}, kGuide},
-      {90, 90, "bf16.vector", {512}, kGuide},
-      {90, 90, "int8.vector", {512}, kGuide},
-      {90, 90, "fp64.matrix", {256}, kH100},
-      {90, 90, "tf32.matrix", {2048}, kH100},
-      {90, 90, "fp16.matrix", {4096}, kH100},
-      {90, 90, "bf16.matrix", {4096}, kH100},
-      {90, 90, "int8.matrix", {8192}, kH100},
-      {90, 90, "fp8.matrix", {8192}, kH100},
+    {90, 90, "fp64.vector", {128}, kGuide},
+    {90, 90, "fp32.vector", {256}, kGuide},
+    {90, 90, "fp16.vector", {512}, kGuide},
+    {90, 90, "bf16.vector", {512}, kGuide},
+    {90, 90, "int8.vector", {512}, kGuide},
+    {90, 90, "fp64.matrix", {256}, kH100},
+    {90, 90, "tf32.matrix", {2048}, kH100},
+    {90, 90, "fp16.matrix", {4096}, kH100},
+    {90, 90, "bf16.matrix", {4096}, kH100},
+    {90, 90, "int8.matrix", {8192}, kH100},
+    {90, 90, "fp8.matrix", {8192}, kH100},
 
-      {100, 100, "fp32.vector", {256}, kB200},
-      {100, 100, "tf32.matrix", {4096}, kB200},
-      {100, 100, "fp16.matrix", {8192}, kB200},
-      {100, 100, "bf16.matrix", {8192}, kB200},
-      {100, 100, "int8.matrix", {16384}, kB200},
-      {100, 100, "fp8.matrix", {16384}, kB200},
+    {100, 100, "fp32.vector", {256}, kB200},
+    {100, 100, "tf32.matrix", {4096}, kB200},
+    {100, 100, "fp16.matrix", {8192}, kB200},
+    {100, 100, "bf16.matrix", {8192}, kB200},
+    {100, 100, "int8.matrix", {16384}, kB200},
+    {100, 100, "fp8.matrix", {16384}, kB200},
 
-      {120, 120, "fp64.vector", {4}, kGb202},
-      {120, 120, "fp32.vector", {256}, kGb202},
-      {120, 120, "fp16.vector", {256}, kGuide},
-      {120, 120, "bf16.vector", {256}, kGuide},
-      {120, 120, "int8.vector", {512}, kGuide},
-      {120, 120, "tf32.matrix", {256, 512}, kGb202},
-      {120, 120, "fp16.matrix", {512, 1024}, kGb202},
-      {120, 120, "bf16.matrix", {512, 1024}, kGb202},
-      {120, 120, "int8.matrix", {2048}, kGb202},
-      {120, 120, "fp8.matrix", {1024, 2048}, kGb202},
+    {120, 120, "fp64.vector", {4}, kGb202},
+    {120, 120, "fp32.vector", {256}, kGb202},
+    {120, 120, "fp16.vector", {256}, kGuide},
+    {120, 120, "bf16.vector", {256}, kGuide},
+    {120, 120, "int8.vector", {512}, kGuide},
+    {120, 120, "tf32.matrix", {256, 512}, kGb202},
+    {120, 120, "fp16.matrix", {512, 1024}, kGb202},
+    {120, 120, "bf16.matrix", {512, 1024}, kGb202},
+    {120, 120, "int8.matrix", {2048}, kGb202},
+    {120, 120, "fp8.matrix", {1024, 2048}, kGb202},
 
-      {80, 121, "l1", {128}, kBanks},
-  };
-  return table;
-}
+    {80, 121, "l1", {128}, kBanks},
+};
 
 }  // namespace
 
@@ -388,7 +385,7 @@ double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index
 }
 
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key) {
-  const auto& table = GpuPeaks();
+  const auto& table = kGpuPeaks;
   const auto found = std::ranges::find_if(table, [&](const GpuPeak& peak) {
     return compute_capability >= peak.first && compute_capability <= peak.last && key == peak.key;
   });

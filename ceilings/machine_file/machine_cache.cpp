@@ -234,9 +234,9 @@ bool SameSystem(const machine::Machine& machine, const machine::Machine& here) {
 }
 
 // Returns the machine with the evidence of both measurements.
-machine::Machine Joined(std::optional<machine::Machine> stored, const machine::Machine& now,
+machine::Machine Joined(const std::optional<machine::Machine>& stored, const machine::Machine& now,
                         std::optional<int> cores) {
-  auto machine = stored ? std::move(*stored) : now;
+  auto machine = stored ? *stored : now;
   if (!stored) machine.by_threads.clear();
   for (const auto& [threads, set] : now.by_threads) {
     const auto known = machine.by_threads.find(threads);
@@ -274,7 +274,7 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
 bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, machine::Machine& machine,
                 std::ostream& log) {
   const auto live = CheckLive(source, rows, machine, log);
-  machine = Joined(std::move(machine), live.now, source.cores);
+  machine = Joined(machine, live.now, source.cores);
   if (!live.text.empty()) machine.facts["live_check"] = live.text;
   return live.exceeded;
 }
@@ -311,7 +311,7 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
                        : roofs       ? ": the roofs that this run needs"
                                      : "");
     cached = Joined(
-        std::move(cached),
+        cached,
         roofs ? source.measure_roofs(missing, pipes) : source.measure(options.quick, missing),
         source.cores);
     changed = true;

@@ -162,9 +162,9 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling& tiling,
                   std::optional<int64_t> slices);
 
-// Returns the GPU's caches for the model. L2 merges concurrent loads of CTAs in one wave: V100
-// counters of launches whose rows of CTAs do not fill the chip show merged loads of 1.07 to 1.62
-// CTAs per SM, with any number of resident CTAs, as the CTAs of a row drift apart. Uses 1.35.
+// Returns the GPU's caches for the model. L2 merges equal loads of a wave's CTAs while they run in
+// step: on a V100, of 1.07 to 1.62 CTAs per SM, however many are resident (seen in launches with
+// rows of CTAs that do not fill the chip). Uses 1.35.
 CacheShape CachesOf(const GpuSpec& gpu);
 // Returns the GPU's caches for a plan. A kernel with bulk copies has one CTA per SM and takes its
 // tiles in order; its waves have as many CTAs as complete clusters fit on the chip.

@@ -270,7 +270,7 @@ std::string Block(const std::string& name, const std::vector<std::vector<Point>>
   std::string text = "$" + name + " << EOD\n";
   for (const auto& line : lines) {
     for (const auto& [x, y] : line) text += fmt::format("{:.9g} {:.9g}\n", x, y);
-    text += "\n";
+    text += '\n';
   }
   return text + "EOD\n";
 }

@@ -39,8 +39,8 @@ std::optional<double> PrintedNumber(std::string text) {
 // Returns the number of a counter: "9.19318G/s". Bytes, and all with an "i", are in powers of 1024.
 std::optional<double> CounterOf(std::string_view key, std::string_view text) {
   if (text.ends_with("/s")) text.remove_suffix(2);
-  const bool binary = text.ends_with("i") || key == "bytes_per_second";
-  if (text.ends_with("i")) text.remove_suffix(1);
+  const bool binary = text.ends_with('i') || key == "bytes_per_second";
+  if (text.ends_with('i')) text.remove_suffix(1);
   constexpr std::string_view kPrefixes = "munkMGTPE";
   constexpr double kDecimal[] = {1e-3, 1e-6, 1e-9, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18};
   const auto prefix = text.empty() ? text.npos : kPrefixes.find(text.back());

@@ -73,7 +73,7 @@ void WithArguments(const record::JsonObject& event, const Read& read) {
     read(record::JsonObject(member->value, event.PlaceOf("args")));
 }
 
-// What Kineto says of an operator, beside its inputs.
+// All arguments that Kineto is known to write.
 constexpr std::string_view kArguments[] = {
     "External id",   "Record function id", "Ev Idx",     "Sequence number",
     "Fwd thread id", "Input Strides",      "Call stack", "Module Hierarchy",

@@ -262,7 +262,7 @@ std::optional<int> ThreadsOf(std::string_view name, const Entry& entry) {
   return ReadBenchmarkName(name).threads;
 }
 
-std::string OneThread(std::string name) {
+std::string OneThread(const std::string& name) {
   constexpr std::string_view kThreads = "/threads:";
   const auto at = name.rfind(kThreads);
   return at == name.npos ? name : name.substr(0, at + kThreads.size()) + '1';

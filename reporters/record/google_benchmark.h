@@ -133,11 +133,11 @@ inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";
 // CacheState as a number: warm = 0, cold = 1, cold-weights = 2.
 inline constexpr const char* kCacheCounter = "dlroof/cold";
-// Set on every repetition of a run that does not mark noisy repetitions.
+// Set on every repetition of a run that treats noisy repetitions as clean.
 inline constexpr const char* kNoiseIgnoredCounter = "dlroof/disturbed_kept";
 
-// Returns the numbers of a repetition of the record that Google Benchmark lacks. With `own_seconds`
-// its time too is another than Google Benchmark's.
+// Returns the numbers of a repetition that Google Benchmark lacks; with `own_seconds`, dlroof's
+// time too.
 std::map<std::string, double> ToCounters(const Record& record, const Repetition& repetition,
                                          bool own_seconds = false);
 // Returns nullopt if no counter is a quantity of a GpuSample.

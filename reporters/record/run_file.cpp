@@ -149,7 +149,7 @@ class RunFileReader {
     }
   }
 
-  // Counts an entry of another program's file; dlroof's own files are refused for it.
+  // Counts a bad entry of another program's file; one in dlroof's own is an error.
   void LeaveOut(const std::string& fault) {
     if (left_out_++ == 0) first_left_out_ = fault;
   }

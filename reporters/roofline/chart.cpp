@@ -176,7 +176,7 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
       visit(i, run.file.records[i], run.places[i]);
 }
 
-// Returns `level`; with `or_nearer`, the farthest level of a placement without bytes of `level`.
+// Returns `level`; with `or_nearer`, if `placement` has no bytes of it, the farthest it has.
 Level MarkLevel(const Placement& placement, Level level, bool or_nearer) {
   if (!or_nearer || placement.classic.empty() || PointOf(placement, level) != nullptr) return level;
   return std::ranges::max(placement.classic, {}, &ClassicPoint::level).level;

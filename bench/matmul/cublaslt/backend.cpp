@@ -127,8 +127,8 @@ struct DeviceTensor {
   std::string type;
   cuda::DeviceBuffer buffer;
 
-  DeviceTensor(std::string_view type_, int64_t count)
-      : type(type_), buffer(static_cast<size_t>(workload::StoredBytes(count, type_))) {}
+  DeviceTensor(std::string_view of_type, int64_t count)
+      : type(of_type), buffer(static_cast<size_t>(workload::StoredBytes(count, of_type))) {}
   void Upload(const std::vector<float>& values) {
     buffer.CopyFrom(workload::Encoded(values, type).data());
   }

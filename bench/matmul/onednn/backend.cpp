@@ -10,7 +10,6 @@ namespace dlroof::matmul {
 namespace {
 
 using dnnl::memory;
-using onednn::CpuEngine;
 
 dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
   // Masks select the dimension of the columns: the last for matmul, the first for inner products.

@@ -55,9 +55,9 @@ TEST(GpuTimeline, StepsHaveTheTimesWorkedByHandAndALongOneIsAnOutlier) {
   EXPECT_NEAR(times.copy_seconds, 80e-6, 1e-12);
   EXPECT_NEAR(times.idle_seconds, 320e-6, 1e-12);
   EXPECT_NEAR(times.overlap_seconds, 0, 1e-12);
-  // The first steady step has no copy of a step before it in its product, the other ten have.
+  // In ten of 11 steps the product hides 20 us of the previous copy; the first has none.
   EXPECT_NEAR(times.hidden_copy_seconds, 20e-6 * 10 / 11, 1e-12);
-  // 50 us before the elementwise kernels, 10 between them, 40 before the conversion; 220 are long.
+  // Short gaps: 50 us before and 10 between the elementwise, 40 after. 220 (to the copy) is long.
   EXPECT_NEAR(times.short_idle_seconds, 100e-6, 1e-12);
   EXPECT_NEAR(times.short_gaps, 3, 1e-9);
   auto made = Steps();
@@ -356,7 +356,7 @@ TEST(RecordsOf, CountsTimesLaunchesAndTimesOfTheTrace) {
 
 TEST(AdviceOf, NamesTheLargestLossFirstAndOnlyWhatIsThere) {
   auto timeline = TimelinesOf(Steps().trace)[0];
-  // Gaps may be the trace's.
+  // Tracing may cause gaps.
   for (const auto& item : AdviceOf(timeline))
     EXPECT_EQ(item.text.find("gaps"), std::string::npos) << item.text;
   timeline.steps.call_seconds = timeline.steps.untraced_call_seconds = 1e-3;

@@ -474,8 +474,8 @@ struct Parameters {
   const char* suite;
   int64_t published, left_out;  // [1]
 };
-// The weights and biases of the calls of one type, each once, are what models publish less what no
-// call multiplies.
+// The bf16 weights and biases of a suite are the published parameters less those that no call
+// multiplies.
 class ModelWeights : public testing::TestWithParam<Parameters> {};
 
 TEST_P(ModelWeights, AreThePublishedParameters) {

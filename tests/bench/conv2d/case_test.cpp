@@ -119,7 +119,7 @@ TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
   const auto p = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
   EXPECT_EQ(delta::OutputRows(p), 56);
   EXPECT_EQ(DenseFlops(p), 3699376128);
-  // Of 56 x 3 pairs of a row and a tap one is below the image, of columns too: 167 x 167.
+  // One of 56 x 3 (row, tap) pairs reads padding, also in columns: 167 x 167 are left.
   EXPECT_EQ(Flops(p), 2LL * 16 * 64 * 64 * 167 * 167);
 }
 

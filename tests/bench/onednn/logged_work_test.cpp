@@ -31,7 +31,7 @@ double SumOf(const std::map<std::string, double>& parts) {
                          [](double sum, const auto& part) { return sum + part.second; });
 }
 
-// Returns the benchmark that the line of benchdnn for the primitive is, or why there is none.
+// Returns the benchmark that the primitive's benchdnn line means, or why there is none.
 std::string BenchmarkOf(const logs::Primitive& primitive) {
   const auto line = suites::BenchdnnLine(primitive);
   if (!line) return "no line";

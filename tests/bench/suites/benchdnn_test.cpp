@@ -379,9 +379,9 @@ TEST(ReadBenchdnn, PaddingBehindTheImageFollowsFromTheOutput) {
   EXPECT_EQ(problem("mb1ic3ih224oc64oh112kh7sh2ph3"), "n1c3h224w224k64r7s7_s2p3");
   // 56 = (112 + b - 3) / 2 + 1 asks for b = 1.
   EXPECT_EQ(problem("mb1ic3ih112oc64oh56kh3sh2ph0"), "n1c3h112w112k64r3s3_s2p0:1x0:1");
-  // The last row is not read at all: padding of -1 behind it. Without padding it is the same.
+  // The last row is not read (padding behind: -1), so the name is that without padding.
   EXPECT_EQ(problem("mb1ic3ih10oc4oh5kh1sh2ph0"), "n1c3h10w10k4r1s1_s2");
-  // One place less than there is.
+  // One row less than there are.
   EXPECT_EQ(problem("mb1ic3ih10oc4oh4kh1sh2ph0"), "[output smaller than natural]");
   EXPECT_EQ(problem("mb1ic3ih10oc4oh4kh1sh2"), "[negative padding]");
   EXPECT_EQ(problem("mb1ic3ih8iw8oc4oh8ow8kh3kw2ph1pw0"), "n1c3h8w8k4r3s2_p1:1x0:1");

@@ -154,7 +154,7 @@ TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   EXPECT_THAT(NcuCommand(choice, {"a.sum"}, {"./app"}), Contains("application-only"));
 }
 
-// Only an error about the option itself: the program must not run twice.
+// After other errors the program may have run: it must not run twice.
 TEST(RefusesWholeNames, IsAnErrorThatNamesTheOption) {
   EXPECT_TRUE(RefusesWholeNames("==ERROR== unrecognised option '--rename-kernels'\n"));
   EXPECT_TRUE(

@@ -89,11 +89,11 @@ void KeepResult(F& function, Arguments... arguments) {
 // It must not use `state`: pausing the timer inside a call is an error.
 template <class F>
 void Measure(benchmark::State& state, const Call& call, F&& function) {
-  constexpr bool on_gpu = std::is_invocable_v<F&, CUstream_st*>;
-  static_assert(on_gpu || std::is_invocable_v<F&>,
+  constexpr bool kOnGpu = std::is_invocable_v<F&, CUstream_st*>;
+  static_assert(kOnGpu || std::is_invocable_v<F&>,
                 "expected a function without arguments, or with a cudaStream_t");
   detail::Callable callable;
-  if constexpr (on_gpu) {
+  if constexpr (kOnGpu) {
     callable.start = [&function](CUstream_st* stream) { detail::KeepResult(function, stream); };
   } else {
     callable.once = [&function] { detail::KeepResult(function); };
