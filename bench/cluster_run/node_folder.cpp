@@ -37,10 +37,13 @@ cluster::NodeSummary Unreadable(const std::string& name, const std::string& file
   return summary;
 }
 
-std::vector<fs::path> FilesIn(const fs::path& folder) {
+// Returns all entries, or the regular files with the extension: others may put a pipe there.
+std::vector<fs::path> FilesIn(const fs::path& folder, std::string_view extension = "") {
   std::vector<fs::path> files;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none)) files.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (extension.empty() || (entry.path().extension() == extension && entry.is_regular_file(none)))
+      files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
 }
@@ -73,21 +76,16 @@ void NodeFolder::Make() const {
 
 std::optional<std::vector<std::string>> NodeFolder::Asked() const {
   const auto path = folder_ / "asked.txt";
-  if (!fs::exists(path)) return std::nullopt;
+  if (!fs::is_regular_file(path)) return std::nullopt;
   return NamesIn(path);
 }
 
-std::vector<fs::path> NodeFolder::NodeFiles() const {
-  auto files = FilesIn(folder_ / "nodes");
-  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".json"; });
-  return files;
-}
+std::vector<fs::path> NodeFolder::NodeFiles() const { return FilesIn(folder_ / "nodes", ".json"); }
 
 std::vector<std::string> NodeFolder::Unfinished() const {
   std::vector<std::string> names;
-  for (const auto& file : FilesIn(folder_ / "runs"))
-    if (file.extension() == ".node" && !fs::exists(Node(file.stem().string())))
-      names.push_back(file.stem().string());
+  for (const auto& file : FilesIn(folder_ / "runs", ".node"))
+    if (!fs::exists(Node(file.stem().string()))) names.push_back(file.stem().string());
   return names;
 }
 
@@ -108,7 +106,7 @@ cluster::NodeSummary ReadNodeFile(const fs::path& path) {
   const auto stem = path.stem().string();
   try {
     std::ostringstream warnings;
-    const auto text = ReadFile(path, "a node's file");
+    const auto text = ReadFile(path, "a node's file", record::kMaxFileBytes);
     auto summary =
         cluster::SummaryOf(record::ParseRunFile(text, path.string(), warnings), path.string());
     summary.sha256 = Sha256(text);
@@ -134,7 +132,8 @@ bool IsJournal(const std::string& path) { return path.ends_with(kJournal); }
 record::RunFile ReadNodeRun(const std::string& path) {
   std::ostringstream warnings;
   if (!IsJournal(path)) return record::ReadRunFile(path, warnings);
-  const auto journal = supervise::ParseJournal(ReadFile(path, "a journal"), path);
+  const auto journal =
+      supervise::ParseJournal(ReadFile(path, "a journal", record::kMaxFileBytes), path);
   std::vector<supervise::Supervised> done;
   for (const auto& entry : journal.entries)
     done.push_back(
@@ -143,7 +142,7 @@ record::RunFile ReadNodeRun(const std::string& path) {
   if (done.empty()) throw BadInput("{}: no benchmark was finished", path);
   auto run = supervise::MergedRun(done, journal.machines, nlohmann::json::object()).run.file;
   const auto facts = path.substr(0, path.size() - kJournal.size()) + ".node";
-  run.context["dlroof"]["node"] = ParsedJson(ReadFile(facts, "a node's facts"), facts);
+  run.context["dlroof"]["node"] = ParsedJson(ReadFile(facts, "a node's facts", kMaxAsked), facts);
   return run;
 }
 
@@ -151,7 +150,7 @@ cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string&
   const auto journal = folder.Run(name).string() + ".journal";
   const auto line = supervise::LastLines(ReadFileIfAny(folder.Log(name)), 1, "");
   const auto said = line.empty() ? line : "; its log ends: " + line;
-  if (!fs::exists(journal)) {
+  if (!fs::is_regular_file(journal)) {
     auto summary = Unreadable(name, "", "began, and has no file" + said);
     summary.status = cluster::NodeStatus::kMissing;
     return summary;
@@ -189,7 +188,7 @@ struct NodeProgress {
 };
 
 NodeProgress ProgressOfNode(const NodeFolder& folder, const std::string& name) {
-  if (fs::exists(folder.Node(name))) return {.name = name, .state = ""};
+  if (fs::is_regular_file(folder.Node(name))) return {.name = name, .state = ""};
   if (!fs::exists(folder.Facts(name))) return {.name = name, .state = "not begun"};
   NodeProgress progress{.name = name, .state = "measuring"};
   const auto journal = folder.Run(name).string() + ".journal";

@@ -23,8 +23,7 @@ namespace {
 
 constexpr int kMomentMs = 20, kTickMs = 500;
 constexpr double kGraceSeconds = 10;  // [s] between SIGTERM and SIGKILL after most_seconds
-// [ms] How long output of surviving processes is read after the program's end.
-constexpr int kGraceMs = 200;
+constexpr double kRestAfterSignalSeconds = 0.2;
 constexpr std::size_t kPiece = 1 << 18;  // [byte] of one read
 // [ms] Pause after each read, so that a large pipe collects lines: a reader that wakes for every
 // line would take a CPU from the program.
@@ -257,12 +256,12 @@ class ForegroundLoop {
       Close(got > 0);
       return false;
     }
-    // Adapts the pause so that a read fills an eighth to a quarter of the buffer.
+    // Adapts the pause, down to none, so that a read fills an eighth to a quarter of the buffer.
     const auto read = static_cast<std::size_t>(got);
-    if (4 * read > streams_.room)
-      gather_ms_ = std::max(gather_ms_ / 2, 1);
+    if (4 * read >= streams_.room)
+      gather_ms_ /= 2;
     else if (8 * read < streams_.room)
-      gather_ms_ = std::min(gather_ms_ * 2, kGatherMs);
+      gather_ms_ = std::min(2 * gather_ms_ + 1, kGatherMs);
     return true;
   }
 
@@ -273,25 +272,32 @@ class ForegroundLoop {
         continue;
       }
       result_.passed_signal = arrived->signal;
-      if (!arrived->of_terminal) kill(pid_, arrived->signal);
+      if (!arrived->of_terminal && pid_ > 0) kill(pid_, arrived->signal);
     }
   }
 
   void Reap() {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+    pid_ = -1;  // it may become another process's
     result_.end =
         WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
   }
 
+  // Reads on what other processes write, for rest_seconds, or a moment after a signal.
   void ReadRest() {
+    const double ended = cpu::WallSeconds();
     while (streams_.ours.get() >= 0) {
-      pollfd asked{streams_.ours.get(), POLLIN, 0};
-      if (poll(&asked, 1, kGraceMs) <= 0) {
-        result_.left_open = true;
-        return;
-      }
-      ReadPiece();
+      const bool hurry = result_.passed_signal || result_.out_of_time;
+      const double most = hurry ? kRestAfterSignalSeconds : request_.rest_seconds;
+      const double left = std::max(0.0, ended + most - cpu::WallSeconds());
+      std::array<pollfd, 2> asked = {
+          {{streams_.ours.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+      result_.left_open =
+          left == 0 || poll(asked.data(), asked.size(), static_cast<int>(1e3 * left) + 1) == 0;
+      if (result_.left_open) return;
+      PassSignals();
+      if (asked[0].revents != 0) ReadPiece();
     }
   }
 

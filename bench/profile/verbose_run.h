@@ -26,7 +26,8 @@ struct ForegroundRequest {
   Variables variables = {};  // added to this process's environment
   // [s] After this time the program gets SIGTERM, later SIGKILL. Unset: never.
   std::optional<double> most_seconds = {};
-  bool pipe = false;  // use a pipe instead of a socket, for programs that open /dev/stdout
+  double rest_seconds = 10;  // [s] after its end, for output of processes that it leaves behind
+  bool pipe = false;         // use a pipe instead of a socket, for programs that open /dev/stdout
   // Called before `take` for bytes of another process than before. Only for sockets. May be empty.
   std::function<void(std::int64_t process)> from = {};
   // Receives the program's output in order. Returns false if the output has no reader any more; the
@@ -41,9 +42,9 @@ struct ForegroundRequest {
 
 struct ForegroundEnd {
   ProcessEnd end;
-  double wall_seconds = 0;       // [s] from start to end of the program
-  bool names_processes = false;  // the output was a socket
-  bool left_open = false;        // another process still had the output open when the program ended
+  double wall_seconds = 0;           // [s] from start to end of the program
+  bool names_processes = false;      // the output was a socket
+  bool left_open = false;            // another process kept the output open for rest_seconds
   std::optional<int> passed_signal;  // last signal passed on to the program
   bool out_of_time = false;          // ended because of most_seconds
 };

@@ -235,8 +235,8 @@ std::string ReadFile(const fs::path& path, std::string_view expected, std::uintm
 
 std::string ReadFileIfAny(const fs::path& path) {
   std::string text;
-  if (ReadAll(path, std::numeric_limits<std::uintmax_t>::max(), text)) return "";
-  return text;
+  std::error_code none;
+  return fs::is_regular_file(path, none) && !ReadAll(path, kMostBytes, text) ? text : "";
 }
 
 std::optional<fs::path> CacheDirectory() {

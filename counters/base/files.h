@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -56,13 +55,16 @@ inline std::filesystem::path InputPath(const std::filesystem::path& path) {
   return path == "-" ? "/dev/stdin" : path;
 }
 
+// [byte] Files that are read as a whole may have as much as the tracer writes.
+inline constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 30;
+
 // Returns all bytes of a file, a pipe or a device; "-" is standard input. Throws BadInput if the
 // path is a directory, cannot be read, or contains more than `most_bytes` bytes. `expected` ("a run
 // file") tells the user in the message what the path should be.
 std::string ReadFile(const std::filesystem::path& path, std::string_view expected,
-                     std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
+                     std::uintmax_t most_bytes = kMostBytes);
 
-// Returns all bytes of a file, or an empty string if it does not exist or cannot be read.
+// Returns all bytes of a regular file, or an empty string if there is none or it cannot be read.
 std::string ReadFileIfAny(const std::filesystem::path& path);
 
 // Returns the folder that stores measured ceilings and simulated counts: $XDG_CACHE_HOME/dlroof,

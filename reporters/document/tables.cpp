@@ -69,10 +69,12 @@ void AddPlace(const record::Record& record, const roofline::Placed& placed,
 
 Row RecordRow(const record::Record& record, const roofline::Placed& placed,
               const roofline::PlaceView& view, const std::optional<Level>& level) {
-  Row row = {record.name,
-             fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
-                         text::WithPrefix(placed.timing->median, "s")),
-             roofline::SpreadText(*placed.timing)};
+  Row row;
+  row.reserve(8);  // a table of 10^5 rows has no cells to spare
+  row.emplace_back(record.name);
+  row.emplace_back(fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
+                               text::WithPrefix(placed.timing->median, "s")));
+  row.emplace_back(roofline::SpreadText(*placed.timing));
   AddPlace(record, placed, view, level, row);
   return row;
 }
@@ -106,15 +108,22 @@ void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>
                                 fmt::join(texts, ", or of ")));
 }
 
-// Texts in order of appearance, each with the records that it is about.
-using Notes = std::vector<std::pair<std::string, std::vector<const record::Record*>>>;
+// Values by text, in order of the texts' appearance: 10^5 records may have as many texts.
+template <class Value>
+struct InOrder {
+  std::vector<std::pair<std::string, Value>> all;
+  std::map<std::string, std::size_t, std::less<>> index;
+
+  Value& operator[](std::string_view text) {
+    const auto [found, added] = index.emplace(text, all.size());
+    return (added ? all.emplace_back(text, Value()) : all[found->second]).second;
+  }
+};
+
+using Notes = InOrder<std::vector<const record::Record*>>;
 
 void AddNote(const std::string& text, const record::Record& record, Notes& notes) {
-  if (text.empty()) return;
-  const auto found = std::ranges::find(notes, text, &Notes::value_type::first);
-  auto& note =
-      found == notes.end() ? notes.emplace_back(text, Notes::value_type::second_type()) : *found;
-  note.second.push_back(&record);
+  if (!text.empty()) notes[text].push_back(&record);
 }
 
 std::string AndMore(const std::string& name, std::size_t count) {
@@ -123,7 +132,7 @@ std::string AndMore(const std::string& name, std::size_t count) {
 
 List NotesList(std::string title, const Notes& notes, bool full_names) {
   List list{.title = std::move(title)};
-  for (const auto& [text, records] : notes)
+  for (const auto& [text, records] : notes.all)
     list.items.push_back(
         {AndMore(ShownName(*records.front(), full_names), records.size()), {text}});
   return list;
@@ -142,7 +151,7 @@ std::string CountText(const std::vector<const record::Record*>& records) {
 // Returns a line per reason and, if `verbose`, per benchmark.
 List ReasonsList(std::string title, const Notes& notes, bool verbose) {
   List list{.title = std::move(title)};
-  for (const auto& [text, records] : notes) {
+  for (const auto& [text, records] : notes.all) {
     auto& item =
         list.items.emplace_back(List::Item{fmt::format("{}, {}", CountText(records), text)});
     if (!verbose || records.size() == 1) continue;
@@ -336,18 +345,16 @@ std::optional<double> LaunchesOf(const record::Record& record) {
 // Returns the kernels of each program, longest first; programs in order of appearance.
 std::vector<std::pair<std::string, std::vector<Kernel>>> KernelsBySet(
     const roofline::PlacedRun& run) {
-  std::vector<std::pair<std::string, std::vector<Kernel>>> sets;
+  InOrder<std::vector<Kernel>> sets;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     if (!record::IsKernelSum(record) || !run.places[i].timing) continue;
-    const std::string set(record::KernelNameOf(record).set);
-    auto found = std::ranges::find(sets, set, &std::pair<std::string, std::vector<Kernel>>::first);
-    if (found == sets.end()) found = sets.insert(sets.end(), {set, {}});
-    found->second.push_back({i, run.places[i].timing->median, LaunchesOf(record)});
+    sets[record::KernelNameOf(record).set].push_back(
+        {i, run.places[i].timing->median, LaunchesOf(record)});
   }
-  for (auto& [set, kernels] : sets)
+  for (auto& [set, kernels] : sets.all)
     std::ranges::stable_sort(kernels, std::ranges::greater{}, &Kernel::seconds);
-  return sets;
+  return std::move(sets.all);
 }
 
 std::vector<std::string> NamesOf(const roofline::PlacedRun& run, const std::vector<Kernel>& kernels,

@@ -141,7 +141,7 @@ std::optional<double> RateScale(std::string_view counter) {
   return std::nullopt;
 }
 
-// Drops impossible rates and counters of dlroof's own. Of others nothing is known.
+// Reads rates and counters of dlroof's own, and drops impossible ones. Nothing reads others.
 void ReadCounters(const JsonObject& at, Entry& entry) {
   for (const auto [key, element] : at.members()) {
     double value = 0;
@@ -149,6 +149,7 @@ void ReadCounters(const JsonObject& at, Entry& entry) {
     const auto scale = RateScale(key);
     const bool own = key == "threads" || key.starts_with("dlroof/") ||
                      ProvenanceFromKey(key.substr(0, key.find('/')));
+    if (!scale && !own && !key.ends_with("_per_second")) continue;
     const auto& possible = scale ? RangeOf("per_second") : own ? RangeOf(key) : kAnyNumber;
     const bool unset = scale && value == 0;  // a rate of 0 is not known
     if ((scale || own) && !unset && !possible.Contains(value * scale.value_or(1)))
@@ -205,14 +206,9 @@ double WholeIfNear(double count) {
   return std::abs(count - whole) <= kRounding * std::min(1.0, count) ? whole : count;
 }
 
-bool HasFlops(const Record& record) {
-  return std::ranges::any_of(record.work,
-                             [](const auto& one) { return !one.second.flops.empty(); });
-}
-
-bool HasBytes(const Record& record) {
-  return std::ranges::any_of(record.work,
-                             [](const auto& one) { return !one.second.bytes.empty(); });
+template <auto kCounts>
+bool Has(const Record& record) {
+  return std::ranges::any_of(record.work, [](auto& one) { return !(one.second.*kCounts).empty(); });
 }
 
 void AddNote(std::string text, Record& record) {
@@ -229,12 +225,12 @@ void AddNote(std::string text, Record& record) {
 void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
                     Record& record) {
   if (!seconds) return;
-  if (const auto rate = RateOf(entry, kBytesRate, 1); rate && !HasBytes(record)) {
+  if (const auto rate = RateOf(entry, kBytesRate, 1); rate && !Has<&Work::bytes>(record)) {
     record.work[Provenance::kModelled].bytes[Level::kDram] = WholeIfNear(*rate * *seconds);
     AddNote("bytes that the benchmark's author declares (bytes_per_second), taken as DRAM traffic",
             record);
   }
-  if (HasFlops(record)) return;
+  if (Has<&Work::flops>(record)) return;
   for (const auto& [counter, scale] : kFlopRates) {
     const auto rate = RateOf(entry, counter, scale);
     if (!rate) continue;
@@ -481,7 +477,9 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   int threaded = 0, of_cpu_time = 0;
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare, seen;
-  for (const auto& group : groups_) ++bare[BareName(group.name)];
+  if (own)
+    for (const auto& group : groups_) ++bare[BareName(group.name)];
+  group_of_.clear();
   std::vector<Record> records;
   records.reserve(groups_.size());
   for (auto& each : groups_) {

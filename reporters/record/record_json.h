@@ -39,9 +39,6 @@ Record RecordFromJson(std::string_view json, const std::string& where);
 using RecordCheck = std::optional<std::string> (*)(Record& record);
 bool RegisterRecordCheck(RecordCheck check);
 
-// Limits of a run file [byte, 1]: a report of as many records takes about 1 GB and 10 seconds.
-inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20, kMaxFileEntries = 200'000;
-
 // Schema 1: parses a sentence of "counting" and adds it to `record`. The sentence is "PROVENANCE:
 // HOW; 2 kernel launches: NAME, 3 x NAME; ..." or any text.
 void AddSentence(std::string_view sentence, Record& record);

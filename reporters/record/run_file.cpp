@@ -228,7 +228,7 @@ std::string SyntaxError(std::istream& in, const std::string& otherwise) {
   try {
     const auto nothing = json::parse(in, [](int, json::parse_event_t, json&) { return false; });
   } catch (const json::exception& error) {
-    return JsonFault(error);
+    return in.eof() ? "cut off before the first complete record" : JsonFault(error);
   }
   return otherwise;
 }
@@ -387,17 +387,14 @@ RunFile ParseRunFile(const std::string& text, const std::string& where, std::ost
 }
 
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
-  std::ifstream file(InputPath(path), std::ios::binary);
   std::error_code none;
-  if (!file.is_open() || std::filesystem::is_directory(path, none))
-    throw BadInput(path + ": cannot be read, expected a run file");
-  // JSON in a file that can be read twice, and not in UTF-16, is read by elements.
-  if (file.peek() == '{' && file.tellg() == 0 && file.get() && file.peek() != 0 && file.unget())
-    return Read(file, path, warnings);
-  file.clear();
-  if (!file.seekg(0)) file.clear();  // a pipe, of which nothing has been taken
-  std::string bytes(std::istreambuf_iterator<char>(file), {});
-  std::istringstream in(text::PlainText(std::move(bytes), path));
+  if (std::filesystem::is_regular_file(InputPath(path), none)) {
+    // JSON in a file that can be read twice, and not in UTF-16, is read by elements.
+    std::ifstream file(InputPath(path), std::ios::binary);
+    if (file.peek() == '{' && file.get() && file.peek() != 0 && file.unget())
+      return Read(file, path, warnings);
+  }
+  std::istringstream in(text::PlainText(ReadFile(path, "a run file", kMaxFileBytes), path));
   return Read(in, path, warnings);
 }
 

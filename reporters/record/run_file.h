@@ -58,6 +58,9 @@ inline std::string Text(const nlohmann::json& json, const char* key) {
 
 inline constexpr int kSchema = 2;
 
+// Limits of a run file [byte, 1]: a report of as many records takes about 1 GB and 10 seconds.
+inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20, kMaxFileEntries = 200'000;
+
 struct JsonPlace;
 
 struct RunFile {

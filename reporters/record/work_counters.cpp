@@ -134,6 +134,8 @@ std::map<std::string, double> ToCounters(const Record& record, const Repetition&
 
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters) {
   std::optional<GpuSample> sample;
+  const auto first = counters.lower_bound(std::string(kGpuPrefix));
+  if (first == counters.end() || !first->first.starts_with(kGpuPrefix)) return sample;
   for (const auto& [key, member] : GpuSampleFields()) {
     const auto found = counters.find(fmt::format("{}{}", kGpuPrefix, key));
     if (found == counters.end()) continue;

@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kShareDigits = 3;
+constexpr std::size_t kMostInJson = 40'000;  // [1] benchmarks of a page: nearly 1 GB of memory
 
 void Round(double& value) { value = text::Rounded(value); }
 
@@ -411,6 +412,9 @@ json ToJson(const record::Record& record, const machine::Machine* machine, const
 }
 
 json ToJson(const PlacedRun& run) {
+  if (run.places.size() > kMostInJson)
+    throw BadInput("{} benchmarks are too many for a page or a run file: at most {} (--filter)",
+                   run.places.size(), kMostInJson);
   json whole = {
       {"context", run.file.context}, {"machines", json::array()}, {"records", json::array()}};
   for (const auto& machine : run.file.machines)
@@ -437,7 +441,7 @@ json ToStoredJson(const record::RunFile& file, const PlaceView& view) {
     text::RoundAll(rounded, text::kStoredDigits);
     machine = machine::MachineFromJson(rounded, "the machine");
   }
-  json whole = ToJson(stored, view);
+  json whole = ToJson(PlaceRun(std::move(stored), view));
   text::RoundAll(whole["machines"], text::kStoredDigits);  // makes whole numbers integers again
   for (auto& machine : whole["machines"])
     for (const char* repeated : {"flops", "bytes", "launch_seconds"}) machine.erase(repeated);

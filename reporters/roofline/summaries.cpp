@@ -194,17 +194,15 @@ std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Reco
 std::vector<HeuristicSummary> SummarizeHeuristics(const std::vector<record::Record>& records) {
   std::vector<HeuristicSummary> all;
   std::vector<std::vector<double>> ratios;
+  std::map<std::string_view, std::size_t> index;  // into both, by library
   for (const record::Record& record : records) {
     if (!record.heuristic_over_best || record.status != record::Status::kOk) continue;
     const double ratio = *record.heuristic_over_best;
-    const auto at = static_cast<std::size_t>(
-        std::ranges::find(all, record.library, &HeuristicSummary::library) - all.begin());
-    if (at == all.size()) {
-      all.push_back({.library = record.library, .most = 0});
-      ratios.emplace_back();
-    }
-    auto& summary = all[at];
-    ratios[at].push_back(ratio);
+    const auto [found, added] = index.emplace(record.library, all.size());
+    if (added) all.push_back({.library = record.library, .most = 0});
+    if (added) ratios.emplace_back();
+    auto& summary = all[found->second];
+    ratios[found->second].push_back(ratio);
     ++summary.benchmarks;
     if (ratio > kHeuristicLoss) ++summary.slower;
     if (ratio <= summary.most) continue;

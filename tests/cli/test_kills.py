@@ -4,13 +4,14 @@ without it some commands are stopped once."""
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import time
 from pathlib import Path
 
 import pytest
-from checks import DATA, QUICK, exits, finish, program, run, start, verify
+from checks import DATA, DLROOF, FAKE_BENCH, QUICK, exits, finish, program, run, start, verify
 
 pytestmark = pytest.mark.serial
 
@@ -45,6 +46,8 @@ WRITERS = {
     "model": ("dlroof model --gpu v100 --suite alexnet -o new.json", "new.json", is_json),
     "machine": ("dlroof machine --quick --remeasure -o new.json", "new.json", is_json),
     "profile": (f"dlroof profile -o new.json -- {BENCH} {MEASURE.replace('reference/fwd_inference', 'onednn/fwd_inference/f32/t16n16')}", "new.json", is_json),
+    "tune": (f"dlroof tune LSTM/cpu/onednn/fwd_inference/f32/t1n1i4h4 --bench=./fake.sh --env=DLROOF_FAKE=1,2 --budget=3 -o new.json", "new.json", is_json),
+    "node": (f"env DLROOF_NODE=n1 {DLROOF} cluster node --out out --bench {FAKE_BENCH} -- --dlroof_seed=1", "out/nodes/n1.json", is_json),
     "history": ("dlroof history add --db new.sqlite run.json", "new.sqlite", is_history),
 }
 
@@ -52,6 +55,7 @@ WRITERS = {
 @pytest.fixture(scope="module", autouse=True)
 def files(folder):
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    shutil.copy(FAKE_BENCH, "fake.sh")  # which counts its calls beside itself
     verify(run("dlroof machine --quick -o machine.json", timeout=300), [exits(0)])
     verify(run(f"{BENCH} {MEASURE} --benchmark_out=run.json", timeout=120), [exits(0)])
     verify(run("dlroof history add --db runs.sqlite run.json"), [exits(0)])
@@ -89,7 +93,7 @@ def test_nothing_stored_is_lost(name, send, code):
     assert first.code == 0, first
     longest = time.monotonic() - begin
     for moment in range(MOMENTS):
-        if name == "run":  # goes on where an earlier one was stopped, not beside a file that is none of its own
+        if name in ("run", "tune"):  # goes on where an earlier one was stopped, not beside a file that is none of its own
             remove()
         elif whole is not is_history:
             Path(target).write_text(OLD)
@@ -98,6 +102,9 @@ def test_nothing_stored_is_lost(name, send, code):
         assert found in (0, code, -signal.SIGTERM), f"moment {moment}: {found}"
         if whole is is_history or Path(target).exists() and Path(target).read_text() != OLD:
             whole(target)
+        for part in Path().glob("*.part"):
+            ran = run(f"dlroof report {part}")
+            assert ran.code == 0 or "cut off before the first" in ran.err or "empty file" in ran.err, ran
     if name == "run":
         remove()
     verify(run(command, timeout=300), [exits(0), lambda ran: whole(target)])

@@ -1,5 +1,6 @@
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -172,6 +173,15 @@ LaunchRequest Request() {
           .out = "/shared/it's out",
           .dlroof = "/opt/dlroof",
           .arguments = {"--benchmark_filter=$(touch owned)", "a b"}};
+}
+
+TEST(NodeFolder, PipesOfOthersAreNoFilesOfNodes) {
+  const TemporaryFolder temporary;
+  const NodeFolder folder(temporary / "out");
+  folder.Make();
+  for (const char* pipe : {"out/nodes/n1.json", "out/runs/n1.node", "out/asked.txt"})
+    ASSERT_EQ(mkfifo((temporary / pipe).c_str(), 0600), 0);
+  EXPECT_TRUE(folder.NodeFiles().empty() && folder.Unfinished().empty() && !folder.Asked());
 }
 
 TEST(LaunchScript, TextBecomesNoCommandAndItSaysWhatIsRequested) {

@@ -160,9 +160,12 @@ TEST(RunInForeground, PassesAllBytesTheEndAndWhichProcessWrites) {
   EXPECT_EQ(Listen("kill -9 $$").end.end.signal, SIGKILL);
   // More than any pipe holds.
   EXPECT_EQ(Listen("head -c 3000000 /dev/zero").bytes.size(), 3000000U);
-  heard = Listen("sleep 100 & echo $!");
+  heard = Listen("sleep 100 & echo $!", {.rest_seconds = 0.1});
   EXPECT_TRUE(heard.end.left_open);
   kill(std::stoi(heard.bytes), SIGKILL);
+  heard = Listen("{ sleep 0.5; echo late; } &");
+  EXPECT_EQ(heard.bytes, "late\n");
+  EXPECT_FALSE(heard.end.left_open);
   std::vector<std::int64_t> writers, said;
   const auto of_socket =
       Listen("echo $$; sh -c 'echo $$; :'; echo $$",

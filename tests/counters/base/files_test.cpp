@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +157,10 @@ TEST_F(ReadFileTest, OneSentenceSaysWhyNot) {
   EXPECT_EQ(fakes::RefusalOf([&] { ReadFile(At("f"), "a suite", 4); }),
             At("f").string() + ": has more than 4 bytes; expected a suite");
   EXPECT_EQ(ReadFileIfAny(At("none")), "");
+  // Neither waits for a writer nor reads without end.
+  ASSERT_EQ(mkfifo(At("pipe").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", At("endless"));
+  EXPECT_EQ(ReadFileIfAny(At("pipe")) + ReadFileIfAny(At("endless")), "");
 }
 
 TEST(CacheDirectory, FollowsTheXdgSpecification) {
