@@ -26,7 +26,7 @@ std::vector<record::Record> KernelsOf(SQLite::Database& database, const std::str
     if (!Has(database, "sqlite_master WHERE type = 'table' AND", table))
       throw BadInput(
           "{}: a database without Nsight Systems' table {}: export the report by 'nsys "
-          "export --type sqlite'",
+          "export --type sqlite', or import the CSV of 'rocprofv3 --output-format csv'",
           where, table);
   SQLite::Statement query(
       database,

@@ -88,7 +88,7 @@ class PerfLine {
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
   for (const Field& name : names)
-    if (name.text.starts_with('%') &&
+    if (name.text.starts_with('%') && name.text != "%time%" &&
         std::ranges::find(known, name.text, &Field::text) == known.end() &&
         std::ranges::find(unknown, name.text) == unknown.end())
       unknown.emplace_back(name.text);
@@ -126,13 +126,6 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
                          type, text::Printable(record.algorithm))});
 }
 
-// Returns whether the problem ends in a comma and a number. Problems contain no commas, so it then
-// contains other fields: the line has more fields than the template.
-bool EndsWithNumber(std::string_view problem) {
-  const auto comma = problem.rfind(',');
-  return comma != std::string_view::npos && text::PlainNumber(problem.substr(comma + 1));
-}
-
 record::Record RecordOf(const PerfLine& line, const std::string& place,
                         std::optional<Reason>& reason) {
   const auto problem = line.Find("%prb%");
@@ -140,12 +133,15 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
     throw BadInput(place +
                    ": expected a problem (%prb%), but the template has none: run benchdnn with "
                    "--perf-template=def");
-  if (EndsWithNumber(problem->text))
+  // Problems have no commas: it has other fields, since the line has more than the template.
+  const auto comma = problem->text.rfind(',');
+  if (comma != problem->text.npos && text::PlainNumber(problem->text.substr(comma + 1)))
     throw BadInput(place +
                    ": more fields than the output template has: its numbers have decimal "
                    "commas (run benchdnn with LC_ALL=C)");
-  auto milliseconds = line.Number("%0time%");
-  if (!milliseconds) milliseconds = line.Number("%-time%");
+  std::optional<double> milliseconds;
+  for (const char* key : {"%0time%", "%-time%", "%time%"})
+    if (!milliseconds) milliseconds = line.Number(key);
   if (!milliseconds || !imports::IsRunTime(*milliseconds * 1e-3))
     throw BadInput(place + ": expected a time above 0 (%0time% or %-time%)");
   record::Record record;
@@ -154,25 +150,13 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
   record.name = name.value_or(std::string(problem->text));
   if (const auto implementation = line.Find("%impl%")) record.algorithm = implementation->text;
   record.repetitions.push_back({.seconds = *milliseconds * 1e-3, .iterations = 1});
+  if (!cpu) record.device = "gpu";
   if (!name) return record;
   record::SplitName(record);
   record.cache = "warm";
   record.repro = problem->text;
   AddWork(line.Number("%Gops%"), record);
   return record;
-}
-
-bool HasNoNumber(std::string_view line) {
-  return std::ranges::none_of(
-      FieldsOf(line), [](const Field& field) { return text::PlainNumber(field.text).has_value(); });
-}
-
-void AddRecord(record::Record record, imports::Imported& imported) {
-  const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
-  if (same == imported.records.end())
-    imported.records.push_back(std::move(record));
-  else
-    same->repetitions.push_back(record.repetitions.at(0));
 }
 
 }  // namespace
@@ -192,15 +176,15 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
   imports::LeftOut left_out;
   bool names_follow = false;
   for (std::string_view rest = text; !rest.empty();) {
-    const auto end = std::min(rest.find('\n'), rest.size());
-    auto line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const auto line = text::TakeLine(rest);
     ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
     const auto place = fmt::format("{}:{}", where, number);
     const auto* const word = std::ranges::find_if(
         kTemplates, [&](std::string_view words) { return line.starts_with(words); });
-    const bool of_names = std::exchange(names_follow, word == &kTemplates[1]) && HasNoNumber(line);
+    const bool of_names = std::exchange(names_follow, word == &kTemplates[1]) &&
+                          std::ranges::none_of(logs::SplitText(line, ','), [](auto field) {
+                            return text::PlainNumber(field).has_value();
+                          });
     if (word != std::end(kTemplates)) {
       layout.assign(line.substr(word->size()));
       names = FieldsOf(layout);
@@ -213,7 +197,11 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
         record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
         for (const auto& note : record.counting)
           imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
-        AddRecord(std::move(record), imported);
+        const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
+        if (same == imported.records.end())
+          imported.records.push_back(std::move(record));
+        else
+          same->repetitions.push_back(record.repetitions.at(0));
         if (reason)
           imported.remarks.push_back(fmt::format("{}: not a benchmark of dlroof ({})", place,
                                                  text::Printable(reason->text)));

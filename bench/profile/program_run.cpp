@@ -97,13 +97,15 @@ void NameRecords(programs::ProgramSummary& summary) {
   }
 }
 
-// Returns the type in which the library multiplies: with fpmath, f32 may be bf16 if the CPU has it.
+// Returns the type in which the library multiplies: with fpmath, f32 may be bf16 if the CPU has it,
+// and is not known on a GPU.
 std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   const auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
   const auto has = [&](std::string_view word) {
     return text.attributes.find(word) != std::string::npos;
   };
+  if (type == "f32" && IsOnGpu(text) && has("fpmath:")) return std::nullopt;
   const bool narrowed = type == "f32" && (has("fpmath:bf16") || has("fpmath:any")) &&
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);

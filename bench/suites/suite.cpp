@@ -11,6 +11,7 @@
 #include "bench/suites/benchdnn.h"
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
+#include "reporters/text/numbers.h"
 
 namespace dlroof::suites {
 namespace {
@@ -18,15 +19,6 @@ namespace {
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxNames = 10000;
 constexpr std::string_view kBlanks = " \t\r";
-
-// Returns the line without its comment and without blanks at both ends.
-std::string_view Trimmed(std::string_view line) {
-  line = line.substr(0, line.find('#'));
-  const auto begin = line.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
-}
-
 constexpr size_t kMaxShownName = 160;
 
 // A line of a suite; line 0 means templates of an Op.
@@ -145,7 +137,7 @@ class SuiteReader {
   Suite Read(std::string_view text) {
     for (const auto line : logs::SplitText(text, '\n')) {
       ++source_.line;
-      ReadLine(Trimmed(line));
+      ReadLine(text::Trimmed(line.substr(0, line.find('#'))));
     }
     for (const auto& [op, templates] : templates_)
       if (!templates.used)

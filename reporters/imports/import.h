@@ -206,7 +206,8 @@ struct LaunchWork {
   std::map<Level, double> bytes;        // [byte]
   Unknown unknown = Unknown::kNone;
 };
-LaunchWork WorkOfLaunch(const MetricValues& values, bool volta);
+// `capability`: of the GPU, as in "9.0". One of 10.x has counters of packed fp32 instructions, too.
+LaunchWork WorkOfLaunch(const MetricValues& values, std::string_view capability);
 
 // One row of Nsight Compute's table.
 struct CountedLaunch {

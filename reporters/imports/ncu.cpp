@@ -28,8 +28,8 @@ struct Kernel {
 };
 
 CountedLaunch Counted(const Launch& launch) {
-  const bool volta = !launch.capability || launch.capability == "7.0";
-  return {launch.kernel, launch.grid, launch.block, WorkOfLaunch(launch.values, volta),
+  return {launch.kernel, launch.grid, launch.block,
+          WorkOfLaunch(launch.values, launch.capability.value_or("7.0")),
           LaunchSeconds(launch.values)};
 }
 
@@ -62,7 +62,8 @@ record::Record RecordOf(const Kernel& kernel, Imported& imported) {
       break;
     case LaunchWork::Unknown::kVector:
       say("FLOPs left out: a counter is missing or not known (collect "
-          "sm__sass_thread_inst_executed_op_*add, *mul and *fma_pred_on.sum of a type together)");
+          "sm__sass_thread_inst_executed_op_*add, *mul and *fma_pred_on.sum of a type together, on "
+          "compute capability 10.x also fadd2, fmul2 and ffma2)");
   }
   if (kernel.uneven)
     say("FLOPs or bytes that a launch lacks are left out, though other launches have them");

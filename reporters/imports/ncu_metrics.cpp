@@ -116,7 +116,7 @@ std::optional<std::string> TensorPipe(std::string_view metric) {
       metric.find("sparsity") != std::string_view::npos)
     return std::nullopt;
   auto type = metric.substr(kTensorOps.size());
-  if (type.starts_with("fp4_fp6_fp8")) type.remove_prefix(8);  // one counter for three types
+  if (type.starts_with("fp4_fp6")) type = "fp8";  // one counter for types of this rate
   auto pipe = std::string(type.substr(0, type.find_first_of("_."))) + ".matrix";
   if (!IsPipeKey(pipe)) return std::nullopt;
   return pipe;
@@ -271,11 +271,13 @@ std::optional<double> LaunchSeconds(const MetricValues& values) {
   return std::nullopt;
 }
 
-LaunchWork WorkOfLaunch(const MetricValues& given, bool volta) {
+LaunchWork WorkOfLaunch(const MetricValues& given, std::string_view capability) {
   const auto values = WithCounters(given);
   LaunchWork work;
   for (const auto& [pipe, terms] : FlopRecipes())
-    if (const auto flops = Sum(terms, values)) work.flops.try_emplace(std::string(pipe), *flops);
+    if (const auto flops = Sum(terms, values);
+        flops && (pipe != "fp32.vector" || terms.size() > 3 || !capability.starts_with("10.")))
+      work.flops.try_emplace(std::string(pipe), *flops);
   // Instructions ran whose FLOPs no recipe of their pipe tells, since another counter is missing.
   for (const auto& [pipe, terms] : FlopRecipes())
     for (const auto& term : terms)
@@ -283,7 +285,7 @@ LaunchWork WorkOfLaunch(const MetricValues& given, bool volta) {
         work.unknown = LaunchWork::Unknown::kVector;
   for (const auto& [metric, value] : values)
     if (value > 0 && IsUnknownInstruction(metric)) work.unknown = LaunchWork::Unknown::kVector;
-  AddTensorFlops(values, volta, work);
+  AddTensorFlops(values, capability == "7.0", work);
   for (const auto& [level, terms] : ByteRecipes())
     if (const auto bytes = Sum(terms, values)) work.bytes.try_emplace(level, *bytes);
   return work;

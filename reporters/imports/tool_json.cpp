@@ -26,23 +26,26 @@ struct JsonTool {
 
 const std::vector<JsonTool>& JsonTools() {
   // pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet
-  static const std::vector<JsonTool> tools = {
-      {{"\"machine_info\"", "\"benchmarks\"", "\"stats\""},
-       "/benchmarks",
-       {"fullname"},
-       {"/stats/data", "/stats/median"},
-       1},
-      {{"\"results\"", "\"command\"", "\"mean\""}, "/results", {"command"}, {"/times", "/mean"}, 1},
-      {{"\"model_filename\"", "\"avg_ns\""},
-       "",
-       {"model_filename", "n_prompt", "n_gen"},
-       {"/samples_ns", "/avg_ns"},
-       1e-9},
-      {{"BenchmarkDotNet", "\"FullName\""},
-       "/Benchmarks",
-       {"FullName"},
-       {"/Statistics/OriginalValues", "/Statistics/Median"},
-       1e-9}};
+  static const std::vector<JsonTool> tools = {{{"\"machine_info\"", "\"benchmarks\"", "\"stats\""},
+                                               "/benchmarks",
+                                               {"fullname"},
+                                               {"/stats/data", "/stats/median", "/stats/mean"},
+                                               1},
+                                              {{"\"results\"", "\"command\"", "\"mean\""},
+                                               "/results",
+                                               {"command"},
+                                               {"/times", "/median", "/mean"},
+                                               1},
+                                              {{"\"model_filename\"", "\"avg_ns\""},
+                                               "",
+                                               {"model_filename", "n_prompt", "n_gen"},
+                                               {"/samples_ns", "/avg_ns"},
+                                               1e-9},
+                                              {{"BenchmarkDotNet", "\"FullName\""},
+                                               "/Benchmarks",
+                                               {"FullName"},
+                                               {"/Statistics/OriginalValues", "/Statistics/Median"},
+                                               1e-9}};
   return tools;
 }
 
@@ -72,15 +75,21 @@ void AddBenchmark(const JsonTool& tool, const json& item, const std::string& whe
     if (!item.contains(at)) continue;
     const json samples = item.at(at).is_array() ? item.at(at) : json::array({item.at(at)});
     std::vector<record::Repetition> repetitions;
+    std::size_t index = 0, failed = 0;
     for (const auto& sample : samples) {
-      if (sample.is_null()) continue;  // NaN
+      const json::json_pointer code(fmt::format("/exit_codes/{}", index++));  // of hyperfine
+      const bool fails = item.contains(code) && item.at(code).is_number() && item.at(code) != 0;
+      failed += fails ? 1 : 0;
+      if (fails || sample.is_null()) continue;  // NaN
       if (!sample.is_number()) throw BadInput("{}: '{}': expected numbers", where, pointer);
       repetitions.push_back(
           {.seconds = RunTime(where, tool.unit * sample.get<double>()), .iterations = 1});
     }
-    if (repetitions.empty()) continue;
-    records.Of(fmt::format("{}", fmt::join(names, "/")), {}, true).repetitions =
-        std::move(repetitions);
+    if (repetitions.empty() && failed == 0) continue;
+    if (!repetitions.empty())
+      records.Of(fmt::format("{}", fmt::join(names, "/")), {}, true).repetitions =
+          std::move(repetitions);
+    if (failed > 0) throw BadInput("{}: {} runs failed (exit_codes)", where, failed);
     return;
   }
   throw BadInput("{}: expected times in '{}'", where, tool.samples[0]);

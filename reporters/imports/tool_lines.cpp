@@ -120,33 +120,71 @@ std::size_t CsvIn(std::string_view text) {
   return text.npos;
 }
 
+bool HasUnit(const text::CsvRow& row, std::size_t at) {
+  const std::string_view units[] = {"ns", "us", "ms", "s"};
+  return at < row.size() && std::ranges::count(units, row[at].text) > 0;
+}
+
+// Returns the fields up to the time's unit of a row in which decimal commas separate fields, too.
+// `grouped`: groups of digits may do so. Throws BadInput if the times are not certain.
+text::CsvRow TimesOf(text::CsvRow row, bool grouped, const std::string& where) {
+  if (!HasUnit(row, 4) && (grouped || !HasUnit(row, 6)))
+    throw BadInput(
+        "{}: more fields than the header: decimal commas or groups of digits separate fields, "
+        "too; run the program with LC_ALL=C, or write JSON (--benchmark_out=x.json)",
+        text::PlaceOf(row[0], where));
+  for (std::size_t i = 2; i < 4 && !HasUnit(row, 4); ++i) {
+    row[i].text += ',' + row[i + 1].text;
+    row.erase(row.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  row.resize(5);
+  return row;
+}
+
+// Returns the entry of a row whose fields are those of the header, or nullopt for one without
+// times.
+std::optional<json> EntryIn(const text::CsvRow& row, const text::CsvRow& header,
+                            text::DecimalMark mark, const std::string& where) {
+  std::map<std::string, std::string> fields;
+  for (std::size_t i = 0; i < row.size(); ++i) fields.emplace(header[i].text, row[i].text);
+  const auto number = [&](std::size_t at) { return text::CsvNumberFromZero(row[at], where, mark); };
+  if (HasNoTime(row[0].text)) return std::nullopt;
+  if (fields["error_occurred"] == "true")
+    return ErrorOf(row[0].text, false, fields["error_message"]);
+  const auto iterations = number(1), real = number(2), cpu = number(3);
+  if (!iterations || !real || !cpu)
+    throw BadInput("{}: expected iterations and times", text::PlaceOf(row[0], where));
+  auto entry = EntryOf(row[0].text, *iterations, *real, *cpu, row[4].text);
+  for (const auto& [name, field] : fields)
+    if (const auto counter = text::NumberIn(field, mark); counter && !entry.contains(name))
+      entry[name] = *counter;
+  entry["label"] = fields["label"];
+  return entry;
+}
+
 json CsvEntries(const std::string& text, const std::string& where, LeftOut& left_out) {
   const auto begin = CsvIn(text);
   const auto rows =
       text::ReadCsv(std::string_view(text).substr(begin), where, text::SeparatorAfter(text, begin));
-  const auto mark = text::MarkOf(rows, where);
-  json entries = json::array();
-  const auto read = [&](const text::CsvRow& row) {
-    text::RequireFields(row, rows[0], where);
-    std::map<std::string, std::string> fields;
-    for (std::size_t i = 0; i < row.size(); ++i) fields.emplace(rows[0][i].text, row[i].text);
-    const auto number = [&](std::size_t at) {
-      return text::CsvNumberFromZero(row[at], where, mark);
-    };
-    if (HasNoTime(row[0].text)) return;
-    if (fields["error_occurred"] == "true")
-      return entries.push_back(ErrorOf(row[0].text, false, fields["error_message"]));
-    const auto iterations = number(1), real = number(2), cpu = number(3);
-    if (!iterations || !real || !cpu)
-      throw BadInput("{}: expected iterations and times", text::PlaceOf(row[0], where));
-    auto entry = EntryOf(row[0].text, *iterations, *real, *cpu, row[4].text);
-    for (const auto& [name, field] : fields)
-      if (const auto counter = text::NumberIn(field, mark); counter && !entry.contains(name))
-        entry[name] = *counter;
-    entry["label"] = fields["label"];
-    entries.push_back(std::move(entry));
+  // Four digits or points in iterations exclude groups with commas, points in times decimal commas.
+  const auto is_joined = [](const auto& row) { return HasUnit(row, 6) && row[1].text.size() > 3; };
+  const auto has_point = [](const auto& row) {
+    return HasUnit(row, 4) && (row[2].text + row[3].text).find('.') != std::string::npos;
   };
-  for (std::size_t i = 1; i < rows.size(); ++i) left_out.Try([&] { read(rows[i]); });
+  const bool grouped =
+      std::ranges::none_of(rows, is_joined) || std::ranges::any_of(rows, has_point);
+  const auto mark = grouped ? text::MarkOf(rows, where) : text::DecimalMark::kComma;
+  json entries = json::array();
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    left_out.Try([&] {
+      const bool cut = rows[i].size() > rows[0].size();
+      const auto row = cut ? TimesOf(rows[i], grouped, where) : rows[i];
+      text::RequireFields(cut ? rows[0] : row, rows[0], where);
+      if (auto entry = EntryIn(row, rows[0], mark, where)) entries.push_back(*std::move(entry));
+      if (cut)
+        throw BadInput("{}: its counters, since decimal commas separate fields, too: use LC_ALL=C",
+                       text::PlaceOf(row[0], where));
+    });
   return entries;
 }
 
@@ -228,12 +266,14 @@ std::vector<PerfRun> TableRuns(std::string_view text) {
     if (std::regex_match(line, found, title)) {
       runs.push_back({.name = found[1]});
       counts.clear();
-    } else if (std::regex_match(line, found, time) && !runs.empty()) {
+    } else if (std::regex_match(line, found, time)) {
+      if (runs.empty() || runs.back().seconds) runs.emplace_back();  // its title cannot be read
       using text::DecimalMark;
       const auto mark = found[2] == "," ? DecimalMark::kComma : DecimalMark::kPoint;
       runs.back().seconds = PrintedNumber(found[1]);
       for (const auto& [event, number] : counts)
         runs.back().counts.emplace_back(event, text::NumberIn(number, mark));
+      counts.clear();
     } else if (std::regex_match(line, found, count)) {
       counts.emplace_back(found[2], found[1]);
     }
@@ -265,7 +305,7 @@ Imported ImportBenchmarkTable(const std::string& text, const std::string& where)
   const json file = {{"context", {{"json_schema_version", 1}}}, {"benchmarks", std::move(entries)}};
   auto imported =
       file.at("benchmarks").empty() ? Imported{} : ImportGoogleBenchmark(file.dump(), where);
-  left_out.AddTo(imported, "rows are");
+  left_out.AddTo(imported, csv ? "rows or their counters are" : "rows are");
   return imported;
 }
 

@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +11,7 @@
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
 #include "reporters/record/large_json.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -239,7 +239,9 @@ class TraceReader {
     if (skeleton.cut) trace_.cut = true;
     if (without_category_ > 0 && with_category_ > 0)
       trace_.assumed["without a category are taken as operators"] = without_category_;
-    if (keep_calls_) base_ = BaseOf(skeleton.text).value_or(0);
+    const auto file = nlohmann::json::parse(skeleton.text, nullptr, false);
+    const auto base = record::Member(file, "baseTimeNanoseconds");  // of times, in newer traces
+    if (keep_calls_ && base.is_number()) base_ = 1e-9 * base.get<double>();
     for (auto& [thread, calls] : threads_) AddTimes(thread, calls);
     if (keep_calls_) trace_.begin += base_, trace_.end += base_;
     std::erase_if(trace_.ops, [](const TraceOp& op) { return op.calls == 0; });
@@ -317,16 +319,6 @@ class TraceReader {
     Add(event, std::move(op));
   }
 
-  // [s] Returns the time to which Kineto's newer traces are relative, if the file names it.
-  std::optional<double> BaseOf(const std::string& skeleton) {
-    simdjson::dom::element file;
-    double nanoseconds = 0;
-    if (parser_.parse(skeleton).get(file) != simdjson::SUCCESS ||
-        file["baseTimeNanoseconds"].get(nanoseconds) != simdjson::SUCCESS)
-      return std::nullopt;
-    return 1e-9 * nanoseconds;
-  }
-
   void AddSpan(const record::JsonObject& event) {
     const auto thread = ThreadOf(event);
     threads_[thread].push_back({.op = kSpan,
@@ -391,12 +383,17 @@ class TraceReader {
     if (keep_calls_) KeepCalls(calls);
     std::erase_if(calls, [](const Call& call) { return call.op == kSpan; });
     std::vector<const Call*> open;
+    double end = 0;  // [s] of the calls before
     for (const Call& call : calls) {
       while (!open.empty() && call.begin >= open.back()->begin + open.back()->seconds)
         open.pop_back();
       TraceOp& op = trace_.ops[call.op];
       ++op.calls;
       op.seconds += call.seconds;
+      if (op.on_gpu && std::min(end - call.begin, call.seconds) > 2 * kMicro)
+        trace_.assumed["of a stream begin before the one before them ends: their times overlap"] +=
+            1;
+      end = std::max(end, call.begin + call.seconds);
       if (op.on_gpu) continue;
       if (!open.empty()) {
         const double rest = open.back()->begin + open.back()->seconds - call.begin;

@@ -1,4 +1,6 @@
 // Closed forms of elementwise kinds, reductions, pooling, interpolation, and moves of data.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -110,7 +112,7 @@ void CheckBinary(std::string_view algorithm) {
                                          "gt",  "le",  "lt",  "eq",  "ne",  "select"};
   if (algorithm.starts_with("binary_")) algorithm.remove_prefix(7);
   if (!algorithm.empty() && std::ranges::find(kKnown, algorithm) == std::end(kKnown))
-    throw NoClosedForm{"no closed form of this binary"};
+    throw NoClosedForm{fmt::format("no closed form of the binary '{}'", algorithm)};
 }
 
 void AddOperand(std::string_view type, std::string_view mask, FormWork& work) {
@@ -135,7 +137,7 @@ void AddPostOp(std::string_view text, FormWork& work) {
     work.elementwise += work.destination;
     AddOperand(word(1), word(2), work);
   } else {
-    throw NoClosedForm{"no closed form of a post-op"};
+    throw NoClosedForm{fmt::format("no closed form of the post-op '{}'", name)};
   }
 }
 
@@ -165,9 +167,10 @@ std::optional<double> MaskedElements(const FormWork& work, std::string_view mask
 double EltwiseFlops(std::string_view algorithm, double alpha, bool backward) {
   if (algorithm.starts_with("eltwise_")) algorithm.remove_prefix(8);
   const auto* form = std::ranges::find(kEltwise, algorithm, &EltwiseForm::name);
-  if (form == kEltwise.end()) throw NoClosedForm{"no formula of this eltwise"};
-  const auto flops = backward ? form->backward : form->forward;
-  if (!flops) throw NoClosedForm{"no formula of this eltwise"};
+  const auto flops = form == kEltwise.end() ? std::nullopt
+                     : backward             ? form->backward
+                                            : form->forward;
+  if (!flops) throw NoClosedForm{fmt::format("no formula of the eltwise '{}'", algorithm)};
   // Counts the multiplication of values below 0 by a leaky relu.
   const bool leaky = algorithm.starts_with("relu") && alpha != 0 && !backward;
   return *flops + (leaky ? 1 : 0);

@@ -33,12 +33,10 @@ std::pair<std::string_view, std::string_view> RoleAndType(std::string_view word)
   return {word, {}};
 }
 
-bool IsType(std::string_view word) { return BytesOf(word).has_value(); }
-
 Tensor ReadTensor(std::string_view text) {
   const auto parts = SplitText(text, ':');
   // "f32::blocked:aBcd8b" has no role; "src_f32:a:blocked:aBcd8b" has role and type in one word.
-  const bool bare = IsType(parts[0]), apart = !bare && IsType(At(parts, 1));
+  const bool bare = BytesOf(parts[0]).has_value(), apart = !bare && BytesOf(At(parts, 1));
   const auto [role, type] = bare    ? std::pair(std::string_view("data"), parts[0])
                             : apart ? std::pair(parts[0], parts[1])
                                     : RoleAndType(parts[0]);
@@ -78,6 +76,7 @@ constexpr Form kForms[] = {{"convolution", ConvolutionWork},
                            {"rnn", RnnWork},
                            {"batch_normalization", BatchNormalizationWork},
                            {"layer_normalization", LayerNormalizationWork},
+                           {"layer_normalization_v2", LayerNormalizationWork},
                            {"group_normalization", GroupNormalizationWork},
                            {"softmax", SoftmaxWork},
                            {"softmax_v2", SoftmaxWork},
@@ -209,15 +208,12 @@ FormWork WorkOn(const std::vector<double>& destination_dims) {
 
 double ElementBytes(const Primitive& primitive, std::string_view role) {
   const auto* tensor = primitive.Find(role);
-  if (tensor == nullptr) return 0;
-  const auto bytes = BytesOf(tensor->type);
-  if (!bytes) throw NoClosedForm{fmt::format("no type of '{}' is printed", role)};
-  return *bytes;
+  return tensor == nullptr ? 0 : TypeBytes(*tensor);
 }
 
 double TypeBytes(const Tensor& tensor) {
   const auto bytes = BytesOf(tensor.type);
-  if (!bytes) throw NoClosedForm{"no type of a tensor is printed"};
+  if (!bytes) throw NoClosedForm{fmt::format("no type of '{}' is printed", tensor.role)};
   return *bytes;
 }
 
@@ -239,7 +235,7 @@ PrimitiveWork WorkOf(const Primitive& primitive) {
   PrimitiveWork found;
   const auto* form = std::ranges::find(kForms, primitive.text.kind, &Form::kind);
   if (form == std::end(kForms)) {
-    found.reason = Reason{"no closed form of this kind"};
+    found.reason = Reason{fmt::format("no closed form of the kind '{}'", primitive.text.kind)};
     return found;
   }
   try {

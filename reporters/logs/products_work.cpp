@@ -1,5 +1,7 @@
 // Closed forms of products: convolution, matrix product, inner product, blocks of them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -252,7 +254,8 @@ RnnSizes Read(const Primitive& primitive) {
 const CellKind& CellOf(const Primitive& primitive) {
   const auto name = WordOf(primitive.text.auxiliary, "alg");
   const auto* cell = std::ranges::find(kCells, name, &CellKind::name);
-  if (cell == std::end(kCells)) throw NoClosedForm{"no closed form of this recurrent cell"};
+  if (cell == std::end(kCells))
+    throw NoClosedForm{fmt::format("no closed form of the recurrent cell '{}'", name)};
   return *cell;
 }
 

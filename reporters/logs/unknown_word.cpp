@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kDirections =
     " undef forward forward_training forward_inference backward backward_data backward_weights "
     "backward_bias";
-constexpr std::string_view kFormats = " undef any blocked wino rnn_packed opaque cublaslt_blocked";
+constexpr std::string_view kFormats =
+    " undef any blocked wino rnn_packed opaque cublaslt_blocked zen_packed";
 constexpr std::string_view kRoles =
     "src wei bia bias dst data diff stats scale shift ws src_layer src_iter src_iter_c wei_layer "
     "wei_iter wei_proj dst_layer dst_iter dst_iter_c src_fused wei_fused bia_fused wei_peephole "
@@ -23,9 +24,12 @@ constexpr std::string_view kRoles =
 constexpr std::string_view kAttributes =
     " attr-scratchpad attr-fpmath attr-acc-mode attr-acc attr-rounding-mode attr-deterministic "
     "attr-scales attr-zero-points attr-zero_points attr-oscale attr-post-ops attr-post_ops "
-    "attr-rnn_data_qparams rnn_data_qparams oscale zero_points post_ops scratchpad_mode";
+    "attr-rnn_data_qparams rnn_data_qparams oscale scales zero_points post_ops scratchpad_mode lda "
+    "ldb";
 constexpr std::string_view kAttributeValues =
-    " user library strict relaxed any true false sum stochastic environment host_scalar";
+    " user library strict relaxed any true false sum stochastic environment host_scalar common";
+constexpr std::string_view kExtras =  // of compensations, each with a number
+    "s8m zpm sa zid zih ziw zod zoh zow zpd zph zpw zdd zdh zdw zs";
 // Fields of a template that are not in PrimitiveText, and kProcessField, which this reader adds.
 constexpr std::string_view kOtherFields = "process component backend";
 
@@ -65,20 +69,17 @@ bool AreNumbers(std::string_view text) {
          IsIn(" inf -inf nan -nan", text);
 }
 
-std::string_view WithoutDigits(std::string_view text) {
-  return text.substr(0, text.find_last_not_of("0123456789_") + 1);
-}
-
 // Returns whether a word names a tensor or an argument: "wei", "diff_src_layer", "src_1", "msk0".
 bool IsRole(std::string_view role) {
   if (role.starts_with("diff_")) role.remove_prefix(5);
-  return IsIn(kRoles, role) || IsIn(kRoles, WithoutDigits(role));
+  return IsIn(kRoles, role) ||
+         IsIn(kRoles, role.substr(0, role.find_last_not_of("0123456789_") + 1));
 }
 
 // Returns whether a tag is of a blocked layout: a letter from 'a' on for each dimension ("aBcd"),
 // and for each block a number before its letter ("16a4b").
 bool IsTag(std::string_view tag) {
-  if (IsIn(" any undef", tag)) return true;
+  if (IsIn(" any undef col32_2r_4r4", tag)) return true;
   std::string sizes;
   for (bool block = false; const char c : tag) {
     const auto letter = static_cast<char>(c | 0x20);
@@ -98,9 +99,8 @@ bool IsTag(std::string_view tag) {
 // compensations and of a bias: "f0", "f0_mask3", "s8m3", "zpm1", "sa0.5".
 bool IsExtra(std::string_view part, bool bias) {
   constexpr double kFlags = 64;  // larger than the sum of all flags
-  for (const std::string_view begin : {"s8m", "zpm", "sa"})
-    if (part.starts_with(begin))
-      return !part.substr(begin.size()).empty() && AreNumbers(part.substr(begin.size()));
+  const auto key = part.substr(0, std::min(part.find_first_of("-0123456789", 2), part.size()));
+  if (IsIn(kExtras, key)) return key.size() < part.size() && AreNumbers(part.substr(key.size()));
   if (!part.starts_with('f')) return part.find_first_not_of("0123456789x*") == part.npos;
   part.remove_prefix(1);
   const auto flags = part.substr(0, part.find_first_not_of(kDigits));
@@ -124,8 +124,7 @@ Found OfTensor(const Tensor& tensor) {
     return Named("the property of a tensor", tensor.properties);
   if (!IsIn(kFormats, tensor.format))
     return fmt::format("the format '{}' of a tensor", tensor.format);
-  if (IsIn(" undef any blocked", tensor.format) && !IsTag(tensor.tag))
-    return Named("the layout", tensor.tag);
+  if (!IsTag(tensor.tag)) return Named("the layout", tensor.tag);
   for (const auto part : SplitText(tensor.extra, ':'))
     if (!IsExtra(part, tensor.role.starts_with("bia")))
       return fmt::format("'{}' of a tensor", part);

@@ -69,8 +69,6 @@ VerboseKind KindOf(std::string_view component, std::string_view operation) {
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-bool IsMarked(std::string_view line) { return FindMarker(line) != line.npos; }
-
 // Returns whether the line of an execution ends with its time, or a template with "exec_time".
 bool IsComplete(std::string_view line) {
   const auto last = Trimmed(line.substr(line.rfind(',') + 1));
@@ -112,21 +110,22 @@ std::optional<std::string> Unwrapped(std::string_view text) {
   std::size_t width = 0;
   for (auto& line : lines) {
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.size() > width && IsMarked(line) && Has(line, ",exec,")) width = line.size();
+    if (line.size() > width && FindMarker(line) != line.npos && Has(line, ",exec,"))
+      width = line.size();
   }
   // Some terminals pad lines with blanks to their width.
   const auto full = [&](std::string_view line) {
     return line.size() == width && !line.ends_with("  ");
   };
   const auto is_rest = [](std::string_view line) {
-    return !line.empty() && !line.starts_with("DLROOF_") && !IsMarked(line);
+    return !line.empty() && !line.starts_with("DLROOF_") && FindMarker(line) == line.npos;
   };
   bool evidence = false;
   std::string joined;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string line(lines[i]);
     std::size_t parts = 0;
-    if (full(lines[i]) && IsMarked(lines[i]))
+    if (full(lines[i]) && FindMarker(lines[i]) != line.npos)
       while (full(lines[i + parts]) && i + parts + 1 < lines.size() &&
              is_rest(lines[i + parts + 1]))
         line += lines[i + ++parts];

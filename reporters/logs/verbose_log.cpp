@@ -181,8 +181,10 @@ class Reader {
     VerboseTemplate names = {"engine",       "partition_id",    "partition_kind", "op_names",
                              "data_formats", "logical_tensors", "fpmath_mode",    "implementation",
                              "backend",      "exec_time"};
-    // Versions before 3.7 have no implementation.
+    // Versions before 3.7 have no implementation, those from 3.13 a field that no template names.
     if (SplitText(line.fields, ',').size() < names.size()) std::erase(names, "implementation");
+    if (line.fields.find(",scratchpad:") != std::string_view::npos)
+      names.insert(names.end() - 3, "");
     const auto [fields, before, milliseconds] = PartsOf(line.fields, names);
     const bool other = fields.size() + 1 != names.size();
     const auto reason = other ? "other fields than the template of a partition has"

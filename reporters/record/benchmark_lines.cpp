@@ -16,13 +16,6 @@ constexpr std::string_view kIntegers =
     " iterations size level num_sharing num_cpus mhz_per_cpu threads repetitions repetition_index "
     "family_index per_family_instance_index ";
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const auto begin = text.find_first_not_of(kBlank);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-}
-
 // A line of the form "key": value, without the comma.
 struct MemberLine {
   std::string_view key;    // between its quotes
@@ -32,7 +25,7 @@ struct MemberLine {
 std::optional<MemberLine> MemberOf(std::string_view line) {
   const auto end = line.find("\":", 1);
   if (!line.starts_with('"') || end == line.npos) return std::nullopt;
-  return MemberLine{line.substr(1, end - 1), Trimmed(line.substr(end + 2))};
+  return MemberLine{line.substr(1, end - 1), text::Trimmed(line.substr(end + 2))};
 }
 
 // Returns an integer without the marks of its groups: points, commas, apostrophes, blanks.
@@ -78,7 +71,7 @@ class Repair {
   Repair(std::string_view text, const std::string& where) : where_(where) {
     for (int number = 1; !text.empty();) {
       const auto end = std::min(text.find_first_of(std::string{'\n', kBreak}), text.size());
-      lines_.push_back(Trimmed(text.substr(0, end)));
+      lines_.push_back(text::Trimmed(text.substr(0, end)));
       numbers_.push_back(number);
       number += end < text.size() && text[end] == '\n' ? 1 : 0;
       text.remove_prefix(std::min(end + 1, text.size()));

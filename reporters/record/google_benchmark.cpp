@@ -206,9 +206,15 @@ double WholeIfNear(double count) {
   return std::abs(count - whole) <= kRounding * std::min(1.0, count) ? whole : count;
 }
 
-template <auto kCounts>
-bool Has(const Record& record) {
-  return std::ranges::any_of(record.work, [](auto& one) { return !(one.second.*kCounts).empty(); });
+std::optional<double> FlopsIn(const std::map<Provenance, Work>& works) {
+  for (const auto& [from, work] : works)
+    if (const auto flops = TotalFlops(work)) return flops;
+  return std::nullopt;
+}
+
+bool HasBytes(const Record& record) {
+  return std::ranges::any_of(record.work,
+                             [](const auto& one) { return !one.second.bytes.empty(); });
 }
 
 void AddNote(std::string text, Record& record) {
@@ -225,12 +231,12 @@ void AddNote(std::string text, Record& record) {
 void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
                     Record& record) {
   if (!seconds) return;
-  if (const auto rate = RateOf(entry, kBytesRate, 1); rate && !Has<&Work::bytes>(record)) {
+  if (const auto rate = RateOf(entry, kBytesRate, 1); rate && !HasBytes(record)) {
     record.work[Provenance::kModelled].bytes[Level::kDram] = WholeIfNear(*rate * *seconds);
     AddNote("bytes that the benchmark's author declares (bytes_per_second), taken as DRAM traffic",
             record);
   }
-  if (Has<&Work::flops>(record)) return;
+  if (FlopsIn(record.work)) return;
   for (const auto& [counter, scale] : kFlopRates) {
     const auto rate = RateOf(entry, counter, scale);
     if (!rate) continue;
@@ -275,20 +281,21 @@ void Divide(const Work& summed, int threads, Work& work) {
   if (summed.launches) work.launches = WholeIfNear(*summed.launches / threads);
 }
 
-std::optional<double> FlopsIn(const std::map<Provenance, Work>& works) {
-  for (const auto& [from, work] : works)
-    if (const auto flops = TotalFlops(work)) return flops;
-  return std::nullopt;
-}
-
+// What Google Benchmark writes for n threads, each of which makes the same iterations. Counters are
+// sums over threads in every version, unless the program averages them.
+enum class ThreadRule {
+  kDividedTimes,  // before 1.9.0: a time is the wall time of all iterations / their number
+  kRatesOfOne,    // 1.9.0 to 1.9.4: a time is n times as long, a rate that of one thread
+  kRatesOfAll,    // since 1.9.5: a time is n times as long, a rate that of all threads
+  kUnknown
+};
 // Returns whether two entries of a file without "run_type" are statistics of one benchmark: these
 // follow each other and have the same number of iterations.
 bool AreStatistics(const Entry& mean, const Entry& next) {
   return mean.iterations == next.iterations;
 }
 
-}  // namespace
-
+// By the context's "library_version", which versions before 1.8.4 do not write.
 ThreadRule ThreadRuleOf(const nlohmann::json& context) {
   if (Member(context, "library_version").is_null())
     return Member(context, "json_schema_version").is_null() ? ThreadRule::kDividedTimes
@@ -311,6 +318,10 @@ ThreadRule ThreadRuleOf(const nlohmann::json& context) {
                             : ThreadRule::kRatesOfAll;
 }
 
+// Makes the entry's time that of one iteration of one thread among all (kDividedTimes), so that
+// files of all versions can be compared. Returns the seconds [s] whose product with a rate of the
+// entry is an amount per call, if they are known. `name` is that in the file: with /real_time or
+// /manual_time rates are divided by wall time, otherwise by CPU time.
 std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, Entry& entry) {
   const auto read = ReadBenchmarkName(name);
   const bool wall = read.real_time || read.manual_time;
@@ -324,6 +335,7 @@ std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, En
   return seconds;
 }
 
+// Reads an entry. Returns nullopt for a complexity row (BigO, RMS). Throws BadInput.
 std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
   for (const char* key : kComplexity)
     if (at.Find(key)) return std::nullopt;
@@ -348,6 +360,8 @@ std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
   if (!deviation) ReadCounters(at, entry);
   return read;
 }
+
+}  // namespace
 
 EntryGroups::Group& EntryGroups::GroupOf(const FileEntry& read) {
   auto key = read.entry.name;
@@ -470,7 +484,8 @@ void EntryGroups::AddWorkOfThreads(std::vector<Record>& records) {
          "it with one thread too (Threads(1)), or use the counter modelled/flops/PIPE");
 }
 
-std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::json& context) {
+std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::json& context,
+                                         BenchmarkItems* items) {
   Complete();
   const bool own = context.contains("dlroof");
   const auto rule = ThreadRuleOf(context);
@@ -500,6 +515,8 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
     if (record.repetitions.empty()) record.reason = entry.message;
     auto counted = record.work;
     AddWorkOfRates(group.name, entry, rate_seconds, record);
+    if (const auto rate = RateOf(entry, "items_per_second", 1); rate && rate_seconds && items)
+      (*items)[name] = *rate * *rate_seconds;
     if (!record.threads) record.threads = ThreadsOf(group.name, entry);
     if (record.threads.value_or(1) < 2) {
       of_cpu_time += HasOtherRates(entry, rate_seconds, record) ? 1 : 0;

@@ -33,28 +33,12 @@ struct FileEntry {
   std::optional<double> share;
 };
 
-// Reads an entry. Returns nullopt for a complexity row (BigO, RMS). Throws BadInput.
-std::optional<FileEntry> FileEntryFromJson(const JsonObject& at);
-
 // Source of the notes on work that is known from an entry's rates (CountingNote::source).
 inline constexpr std::string_view kRateSource = "google-benchmark";
 
-// What Google Benchmark writes for n threads, each of which makes the same iterations. Counters are
-// sums over threads in every version, unless the program averages them.
-enum class ThreadRule {
-  kDividedTimes,  // before 1.9.0: a time is the wall time of all iterations / their number
-  kRatesOfOne,    // 1.9.0 to 1.9.4: a time is n times as long, a rate that of one thread
-  kRatesOfAll,    // since 1.9.5: a time is n times as long, a rate that of all threads
-  kUnknown
-};
-// By the context's "library_version", which versions before 1.8.4 do not write.
-ThreadRule ThreadRuleOf(const nlohmann::json& context);
-
-// Makes the entry's time that of one iteration of one thread among all (kDividedTimes), so that
-// files of all versions can be compared. Returns the seconds [s] whose product with a rate of the
-// entry is an amount per call, if they are known. `name` is that in the file: with /real_time or
-// /manual_time rates are divided by wall time, otherwise by CPU time.
-std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, Entry& entry);
+// [1] Items of a call by the benchmark's name, which the program declares (items_per_second).
+using BenchmarkItems = std::map<std::string, double>;
+BenchmarkItems ItemsIn(const std::string& text, const std::string& where);
 
 // Groups entries by name in order of first appearance: random interleaving separates a benchmark's.
 class EntryGroups {
@@ -64,7 +48,8 @@ class EntryGroups {
 
   // Returns a record for each benchmark. In a file of dlroof (by its context) names have no
   // settings (BareName) unless two benchmarks differ in settings only. Other names stay.
-  std::vector<Record> Records(const JsonPlace& file, const nlohmann::json& context);
+  std::vector<Record> Records(const JsonPlace& file, const nlohmann::json& context,
+                              BenchmarkItems* items = nullptr);
 
   // What Records() assumed, or missed in the file, as sentences without the file's name.
   const std::vector<std::string>& Remarks() const { return remarks_; }

@@ -66,8 +66,8 @@ class ElementScanner {
   JsonSkeleton Run() {
     while (Refill())
       while (at_ < end_) Step();
-    if (depth_ == 0) AppendToSkeleton(end_);
-    skeleton_.cut = in_string_ || depth_ > 0 || !open_.empty();
+    if (inner_.empty()) AppendToSkeleton(end_);
+    skeleton_.cut = in_string_ || !inner_.empty() || !open_.empty();
     if (skeleton_.cut) {
       skeleton_.text.resize(complete_);
       if (complete_ > 0) skeleton_.text += "]}";
@@ -84,7 +84,7 @@ class ElementScanner {
 
   // Drops the scanned text but an incomplete element, and reads on. Returns false at the end.
   bool Refill() {
-    if (!in_string_ && depth_ == 0) AppendToSkeleton(at_);
+    if (!in_string_ && inner_.empty()) AppendToSkeleton(at_);
     const auto unread = end_ - begin_;
     if (begin_ > 0) std::memmove(text_.data(), text_.data() + begin_, unread);
     at_ -= begin_;
@@ -99,7 +99,7 @@ class ElementScanner {
 
   // Advances past the next string, bracket or element, or to the window's end.
   void Step() {
-    if (depth_ > 0) return StepInElement();
+    if (!inner_.empty()) return StepInElement();
     if (in_string_) return StepInString();
     const char c = text_[at_];
     if (c == '"') {
@@ -108,7 +108,7 @@ class ElementScanner {
     } else if (Opens(c)) {
       if (open_ == kInArray && c == '{') {
         AppendToSkeleton(at_++);
-        depth_ = 1;
+        inner_ = "}";
         return;
       }
       if (open_ == "}" && c == '[') BeginArray();
@@ -137,29 +137,40 @@ class ElementScanner {
     const char* at = text_.data() + at_;
     const char* const end = text_.data() + end_;
     if (in_string_) at = AfterString(at);
-    while (at < end && depth_ > 0) {
+    while (at < end && !inner_.empty()) {
       const char c = *at++;
       if (broken_ && std::string_view(" \t\r\n,").find(c) == std::string_view::npos) {
         broken_ = false;
         if (c == '{' || c == ']') {  // the end of the element was in the broken string
           while (--at > text_.data() + begin_ + 1 && at[-1] != '}') continue;
-          depth_ = 0;
+          inner_.clear();
           break;
         }
       }
       if (c == '"')
         at = AfterString(at);
-      else if (Opens(c)) {
-        if (++depth_ + kInArray.size() > kMaxJsonLevels) RefuseDepth(where_);
-      } else if (Closes(c))
-        --depth_;
+      else if (c == '{' && inner_.back() == '}' && *Before(at - 1) != ':') {
+        at = Before(at - 1) + 1;  // the next element: this one lacks its end
+        at -= at[-1] == ',' ? 1 : 0;
+        inner_.clear();
+      } else if (Opens(c)) {
+        inner_ += c == '{' ? '}' : ']';
+        if (inner_.size() + kInArray.size() > kMaxJsonLevels) RefuseDepth(where_);
+      } else if (Closes(c) && inner_.find(c) != std::string::npos)
+        inner_.resize(inner_.rfind(c));
     }
     at_ = static_cast<std::size_t>(at - text_.data());
-    if (depth_ > 0) return;
+    if (!inner_.empty()) return;
     element_(key_, index_++, std::string_view(text_).substr(begin_, at_ - begin_));
     skeleton_.text += "{}";
     begin_ = at_;
     complete_ = skeleton_.text.size();
+  }
+
+  // Returns the position of the last character before `at` that is no blank.
+  static const char* Before(const char* at) {
+    while (std::strchr(" \t\r\n", *--at) != nullptr) continue;
+    return at;
   }
 
   // Returns the position after the quote that ends the string around `at`, or the window's end. A
@@ -187,8 +198,8 @@ class ElementScanner {
   std::size_t window_ = kFirstWindow;
   // Offsets in the window: next character, first unused character, end of the text.
   std::size_t at_ = 0, begin_ = 0, end_ = 0;
-  std::string open_;       // closing brackets expected outside of elements, outermost first
-  std::size_t depth_ = 0;  // open brackets in an element
+  std::string open_;   // closing brackets expected outside of elements, outermost first
+  std::string inner_;  // the same within an element; empty outside
   bool in_string_ = false, broken_ = false;
   std::string key_;  // the last string in the top-level object
   std::size_t string_begin_ = 0, index_ = 0;

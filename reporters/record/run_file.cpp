@@ -72,8 +72,8 @@ struct NoJson {
 class RunFileReader {
  public:
   // With `repaired`, an element that is not JSON is left out.
-  explicit RunFileReader(const std::string& where, bool repaired = false)
-      : where_(where), repaired_(repaired) {}
+  RunFileReader(const std::string& where, BenchmarkItems* items, bool repaired = false)
+      : where_(where), items_(items), repaired_(repaired) {}
 
   RunFile Read(std::istream& in, std::ostream& warnings) {
     const auto skeleton = EachJsonElement(
@@ -177,7 +177,7 @@ class RunFileReader {
     for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i)
       if (!file.Array("benchmarks")[i].is_object())
         LeaveOut(fmt::format("{}: benchmarks[{}]: expected an object", where_, i));
-    run_.records = groups_.Records(file_, run_.context);
+    run_.records = groups_.Records(file_, run_.context, items_);
     if (!own && run_.records.empty()) Check(file, "benchmarks");
     if (own) left_out_ = 0;
   }
@@ -208,6 +208,7 @@ class RunFileReader {
   }
 
   const std::string& where_;
+  BenchmarkItems* const items_;
   const bool repaired_;
   DroppedNumbers dropped_;
   const JsonPlace file_{nullptr, where_, std::nullopt, &dropped_};
@@ -243,16 +244,17 @@ void CountAllNodes(RunFile& run) {
 
 // Throws BadInput with the fault of the file as it is if its repaired text cannot be read either.
 RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
-                     std::ostream& warnings) {
+                     std::ostream& warnings, BenchmarkItems* items) {
   try {
-    return RunFileReader(where, true).Read(lines, warnings);
+    return RunFileReader(where, items, true).Read(lines, warnings);
   } catch (const NoJson&) {
   } catch (const json::exception&) {
   }
   throw BadInput("{}: not JSON: {}", where, fault);
 }
 
-RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
+RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings,
+             BenchmarkItems* items = nullptr) {
   const auto bytes = in.seekg(0, std::ios::end).tellg();
   if (bytes > std::streamoff{kMaxFileBytes})
     throw BadInput("{}: {} MiB of JSON, of which at most {} fit into memory: split the file", where,
@@ -260,7 +262,7 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings)
   in.seekg(0);
   std::string fault;
   try {
-    auto run = RunFileReader(where).Read(in, warnings);
+    auto run = RunFileReader(where, items).Read(in, warnings);
     CountAllNodes(run);
     return run;
   } catch (const NoJson& error) {
@@ -273,7 +275,7 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings)
   if (in.seekg(0)) text.assign(std::istreambuf_iterator<char>(in), {});
   if (const auto repaired = RepairedBenchmarkLines(text, where)) {
     std::istringstream lines(repaired->json);
-    auto run = ReadRepaired(lines, where, fault, warnings);
+    auto run = ReadRepaired(lines, where, fault, warnings, items);
     warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where, fault);
     for (const auto& remark : repaired->remarks) warnings << fmt::format("{}: {}\n", where, remark);
     return run;
@@ -384,6 +386,14 @@ void UpdateSchema(json& context, const std::string& where) {
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings) {
   std::istringstream in(text::WithoutByteOrder(text));
   return Read(in, where, warnings);
+}
+
+BenchmarkItems ItemsIn(const std::string& text, const std::string& where) {
+  BenchmarkItems items;
+  std::istringstream in(text);
+  std::ostringstream warnings;
+  Read(in, where, warnings, &items);
+  return items;
 }
 
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {

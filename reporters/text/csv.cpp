@@ -85,6 +85,12 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlank) + 1);
+}
+
 std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, char separator) {
   if (text.find('\0') != text.npos) throw BadInput("{}: not text, expected CSV", where);
   const auto valid = IsUtf8(text) ? std::string() : Printable(text, "\r\n\t");

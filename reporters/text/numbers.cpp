@@ -71,9 +71,10 @@ std::string Shown(std::string_view text) { return Printable(text.substr(0, 40));
 bool IsNoValue(std::string_view text) {
   auto word = Lower(text);
   if (word.starts_with('-') || word.starts_with('+')) word.erase(0, 1);
-  constexpr std::string_view kWords[] = {
-      "",    "-",        "n/a",      "na",     "nil",    "none",    "null",      "inf",
-      "nan", "infinity", "nan(ind)", "1.#inf", "1.#ind", "1.#qnan", "nan(snan)", "(null)"};
+  constexpr std::string_view kWords[] = {"",         "-",       "n/a",     "na",      "nil",
+                                         "none",     "null",    "inf",     "nan",     "infinity",
+                                         "nan(ind)", "1.#inf",  "1.#ind",  "1.#qnan", "nan(snan)",
+                                         "(null)",   "(!) nan", "(!) n/a", "no data"};
   return std::ranges::count(kWords, word) > 0;
 }
 

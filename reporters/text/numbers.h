@@ -78,6 +78,9 @@ std::string WithoutByteOrder(std::string bytes);
 // Removes the first line of the text, and returns it without its line end.
 std::string_view TakeLine(std::string_view& text);
 
+// Returns the text without blanks at both ends.
+std::string_view Trimmed(std::string_view text);
+
 struct CsvField {
   std::string text;
   int line = 0, column = 0;  // of the first character, both from 1

@@ -31,10 +31,6 @@ using nlohmann::json;
 // place. DLROOF_MUTANTS sets the number of mutants of each sample (the study with sanitizers uses
 // 10^5 in all).
 
-std::string FileText(const std::string& name) {
-  return ReadFile(fakes::TestData(name), "a file to import");
-}
-
 // Words that decide branches of the readers, for wrong places.
 const std::vector<std::string_view>& Words() {
   static const auto words = logs::SplitText(
@@ -78,11 +74,6 @@ std::string Mutant(const std::string& sample, std::mt19937_64& random) {
   return text;
 }
 
-int MutantsOf(int usual) {
-  const char* asked = std::getenv("DLROOF_MUTANTS");
-  return asked == nullptr ? usual : std::atoi(asked);
-}
-
 using Reader = std::function<void(const std::string&)>;
 
 // Detects hangs on slow machines too: a thousand of these files take about a second.
@@ -108,7 +99,7 @@ double ExpectOrderly(const std::string& name, const std::string& text, const Rea
 void Try(const std::string& sample, const Reader& read, int usual) {
   const auto text = FileText(sample);
   std::mt19937_64 random(std::hash<std::string>{}(sample));
-  const int mutants = MutantsOf(usual);
+  const int mutants = CountOf("DLROOF_MUTANTS", usual);
   double slowest = 0;
   for (int i = 0; i < mutants && !testing::Test::HasFailure(); ++i)
     slowest = std::max(slowest, ExpectOrderly(sample, Mutant(text, random), read));
@@ -163,13 +154,8 @@ TEST(HostileFiles, RunFiles) {
 
 TEST(HostileFiles, MachineFiles) {
   const Reader read = [](const std::string& text) {
-    json value;
-    try {
-      value = json::parse(text);
-    } catch (const json::exception&) {
-      return;  // the reader of files reports this with the path
-    }
-    machine::MachineFromJson(value, "hostile");
+    const auto value = json::parse(text, nullptr, false);
+    if (!value.is_discarded()) machine::MachineFromJson(value, "hostile");
   };
   Try("../../baselines/studies/v100_published/machine.json", read, 200);
 }
@@ -204,6 +190,111 @@ TEST(HostileFiles, BenchdnnProblems) {
       300);
 }
 
+// The words of tests/data/upstream_words.txt: a reader knows each, or names it if "!" marks it.
+
+Imported OneDnn(const std::string& text, const std::string& /*where*/) {
+  const auto log = logs::ReadVerboseLog(text);
+  Imported imported{.records = {{.repetitions = {{.seconds = 1}}}}};
+  for (const auto& refused : log.lines.refused) imported.remarks.push_back(text + refused.reason);
+  for (const auto& primitive : log.primitives)
+    if (const auto work = logs::WorkOf(logs::ReadPrimitive(primitive)); work.reason)
+      imported.remarks.push_back(work.reason->text);
+  return imported;
+}
+
+constexpr struct {
+  const char* list;
+  Imported (*read)(const std::string&, const std::string&);
+  const char* text;  // with {0} in place of the word, {1} to {3}: see the test
+} kWordFiles[] = {
+    {"type", OneDnn, "reorder,,undef,src:{0}::blocked:ab::f0 dst:{0}::blocked:ab::f0,,,8x8,1"},
+    {"format", OneDnn, "eltwise,,forward,data:f32::{0}:::f0,,{1}"},
+    {"tag", OneDnn, "eltwise,,forward,data:f32::blocked:{0}::f0,,{1}"},
+    {"extra", OneDnn, "eltwise,,forward,data:f32::blocked:ab::f0:{0},,{1}"},
+    {"role", OneDnn, "reorder,,undef,{2} {0}:f32::blocked:ab::f0,,,8x8,0.5\n"},
+    {"direction", OneDnn, "eltwise,,{0},data:f32::blocked:ab::f0,,{1}"},
+    {"kind", OneDnn, "{0},,forward,{3},,,8x8:8x8,0.5\n"},
+    {"convolution", OneDnn, "convolution,,forward,{3},,alg:{0},mb1_ic8oc8_ih8kh1,0.5\n"},
+    {"eltwise", OneDnn, "eltwise,,forward,data:f32::blocked:ab::f0,,alg:eltwise_{0},8x8,0.5\n"},
+    {"binary", OneDnn, "binary,,undef,{3},,alg:{0},8x8:8x8,0.5\n"},
+    {"reduction", OneDnn, "reduction,,undef,{2},,alg:{0} p:1 eps:0,8x8:8x1,0.5\n"},
+    {"pooling", OneDnn, "pooling,,forward,{2},,alg:{0},mb1ic8_ih8oh4kh2sh2,0.5\n"},
+    {"softmax", OneDnn, "softmax,,forward,{2},,alg:{0} axis:1,8x8,0.5\n"},
+    {"cell", OneDnn, "rnn,,forward,{3},,{0},l1t3mb2sic8slc8dhc8dic8,0.5\n"},
+    {"rnn", OneDnn, "rnn,,forward,{3},,alg:lbr_gru {0},l1t3mb2sic8slc8dhc8dic8,0.5\n"},
+    {"attribute", OneDnn, "matmul,,undef,{3},{0},,8x8:8x8,0.5\n"},
+    {"flags", OneDnn, "batch_normalization,,forward,{2},,flags:{0},mb2ic8_iw5,0.5\n"},
+    {"size", OneDnn, "convolution,,forward,{3},,,mb1_ic8oc8_ih8kh1_{0}1,0.5\n"},
+    {"operation", OneDnn, "onednn_verbose,v1,primitive,{0},cpu,sum,,undef,{2},,,8x8,1\n"},
+    {"header", profile::ImportBenchdnn, "{0} perf,%prb%,%0time%\nperf,--matmul 8x8:8x8,0.5\n"},
+    {"driver", profile::ImportBenchdnn, "perf,cpu,,,{0} 8x8:8x8,1,1,1,1,1,1\n"},
+    {"entry", profile::ImportBenchdnn,
+     "Output template: perf,%prb%,%0time%,{0}\nperf,--matmul 8x8:8x8,0.5,1\n"},
+    {"time", profile::ImportBenchdnn,
+     "Output template: perf,%prb%,{0}\nperf,--matmul 8x8:8x8,0.5\n"},
+    {"ncu", ImportNsightCompute,
+     "ID,Kernel Name,CC,gpu__time_duration.sum,{0}.sum\n,,,ns,\n0,k,9.0,9,64\n"},
+    {"ncu-bytes", ImportNsightCompute,
+     "ID,Kernel Name,CC,gpu__time_duration.sum,{0}.sum\n,,,ns,byte\n0,k,9.0,9,64\n"},
+    {"gbench", ImportGoogleBenchmark,
+     R"({{"context": {{}}, "benchmarks": [{{"name": "a", "real_time": 2, "cpu_time": 2, {0}, )"
+     R"("iterations": 9}}]}})"}};
+
+struct UpstreamWord {
+  std::string list, version, word;
+  bool marked = false;
+  Imported (*read)(const std::string&, const std::string&) = nullptr;
+  std::string text;  // a file with the word
+};
+
+std::vector<UpstreamWord> UpstreamWords() {
+  std::vector<UpstreamWord> all;
+  std::istringstream lines(FileText("upstream_words.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    UpstreamWord one;
+    words >> one.list >> one.version;
+    if (one.list == "#") continue;
+    const auto* file =
+        std::ranges::find(kWordFiles, one.list, [](const auto& row) { return row.list; });
+    one.read = file->read;
+    while (words >> one.word) {
+      one.marked = one.word.starts_with('!');
+      one.word.erase(0, one.marked ? 1 : 0);
+      std::ranges::replace(one.word, '~', ' ');
+      one.text =
+          fmt::format(fmt::runtime(file->text), one.word, "alg:eltwise_relu,8x8,0.5\n",
+                      "src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
+                      "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 dst:f32::blocked:ab::f0");
+      if (one.read == OneDnn && one.list != "operation")
+        one.text.insert(0, "onednn_verbose,exec,cpu,");
+      all.push_back(one);
+    }
+  }
+  return all;
+}
+
+TEST(UpstreamWords, AreKnownOrNamed) {
+  const auto all = UpstreamWords();
+  EXPECT_GT(all.size(), 1000U);
+  for (const auto& [list, version, word, marked, read, text] : all) {
+    const auto imported = read(text, "file");
+    const auto part = word.substr(word.rfind(':', word.size() - 2) + 1);
+    std::string said;
+    for (const auto& remark : imported.remarks)
+      if (remark.find('\'' + word.substr(0, word.find(':'))) != remark.npos ||
+          remark.find('\'' + part + '\'') != remark.npos)
+        said = remark;
+    EXPECT_EQ(marked, !said.empty()) << list << " " << version << " " << word << ": " << said;
+    const bool any = marked || read != OneDnn || list == "kind" || imported.remarks.empty();
+    EXPECT_TRUE(any) << text << imported.remarks[0];
+    for (const auto& record : imported.records)
+      for (const auto& [from, work] : record.work)
+        EXPECT_TRUE(!marked || work.flops.empty()) << word;
+    ASSERT_FALSE(imported.records.at(0).repetitions.empty()) << word;
+  }
+}
+
 // A word that no version of a tool knows is added to a line or key. The work of that item becomes
 // unknown, or the word is named: it is never read as if it were not there. DLROOF_WORDS sets the
 // number of files of each sample (10^4 in the long tier).
@@ -211,11 +302,6 @@ TEST(HostileFiles, BenchdnnProblems) {
 const std::string& Word(Random& random) {
   static const std::vector<std::string> words = {"zqx", "Q", "_v9", "W7", "sparse4", "_half"};
   return words[Below(random, words.size())];
-}
-
-int WordsOf(int usual) {
-  const char* asked = std::getenv("DLROOF_WORDS");
-  return asked == nullptr ? usual : std::atoi(asked);
 }
 
 // Appends a word to one of the parts between the marks, or adds it as a part of its own.
@@ -230,42 +316,15 @@ std::string WithWord(const std::string& text, const std::string& marks, Random& 
   return std::string(text).insert(at, word);
 }
 
-// Lines of kinds that the stored logs lack.
-constexpr const char* kMoreLines[][5] = {
-    // kind, direction, tensors, auxiliary, problem; attributes are those of a product
-    {"batch_normalization", "forward_training", "data:f32::blocked:aBcd8b::f0", "flags:CHR",
-     "mb2ic16_ih5_iw5"},
-    {"reduction", "undef", "src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
-     "alg:reduction_mean p:1 eps:0", "8x64:8x1"},
-    {"binary", "undef", "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
-     "alg:binary_add", "8x64:8x64"},
-    {"rnn", "forward_training",
-     "src_layer:f32::blocked:abc::f0 wei_layer:f32:a:blocked:abdec::f0 "
-     "wei_iter:f32:a:blocked:abdec::f0 bias:f32::blocked:abcd::f0 dst_layer:f32::blocked:abc::f0",
-     "alg:lbr_gru direction:bidirectional_sum activation:undef flags:", "l1t3mb2sic8slc8dhc8dic8"},
-    {"matmul", "undef",
-     "src:s8::blocked:ab::f0 wei:s8:a:blocked:BA16a64b4a::f8:zpm2 bia:f32::blocked:ab::f0_mask2 "
-     "dst:f32::blocked:ab:192x1:f0",
-     "", "16x256:256x192"}};
-constexpr const char* kMoreAttributes =
-    "attr-scratchpad:user attr-fpmath:bf16:true attr-scales:src0:0:f32+wei:3:f32:32x1 "
-    "attr-zero-points:src0:0:s32 "
-    "attr-post-ops:sum:0.5:0:f32+eltwise_linear:0.5:1+binary_add:f32:2:ab";
-
 std::vector<logs::PrimitiveText> Primitives() {
   std::vector<logs::PrimitiveText> all;
   for (const char* name :
        {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts0.log", "pt_bert_inf.onednn.log",
         "pt_lstm_trn.onednn.log", "pt_r50_inf.onednn.log", "tf_r50_inf_dnn.onednn.log"})
     std::ranges::copy(fakes::FromLog(name).primitives, std::back_inserter(all));
-  for (const auto& [kind, prop, tensors, auxiliary, problem] : kMoreLines) {
-    logs::PrimitiveText text{.engine = "cpu", .kind = kind, .prop = prop, .tensors = tensors};
-    text.auxiliary = auxiliary;
-    text.problem = problem;
-    all.push_back(text);
-    text.attributes = kMoreAttributes;
-    if (text.kind == "matmul") all.push_back(text);
-  }
+  for (const auto& one : UpstreamWords())
+    if (one.read == OneDnn && !one.marked && one.list != "kind" && one.list != "tag")
+      std::ranges::copy(logs::ReadVerboseLog(one.text).primitives, std::back_inserter(all));
   return all;
 }
 
@@ -276,7 +335,7 @@ TEST(UnknownWords, OfALineOfOneDnnMakeItsWorkUnknown) {
     EXPECT_FALSE(logs::WorkOf(logs::ReadPrimitive(text)).reason)
         << text.kind << " " << text.tensors << " " << text.attributes << " "
         << logs::WorkOf(logs::ReadPrimitive(text)).reason->text;
-  const int files = WordsOf(3000);
+  const int files = CountOf("DLROOF_WORDS", 3000);
   for (int i = 0; i < files; ++i) {
     auto text = primitives[Below(random, primitives.size())];
     std::string* const members[] = {&text.kind,       &text.prop,      &text.tensors,
@@ -315,7 +374,7 @@ void TryWords(const std::string& name, const std::string& text,
   const auto work = WorkIn(original);
   ASSERT_FALSE(work.empty()) << name;
   Random random(77);
-  const int files = WordsOf(300);
+  const int files = CountOf("DLROOF_WORDS", 300);
   for (int i = 0; i < files; ++i) {
     const auto edited = edit(random);
     try {
@@ -421,6 +480,5 @@ TEST(UnknownWords, OfAnEventACounterOrAMetric) {
   const auto own = FileText("import_small.csv");
   TryWords("csv", own, With<ImportOwnCsv>, After(own, {"flops_", "bytes_"}, ",\n"));
 }
-
 }  // namespace
 }  // namespace dlroof::imports

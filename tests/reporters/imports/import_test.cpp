@@ -13,38 +13,13 @@
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/numbers.h"
-#include "tests/fakes/refusal.h"
-#include "tests/test_data.h"
+#include "tests/reporters/imports/variants.h"
 
 namespace dlroof::imports {
 namespace {
 
 using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair,
     testing::UnorderedElementsAre;
-
-std::string DataText(const std::string& name) {
-  return ReadFile(fakes::TestData(name), "a file to import");
-}
-
-Imported FromFile(const std::string& name) {
-  const auto text = DataText(name);
-  for (const auto& format : ImportFormats())
-    if (format.recognise(text)) return format.read(text, name);
-  ADD_FAILURE() << name << " is of no format";
-  return {};
-}
-
-// Returns why the text is refused, or why its first item is left out.
-std::string Refusal(Imported (*read)(const std::string&, const std::string&),
-                    const std::string& text) {
-  constexpr std::string_view kFirst = "; the first: ";
-  Imported imported;
-  const auto refusal = fakes::RefusalOf([&] { imported = read(text, "x.csv"); });
-  for (const auto& remark : imported.remarks)
-    if (const auto at = remark.find(kFirst); at != remark.npos)
-      return remark.substr(at + kFirst.size());
-  return refusal;
-}
 
 const Work& Measured(const record::Record& record) { return record.work.at(Provenance::kMeasured); }
 
@@ -158,9 +133,14 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRowAndTensorInstructionsOfOtherCh
   EXPECT_THAT(Measured(axpy).flops,
               UnorderedElementsAre(Pair("fp16.vector", 420), Pair("bf16.matrix", 4096)));
   const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
-  EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
-  EXPECT_EQ(WorkOfLaunch(values, false).unknown, LaunchWork::Unknown::kTensor);
-  auto text = DataText("import_ncu_raw.csv");
+  EXPECT_EQ(WorkOfLaunch(values, "7.0").flops.at("fp16.matrix"), 2560);
+  EXPECT_EQ(WorkOfLaunch(values, "8.0").unknown, LaunchWork::Unknown::kTensor);
+  MetricValues fp32;
+  for (const char* one : {"fadd", "fmul", "ffma"})
+    fp32[fmt::format("sm__sass_thread_inst_executed_op_{}_pred_on.sum", one)] = 8;
+  EXPECT_EQ(WorkOfLaunch(fp32, "9.0").flops.at("fp32.vector"), 8 + 8 + 16);
+  EXPECT_EQ(WorkOfLaunch(fp32, "10.0").unknown, LaunchWork::Unknown::kVector) << "no packed ones";
+  auto text = FileText("import_ncu_raw.csv");
   for (auto at = text.find("\"7.0\""); at != std::string::npos; at = text.find("\"7.0\""))
     text.replace(at, 5, "\"9.0\"");
   const auto other = ImportNsightCompute(text, "x.csv");
@@ -186,7 +166,7 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiAndRefusesWithThePlace) {
     }
     const auto counted =
         gpu::DecodeCounters(metrics, {values.begin(), values.end()}, {"fp16.vector"});
-    const auto imported = WorkOfLaunch(values, false);
+    const auto imported = WorkOfLaunch(values, "8.0");
     EXPECT_EQ(imported.flops, counted.work.flops) << chip.name;
     EXPECT_EQ(imported.bytes, counted.work.bytes) << chip.name;
     EXPECT_EQ(imported.unknown, LaunchWork::Unknown::kNone);
@@ -211,9 +191,7 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiAndRefusesWithThePlace) {
 }
 
 TEST(ImportNsightCompute, EachGpuHasItsRecords) {
-  const auto read = [](const char* name) {
-    return ImportNsightCompute(ReadFile(fakes::TestData(name), "a table"), "t.csv");
-  };
+  const auto read = [](const char* name) { return ImportNsightCompute(FileText(name), "t.csv"); };
   const auto two = read("faults/two.csv");
   ASSERT_EQ(two.records.size(), 2U);
   EXPECT_EQ(two.records[0].name, "copy/Device=0");
@@ -283,7 +261,7 @@ TEST(ImportNvbench, AStateIsARecordAndSkippedStatesRemain) {
   EXPECT_THAT(imported.remarks,
               ElementsAre(HasSubstr("nvbench has no FLOPs"), HasSubstr("by the GPU's clock")));
   EXPECT_EQ(copy.repetitions.at(0).aggregate->repetitions, 64);
-  auto text = DataText("import_nvbench.json");
+  auto text = FileText("import_nvbench.json");
   text.replace(text.find("2.0e-5"), 6, "\"");
   EXPECT_THAT(Refusal(ImportNvbench, text), HasSubstr("x.csv: not JSON"));
 }
@@ -337,6 +315,7 @@ TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthersAndCpuOnlyAndBatche
   EXPECT_TRUE(imported.records[0].repetitions.empty());
   EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 1e-3);
   EXPECT_EQ(imported.records[1].name, "mul (2)");
+  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("is there more than once")));
   imported = NvbenchStates(
       NvbenchState({{"nv/cpu_only/time/cpu/mean", "1e-3"},
                     {"nv/cpu_only/bw/global/bytes_per_second", "2e10"}},
@@ -396,12 +375,7 @@ TEST(ImportErt, ReadsAFileOfTheToolkitAndWhatIsThereTwiceIsLeftOutAndNoCountIsRe
               testing::Contains(HasSubstr("taken as those of 1 thread")));
 }
 
-TEST(ImportNvbench, WhatIsThereTwiceIsNamedOrRefused) {
-  const auto state = [](const char* time) {
-    return NvbenchState({{"nv/cold/time/gpu/mean", time}});
-  };
-  const auto imported = NvbenchStates(state("1e-3") + "," + state("2e-3"));
-  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("is there more than once")));
+TEST(ImportNvbench, ASummaryThatIsThereTwiceIsRefused) {
   EXPECT_THAT(fakes::RefusalOf([] {
                 NvbenchStates(NvbenchState(
                     {{"nv/cold/time/gpu/mean", "1e-3"}, {"nv/cold/time/gpu/mean", "2e-3"}}));
@@ -429,25 +403,25 @@ TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
 
 // benchdnn's own output, with six digits of its count. Two of three have no padding to leave out.
 TEST(ImportBenchdnn, CountsTheFlopsAsWeDoAndOurProblemsGetTheirNames) {
-  auto imported = profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt"), "b.txt");
+  auto imported = profile::ImportBenchdnn(FileText("import_benchdnn_resnet50.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 3U);
   for (const auto& record : imported.records) {
     const auto flops = static_cast<double>(conv2d::Flops(conv2d::ParseConv2d(record.problem)));
     EXPECT_NEAR(TotalFlops(record.work.at(Provenance::kModelled)).value() / flops, 1, 1e-5)
         << record.name;
   }
-  imported = profile::ImportBenchdnn(DataText("faults/benchdnn_def.txt"), "b.txt");
+  imported = profile::ImportBenchdnn(FileText("faults/benchdnn_def.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 2U);
   EXPECT_EQ(imported.records[0].name, "Matmul/cpu/onednn/fwd/f32/m1024n1024k1024/any");
   EXPECT_DOUBLE_EQ(imported.records[0].repetitions[0].seconds, 2.6e-3);
   EXPECT_DOUBLE_EQ(imported.records[1].repetitions[0].seconds, 4.2e-3);
-  EXPECT_THAT(Refusal(profile::ImportBenchdnn, DataText("faults/benchdnn_csv.txt")),
+  EXPECT_THAT(Refusal(profile::ImportBenchdnn, FileText("faults/benchdnn_csv.txt")),
               HasSubstr("run benchdnn with --perf-template=def"));
   const auto bad =
-      profile::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt") + "perf,cpu\n", "b.txt");
+      profile::ImportBenchdnn(FileText("import_benchdnn_resnet50.txt") + "perf,cpu\n", "b.txt");
   EXPECT_EQ(bad.records.size(), 3U);
   EXPECT_THAT(bad.remarks, testing::Contains(HasSubstr("1 lines are left out; the first: b.txt:")));
-  const auto named = profile::ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
+  const auto named = profile::ImportBenchdnn(FileText("import_benchdnn.txt"), "b.txt");
   ASSERT_EQ(named.records.size(), 3U);
   const record::Record& first = named.records[0];
   EXPECT_EQ(first.name, "Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k256r1s1");

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reporters/imports/import.h"
-#include "tests/fakes/refusal.h"
+#include "tests/reporters/imports/variants.h"
 
 namespace dlroof::imports {
 namespace {
@@ -13,13 +13,6 @@ namespace {
 using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair;
 
 // Tables of other tools, as they write them.
-
-// Reads a text by the first format that recognises it.
-Imported ReadAny(const std::string& text) {
-  for (const auto& format : ImportFormats())
-    if (format.recognise(text)) return format.read(text, "file");
-  throw BadInput("unknown format");
-}
 
 std::vector<double> SecondsOf(const record::Record& record) {
   std::vector<double> seconds;
@@ -127,6 +120,9 @@ TEST(ToolTables, FlopsOfAnUnknownKindAreUnknownAndSamplesAreRepetitions) {
     std::vector<double> seconds;
   } cases[] = {
       {R"({"results":[{"command":"./a 1","mean":1.3,"times":[1.2,1.4]}]})", "./a 1", {1.2, 1.4}},
+      {R"({"results":[{"command":"./b","mean":9,"times":[1.2,9],"exit_codes":[0,1]}]})",
+       "./b",
+       {1.2}},
       {R"({"machine_info":{},"benchmarks":[{"fullname":"t.py::f[1]","stats":{"median":2,
            "data":[1,3]}}]})",
        "t.py::f[1]",
@@ -153,7 +149,7 @@ done)",
     EXPECT_EQ(records[0].name, name);
     EXPECT_EQ(SecondsOf(records[0]), seconds) << text;
   }
-  EXPECT_EQ(ReadAny(cases[5].text).records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram),
+  EXPECT_EQ(ReadAny(cases[6].text).records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram),
             8e6);
 }
 
@@ -208,6 +204,13 @@ TEST(BenchmarkTable, HasMeansErrorsAndCountersInColumns) {
     EXPECT_EQ(imported->records[1].name, "A");
     EXPECT_THAT(SecondsOf(imported->records[1]), testing::ElementsAre(testing::DoubleEq(8e-6)));
   }
+  const auto commas = ReadAny(
+      "name,iterations,real_time,cpu_time,time_unit,FLOPS\n\"A\",1.000,100,5,99,25,us,5e9\n"
+      "\"B\",5,1,5,2,5,us,\n\"D\",5,7,8,us,2,5e9\n");
+  ASSERT_EQ(commas.records.size(), 3U);
+  EXPECT_DOUBLE_EQ(SecondsOf(commas.records[0])[0], 100.5e-6);
+  EXPECT_DOUBLE_EQ(SecondsOf(commas.records[2])[0], 7e-6);
+  EXPECT_THAT(commas.remarks.back(), HasSubstr("LC_ALL=C"));
   const auto tabular = ReadAny(
       "-----\nBenchmark             Time       CPU Iterations      FLOPS bytes_per_second\n-----\n"
       "BM<int, float>     2.00 us   2.00 us         50                    1000Mi/s\n"
@@ -278,15 +281,7 @@ double Seconds(const Imported& imported) {
   return imported.records.at(0).repetitions.at(0).seconds;
 }
 
-std::string Refusal(const std::string& text) {
-  constexpr std::string_view kFirst = "; the first: ";
-  Imported imported;
-  const auto refusal = fakes::RefusalOf([&] { imported = Read(text); });
-  for (const auto& remark : imported.remarks)
-    if (const auto at = remark.find(kFirst); at != remark.npos)
-      return remark.substr(at + kFirst.size());
-  return refusal;
-}
+std::string Refusal(const std::string& text) { return Refusal(ImportNsightCompute, text); }
 
 TEST(NsightLocales, TwoReadingsAreRefusedWithBoth) {
   EXPECT_EQ(
@@ -321,10 +316,7 @@ std::vector<std::array<std::string, 3>> Singles(const std::string& suffix, const
 
 TEST(NsightCounters, TensorInstructionsThatAreNotKnownMakeFlopsUnknown) {
   for (const auto* metric :
-       {"sm__inst_executed_pipe_tensor_op_hmma.sum", "smsp__inst_executed_pipe_tensor_op_imma.sum",
-        "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
-        "sm__inst_executed_pipe_tc.sum", "sm__pipe_tmem_cycles_active.sum",
-        "smsp__inst_executed_pipe_tcgen05.sum", "sm__ops_path_tensor_src_int99.sum"}) {
+       {"smsp__inst_executed_pipe_tcgen05.sum", "sm__ops_path_tensor_src_int99.sum"}) {
     auto rows = Singles("", "inst", {"0", "16,777,216", "0"});
     rows.push_back({metric, "inst", "33,554,432"});
     const auto imported = Read(Details(rows));
@@ -395,6 +387,9 @@ TEST(OtherTools, AreAnsweredWithTheirExport) {
   EXPECT_THAT(answer("m.log", "MKL_VERBOSE SGEMM(N,N,8,8,8) 2.50ms\n"), HasSubstr("oneMKL"));
   EXPECT_THAT(answer("r.csv", "Time (%),Total Time (ns),Num Calls,Min (ns),Name\n"),
               HasSubstr("nsys stats --report cuda_gpu_kern_sum"));
+  EXPECT_THAT(answer("r.csv", R"("Invocations","Metric Name")"), HasSubstr("--print-summary"));
+  EXPECT_THAT(answer("r.json", R"("library_build_type": "x", "benchmarks": [])"),
+              HasSubstr("--benchmark_list_tests"));
   EXPECT_THAT(answer("r.md", "# Benchmark Results\n| Samples |\n"), HasSubstr("--json"));
   EXPECT_EQ(answer("r.csv", "name,seconds\n"), "");
 }

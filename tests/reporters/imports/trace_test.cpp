@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -8,8 +7,7 @@
 
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
-#include "tests/fakes/refusal.h"
-#include "tests/test_data.h"
+#include "tests/reporters/imports/variants.h"
 
 namespace dlroof::imports {
 namespace {
@@ -37,7 +35,7 @@ double TotalSeconds(const Imported& imported) {
 
 TEST(ImportTrace, ABadEventCostsNoOther) {
   for (const char* name : {"faults/inf.json", "faults/escape.json"}) {
-    const auto imported = ImportTrace(ReadFile(fakes::TestData(name), "a trace"), "t.json");
+    const auto imported = ImportTrace(FileText(name), "t.json");
     ASSERT_EQ(imported.records.size(), 1U) << name;
     EXPECT_NEAR(imported.records[0].repetitions[0].seconds, 88e-6, 1e-12);
     EXPECT_THAT(imported.remarks, Contains(HasSubstr("t.json: 1 events with text or numbers")));
@@ -58,18 +56,19 @@ TEST(ImportTrace, ABadEventCostsNoOther) {
   // A string without its end costs its event, a bracket too many nothing.
   const auto imported = ImportTrace(R"({"traceEvents": [{"ph": "X", "name": "C:\", "dur": 7},
       {"ph": "X", "name": "j", "cat": "x", "dur": 7,}},
+      {"ph": "X", "name": "i", "args": {"a": 1},
       )" + good + R"(,
       {"ph": "X", "name": "5" j", "dur": 7}
       ]})",
                                     "t.json");
   ASSERT_EQ(imported.records.size(), 1U);
-  EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 events that cannot be read")));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("3 events that cannot be read")));
   EXPECT_THAT(imported.remarks, Not(Contains(HasSubstr("cut off"))));
 }
 
 // A convolution, batch normalization, ReLU, LSTM and linear layer of PyTorch, once each.
 TEST(ImportTrace, ReadsAProfileOfPyTorch) {
-  const auto text = ReadFile(fakes::TestData("import_kineto.json"), "a trace");
+  const auto text = FileText("import_kineto.json");
   ASSERT_TRUE(LooksLikeTrace(text));
   const auto imported = ImportTrace(text, "t.json");
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("58 events")));
@@ -141,10 +140,6 @@ std::vector<std::pair<std::string, double>> Times(const Imported& imported) {
   return times;
 }
 
-Imported FromFile(const char* name) {
-  return ImportTrace(ReadFile(fakes::TestData(name), "a trace"), name);
-}
-
 TEST(ImportTrace, OfTensorFlowHasStreamsOfPyTorch2021CallsThatAreNestedByTheirNumbers) {
   auto imported = FromFile("import_tensorflow.json");
   EXPECT_THAT(Times(imported),
@@ -175,6 +170,8 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
   const std::pair<std::string, const char*> rows[] = {
       {TraceOf({a, R"({"ph": "X", "name": "b", "ts": 1})"}), "1 events without a begin or a dura"},
       {TraceOf({a, R"({"ph": "B", "name": "c", "ts": 1})"}), "phases B and E"},
+      {TraceOf({a, Event(R"("name": "b", "cat": "kernel", "ts": 7, "dur": 8, "tid": 1)")}),
+       "1 events of a stream begin before"},
       {TraceOf({a, later, a}), "1 events that are there twice are left out"},
       {TraceOf({host, Event(R"("name": "a", "ts": 0, "dur": 1, "cat": "cpu_op", "pid": 1)")}),
        "1 events without a process or thread"},
@@ -184,7 +181,7 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
     const auto imported = ImportTrace(text, "t.json");
     EXPECT_THAT(imported.remarks, Contains(HasSubstr(remark)));
   }
-  EXPECT_THAT(Times(ImportTrace(rows[2].first, "t.json")), ElementsAre(Pair("a", 16)));
+  EXPECT_THAT(Times(ImportTrace(rows[3].first, "t.json")), ElementsAre(Pair("a", 16)));
   const auto refusal = [](const std::string& text) {
     return fakes::RefusalOf([&] { ImportTrace(text, "t.json"); });
   };

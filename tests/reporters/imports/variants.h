@@ -22,6 +22,7 @@
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
+#include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
 namespace dlroof::imports {
@@ -48,7 +49,7 @@ struct Sample {
   std::function<Variant(Random&)> variant;
 };
 
-inline std::string FileText(const char* name) {
+inline std::string FileText(const std::string& name) {
   return ReadFile(fakes::TestData(name), "a sample");
 }
 
@@ -58,6 +59,27 @@ Imported With(const std::string& text) {
 }
 
 inline std::size_t Below(Random& random, std::size_t n) { return random() % n; }
+
+// Reads a text by the first format that recognises it.
+inline Imported ReadAny(const std::string& text, const std::string& where = "file") {
+  for (const auto& format : ImportFormats())
+    if (format.recognise(text)) return format.read(text, where);
+  throw BadInput("unknown format");
+}
+
+inline Imported FromFile(const std::string& name) { return ReadAny(FileText(name), name); }
+
+// Returns why the text is refused, or why its first item is left out.
+inline std::string Refusal(Imported (*read)(const std::string&, const std::string&),
+                           const std::string& text) {
+  constexpr std::string_view kFirst = "; the first: ";
+  Imported imported;
+  const auto refusal = fakes::RefusalOf([&] { imported = read(text, "x.csv"); });
+  for (const auto& remark : imported.remarks)
+    if (const auto at = remark.find(kFirst); at != remark.npos)
+      return remark.substr(at + kFirst.size());
+  return refusal;
+}
 
 inline Outcome OutcomeOf(const Imported& imported) {
   Outcome outcome{.remarks = {imported.remarks.begin(), imported.remarks.end()}};
@@ -164,14 +186,15 @@ inline std::string Difference(const Numbers& original, const Numbers& variant, b
   return "";
 }
 
-inline int VariantsOf(int usual) {
-  const char* asked = std::getenv("DLROOF_VARIANTS");
+// Returns the number in a variable of the environment, or the usual one.
+inline int CountOf(const char* variable, int usual) {
+  const char* asked = std::getenv(variable);
   return asked == nullptr ? usual : std::atoi(asked);
 }
 
 inline void Try(const Sample& sample, int usual = 2000) {
   const auto original = sample.read(sample.text);
-  const int variants = VariantsOf(usual);
+  const int variants = CountOf("DLROOF_VARIANTS", usual);
   Random random(20);
   std::map<std::string, int> counts;
   for (int i = 0; i < variants; ++i) {

@@ -171,7 +171,7 @@ Variant LogVariant(const std::string& text, Random& random) {
 // `quoted`: the table's values are in quotes.
 template <Imported (*kRead)(const std::string&, const std::string&)>
 void TryTable(const char* file, bool quoted) {
-  const auto text = ReadFile(fakes::TestData(file), "a sample");
+  const auto text = FileText(file);
   Try({file, text, Importing<kRead>,
        [=](Random& random) { return TableVariant(text, quoted, random); }});
 }
@@ -182,7 +182,7 @@ void TryLogText(const std::string& name, const std::string& text,
 }
 
 void TryLog(const char* file, Outcome (*read)(const std::string&)) {
-  TryLogText(file, ReadFile(fakes::TestData(file), "a sample"), read);
+  TryLogText(file, FileText(file), read);
 }
 
 TEST(Variants, OwnCsv) { TryTable<ImportOwnCsv>("import_small.csv", false); }
@@ -240,7 +240,7 @@ void TryItems(const ItemSample& sample) {
   const auto original = RecordsOf(sample.read(sample.text));
   ASSERT_GE(original.size(), 2U) << sample.name;
   Random random(55);
-  const int files = VariantsOf(300);
+  const int files = CountOf("DLROOF_VARIANTS", 300);
   int changed = 0;
   for (int i = 0; i < files; ++i) {
     const auto text = sample.edit(random);
@@ -327,12 +327,14 @@ void Collect(json& at, std::vector<std::pair<json*, std::string>>& places) {
 std::string EditedJson(const json& original, const std::string& list, const std::string& inner,
                        Random& random) {
   json file = original;
-  json* element = &file.at(json::json_pointer(list));
-  const auto descend = [&](json* array) { return &(*array)[Below(random, array->size())]; };
-  json holder = json::array();
-  element = descend(element);
-  if (!inner.empty()) element = descend(&(*element)[inner]);
   std::vector<std::pair<json*, std::string>> places;
+  const auto descend = [&](json* array) {
+    const auto at = Below(random, array->size());
+    places = {{array, std::to_string(at)}};
+    return &(*array)[at];
+  };
+  json* element = descend(&file.at(json::json_pointer(list)));
+  if (!inner.empty()) element = descend(&(*element)[inner]);
   Collect(*element, places);
   auto& [parent, key] = places[Below(random, places.size())];
   const auto kind = Below(random, 4);
@@ -359,23 +361,16 @@ std::string EditedJson(const json& original, const std::string& list, const std:
   return file.dump(1);
 }
 
-// Reads a text by the first format that recognises it.
-Imported Recognised(const std::string& text) {
-  for (const auto& format : ImportFormats())
-    if (format.recognise(text)) return format.read(text, "file");
-  throw BadInput("unknown format");
-}
-
-void TryLines(const std::string& name, const std::string& text,
-              const std::function<Imported(const std::string&)>& read, std::size_t first,
-              const std::set<std::size_t>& fixed = {}, char separator = ',') {
+void TryLines(const std::string& name, const std::string& text, std::size_t first,
+              const std::set<std::size_t>& fixed = {}, char separator = ',',
+              const std::function<Imported(const std::string&)>& read = With<ReadAny>) {
   TryItems({name, text, read,
             [=](Random& random) { return EditedLines(text, first, separator, fixed, random); }});
 }
 
 void TryJson(const std::string& name, const std::string& text, const std::string& list,
              const std::string& inner = "",
-             const std::function<Imported(const std::string&)>& read = Recognised) {
+             const std::function<Imported(const std::string&)>& read = With<ReadAny>) {
   const auto file = json::parse(text);
   TryItems({name, file.dump(1), read,
             [=](Random& random) { return EditedJson(file, list, inner, random); }});
@@ -413,14 +408,13 @@ Imported LogRecords(const std::string& text) {
   return imported;
 }
 
-TEST(OneItem, OwnCsv) { TryLines("csv", FileText("import_small.csv"), Recognised, 2); }
+TEST(OneItem, OwnCsv) { TryLines("csv", FileText("import_small.csv"), 2); }
 TEST(OneItem, NsightCompute) {
-  TryLines("ncu raw", FileText("import_ncu_raw.csv"), Recognised, 5, {9});
-  TryLines("ncu details", Twice(FileText("import_ncu_details.csv"), 1, "axpy", "other"), Recognised,
-           3, {9});
+  TryLines("ncu raw", FileText("import_ncu_raw.csv"), 5, {9});
+  TryLines("ncu details", Twice(FileText("import_ncu_details.csv"), 1, "axpy", "other"), 3, {9});
 }
 TEST(OneItem, Likwid) {
-  TryLines("likwid", Twice(FileText("import_likwid.csv"), 4, "triad", "sum"), Recognised, 2);
+  TryLines("likwid", Twice(FileText("import_likwid.csv"), 4, "triad", "sum"), 2);
 }
 TEST(OneItem, Ert) { TryJson("ert", FileText("import_ert.json"), "/empirical/gflops/data"); }
 TEST(OneItem, Nvbench) {
@@ -436,30 +430,40 @@ TEST(OneItem, GoogleBenchmarkTables) {
            "error_occurred,error_message\n"
            "\"BM_A\",1000,100.5,99.5,ns,1e9,,,,\n\"BM_B\",2000,200,199,ns,2e9,,,,\n\"BM_C\",3000,"
            "300,299,us,3e9,,,,\n",
-           Recognised, 1);
+           1);
   TryLines("gbench console",
            "Run on (2 X 2000 MHz CPUs)\n-----------------\nBenchmark   Time   CPU   "
            "Iterations\n-----------------\n"
            "BM_A        100 ns          99 ns      1000\nBM_B        200 ns         199 ns      "
            "2000 bytes_per_second=1.5G/s\n"
            "BM_C        300 us         299 us      3000 FLOPS=2.5G/s\n",
-           Recognised, 4, {}, ' ');
+           4, {}, ' ');
 }
 TEST(OneItem, ToolTables) {
   TryLines("nsys",
            "Time (%),Total Time (ns),Instances,Avg (ns),Name\n62.5,1250000,10,125000.0,\"k<f, "
            "1>\"\n30,600000,6,100000.0,b\n7,1000,1,1000,c\n",
-           Recognised, 1);
+           1);
   TryLines("nsys trace", "Start (ns),Duration (ns),CorrId,Name\n1,1000,1,a\n9,500,2,b\n19,7,3,c\n",
-           Recognised, 1);
+           1);
   TryLines("rocprofv3",
-           "Kernel_Name,Start_Timestamp,End_Timestamp\na,1000,3500\nb,4000,4500\nc,5000,5001\n",
-           Recognised, 1);
+           "Kernel_Name,Start_Timestamp,End_Timestamp\na,1000,3500\nb,4000,4500\nc,5000,5001\n", 1);
   TryLines("cutlass",
            "Problem,Provider,OperationKind,Operation,Status,m,n,k,Bytes,Flops,Runtime,GB/"
            "s,GFLOPs\n1,CUTLASS,gemm,g1,passed,8,8,8,10,20,0.5,1,2\n2,CUTLASS,gemm,g2,passed,8,8,"
            "16,10,20,0.25,1,2\n3,CUTLASS,gemm,g3,passed,8,16,8,10,20,0.125,1,2\n",
-           Recognised, 1);
+           1);
+  TryLines(
+      "nvbench csv",
+      "Benchmark,Device,Device Name,T,Skipped,Samples,GPU Time (sec),GlobalMem BW (bytes/sec)\n"
+      "b,0,H100,I32,No,9,1e-3,1e12\nb,0,H100,I64,No,9,2e-3,1e12\nc,0,H100,I8,No,9,3e-3,1e12\n",
+      1, {0, 1, 2, 3});
+  TryLines("perf stat",
+           "# started on Mon\n Performance counter stats for 'a':\n"
+           " 8 fp_arith_inst_retired.scalar_double\n 1.5 seconds time elapsed\n"
+           " Performance counter stats for 'b':\n 9 fp_arith_inst_retired.scalar_double\n"
+           " 2.5 seconds time elapsed\n",
+           2, {}, ' ');
   TryJson(
       "pytest",
       R"json({"machine_info": {}, "benchmarks": [{"fullname": "a", "stats": {"median": 0.5, "data": [0.5, 0.6]}}, {"fullname": "b", "stats": {"median": 0.25, "data": [0.25]}}]})json",
@@ -478,7 +482,7 @@ TEST(OneItem, ToolTables) {
       "", "children");
 }
 TEST(OneItem, Benchdnn) {
-  TryLines("benchdnn", FileText("import_benchdnn.txt"), With<profile::ImportBenchdnn>, 1);
+  TryLines("benchdnn", FileText("import_benchdnn.txt"), 1, {}, ',', With<profile::ImportBenchdnn>);
 }
 TEST(OneItem, Trace) {
   auto file = json::parse(FileText("import_kineto_2021.json"));
@@ -487,7 +491,7 @@ TEST(OneItem, Trace) {
   TryJson("kineto", file.dump(), "/traceEvents");
 }
 TEST(OneItem, LogsOfOneDnn) {
-  TryLines("onednn", FileText("onednn_verbose/pt_lstm_inf.onednn.log"), LogRecords, 12);
+  TryLines("onednn", FileText("onednn_verbose/pt_lstm_inf.onednn.log"), 12, {}, ',', LogRecords);
 }
 
 }  // namespace

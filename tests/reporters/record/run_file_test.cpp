@@ -369,6 +369,9 @@ TEST(EachJsonElement, VisitsCompleteObjectsOfTopLevelArrays) {
   EXPECT_EQ(elements(R"({"\u0061": [{}]})"), R"(a[0]={} | {"\u0061": [{}]})");
   EXPECT_EQ(elements(R"({"a": [{"b": "}]"}, {"c")"), R"(a[0]={"b": "}]"} | {"a": [{}]} cut)");
   EXPECT_EQ(elements(R"({"a": [{"b)"), "|  cut");
+  // Elements without their end are alone.
+  EXPECT_EQ(elements(R"({"a": [{"b": 1, {"c": {"d": 2}, {"e": [{"f": 3}]}]})"),
+            R"(a[0]={"b": 1 a[1]={"c": {"d": 2} a[2]={"e": [{"f": 3}]} | {"a": [{}, {}, {}]})");
   EXPECT_EQ(elements("]}"), "| ]}");
 }
 
