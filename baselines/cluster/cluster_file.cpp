@@ -81,7 +81,7 @@ void List(Members& members, Interference& interference) {
   members("wall_over_clean", interference.wall_over_clean);
 }
 
-// Lists the members of NodeFacts except `order` and `load`.
+// Lists the members of NodeFacts except `load`.
 void List(Members& members, NodeFacts& facts) {
   members("name", facts.name);
   members("known_by", facts.known_by);
@@ -294,7 +294,6 @@ bool HaveSameDomains(const energy::Energy& a, const energy::Energy& b) {
 json ToJson(const NodeFacts& facts) {
   auto object = Written(facts);
   object["arguments"] = facts.arguments;
-  if (facts.order) object["order"] = Key(*facts.order);
   if (auto load = Written(facts.load); !load.empty()) object["load"] = std::move(load);
   return object;
 }
@@ -306,8 +305,9 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
   List(members, facts);
   CheckNodeName(facts.name, where);
   if (!facts.host.empty()) CheckNodeName(facts.host, where);
-  if (reader.Has("order"))
-    members("order", facts.order.emplace(), NodeOrderFromKey, "at-once or one-by-one");
+  if (const auto order = reader.TextOr("order", "");  // of files before 2.0
+      !order.empty() && order != "at-once" && order != "one-by-one")
+    reader.Refuse("order", "at-once or one-by-one");
   if (reader.Has("load")) facts.load = ReadFrom<NodeLoad>(reader.Object("load"));
   return facts;
 }

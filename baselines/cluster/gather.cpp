@@ -184,9 +184,6 @@ constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
                                             {NodeStatus::kMissing, "missing"},
                                             {NodeStatus::kFailed, "failed"}};
 
-constexpr KeyRow<NodeOrder> kOrders[] = {{NodeOrder::kAtOnce, "at-once"},
-                                         {NodeOrder::kOneByOne, "one-by-one"}};
-
 void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, row] : set.flops)
@@ -340,10 +337,6 @@ void CheckNodeName(const std::string& name, const std::string& where) {
     throw BadInput("{}: '{}': expected a node's name of letters, digits, '-', '_' and '.'", where,
                    name);
 }
-
-std::string_view Key(NodeOrder order) { return KeyIn(kOrders, order); }
-
-std::optional<NodeOrder> NodeOrderFromKey(std::string_view key) { return ValueIn(kOrders, key); }
 
 std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
 

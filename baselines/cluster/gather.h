@@ -21,11 +21,6 @@ namespace dlroof::cluster {
 // letters, digits, '.', '_' and '-'. Names are written into job scripts and are names of files.
 void CheckNodeName(const std::string& name, const std::string& where);
 
-// The order in which the nodes of a cluster are measured.
-enum class NodeOrder { kAtOnce, kOneByOne };
-std::string_view Key(NodeOrder order);  // "at-once", "one-by-one"
-std::optional<NodeOrder> NodeOrderFromKey(std::string_view key);
-
 // A node's system from start to end of its measurement. What the system does not count is not set.
 struct NodeLoad {
   std::optional<double> wall_seconds;  // [s]
@@ -56,7 +51,6 @@ struct NodeFacts {
   std::string known_by;  // source of `name`: a variable, "SLURMD_NODENAME", or "hostname"
   std::string engine;    // launcher: "slurm", "openmpi", "pmix", "pmi", "flux", or ""
   std::string rank, job, place;        // as reported by the launcher, or ""
-  std::optional<NodeOrder> order;      // not set in older files
   std::string gpu;                     // CUDA_VISIBLE_DEVICES of a process with one GPU, else ""
   std::optional<int> cpus_specified;   // [1] CPUs that the process may use
   std::optional<int> cpus;             // [1] CPUs online on the node

@@ -124,7 +124,6 @@ std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<Benchmark
   const auto worst = std::ranges::max_element(ratios, {}, &BenchmarkRatio::second);
   auto all = VectorOf<double>(ratios, [](const auto& row) { return row.second; });
   NodeEffect effect{.node = node,
-                    .ci95 = MedianInterval95(all),
                     .benchmarks = ratios.size(),
                     .worst = worst->first,
                     .worst_ratio = worst->second};
@@ -231,22 +230,6 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
   }
   effects.roofs = RoofSpreads(cluster);
   effects.nodes = EffectsOf(of_node);
-  return effects;
-}
-
-std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one) {
-  std::map<std::pair<std::string, std::string>, double> alone;  // node and benchmark -> time [s]
-  EachTime(one_by_one, [&](auto i, auto node, double seconds) {
-    alone[{one_by_one.nodes[node].name(), one_by_one.run.records[i].name}] = seconds;
-  });
-  std::vector<std::vector<BenchmarkRatio>> ratios(at_once.nodes.size());
-  EachTime(at_once, [&](auto i, auto node, double seconds) {
-    const auto& name = at_once.run.records[i].name;
-    if (const auto other = alone.find({at_once.nodes[node].name(), name}); other != alone.end())
-      ratios[node].emplace_back(name, seconds / other->second);
-  });
-  auto effects = EffectsOf(ratios);
-  if (effects.empty()) throw BadInput("no node has a time of the same benchmark in both files");
   return effects;
 }
 

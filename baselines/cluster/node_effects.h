@@ -1,6 +1,6 @@
 // Differences between the nodes of a cluster: the spread of each benchmark and roof over the nodes,
-// the slowdown of nodes that measure at the same time, the search for slow nodes by repeated
-// measurements (outliers.h), and limits that nodes must meet. Pure.
+// the search for slow nodes by repeated measurements (outliers.h), and limits that nodes must meet.
+// Pure.
 #pragma once
 
 #include <map>
@@ -55,16 +55,11 @@ struct Spread {
 // The times of one node relative to other times, over its benchmarks.
 struct NodeEffect {
   std::size_t node = 0;
-  double ratio = 1;  // [1] its time / the other time, median over benchmarks
-  std::optional<std::pair<double, double>> ci95;  // [1] of the median; set from six benchmarks on
-  std::size_t benchmarks = 0;                     // [1] benchmarks with both times
-  std::string worst;                              // the benchmark with the largest ratio
-  double worst_ratio = 1;                         // [1]
+  double ratio = 1;            // [1] its time / the other time, median over benchmarks
+  std::size_t benchmarks = 0;  // [1] benchmarks with both times
+  std::string worst;           // the benchmark with the largest ratio
+  double worst_ratio = 1;      // [1]
 };
-
-// Returns each node's times measured at once with other nodes, relative to its times measured
-// alone; the largest ratio first. Throws BadInput if no node has a benchmark in both.
-std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one);
 
 struct NodeEffects {
   // [1] by record and node: the node's time divided by the median over nodes
@@ -72,7 +67,6 @@ struct NodeEffects {
   std::vector<Spread> benchmarks;  // by record
   std::vector<Spread> roofs;       // over the nodes of the most common kind, by row
   std::vector<NodeEffect> nodes;   // times relative to the median over nodes, the slowest first
-  std::vector<NodeEffect> order;   // by OrderEffects, if the user specifies a second file
 };
 
 // Returns a roof's name without "flops" or "bytes": "cpu.fp32.vector", "cpu.dram".

@@ -118,28 +118,6 @@ Table FindingTable(const Cluster& cluster) {
   return table;
 }
 
-Table OrderTable(const Cluster& cluster, const NodeEffects& effects) {
-  Table table{.title = "Nodes measured at once, over the times one by one",
-              .columns = {"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
-  for (const auto& effect : effects.order)
-    table.rows.push_back(
-        {cluster.nodes[effect.node].name(), Percent(effect.ratio),
-         effect.ci95 ? Percent(effect.ci95->first) + " to " + Percent(effect.ci95->second) : "",
-         std::to_string(effect.benchmarks), Percent(effect.worst_ratio), effect.worst});
-  return table;
-}
-
-std::string OrderNote(const NodeEffects& effects) {
-  std::vector<double> ratios;
-  for (const auto& effect : effects.order) ratios.push_back(effect.ratio);
-  const auto interval = MedianInterval95(ratios);
-  return fmt::format(
-      "measured at once the nodes' times differ by {} from those measured one by one{}",
-      Percent(Median(ratios)),
-      interval ? fmt::format(" ({} to {})", Percent(interval->first), Percent(interval->second))
-               : "");
-}
-
 // Returns a sentence that explains the findings, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
   const auto is_of_times = [](const Finding& finding) {
@@ -199,7 +177,6 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
         "estimates: {:.0f} % of the nodes' times (too few clean repetitions); the median over "
         "nodes is over all of them",
         100.0 * static_cast<double>(estimates) / static_cast<double>(times)));
-  if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
   return notes;
 }
@@ -215,12 +192,11 @@ document::Document ClusterDocument(const Cluster& cluster, const NodeEffects& ef
                                    bool verbose) {
   document::Document document;
   auto benchmarks = BenchmarkTable(cluster, effects), nodes = NodeTable(cluster, effects),
-       order = OrderTable(cluster, effects), interference = InterferenceTable(cluster);
+       interference = InterferenceTable(cluster);
   document::Sentences notes{.texts = Notes(cluster, effects)};
-  if (!verbose)
-    benchmarks.first = nodes.first = order.first = interference.first = notes.first = kMaxRows;
+  if (!verbose) benchmarks.first = nodes.first = interference.first = notes.first = kMaxRows;
   document.Add(RoofTable(cluster, effects));
-  for (auto* table : {&benchmarks, &nodes, &order, &interference}) document.Add(std::move(*table));
+  for (auto* table : {&benchmarks, &nodes, &interference}) document.Add(std::move(*table));
   document.Add(FindingTable(cluster));
   document.Add(std::move(notes));
   return document;

@@ -38,7 +38,6 @@ namespace fs = std::filesystem;
 
 struct NodeFlags {
   std::string out;
-  std::optional<std::string> order;
   std::optional<std::string> bench;
   std::vector<std::string> arguments;
   int visit = 0;
@@ -46,11 +45,7 @@ struct NodeFlags {
   bool per_gpu = false;          // this process has one of the node's GPUs
 };
 
-std::string OrderText(const cluster::NodeFacts& facts) {
-  return std::string(facts.order ? cluster::Key(*facts.order) : "without --order");
-}
-
-// Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments differ.
+// Returns whether nodes/NAME.json is complete. Throws BadInput if its arguments differ.
 bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
@@ -59,9 +54,6 @@ bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
     std::cerr << fmt::format("{}; measuring again\n", there.reason);
     return false;
   }
-  if (there.facts.order != facts.order)
-    throw BadInput("{}: was measured {}, now {}; use another --out", path.string(),
-                   OrderText(there.facts), OrderText(facts));
   if (there.facts.arguments == facts.arguments) return true;
   throw BadInput("{}: was measured with other arguments: '{}', now '{}'; use another --out",
                  path.string(), fmt::join(there.facts.arguments, " "),
@@ -141,7 +133,6 @@ int RunNode(const NodeFlags& flags) {
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode(flags.per_gpu);
   facts.arguments = flags.arguments;
-  if (flags.order) facts.order = cluster::NodeOrderFromKey(*flags.order);
   facts.system = SystemOf("/sys");
   folder.Make();
   if (IsDone(folder, facts)) {
@@ -257,10 +248,6 @@ runner::Command MakeClusterNode() {
                        &flags->visit,
                        "the number of a further visit, from 1",
                        {.limits = runner::Range{1, 10000}}},
-                      {"--order",
-                       &flags->order,
-                       "the order in which the caller starts the nodes, to store it in the file",
-                       {.choices = {"at-once", "one-by-one"}}},
                       {"--per-gpu", &flags->per_gpu,
                        "this process is one of several on a node, each of which sees only one GPU"},
                       {"--timeout",

@@ -199,7 +199,6 @@ constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", 
 
 struct ClusterReportFlags {
   std::string file;
-  std::optional<std::string> alone;
   std::vector<std::string> outputs;
   bool verbose = false;
   std::optional<std::string> requirements;  // file
@@ -236,15 +235,6 @@ void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffe
   std::cerr << "wrote " << path << '\n';
 }
 
-std::vector<cluster::NodeEffect> EffectsBeside(const ClusterReportFlags& flags,
-                                               const cluster::Cluster& together) {
-  try {
-    return cluster::OrderEffects(together, cluster::ReadClusterFile(flags.alone.value()));
-  } catch (const BadInput& refusal) {
-    throw BadInput("--alone={}: {}", *flags.alone, refusal.what());
-  }
-}
-
 // Prints the limits that nodes do not meet. Returns whether there are any.
 bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
   const auto requirements =
@@ -269,8 +259,7 @@ int ReportCluster(const ClusterReportFlags& flags) {
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kClusterOutputs, ", "));
   auto cluster = cluster::ReadClusterFile(flags.file);
-  auto effects = cluster::MakeNodeEffects(cluster);
-  if (flags.alone) effects.order = EffectsBeside(flags, cluster);
+  const auto effects = cluster::MakeNodeEffects(cluster);
   document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),
                   text::TerminalColumns(), std::cout);
   PrintVerdicts(cluster, std::cout);
@@ -325,11 +314,6 @@ runner::Command MakeClusterReport() {
             "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
             "nodes and benchmarks)",
             {.type = runner::kFile, .one_each = true}},
-           {"--alone",
-            &flags->alone,
-            "cluster file of the same nodes measured one by one, to show how much they slow each "
-            "other down",
-            {.type = runner::kFile}},
            {"--verbose", &flags->verbose, "show all rows, not only the first 20"},
            {"--require",
             &flags->requirements,

@@ -88,8 +88,7 @@ std::string LaunchScript(const LaunchRequest& request) {
                 {"options", DirectiveLines(OptionsOf(request))},
                 {"gpus", std::to_string(request.gpus.value_or(0))},
                 {"tasks", std::to_string(request.gpus.value_or(1))},
-                {"visits", std::to_string(request.visits)},
-                {"order", std::string(cluster::Key(request.order))}},
+                {"visits", std::to_string(request.visits)}},
                script);
   return script.str();
 }
@@ -125,7 +124,6 @@ void RefuseLibrary(const std::vector<std::string>& arguments, const std::string&
 
 struct ScriptFlags {
   LaunchRequest request;
-  std::string order = "at-once";
   std::optional<std::string> output, revisit;  // files
 };
 
@@ -159,14 +157,11 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   request.arguments = arguments;
   request.names.emplace(hosts.begin(), hosts.end());
   std::ranges::sort(*request.names, cluster::NodeNameLess);
-  for (const auto node : revisit.nodes)
-    request.order = cluster.nodes[node].facts.order.value_or(request.order);
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
 void RunScript(ScriptFlags flags) {
   auto& request = flags.request;
-  request.order = cluster::NodeOrderFromKey(flags.order).value();
   if (flags.revisit)
     FillRevisit(*flags.revisit, request);
   else if (request.nodes == 0 || request.out.empty())
@@ -205,11 +200,6 @@ runner::Command MakeClusterScript() {
             &request.options,
             "option for sbatch (--option=--partition=gpu); may be repeated",
             {.one_each = true}},
-           {"--order",
-            &flags->order,
-            "measure all nodes at the same time, or one after the other (`cluster report --alone` "
-            "compares both)",
-            {.choices = {"at-once", "one-by-one"}, .shows_default = true}},
            {"--per-gpu",
             &request.gpus,
             "number of GPUs of a node: start one process for each GPU, which sees only this GPU "

@@ -104,39 +104,6 @@ class TestWholeNodes:
         verify(run("dlroof cluster report out/nodes/n1.json"), [bad_input, says("has no 'cluster', expected a file of `dlroof cluster gather`")])
         verify(run("dlroof cluster report cluster.json -o c.txt"), [bad_input, says("-o c.txt: unknown extension")])
 
-    def test_nodes_measured_one_by_one_show_what_they_take_from_each_other(self, measured):
-        verify(run("dlroof cluster gather out -o cluster.json"), [exits(0)])
-        alone = json.loads(Path("cluster.json").read_text())
-        slower = {node["name"]: 1 + 0.1 * i for i, node in enumerate(alone["cluster"]["nodes"])}  # n1, n2, n10, n11
-        for record in alone["records"]:
-            for repetition in record["repetitions"]:
-                repetition["seconds"] /= list(slower.values())[repetition["node"]]
-        Path("alone.json").write_text(json.dumps(alone))
-        verify(
-            run("dlroof cluster report cluster.json --alone alone.json -o o.html -o o.md"),
-            [
-                exits(0),
-                prints(r"^n11 +[+]30.0 % +3 +[+]30.0 % +Fake/"),
-                prints(r"^n1 +[+]0.0 %"),
-                contains("o.md", "n10"),
-                plain("measured at once the nodes' times differ by +15.0 % from those measured one by one"),
-                contains("o.html", "Nodes measured at once, over the times one by one"),
-            ],
-        )
-        for node in alone["cluster"]["nodes"]:
-            node["name"] = "m" + node["name"]
-        Path("alone.json").write_text(json.dumps(alone))
-        verify(
-            run("dlroof cluster report cluster.json --alone alone.json"),
-            [bad_input, says("--alone=alone.json: no node has a time of the same benchmark in both files")],
-        )
-
-    def test_the_order_is_kept_and_not_mixed(self, measured):
-        command = NODE.replace("--out out", "--out ordered --order one-by-one")
-        verify(node("n1", command), [exits(0)])
-        assert json.loads(Path("ordered/nodes/n1.json").read_text())["context"]["dlroof"]["node"]["order"] == "one-by-one"
-        verify(node("n1", command.replace("one-by-one", "at-once")), [bad_input, says("n1.json: was measured one-by-one, now at-once; use another --out")])
-
     def test_a_killed_gather_leaves_no_half_file(self, measured):
         source = random.Random(1)
         shutil.copytree("out", "many")

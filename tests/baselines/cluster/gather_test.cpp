@@ -232,7 +232,6 @@ TEST_F(ClusterFile, HasAllThatIsKnownOfANode) {
                 .rank = "1",
                 .job = "2",
                 .place = "s0.n",
-                .order = NodeOrder::kOneByOne,
                 .gpu = "3",
                 .cpus_specified = 4,
                 .cpus = 5,
@@ -303,6 +302,8 @@ TEST(MakeNodeEffects, ANodesRatioIsTheMedianOverItsBenchmarks) {
   ASSERT_EQ(effects.nodes.size(), 3);
   EXPECT_EQ(effects.nodes[0].node, 2);
   EXPECT_DOUBLE_EQ(effects.nodes[0].ratio, 2);
+  EXPECT_EQ(effects.nodes[0].benchmarks, 2);
+  EXPECT_DOUBLE_EQ(effects.nodes[0].worst_ratio, 2);
   EXPECT_DOUBLE_EQ(effects.nodes[2].ratio, 0.5);
   EXPECT_DOUBLE_EQ(effects.benchmarks[1].median, 8);
   EXPECT_EQ(effects.benchmarks[1].high_node, 2);

@@ -341,51 +341,6 @@ TEST(AddFindings, FiveVisitsDecideAboutALowRoof) {
   }
 }
 
-// --- Nodes measured at once and one by one ---
-
-// Nodes a, b, ... with a time [s] for each benchmark n0, n1, ...
-Cluster ClusterOf(const std::vector<std::vector<double>>& seconds) {
-  Cluster cluster;
-  for (std::size_t node = 0; node < seconds.size(); ++node)
-    cluster.nodes.push_back({.facts = {.name = std::string(1, static_cast<char>('a' + node))}});
-  for (std::size_t i = 0; i < seconds.front().size(); ++i) {
-    record::Record record;
-    record.name = "n" + std::to_string(i);
-    auto& nodes = cluster.nodes_of.emplace_back();
-    for (std::size_t node = 0; node < seconds.size(); ++node) {
-      record.repetitions.push_back({.seconds = seconds[node][i]});
-      nodes.push_back(node);
-    }
-    cluster.run.records.push_back(record);
-  }
-  return cluster;
-}
-
-TEST(OrderEffects, AreTheMedianRatiosTheLargestFirstWithAnIntervalFromSixBenchmarksOn) {
-  auto effects =
-      OrderEffects(ClusterOf({{1, 2, 3}, {1.5, 2.2, 9}}), ClusterOf({{1, 2, 3}, {1, 2, 3}}));
-  ASSERT_EQ(effects.size(), 2U);
-  EXPECT_EQ(effects[0].node, 1);
-  EXPECT_DOUBLE_EQ(effects[0].ratio, 1.5);
-  EXPECT_EQ(effects[0].benchmarks, 3U);
-  EXPECT_EQ(effects[0].worst, "n2");
-  EXPECT_DOUBLE_EQ(effects[0].worst_ratio, 3);
-  EXPECT_FALSE(effects[0].ci95) << "of three benchmarks";
-  EXPECT_DOUBLE_EQ(effects[1].ratio, 1);
-  effects =
-      OrderEffects(ClusterOf({{1.1, 1.2, 1.3, 1.4, 1.5, 1.6}}), ClusterOf({{1, 1, 1, 1, 1, 1}}));
-  ASSERT_TRUE(effects[0].ci95);
-  EXPECT_DOUBLE_EQ(effects[0].ci95->first, 1.1);
-  EXPECT_DOUBLE_EQ(effects[0].ci95->second, 1.6);
-  const auto shared = OrderEffects(ClusterOf({{1, 2}, {1, 2}}), ClusterOf({{1}}));
-  ASSERT_EQ(shared.size(), 1U);
-  EXPECT_EQ(shared[0].benchmarks, 1U);
-  auto other = ClusterOf({{1}});
-  other.nodes[0].facts.name = "z";
-  EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
-              HasSubstr("no node has a time of the same benchmark in both files"));
-}
-
 // --- Requirements ---
 
 // The fakes have a DRAM roof of 10 B/s times the node's speed; n1 takes the node's seconds.

@@ -196,20 +196,17 @@ TEST(LaunchScript, TextBecomesNoCommandAndItSaysWhatIsRequested) {
   request.options = {"--comment=a\nrm -rf /"};
   EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
   auto plain = Request();
-  EXPECT_THAT(
-      LaunchScript(plain),
-      AllOf(HasSubstr("order=\"at-once\"\n"), HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
-            HasSubstr("#SBATCH --ntasks-per-node=1\n"), Not(HasSubstr("nodelist=")),
-            Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
+  EXPECT_THAT(LaunchScript(plain),
+              AllOf(HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
+                    HasSubstr("#SBATCH --ntasks-per-node=1\n"), Not(HasSubstr("nodelist=")),
+                    Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
   plain.options = {"--partition=gpu", "-t 10"};
-  plain.order = cluster::NodeOrder::kOneByOne;
   plain.names = std::vector<std::string>{"n1", "n2"};
   plain.visits = 5;
   const auto said = LaunchScript(plain);
-  for (const char* line :
-       {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
-        "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0", "order=\"one-by-one\"\n",
-        "--order \"$order\"", "\nvisits=5 ", "#SBATCH --nodelist=n1,n2\n"})
+  for (const char* line : {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
+                           "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0",
+                           "\nvisits=5 ", "#SBATCH --nodelist=n1,n2\n"})
     EXPECT_THAT(said, HasSubstr(line));
 }
 
