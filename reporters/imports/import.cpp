@@ -64,13 +64,13 @@ constexpr ModelRow kCapabilities[] = {
 // A GPU of another model than the machine's keeps its name, so that it has no roofs.
 std::string DeviceFor(const std::string& found, const std::optional<machine::Machine>& machine) {
   if (!machine) return found.empty() || found == "cpu" ? found : "gpu";
-  if (found.empty() || found == "gpu") return machine->device;
+  if (found.empty()) return machine->device;
+  if (found == "cpu" || machine->device == "cpu") return found == "cpu" ? found : "gpu";
   if (found.starts_with(kCapability)) {
     const auto* row = std::ranges::find(kCapabilities, ModelOf(machine->name), &ModelRow::model);
     const bool same = row == std::end(kCapabilities) || found.ends_with(row->capability);
     return same ? machine->device : found;
   }
-  if (found == "cpu" || machine->device == "cpu") return found == "cpu" ? found : "gpu";
   const auto of_record = ModelOf(found), of_machine = ModelOf(machine->name);
   const bool other = !of_record.empty() && !of_machine.empty() && of_record != of_machine;
   return other ? found : machine->device;

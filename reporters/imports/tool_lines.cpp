@@ -21,7 +21,7 @@ constexpr std::string_view kCsvHeader = "name,iterations,real_time,cpu_time,time
 
 const std::regex& ConsoleLine() {
   static const std::regex line(
-      R"(^(\S.*?) +([0-9][0-9.,e+-]*) (ns|us|ms|s) +([0-9][0-9.,e+-]*) (ns|us|ms|s) +([0-9]+)( .*)?$)");
+      R"(^([^\s{].*?) +([0-9][0-9.,e+-]*) (ns|us|ms|s) +([0-9][0-9.,e+-]*) (ns|us|ms|s) +([0-9]+)( .*)?$)");
   return line;
 }
 
@@ -84,7 +84,7 @@ void AddCounters(std::string_view line, std::string_view header, json& entry) {
 
 // Reads the console's lines; others are the program's own.
 json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& left_out) {
-  static const std::regex error(R"(^(\S.*?) +(SKIPPED|ERROR OCCURRED): '(.*)'$)");
+  static const std::regex error(R"(^([^\s{].*?) +(SKIPPED|ERROR OCCURRED): '(.*)'$)");
   json entries = json::array();
   std::string header;
   int number = 1;

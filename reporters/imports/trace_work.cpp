@@ -313,7 +313,7 @@ std::optional<Work> WorkOf(const TraceOp& op) {
 }
 
 record::Record RecordOf(const TraceOp& op) {
-  record::Record record{.name = NameOf(op), .device = op.gpu};
+  record::Record record{.name = NameOf(op), .device = op.gpu.empty() && op.on_gpu ? "gpu" : op.gpu};
   if (op.on_gpu) record.timed = record::timed::kKernels;
   record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
   Work work = WorkOf(op).value_or(Work{});
