@@ -69,17 +69,6 @@ void TakeMode(int fd, const fs::path& old) {
       stat(old.c_str(), &facts) == 0 && fchmod(fd, facts.st_mode & 07777) == 0;
 }
 
-// Creates a file beside `path`, which no other user can foresee or replace by a link.
-int CreateBeside(const fs::path& path, fs::path& created) {
-  std::random_device random;
-  for (;;) {
-    created = path.string() + fmt::format(".{:08x}{:08x}.tmp", random(), random());
-    const int fd =
-        open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd >= 0 || errno != EEXIST) return fd;
-  }
-}
-
 // Synchronizes the folder of `path`; only then the file's name survives a power failure.
 void SyncFolderOf(const fs::path& path) {
   const int folder =
@@ -89,19 +78,29 @@ void SyncFolderOf(const fs::path& path) {
   close(folder);
 }
 
+// Writes a file whose name nobody can foresee or replace by a link and, where the file system can,
+// which has none until it is whole: a kill leaves nothing.
 std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDisk when) {
-  fs::path temporary;
-  const int fd = CreateBeside(path, temporary);
+  std::random_device random;
+  const auto temporary = path.string() + fmt::format(".{:08x}{:08x}.tmp", random(), random());
+  const auto folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const Descriptor unnamed(open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  const auto opened = fmt::format("/proc/self/fd/{}", unnamed.get());
+  const bool has_name = access(opened.c_str(), F_OK) != 0;
+  const int fd =
+      has_name ? open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)
+               : fcntl(unnamed.get(), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return SystemError();
   TakeMode(fd, path);
   auto error = WriteTo(fd, text, when);
+  if (!error && !has_name &&
+      linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    error = SystemError();
   if (!error) fs::rename(temporary, path, error);
-  if (error) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-  } else if (when == OnDisk::kNow) {
+  if (error)
+    unlink(temporary.c_str());
+  else if (when == OnDisk::kNow)
     SyncFolderOf(path);
-  }
   return error;
 }
 
