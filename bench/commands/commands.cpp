@@ -6,6 +6,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::commands {
 namespace {
@@ -32,12 +33,12 @@ Command Program() {
 }
 
 void WriteOutput(const std::optional<std::string>& path, const std::string& text) {
-  if (!path) {
-    std::cout << text << std::flush;
-    return;
+  if (path) {
+    WriteFile(*path, text);
+    std::cerr << "wrote " << *path << '\n';
+  } else {
+    std::cout << (text::TerminalColumns() > 0 ? Printable(text, "\n\t") : text) << std::flush;
   }
-  WriteFile(*path, text);
-  std::cerr << "wrote " << *path << '\n';
 }
 
 void CreateFolder(const std::filesystem::path& folder) {

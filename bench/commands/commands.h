@@ -24,7 +24,7 @@ bool RegisterCommand(Command (*make)());
 // Returns dlroof with all its commands, sorted by name.
 Command Program();
 
-// Writes `text` to `path` and says so on standard error, or without `path` to standard output.
+// Writes `text` to `path` and says so on standard error, else Printable to a terminal, or as it is.
 void WriteOutput(const std::optional<std::string>& path, const std::string& text);
 
 // Creates a folder and missing parents. Throws BadInput if that fails.

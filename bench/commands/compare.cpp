@@ -126,9 +126,10 @@ supervise::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inp
 
 void Write(const compare::CompareResult& result, const compare::ComparedFiles& files,
            const std::string& format) {
+  std::ostringstream out;
   for (const auto& writer : compare::ComparisonWriters())
-    if (writer.format == format) writer.write(result, files, std::cout);
-  std::cout << std::flush;
+    if (writer.format == format) writer.write(result, files, out);
+  WriteOutput(std::nullopt, out.str());
 }
 
 int RunCompare(const CompareFlags& given) {

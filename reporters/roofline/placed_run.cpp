@@ -413,8 +413,7 @@ json ToJson(const record::Record& record, const machine::Machine* machine, const
 
 json ToJson(const PlacedRun& run) {
   if (run.places.size() > kMostInJson)
-    throw BadInput("{} benchmarks are too many for a page or a run file: at most {} (--filter)",
-                   run.places.size(), kMostInJson);
+    throw BadInput("more than {} benchmarks for a page or JSON: use --filter", kMostInJson);
   json whole = {
       {"context", run.file.context}, {"machines", json::array()}, {"records", json::array()}};
   for (const auto& machine : run.file.machines)
