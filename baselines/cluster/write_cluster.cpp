@@ -195,10 +195,11 @@ document::Document ClusterDocument(const Cluster& cluster, const NodeEffects& ef
        interference = InterferenceTable(cluster);
   document::Sentences notes{.texts = Notes(cluster, effects)};
   if (!verbose) benchmarks.first = nodes.first = interference.first = notes.first = kMaxRows;
-  document.Add(RoofTable(cluster, effects));
-  for (auto* table : {&benchmarks, &nodes, &interference}) document.Add(std::move(*table));
   document.Add(FindingTable(cluster));
   document.Add(std::move(notes));
+  for (auto* table : {&nodes, &interference}) document.Add(std::move(*table));
+  document.Add(RoofTable(cluster, effects));
+  document.Add(std::move(benchmarks));
   return document;
 }
 
