@@ -8,7 +8,7 @@ cmake --preset ci -B build-tidy -DCMAKE_UNITY_BUILD=ON -DCMAKE_DISABLE_PRECOMPIL
 # Files that the build generates are data: empty here.
 ninja -C build-tidy -t targets all | sed -n 's/^\(generated\/.*\.cpp\): CUSTOM_COMMAND$/build-tidy\/\1/p' | xargs -I{} install -D /dev/null {}
 
-sum_of() { cat .clang-tidy ci/requirements-tidy.txt "$1"/*.{cpp,h} 2>/dev/null | sha256sum | cut -c1-16; }
+sum_of() { find .clang-tidy ci/requirements-tidy.txt "$1"/*.* -maxdepth 0 -type f -print0 | xargs -0 cat | sha256sum | cut -c1-16; }
 units=() lines=()
 while read -r unit; do
   source=$(grep -m 1 -o '^#include "/[^"]*' "$unit" | cut -c11-) || true # the first of joined files
