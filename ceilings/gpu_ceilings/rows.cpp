@@ -136,7 +136,7 @@ std::vector<GpuShape> GemmShapes(std::optional<double> flops_per_second) {
   return {{0, 0, std::clamp(static_cast<int>(n) / kStep * kStep, kMin, kMax), 0}};
 }
 
-// Rounds down to three arrays of whole MiB, at least one MiB each.
+// Returns the largest multiple of 3 MiB (three equal arrays) up to `bytes`, at least 3 MiB [byte].
 std::int64_t WholeSet(std::int64_t bytes) {
   return std::max<std::int64_t>(1, bytes / (3 * kMiB)) * 3 * kMiB;
 }

@@ -78,8 +78,9 @@ void SyncFolderOf(const fs::path& path) {
   close(folder);
 }
 
-// Writes a file whose name nobody can foresee or replace by a link and, where the file system can,
-// which has none until it is whole: a kill leaves nothing.
+// Writes a temporary file, then renames it to `path`. Where the file system supports O_TMPFILE, the
+// file is nameless until it is complete, so that a kill leaves nothing; elsewhere its name is
+// random.
 std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDisk when) {
   std::random_device random;
   const auto temporary = path.string() + fmt::format(".{:08x}{:08x}.tmp", random(), random());
@@ -235,7 +236,7 @@ std::string ReadFile(const fs::path& path, std::string_view expected, std::uintm
 std::string ReadFileIfAny(const fs::path& path) {
   std::string text;
   std::error_code none;
-  return fs::is_regular_file(path, none) && !ReadAll(path, kMostBytes, text) ? text : "";
+  return fs::is_regular_file(path, none) && !ReadAll(path, kMaxReadBytes, text) ? text : "";
 }
 
 std::optional<fs::path> CacheDirectory() {

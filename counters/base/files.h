@@ -55,14 +55,14 @@ inline std::filesystem::path InputPath(const std::filesystem::path& path) {
   return path == "-" ? "/dev/stdin" : path;
 }
 
-// [byte] Files that are read as a whole may have as much as the tracer writes.
-inline constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 30;
+// Limit of files that are read as a whole. The largest are the GPU tracer's.
+inline constexpr std::uintmax_t kMaxReadBytes = std::uintmax_t{4} << 30;
 
 // Returns all bytes of a file, a pipe or a device; "-" is standard input. Throws BadInput if the
 // path is a directory, cannot be read, or contains more than `most_bytes` bytes. `expected` ("a run
 // file") tells the user in the message what the path should be.
 std::string ReadFile(const std::filesystem::path& path, std::string_view expected,
-                     std::uintmax_t most_bytes = kMostBytes);
+                     std::uintmax_t most_bytes = kMaxReadBytes);
 
 // Returns all bytes of a regular file, or an empty string if there is none or it cannot be read.
 std::string ReadFileIfAny(const std::filesystem::path& path);

@@ -281,12 +281,12 @@ void Divide(const Work& summed, int threads, Work& work) {
   if (summed.launches) work.launches = WholeIfNear(*summed.launches / threads);
 }
 
-// What Google Benchmark writes for n threads, each of which makes the same iterations. Counters are
+// How versions of Google Benchmark report n threads with equal iterations. Counters are
 // sums over threads in every version, unless the program averages them.
 enum class ThreadRule {
   kDividedTimes,  // before 1.9.0: a time is the wall time of all iterations / their number
-  kRatesOfOne,    // 1.9.0 to 1.9.4: a time is n times as long, a rate that of one thread
-  kRatesOfAll,    // since 1.9.5: a time is n times as long, a rate that of all threads
+  kRatesOfOne,    // 1.9.0 to 1.9.4: times are n times the wall time, rates of one thread
+  kRatesOfAll,    // since 1.9.5: times are n times the wall time, rates of all threads together
   kUnknown
 };
 // Returns whether two entries of a file without "run_type" are statistics of one benchmark: these

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kShareDigits = 3;
-constexpr std::size_t kMostInJson = 40'000;  // [1] benchmarks of a page: nearly 1 GB of memory
+constexpr std::size_t kMaxInJson = 40'000;  // [1] benchmarks of a page: nearly 1 GB of memory
 
 void Round(double& value) { value = text::Rounded(value); }
 
@@ -412,8 +412,9 @@ json ToJson(const record::Record& record, const machine::Machine* machine, const
 }
 
 json ToJson(const PlacedRun& run) {
-  if (run.places.size() > kMostInJson)
-    throw BadInput("more than {} benchmarks for a page or JSON: use --filter", kMostInJson);
+  if (run.places.size() > kMaxInJson)
+    throw BadInput("more than {} benchmarks for a page or JSON: use dlroof export --format=csv",
+                   kMaxInJson);
   json whole = {
       {"context", run.file.context}, {"machines", json::array()}, {"records", json::array()}};
   for (const auto& machine : run.file.machines)
