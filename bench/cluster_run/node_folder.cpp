@@ -1,15 +1,11 @@
 #include "bench/cluster_run/node_folder.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nettle/sha2.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
-#include <ctime>
-#include <iostream>
 #include <set>
 #include <sstream>
 
@@ -177,102 +173,6 @@ std::string Sha256(std::string_view bytes) {
   std::string text;
   for (const auto byte : digest) text += fmt::format("{:02x}", byte);
   return text;
-}
-
-namespace {
-
-struct NodeProgress {
-  std::string name;
-  std::string state;               // "not begun", "3 done, 2 left"; empty: complete
-  std::size_t done = 0, left = 0;  // [1] benchmarks in its journal
-};
-
-NodeProgress ProgressOfNode(const NodeFolder& folder, const std::string& name) {
-  if (fs::is_regular_file(folder.Node(name))) return {.name = name, .state = ""};
-  if (!fs::exists(folder.Facts(name))) return {.name = name, .state = "not begun"};
-  NodeProgress progress{.name = name, .state = "measuring"};
-  const auto journal = folder.Run(name).string() + ".journal";
-  const auto text = ReadFileIfAny(journal);
-  if (text.empty()) return progress;
-  try {
-    const auto parsed = supervise::ParseJournal(text, journal);
-    progress.done = parsed.entries.size();
-    progress.state = fmt::format("{} done", progress.done);
-    if (!parsed.header) return progress;
-    const auto all = parsed.header->benchmarks.size();
-    progress.left = all - std::min(all, progress.done);
-    progress.state += fmt::format(", {} left", progress.left);
-  } catch (const BadInput&) {  // the journal is being written
-  }
-  return progress;
-}
-
-// Returns the progress of the requested nodes and of all other nodes with files, sorted by name.
-std::vector<NodeProgress> ProgressOf(const NodeFolder& folder) {
-  std::set<std::string> names;
-  if (const auto asked = folder.Asked()) names.insert(asked->begin(), asked->end());
-  for (const auto& file : folder.NodeFiles()) names.insert(file.stem().string());
-  for (const auto& name : folder.Unfinished()) names.insert(name);
-  std::vector<NodeProgress> progress;
-  for (const auto& name : names) progress.push_back(ProgressOfNode(folder, name));
-  std::ranges::sort(progress, cluster::NodeNameLess, &NodeProgress::name);
-  return progress;
-}
-
-// Returns the progress as text: the numbers of complete nodes and of finished and pending
-// benchmarks, then a line per unfinished node. The first line begins with `title`, such as a time.
-std::string ProgressText(const std::string& title, const std::vector<NodeProgress>& progress) {
-  std::size_t whole = 0, done = 0, left = 0;
-  std::string nodes;
-  for (const auto& node : progress) {
-    if (node.state.empty()) {
-      ++whole;
-      continue;
-    }
-    done += node.done;
-    left += node.left;
-    nodes += fmt::format("  {}: {}\n", text::Printable(node.name), node.state);
-  }
-  auto text = fmt::format("{}: {} of {} nodes are complete", title, whole, progress.size());
-  if (whole < progress.size())
-    text += fmt::format("; on the others {} benchmarks are done, {} left", done, left);
-  return text + '\n' + nodes;
-}
-
-// Returns the folder of the last re-measurement, or DIR itself.
-NodeFolder LastVisit(const std::string& path) {
-  const NodeFolder first(path);
-  const auto visits = first.Visits();
-  return visits.empty() ? first : NodeFolder(path, visits.back());
-}
-
-std::string NowText() {
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(now));
-}
-
-}  // namespace
-
-void FollowProgress(const std::string& path, double every_seconds) {
-  if (!fs::is_directory(path))
-    throw BadInput("{}: expected the folder of `dlroof cluster node --out`", path);
-  StopOnInterrupt();
-  while (true) {
-    const auto folder = LastVisit(path);
-    const auto progress = ProgressOf(folder);
-    const auto visit = folder.path() == fs::path(path)
-                           ? std::string()
-                           : ", visit " + folder.path().filename().string();
-    const auto text = ProgressText(NowText() + visit, progress);
-    WriteFile((fs::path(path) / "progress.txt").string(), text);
-    std::cout << text << std::flush;
-    const bool over = !progress.empty() && visit.empty() &&
-                      std::ranges::all_of(progress, &std::string::empty, &NodeProgress::state);
-    if (every_seconds == 0 || over) return;
-    for (double waited = 0; waited < every_seconds && !StoppedByInterrupt(); waited += 0.2)
-      SleepSeconds(0.2);
-    if (StoppedByInterrupt()) return;
-  }
 }
 
 }  // namespace dlroof::cluster_run

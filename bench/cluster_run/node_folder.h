@@ -74,11 +74,6 @@ record::RunFile ReadNodeRun(const std::string& path);
 // Returns the SHA-256 (FIPS 180-4) of the bytes as 64 hexadecimal digits.
 std::string Sha256(std::string_view bytes);
 
-// Writes progress.txt into the folder and prints it, again every `every_seconds` [s] until all
-// nodes are complete or the user interrupts; with 0 only once. If suspects were measured again
-// (folder "visits"), shows the last of these measurements.
-void FollowProgress(const std::string& folder, double every_seconds);
-
 // Returns an environment variable's value, or "" if it is not set.
 using Environment = std::function<std::string(const std::string& name)>;
 

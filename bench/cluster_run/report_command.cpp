@@ -202,8 +202,6 @@ struct ClusterReportFlags {
   std::vector<std::string> outputs;
   bool verbose = false;
   std::optional<std::string> requirements;  // file
-  bool follow = false;                      // `file` is the nodes' folder
-  double every_seconds = 5;
 };
 
 std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
@@ -250,10 +248,6 @@ bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
 }
 
 int ReportCluster(const ClusterReportFlags& flags) {
-  if (flags.follow) {
-    FollowProgress(flags.file, flags.every_seconds);
-    return 0;
-  }
   for (const auto& path : flags.outputs)
     if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
@@ -307,7 +301,7 @@ runner::Command MakeClusterReport() {
       .options =
           {{"FILE",
             &flags->file,
-            "file of `dlroof cluster gather`; with --follow the nodes' shared folder",
+            "file of `dlroof cluster gather`",
             {.type = runner::kFile, .required = true}},
            {"-o,--output",
             &flags->outputs,
@@ -319,13 +313,7 @@ runner::Command MakeClusterReport() {
             &flags->requirements,
             "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
             "\"times\": {\"BENCHMARK\": 6e-5}}",
-            {.type = runner::kFile}},
-           {"--follow", &flags->follow,
-            "show how far the nodes are until all are complete, and write DIR/progress.txt"},
-           {"--every",
-            &flags->every_seconds,
-            "[s] with --follow: time between two looks; 0: look once",
-            {.limits = runner::AtLeastZero{}, .shows_default = true}}},
+            {.type = runner::kFile}}},
       .run = [flags] { return ReportCluster(*flags); }};
 }
 

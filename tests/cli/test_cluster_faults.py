@@ -74,10 +74,8 @@ sed 's/--exclusive/--oversubscribe/' job.sh > second.sh
 SLURM_JOB_ID=9999 SLURM_JOB_NODELIST='n[1-4]' SLURM_JOB_CPUS_PER_NODE='2(x3),1' bash second.sh && echo "a second job began" || echo "second: $?"
 while [ -n "$(squeue -h -j "$job" -o %T)" ]; do sleep 0.1; done
 cat job.out
-cat out/progress.txt
 """,
         FEWER_CPUS="1",
     )
     assert "second: 2" in out and "a second job began" not in out, out
     assert statuses("unlike/out/cluster.json") == {f"n{i}": "whole" for i in (1, 2, 3, 4)}, out
-    assert " of 4 nodes are complete" in Path("unlike/out/progress.txt").read_text(), out
