@@ -239,7 +239,8 @@ class Comparer {
             {"run", fmt::format("differs between the runs: {}", fmt::join(context, "; "))});
   }
 
-  // Returns the row's levels. If it cannot be judged, sets row.reason and returns nullopt.
+  // Returns what the judge needs of the row (levels: log times). If it cannot be judged, sets
+  // row.reason and returns nullopt.
   std::optional<Measured> Measure(const PairOfRuns& pair, Comparison& row) const {
     std::optional<JudgedTimes> chosen;
     try {
@@ -302,16 +303,16 @@ class Comparer {
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine, alike);
   }
 
-  // Returns levels whose difference is the shift of an interleaved comparison's blocks. If too few
-  // blocks are clean, sets row.reason and returns nullopt.
+  // Returns levels whose difference is the shift of an interleaved comparison's blocks. If there
+  // are too few blocks, sets row.reason and returns nullopt.
   static std::optional<LevelPair> LevelsOfBlocks(const record::Record& base,
                                                  const record::Record& contender,
                                                  statistics::Candidate& candidate,
                                                  Comparison& row) {
     auto blocks = statistics::MeasureBlocks(base, contender);
     if (!blocks.paired) {
-      row.reason = fmt::format("clean blocks: {}; at least {} are needed", blocks.clean_blocks,
-                               statistics::kMinBlocks);
+      row.reason =
+          fmt::format("blocks: {}; at least {} are needed", blocks.blocks, statistics::kMinBlocks);
       return std::nullopt;
     }
     candidate.interleaved = blocks.paired;
@@ -320,7 +321,7 @@ class Comparer {
     const auto& shift = blocks.paired->shift;
     return LevelPair{.base = {.count = kExact},
                      .contender = {shift.log_ratio, 1, shift.standard_error * shift.standard_error,
-                                   static_cast<double>(blocks.clean_blocks) - 1}};
+                                   static_cast<double>(blocks.blocks) - 1}};
   }
 
   statistics::JudgeSettings Settings() const {

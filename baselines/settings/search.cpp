@@ -29,8 +29,6 @@ constexpr double kValidationLevel = 0.95;
 constexpr int kMaxSweeps = 3;
 // A choice slower by more than this is not tried again in the next sweep.
 constexpr double kHopeless = 0.095310;  // log 1.1
-// Candidates are given up after this many successive blocks too noisy to give a ratio.
-constexpr int kMaxVoid = 8;
 
 struct Candidate {
   Setting values;  // of the coordinate's knobs
@@ -96,26 +94,26 @@ class CoordinateSearch {
           left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), begin + available))));
   }
 
-  // Measures blocks until each candidate has `blocks` ratios (if `in_all`) or `blocks` more ratios,
-  // or kMaxVoid successive blocks were too noisy.
+  // Measures up to `blocks` blocks, until each candidate has `blocks` ratios (if `in_all`) or
+  // `blocks` more.
   void Measure(const Candidates& left, int blocks, bool in_all) {
     ForSome(left, [&](Candidates some) {
       std::map<const Candidate*, std::size_t> wanted;
       for (const auto* candidate : some)
         wanted[candidate] =
             static_cast<std::size_t>(blocks) + (in_all ? 0 : candidate->log_ratios.size());
-      for (int empty = 0; empty < kMaxVoid;) {
+      for (int block = 0; block < blocks; ++block) {
         std::erase_if(some, [&](const Candidate* candidate) {
           return candidate->failure || candidate->log_ratios.size() >= wanted.at(candidate);
         });
         if (some.empty()) return;
-        empty = MeasureOnce(some) ? 0 : empty + 1;
+        MeasureOnce(some);
       }
     });
   }
 
-  // Measures one block of the best setting and `some`. Returns whether any candidate got a ratio.
-  bool MeasureOnce(const Candidates& some) {
+  // Measures one block of the best setting and `some`.
+  void MeasureOnce(const Candidates& some) {
     if (trials_.seconds() >= kSearchShare * tuning_.plan.budget_seconds) throw SearchOver{};
     std::vector<Setting> settings = {tuning_.best};
     Candidates measured;
@@ -128,14 +126,10 @@ class CoordinateSearch {
     // Only a failure of the default, the first setting of the first block, ends the tuning.
     const auto& first = tuning_.blocks.front().results.front();
     if (first.failure) throw TuningFailed{first.failure->text, first.unsupported};
-    bool any = false;
     for (std::size_t i = 0; i < measured.size(); ++i) {
       if (!measured[i]->failure) measured[i]->failure = block.results[i + 1].failure;
-      const auto ratio = LogRatio(block, i + 1);
-      if (ratio) measured[i]->log_ratios.push_back(*ratio);
-      any |= ratio.has_value();
+      if (const auto ratio = LogRatio(block, i + 1)) measured[i]->log_ratios.push_back(*ratio);
     }
-    return any;
   }
 
   // Removes failed and clearly slower candidates; sorts the others, fastest first.
@@ -288,7 +282,7 @@ class Descent {
 
   std::string VerdictOn(const Candidate& candidate, const Candidate* winner) const {
     if (candidate.failure) return "failed: " + candidate.failure->text;
-    if (!candidate.Known()) return "not measured: the budget was spent, or its blocks were noisy";
+    if (!candidate.Known()) return "not measured: the budget was spent";
     if (!candidate.HasVerdict(tuning_.plan)) return "no verdict: one block is not enough";
     const double least = std::log1p(tuning_.plan.min_effect);
     const auto [low, high] = std::ranges::minmax(candidate.log_ratios);

@@ -11,22 +11,19 @@
 namespace dlroof::settings {
 namespace {
 
-// Returns the median time of the default over all clean windows [s], if there are any.
+// Returns the median time of the default [s], if it was measured.
 std::optional<double> SecondsOfDefault(const std::vector<TrialBlock>& blocks) {
   std::vector<double> seconds;
   for (const auto& block : blocks)
     for (std::size_t i = 0; i < block.settings.size(); ++i) {
       if (!block.settings[i].empty() || block.results[i].failure) continue;
-      for (const auto& window : block.results[i].windows)
-        if (!window.noisy) seconds.push_back(window.seconds);
+      for (const double time : TimesOf(block.results[i])) seconds.push_back(time);
     }
   return seconds.empty() ? std::nullopt : std::optional(Median(std::move(seconds)));
 }
 
 constexpr double kError = 0.05;
 constexpr double kFineWidth = 0.05;  // [1] an interval of a log ratio this narrow suffices
-// Upper limit of blocks, including noisy blocks without a ratio.
-constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
 constexpr int kGpuBlocks = 2;
 
 // A ratio of two settings of a Chain that is to be confirmed.
@@ -70,10 +67,10 @@ class Chain {
     if (plan_.OnGpu()) return MeasureOnGpu();
     const double share = error / static_cast<double>(statements_.size());
     std::size_t looks = 0;
-    for (int block = 0; block < kMaxBlocks && looks < statistics::kLooks.size(); ++block) {
+    while (looks < statistics::kLooks.size()) {
       if (trials_.seconds() >= plan_.budget_seconds || Broken()) break;
       MeasureOnce();
-      if (Clean() < statistics::kLooks.at(looks)) continue;
+      if (Blocks() < statistics::kLooks.at(looks)) continue;
       ++looks;
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
       if (std::ranges::all_of(statements_, &Statement::settled)) return;
@@ -83,12 +80,11 @@ class Chain {
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
   }
 
-  // A gain must show in all clean blocks. The interval is the range of their ratios.
+  // A gain must show in all blocks. The interval is the range of their ratios.
   void MeasureOnGpu() {
-    for (int block = 0; block < 2 * kGpuBlocks && Clean() < kGpuBlocks && !Broken(); ++block)
-      MeasureOnce();
+    while (Blocks() < kGpuBlocks && !Broken()) MeasureOnce();
     for (auto& statement : statements_) {
-      if (Clean() < kGpuBlocks) return;
+      if (Blocks() < kGpuBlocks) return;
       const auto [low, high] = std::ranges::minmax(statement.log_ratios);
       statement.effect = Effect{std::exp((low + high) / 2),
                                 {std::exp(low), std::exp(high)},
@@ -118,7 +114,7 @@ class Chain {
   // A single failure is tolerated.
   bool Broken() const { return failure_count_ > 1; }
 
-  int Clean() const {
+  int Blocks() const {
     std::size_t least = statements_.front().log_ratios.size();
     for (const auto& statement : statements_) least = std::min(least, statement.log_ratios.size());
     return static_cast<int>(least);
@@ -150,7 +146,7 @@ bool IsConfirmed(const TuningStep& step) { return step.effect && step.effect->co
 std::string DroppedText(const TuningStep& step, const std::optional<Reason>& failure) {
   if (!step.effect && failure)
     return fmt::format("{}: failed: {}", SettingText(step.values), failure->text);
-  if (!step.effect) return SettingText(step.values) + ": too few blocks without interference";
+  if (!step.effect) return SettingText(step.values) + ": too few blocks";
   const auto& [low, high] = step.effect->interval;
   return fmt::format("{}: {:.3f} to {:.3f} of the time before", SettingText(step.values), low,
                      high);
@@ -256,7 +252,7 @@ std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
   const auto& effect = chain.statements().front().effect;
   if (!effect) {
     reason = chain.failure(0) ? chain.failure(0) : chain.failure(1);
-    if (!reason) reason = Reason{"too few blocks without interference within the budget"};
+    if (!reason) reason = Reason{"too few blocks within the budget"};
   }
   return effect;
 }

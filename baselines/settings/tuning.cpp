@@ -222,20 +222,20 @@ Coordinate Crossed(const Coordinate& inner, const Coordinate& other) {
   return both;
 }
 
+std::vector<double> TimesOf(const TrialResult& result) {
+  std::vector<double> all, clean;
+  for (const auto& window : result.windows) {
+    all.push_back(window.seconds);
+    if (!window.noisy) clean.push_back(window.seconds);
+  }
+  return 2 * clean.size() >= all.size() ? clean : all;
+}
+
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender, std::size_t base) {
   const auto &old = block.results.at(base), &now = block.results.at(contender);
   if (old.failure || now.failure) return std::nullopt;
   const auto ratios = statistics::BlockLogRatios(OfBlock(old), OfBlock(now));
   return ratios.empty() ? std::nullopt : std::optional(ratios.front());
-}
-
-bool IsNoisy(const TrialBlock& block) {
-  int with_times = 0;
-  for (std::size_t i = 0; i < block.results.size(); ++i) {
-    if (i > 0 && LogRatio(block, i)) return false;
-    with_times += block.results[i].failure ? 0 : 1;
-  }
-  return with_times > 1;
 }
 
 std::string_view Key(TuningState state) { return KeyIn(kStates, state); }
@@ -244,10 +244,6 @@ double SecondsOf(const Tuning& tuning) {
   double seconds = 0;
   for (const auto& block : tuning.blocks) seconds += block.seconds;
   return seconds;
-}
-
-int NoisyBlocks(const Tuning& tuning) {
-  return static_cast<int>(std::ranges::count_if(tuning.blocks, IsNoisy));
 }
 
 std::optional<Spread> SpreadOf(const Tuning& tuning) {

@@ -70,13 +70,13 @@ struct TrialBlock {
 // `seconds`. Returns false if interrupted (then the block is invalid), but true if settings fail.
 using MeasureBlock = std::function<bool(TrialBlock& block, std::uint64_t seed)>;
 
+// Returns the times [s] of the clean windows; of all if fewer than half are clean.
+std::vector<double> TimesOf(const TrialResult& result);
+
 // Returns log(time of setting `contender` / time of setting `base`), both indices into the block,
-// or nullopt if either failed or has too few clean windows (BlockLogRatios).
+// or nullopt if either failed (BlockLogRatios).
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender,
                                std::size_t base = 0);
-
-// Returns whether noise left a block without any ratio, although at least two settings have times.
-bool IsNoisy(const TrialBlock& block);
 
 struct TuningPlan {
   std::string subject;                  // what is tuned: the name of a benchmark
@@ -104,7 +104,7 @@ std::string_view Key(TuningState state);  // "nothing_won"
 struct Effect {
   double ratio = 1;                    // [1] time after / time before
   std::pair<double, double> interval;  // [1] of `ratio`; 95 % for all effects of a tuning together
-  int blocks = 0;                      // [1] clean blocks
+  int blocks = 0;                      // [1]
   bool confirmed = false;              // the interval excludes 1, and the gain is large enough
 };
 
@@ -143,14 +143,12 @@ struct Tuning {
   std::optional<Effect> verified;  // the same, measured once more by Verify
   std::vector<TriedChoice> tried;
   std::vector<std::string> dropped;       // unconfirmed steps, as text
-  std::optional<double> default_seconds;  // [s] median of the default's clean windows
+  std::optional<double> default_seconds;  // [s] median of the default's windows
   bool budget_spent = false;
 };
 
 // Returns the total duration of all blocks [s].
 double SecondsOf(const Tuning& tuning);
-// Returns the number of blocks that were too noisy (IsNoisy).
-int NoisyBlocks(const Tuning& tuning);
 
 // Variation of the times of one setting between blocks.
 struct Spread {

@@ -137,7 +137,7 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   constexpr double kVarianceOfBetter = 0.5;
   const auto log_ratios = BlockLogRatios(base, contender);
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
-                     .clean_blocks = log_ratios.size()};
+                     .blocks = log_ratios.size()};
   const auto olds = TimesByProcess(base), news = TimesByProcess(contender);
   if (!olds || !news || std::min(olds->size(), news->size()) < kMinBlocksOfLevels) return blocks;
   const auto fewest = std::min(Joined(*olds, SIZE_MAX).size(), Joined(*news, SIZE_MAX).size());

@@ -60,8 +60,8 @@ Shift ShiftOfLevels(const Level& base, const Level& contender, double error = 0.
 
 // The shift of an interleaved comparison, from one benchmark's records in the two run files.
 struct BlocksShift {
-  std::optional<PairedShift> paired;  // absent if too few blocks are clean
-  std::size_t clean_blocks = 0;       // [1] blocks in which at least half of the windows are clean
+  std::optional<PairedShift> paired;  // absent if there are too few blocks
+  std::size_t blocks = 0;             // [1] number of blocks
   // Levels and share of the fastest windows of all blocks, if these were compared; otherwise
   // absent, and the ratios of the blocks were compared.
   std::optional<Level> base, contender;

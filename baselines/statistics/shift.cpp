@@ -90,13 +90,14 @@ std::vector<double> BlockLogRatios(const record::Record& base, const record::Rec
     const auto found = contender_windows.find(block);
     if (found == contender_windows.end()) continue;
     const std::size_t count = std::max(windows.size(), found->second.size());
-    std::vector<double> clean;
+    std::vector<double> all, clean;
     for (std::size_t i = 0; i < std::min(windows.size(), found->second.size()); ++i) {
       const record::Repetition &old = *windows[i], &now = *found->second[i];
-      if (old.noisy || now.noisy || old.seconds <= 0 || now.seconds <= 0) continue;
-      clean.push_back(std::log(now.seconds / old.seconds));
+      if (old.seconds <= 0 || now.seconds <= 0) continue;
+      all.push_back(std::log(now.seconds / old.seconds));
+      if (!old.noisy && !now.noisy) clean.push_back(all.back());
     }
-    if (!clean.empty() && 2 * clean.size() >= count) log_ratios.push_back(Median(std::move(clean)));
+    if (!all.empty()) log_ratios.push_back(Median(2 * clean.size() >= count ? clean : all));
   }
   return log_ratios;
 }

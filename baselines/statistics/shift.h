@@ -40,9 +40,9 @@ struct Shift {
   double standard_error = 0;       // [1]
 };
 
-// Returns log(NEW / BASE) of each block, in order of the blocks: the median over pairs of windows
-// clean on both sides, paired in measuring order. Omits blocks in which fewer than half of the
-// windows are clean.
+// Returns log(NEW / BASE) of each block, in order of the blocks: the median over pairs of windows,
+// paired in measuring order, that are clean on both sides; over all pairs if fewer than half are.
+// Interleaved windows meet the same neighbours, so noise widens the interval but favours no side.
 std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender);
 
 struct PairedShift {
@@ -64,7 +64,7 @@ std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_rat
 // a positive sign, each with probability 1/2.
 std::vector<double> SignedRankCumulated(int n);
 
-// [1] Numbers of clean blocks at which an interleaved comparison is tested ("looks"). Testing
+// [1] Numbers of blocks at which an interleaved comparison is tested ("looks"). Testing
 // repeatedly as data grow would eventually find a difference in anything, so there are at most five
 // tests, each with a fifth of the allowed error (alpha spending, Lan and DeMets, Biometrika 70
 // (1983) 659, with Bonferroni's inequality, which holds for any dependence). A test may be early

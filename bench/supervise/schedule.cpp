@@ -32,9 +32,6 @@ namespace {
 
 using nlohmann::json;
 
-// Maximum number of blocks of a benchmark, noisy ones included; only clean blocks count.
-constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
-
 // Key of ChoiceIn's result in the result of a process (Outcome::result).
 constexpr const char* kPrimitive = "primitive";
 
@@ -304,8 +301,7 @@ class Block {
 
 // The results of one benchmark's blocks so far.
 struct Progress {
-  std::array<std::optional<json>, 2> choices;  // of BASE and NEW, if libraries differ
-  std::size_t clean_blocks = 0;
+  std::array<std::optional<json>, 2> choices;    // of BASE and NEW, if libraries differ
   std::optional<statistics::PairedShift> shift;  // NEW relative to BASE, at the last look
   std::size_t looks = 0;
   bool settled = false;  // more blocks would not change the verdict
@@ -317,7 +313,7 @@ constexpr double kMaxSilence = 5;  // [s] longest time without a line of progres
 class InterleavedRun : public Schedule {
  public:
   InterleavedRun(OpenRun& run, std::ostream& log)
-      : Schedule(run, log, kMaxBlocks),
+      : Schedule(run, log, statistics::kLooks.back()),
         rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {}
 
  private:
@@ -350,23 +346,18 @@ class InterleavedRun : public Schedule {
       PrintResult(entry.benchmark, progress);
       return true;
     }
-    const auto before =
-        std::exchange(progress.clean_blocks, statistics::BlockLogRatios(base, contender).size());
-    Look(base, contender, PartsOf(entry.benchmark, 1).size(), progress);
+    Look(statistics::MeasureBlocks(base, contender), progress);
     if (progress.settled)
       PrintResult(entry.benchmark, progress);
     else if (is_new && cpu::WallSeconds() - printed_at_ > kMaxSilence)
       Print(fmt::format("{} blocks of {}", PartsOf(entry.benchmark, 1).size(),
                         text::Printable(record::BareName(entry.benchmark.contender))));
-    return progress.clean_blocks > before || progress.settled;
+    return true;
   }
 
-  void Look(const record::Record& base, const record::Record& contender, std::size_t blocks,
-            Progress& progress) const {
+  void Look(const statistics::BlocksShift& measured, Progress& progress) const {
     const auto& looks = statistics::kLooks;
-    const auto measured = statistics::MeasureBlocks(base, contender);
-    // Without clean blocks, the fastest windows of all blocks are compared.
-    const auto count = static_cast<int>(measured.base ? blocks : measured.clean_blocks);
+    const auto count = static_cast<int>(measured.blocks);
     if (count < looks.at(progress.looks)) return;
     do ++progress.looks;
     while (progress.looks < looks.size() && count >= looks.at(progress.looks));
@@ -380,7 +371,7 @@ class InterleavedRun : public Schedule {
     double left = 0;
     for (const auto& pair : benchmarks())
       if (const auto& progress = ProgressOf(pair); !progress.settled)
-        left += statistics::kLooks.back() - static_cast<double>(progress.clean_blocks);
+        left += statistics::kLooks.back() - static_cast<double>(PartsOf(pair, 1).size());
     return left;
   }
 

@@ -21,8 +21,6 @@
 namespace dlroof::tune {
 namespace {
 
-constexpr double kMinPause = 0.25, kMaxPause = 2;  // [s]
-
 std::string ListedName(const TunedBenchmark& tuned) {
   const auto workload = workload::MakeWorkload(workload::ToText(tuned.name));
   return record::ListedName(workload::ToText(tuned.name), runner::UsesManualTime(workload));
@@ -156,14 +154,9 @@ bool MeasureOnCpu(const BenchTrialRequest& request, settings::TrialBlock& block,
 }  // namespace
 
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
-  auto pause = std::make_shared<double>(0);
-  return [request, pause](settings::TrialBlock& block, std::uint64_t seed) {
-    if (*pause > 0) SleepSeconds(*pause);
+  return [request](settings::TrialBlock& block, std::uint64_t seed) {
     const auto measure = request.name.device == "gpu" ? MeasureOnGpu : MeasureOnCpu;
-    if (!measure(request, block, seed)) return false;
-    block.seconds += *pause;
-    *pause = settings::IsNoisy(block) ? std::clamp(2 * *pause, kMinPause, kMaxPause) : 0;
-    return true;
+    return measure(request, block, seed);
   };
 }
 
@@ -198,24 +191,12 @@ std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name) {
   return proposals;
 }
 
-namespace {
-
-std::vector<double> CleanSeconds(const settings::TrialResult& result) {
-  std::vector<double> times;
-  for (const auto& window : result.windows)
-    if (!window.noisy) times.push_back(window.seconds);
-  return times;
-}
-
-}  // namespace
-
 std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
                          const settings::TrialResult& after) {
   const auto tried = "tried " + proposal.text + ": ";
   if (after.failure) return tried + after.failure->text;
   if (before.failure) return tried + "the default is " + before.failure->text;
-  const auto old_times = CleanSeconds(before), new_times = CleanSeconds(after);
-  if (old_times.empty() || new_times.empty()) return tried + "no clean repetition";
+  const auto old_times = settings::TimesOf(before), new_times = settings::TimesOf(after);
   const double old_seconds = Median(old_times), new_seconds = Median(new_times);
   const bool apart = std::ranges::max(new_times) < std::ranges::min(old_times) ||
                      std::ranges::max(old_times) < std::ranges::min(new_times);

@@ -79,7 +79,7 @@ struct BenchTrialRequest {
 };
 
 // Returns a function that measures a block: each setting in a new process, one at a time; on a GPU
-// all in one process. Failed processes have a reason. After a noisy block it pauses for up to 2 s.
+// all in one process. Failed processes have a reason.
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
 struct Proposal {

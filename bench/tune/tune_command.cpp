@@ -103,9 +103,6 @@ void AddSpread(const settings::Tuning& tuning, document::List& list) {
 }
 
 void AddTried(const settings::Tuning& tuning, document::List& list) {
-  if (const auto count = settings::NoisyBlocks(tuning); count > 0)
-    list.items.push_back(
-        {fmt::format("{} of {} blocks were noisy and are not used", count, tuning.blocks.size())});
   for (const auto& dropped : tuning.dropped) list.items.push_back({"not confirmed: " + dropped});
   for (const auto& tried : tuning.tried)
     list.items.push_back({fmt::format(

@@ -134,10 +134,28 @@ TEST(MeasureBlocks, QuietBlocksAreJudgedByTheirRatios) {
              slower = RecordOf(Busy(40, 0.05, 0.98, random));
   const auto blocks = MeasureBlocks(base, slower);
   EXPECT_FALSE(blocks.base);
-  EXPECT_EQ(blocks.clean_blocks, 40);
+  EXPECT_EQ(blocks.blocks, 40);
   const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
   EXPECT_EQ(blocks.paired->shift.ci95, ratios->shift.ci95);
   EXPECT_EQ(blocks.paired->p_value, ratios->p_value);
+}
+
+TEST(MeasureBlocks, WindowsThatAreAllNoisyTellOfLargeChangesAndAccuseNobody) {
+  std::mt19937 random(6);
+  const auto noisy = [&](double shift) {
+    auto record = RecordOf(Busy(14, shift, 0.05, random));
+    for (auto& repetition : record.repetitions) repetition.noisy = true;
+    return record;
+  };
+  int found = 0, accused = 0;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto base = noisy(0), doubled = noisy(std::log(2)), same = noisy(0);
+    found += MeasureBlocks(base, doubled).paired->p_value <= 0.05 ? 1 : 0;
+    accused += MeasureBlocks(base, same).paired->p_value <= 0.05 ? 1 : 0;
+  }
+  EXPECT_EQ(found, kRounds);
+  EXPECT_LE(accused, 0.03 * kRounds);
 }
 
 TEST(MeasureBlocks, FewBlocksHaveNoLevels) {
