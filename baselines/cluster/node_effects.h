@@ -38,8 +38,8 @@ Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
                                           const std::vector<std::size_t>& indices);
 
-// Sets the cluster's findings: JudgeNodes by `visits`, which has the summaries of the nodes for
-// each re-measurement, then the InterferenceFindings.
+// Sets the cluster's findings: those of JudgeNodes, then the InterferenceFindings. `visits` has an
+// entry for each further measurement of suspect nodes: the summaries of the nodes measured.
 void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
                  Cluster& cluster);
 

@@ -211,7 +211,7 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
                                  : fmt::format("no price for '{}'", machine.name);
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
-  return texts.empty() ? "no price: the run has no machine"
+  return texts.empty() ? "no price: the file describes no machine"
                        : fmt::format("{}", fmt::join(texts, "; "));
 }
 

@@ -200,8 +200,9 @@ std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const
   return marks;
 }
 
-// Returns the steps that begin with marks. dlroof's hook marks only some calls of a model: if the
-// kernels repeat from call to call, all repetitions become steps of the length between two calls.
+// Returns the steps that begin where the program's ranges (NVTX, dlroof's hook) begin. The hook
+// marks only some calls of a model: if the kernels repeat with the number of kernels between two
+// such calls as their period, each repetition is a step.
 FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
   FoundGpuSteps found{.steps = {.from = StepsFrom::kMarks}, .range = marks.name};
   auto& ranges = found.steps.ranges;

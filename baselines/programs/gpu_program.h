@@ -58,10 +58,11 @@ struct GpuProgram {
   GpuCounting counting;
 };
 
-// Two optional further runs of the program: a trace per process of each, none without the run.
+// Further runs of the program, traced in another way. Per run a trace of each process, empty if the
+// program did not run again.
 struct OtherRuns {
-  std::vector<gpu_trace::Trace> nodes;  // with the nodes of CUDA graphs, for TakeNodes
-  std::vector<gpu_trace::Trace> calls;  // with CUDA calls only, for AddPace
+  std::vector<gpu_trace::Trace> nodes;  // each kernel of a CUDA graph by itself
+  std::vector<gpu_trace::Trace> calls;  // only CUDA calls, without kernels: the program's own pace
 };
 GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces,
                            std::optional<int> steps = std::nullopt, const OtherRuns& others = {});

@@ -208,7 +208,7 @@ struct Backend {
   std::function<PreparedCall(const BenchmarkName&, const RunSettings&)> prepare = {};
 };
 
-// Registers a backend. Call it at namespace scope: [[maybe_unused]] const bool registered =
+// Registers a backend. Call it at namespace scope: [[maybe_unused]] const bool backend_registered =
 // RegisterBackend({...}). A backend may be registered in two steps, in any order: the op's folder
 // registers `read` and `needs` in every build, and the library's folder registers `prepare` if the
 // library is present. The first registration of each member counts. Returns true.

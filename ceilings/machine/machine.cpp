@@ -243,7 +243,9 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.mix = at.TextOr("mix", "");
   const bool validated = at.Flag("proved"), specified = at.Has("given") && at.Flag("given");
   if (specified && validated)
-    throw BadInput(at.where() + ": 'proved': expected false for a specified roof, got true");
+    throw BadInput(
+        at.where() +
+        ": 'proved' (validated): expected false for a specified roof ('given'), got true");
   ceiling.status = specified   ? CeilingStatus::kSpecified
                    : validated ? CeilingStatus::kValidated
                                : CeilingStatus::kNotValidated;

@@ -51,7 +51,7 @@ struct CounterSource {
 };
 
 // Registers a source. Call at namespace scope:
-//   [[maybe_unused]] const bool registered = RegisterCounterSource({...});
+//   [[maybe_unused]] const bool <name>_registered = RegisterCounterSource({...});
 // A source without `count` only says why it cannot count, as long as the module that counts is not
 // loaded: the module registers a source with the same name and device, which replaces it.
 bool RegisterCounterSource(CounterSource source);

@@ -42,13 +42,14 @@ int64_t FloorSum(int64_t n, int64_t m, int64_t a, int64_t b) {
 
 // Returns the number of pairs with output * stride + tap * dilation < end.
 int64_t PairsBelow(const FilterAxis& axis, int64_t end) {
-  // The first taps have such pairs with all outputs, the next ones with some, the others with none.
+  // Taps 0 to full - 1 have such pairs with all outputs, taps full to some - 1 with some outputs,
+  // the others with none.
   const auto taps_below = [&](int64_t limit) {
     return std::clamp<int64_t>(CeilDiv(limit, axis.dilation), 0, axis.taps);
   };
   const int64_t full = taps_below(end - (axis.outputs - 1) * axis.stride);
   const int64_t some = taps_below(end);
-  // Tap some - 1 - i has ceil((last + i * dilation) / stride) of them.
+  // The tap (some - 1 - i) has ceil((last + i * dilation) / stride) such pairs.
   const int64_t last = end - (some - 1) * axis.dilation;
   return full * axis.outputs +
          FloorSum(some - full, axis.stride, axis.dilation, last + axis.stride - 1);

@@ -151,7 +151,9 @@ const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& types,
   auto plan = PlanCounters(BuiltInCuptiTable(), device_->chip, types, options,
                            AskHostApi(*parts_.api, device_->chip.name, device_->availability));
   if (plan.configs.empty())
-    throw std::runtime_error("this device has none of the counters in the table");
+    throw std::runtime_error(
+        "this device has none of the counters that dlroof knows "
+        "(counters/gpu/tables/metrics.json)");
   return plans_.emplace(key, std::move(plan)).first->second;
 }
 

@@ -72,7 +72,7 @@ struct JsonField {
   void (*read)(const JsonMember& member, Out& out);
   void (*write)(const Out& out, std::string_view key, nlohmann::json& object);
   const char* needed = nullptr;        // what is expected; null if the member may be missing
-  const NumberRange* range = nullptr;  // null: that of the key, found when it is read
+  const NumberRange* range = nullptr;  // null: RangeOf(key) (counters/base/numbers.h)
 };
 
 // A JSON object. The parser and the place's `outer` must outlive it. All functions throw BadInput
