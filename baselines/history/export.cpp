@@ -36,12 +36,10 @@ std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Re
   ExportedTime time{.median = timing->median, .ci95 = timing->ci95, .estimate = timing->noisy};
   const auto* machine = record::MachineFor(file, record);
   if (machine == nullptr || record.work.empty()) return time;
-  if (const auto placed = roofline::Place(record, machine).time) {
-    time.specified = placed->specified;
-    if (placed->times_over_roof) time.fraction = 1 / *placed->times_over_roof;
-    if (placed->times_over_roof_at_least)
-      time.fraction_at_most = 1 / *placed->times_over_roof_at_least;
-  }
+  const auto placement = roofline::Place(record, machine);
+  time.specified = placement.time && placement.time->specified;
+  if (const auto share = roofline::RoofShareOf(placement))
+    (share->at_most ? time.fraction_at_most : time.fraction) = share->value;
   return time;
 }
 

@@ -124,9 +124,8 @@ std::string BisectText(const Report& report) {
   if (worse.empty() || worse.front()->newly_failed || report.commit.empty() ||
       report.newest_commit.empty() || report.commit == report.newest_commit)
     return "";
-  return fmt::format(
-      "dlroof bisect {} {}{} -- {}", Short(report.newest_commit), Short(report.commit),
-      report.own_program ? " --build 'BUILD COMMAND' --program PATH" : "", worse.front()->name());
+  return BisectCommand(Short(report.newest_commit), Short(report.commit), worse.front()->name(),
+                       report.own_program);
 }
 
 // Replaces line breaks by spaces and cuts the text after `most` bytes.
@@ -152,6 +151,13 @@ std::string Escaped(const std::string& text, bool property) {
 }
 
 }  // namespace
+
+std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
+                          bool own_program) {
+  return fmt::format("dlroof bisect {} {}{} -- {}", before, after,
+                     own_program ? " --build 'BUILD COMMAND' --program PATH" : "",
+                     text::CommandLine({std::string(name)}));
+}
 
 std::string CommentOf(const Report& report) {
   const auto cell = [](const std::string& text, std::size_t most) {

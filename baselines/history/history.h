@@ -233,6 +233,11 @@ std::string CommentOf(const Report& report);
 // benchmarks (GitHub shows ten), and a warning if some benchmarks are unclear.
 std::string AnnotationsOf(const Report& report);
 
+// Returns the command that finds the commit after `before`, up to `after`, that changed the
+// benchmark; `own_program`: not dlroof_bench, which `dlroof bisect` can build.
+std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
+                          bool own_program);
+
 // Returns lines for a terminal: counts of verdicts, and each benchmark that got worse.
 std::string SummaryOf(const Report& report);
 

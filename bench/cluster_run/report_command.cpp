@@ -15,7 +15,6 @@
 #include "baselines/cluster/node_effects.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
-#include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
@@ -179,7 +178,7 @@ int RunGather(const GatherFlags& flags) {
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
   for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
-  WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
+  WriteFile(flags.output, JsonText(cluster::ToJson(cluster, text::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintIncomplete(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';

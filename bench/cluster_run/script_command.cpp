@@ -18,6 +18,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/figure/page.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
 
@@ -78,13 +79,13 @@ std::string LaunchScript(const LaunchRequest& request) {
   if (request.time) RefuseControls(*request.time);
   RefuseControls(request.out);
   RefuseControls(request.dlroof);
-  const auto quoted = [](const std::string& text) { return runner::CommandLine({text}); };
+  const auto quoted = [](const std::string& text) { return text::CommandLine({text}); };
   std::ostringstream script;
   figure::Fill(LaunchScripts().front().text,
                {{"nodes", std::to_string(request.nodes)},
                 {"out", quoted(request.out)},
                 {"dlroof", quoted(request.dlroof)},
-                {"arguments", runner::CommandLine(ArgumentsOf(request))},
+                {"arguments", text::CommandLine(ArgumentsOf(request))},
                 {"options", DirectiveLines(OptionsOf(request))},
                 {"gpus", std::to_string(request.gpus.value_or(0))},
                 {"tasks", std::to_string(request.gpus.value_or(1))},
@@ -153,7 +154,7 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
     RefuseLibrary(arguments, path);
   else if (request.arguments != arguments)
     throw BadInput("--revisit={}: its nodes were measured with other arguments: {}", path,
-                   runner::CommandLine(arguments));
+                   text::CommandLine(arguments));
   request.arguments = arguments;
   request.names.emplace(hosts.begin(), hosts.end());
   std::ranges::sort(*request.names, cluster::NodeNameLess);

@@ -13,6 +13,7 @@
 #include "baselines/history/builds.h"
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
@@ -119,7 +120,9 @@ class SeriesTable {
                                          Plural(static_cast<int>(timed_.size()), "run"))});
     document.Add(std::move(about));
     document::Table table{.columns = {"run", "date", "commit", "time", "95 %", "clean", "note"}};
-    for (std::size_t i = 0; i < points_.size(); ++i) table.rows.push_back(Row(i));
+    // Without dlroof's marks of noise it is unknown how many repetitions were clean.
+    const bool plain = series.fingerprint.starts_with("plain-");
+    for (std::size_t i = 0; i < points_.size(); ++i) table.rows.push_back(Row(i, plain));
     document.Add(std::move(table));
     if (!profile_) return;
     for (const auto& change : history::ChangesOf(0, *profile_, timed_))
@@ -127,7 +130,7 @@ class SeriesTable {
   }
 
  private:
-  document::Table::Row Row(std::size_t i) const {
+  document::Table::Row Row(std::size_t i, bool plain) const {
     const history::Point& point = points_[i];
     const auto run = std::ranges::find(runs_, point.run, &history::StoredRun::id);
     return {std::to_string(point.run),
@@ -137,7 +140,7 @@ class SeriesTable {
             point.ci95 ? fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
                                      text::WithPrefix(point.ci95->second, "s"))
                        : "",
-            fmt::format("{}/{}", point.clean, point.repetitions),
+            fmt::format("{}/{}", plain ? "?" : std::to_string(point.clean), point.repetitions),
             Note(i)};
   }
 
@@ -179,8 +182,9 @@ class SeriesTable {
     if (last_before == timed_.begin()) return;
     const auto before = commit(*std::prev(last_before)), after = commit(change.latest);
     if (before.empty() || after.empty() || before == after) return;
-    document.Say(fmt::format("{0:+.1f} % between {1} and {2}: dlroof bisect {1} {2} -- '{3}'",
-                             100 * std::expm1(change.log_ratio), before, after, name));
+    const bool own = workload::FindOp(name.substr(0, name.find('/'))) == nullptr;
+    document.Say(fmt::format("{:+.1f} % between {} and {}: {}", 100 * std::expm1(change.log_ratio),
+                             before, after, history::BisectCommand(before, after, name, own)));
   }
 
   const history::History& history_;

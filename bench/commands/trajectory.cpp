@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "bench/commands/commands.h"
-#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -131,7 +130,7 @@ std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
   if (flags.weak) words.emplace_back("--weak");
   if (!arguments.empty()) words.emplace_back("--");
   words.insert(words.end(), arguments.begin(), arguments.end());
-  return runner::CommandLine(words);
+  return text::CommandLine(words);
 }
 
 // Measures the points of the trajectories. Returns nullopt after an interrupt.

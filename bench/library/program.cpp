@@ -17,6 +17,7 @@
 #include "counters/caches/callgrind.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::library {
 namespace {
@@ -180,7 +181,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
     return {arguments.front()};
   }
   runner::RefusePinning();
-  command_ = runner::CommandLine(arguments);
+  command_ = text::CommandLine(arguments);
   auto rest = ReadFlags(arguments);
   RememberBenchmarkFlags(program_, rest);
   settings_ = runner::Settings(flags_);

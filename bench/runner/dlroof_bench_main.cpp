@@ -23,6 +23,7 @@
 #include "counters/cpu/cpu.h"
 #include "reporters/live/google_benchmark.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::runner {
 namespace {
@@ -112,7 +113,7 @@ std::string Initialize(std::vector<std::string>& args, BenchFlags& flags) {
   AddDefaultFlags(args);
   AdaptMinTime(args);
   ReadBenchmarkFlags(args, flags);
-  auto command = CommandLine(args);
+  auto command = text::CommandLine(args);
   ReadOwnFlags(OwnArguments(args), flags);
   ProtectOutFile(args, flags);
   // Lets Google Benchmark run as many repetitions as the rule may use. The last flag wins.

@@ -97,23 +97,6 @@ json Counters(const std::string& choice) {
 
 }  // namespace
 
-std::string CommandLine(const std::vector<std::string>& args) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
-  std::string command;
-  for (const auto& arg : args) {
-    if (!command.empty()) command += ' ';
-    if (!arg.empty() && arg.find_first_not_of(kPlain) == std::string::npos) {
-      command += arg;
-      continue;
-    }
-    command += '\'';
-    for (const char c : arg) command += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    command += '\'';
-  }
-  return command;
-}
-
 json RunContext(const std::string& command, const workload::RunSettings& settings) {
   json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
   json conventions = json::object();

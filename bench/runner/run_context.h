@@ -13,9 +13,6 @@
 
 namespace dlroof::runner {
 
-// Returns `args` as one command line, with arguments quoted for a shell where necessary.
-std::string CommandLine(const std::vector<std::string>& args);
-
 // Returns context.dlroof: schema, version, commit, compiler, command, conventions, the operators'
 // terms for reports, libraries, relevant environment variables, seed, and "counters": the chosen
 // source, and why other sources cannot count on this CPU (records then have modelled bytes).

@@ -20,6 +20,7 @@
 #include "counters/cpu/cpu.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::supervise {
 namespace {
@@ -91,7 +92,7 @@ std::string CommandOf(const RunRequest& request) {
   }
   if (request.processes > 1) add("--processes", {std::to_string(request.processes)});
   add("--", request.arguments);
-  return runner::CommandLine(command);
+  return text::CommandLine(command);
 }
 
 }  // namespace

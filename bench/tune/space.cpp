@@ -10,7 +10,6 @@
 #include <string>
 #include <tuple>
 
-#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
@@ -244,12 +243,12 @@ void CheckVariables(const settings::Setting& setting, const SpaceRequest& reques
       throw BadInput(
           "{}: sets the variable {}, which is no knob of dlroof; to run it, repeat it: {}", path,
           text::Printable(knob),
-          text::Printable(runner::CommandLine({fmt::format("--env={}={}", knob, value)})));
+          text::Printable(text::CommandLine({fmt::format("--env={}={}", knob, value)})));
   }
 }
 
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program) {
-  const auto quoted = [](const std::string& text) { return runner::CommandLine({text}); };
+  const auto quoted = [](const std::string& text) { return text::CommandLine({text}); };
   std::string line;
   for (const auto& [variable, value] : benchmark.environment)
     line += fmt::format("{}={} ", quoted(variable), quoted(value));

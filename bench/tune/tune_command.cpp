@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "baselines/settings/tuning.h"
-#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
@@ -119,7 +118,7 @@ document::List::Item SettingsOf(const settings::Tuning& tuning, const std::strin
   document::List::Item settings{"settings:"};
   for (const auto& [variable, value] : EnvironmentLines(tuned))
     settings.details.push_back(
-        fmt::format("export {}={}", runner::CommandLine({variable}), runner::CommandLine({value})));
+        fmt::format("export {}={}", text::CommandLine({variable}), text::CommandLine({value})));
   settings.details.push_back(CommandLineOf(tuned, program));
   return settings;
 }

@@ -131,4 +131,7 @@ std::string PlainText(std::string bytes, const std::string& where);
 // Returns the plain text of a file, whatever its name. Throws BadInput like ReadFile and Unpack.
 std::string ReadUnpacked(const std::string& path, std::string_view expected);
 
+// Returns `args` as one command line, with arguments quoted for a shell where necessary.
+std::string CommandLine(const std::vector<std::string>& args);
+
 }  // namespace dlroof::text

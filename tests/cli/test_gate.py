@@ -133,7 +133,9 @@ def test_the_history_knows_commits_branch_and_programs(gates, commits):
 
 def test_a_change_of_the_history_hands_over_its_bisect_command(gates, commits):
     ran = run(f"dlroof history show --db project/perf.sqlite {PARSE}")
-    found = re.search(r"^\+\d+\.\d % between (\w+) and (\w+): dlroof bisect \1 \2 -- 'BM_Parse/manual_time'$", ran.out, re.M)
+    found = re.search(
+        r"^\+\d+\.\d % between (\w+) and (\w+): dlroof bisect \1 \2 --build 'BUILD COMMAND' --program PATH -- BM_Parse/manual_time$", ran.out, re.M
+    )
     assert found, ran
     assert abs(commits.index(found.group(2)) - SLOW) <= 1, ran
 

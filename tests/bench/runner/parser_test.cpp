@@ -316,11 +316,6 @@ TEST(KeptByFilter, ReadsItAsGoogleBenchmarkDoesButHidesItsSettings) {
   EXPECT_THROW(KeptByFilter("(", "x"), BadInput);
 }
 
-TEST(CommandLine, IsWhatAShellTakesAgain) {
-  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
-            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
-}
-
 nlohmann::json Counters(const std::string& choice) {
   return RunContext("dlroof_bench", {.cpus = {0}, .counters = choice}).at("counters");
 }

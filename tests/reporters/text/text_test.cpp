@@ -434,6 +434,11 @@ TEST(ShortKernelName, ShortensLongWordsInTheMiddleAndReadsNamesThatWereCutOff) {
               HasSubstr("distribution_elementwise_grid_stride_kernel<float, 4"));
 }
 
+TEST(CommandLine, IsWhatAShellTakesAgain) {
+  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
+            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
+}
+
 TEST(ShortKernelName, NeverExceedsTheWidthAndNeverCutsUnnamed) {
   for (const std::string name :
        {kCopyOfPyTorch, kRandomOfPyTorch, kConvolutionOfCudnn, "operator<", "x->y(int)", "a)>(b",
