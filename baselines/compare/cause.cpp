@@ -114,8 +114,8 @@ std::optional<Clock> ClockOfCeiling(const record::Record& record, const machine:
 
 double NoisyShare(const record::Record& record) {
   if (record.repetitions.empty()) return 0;
-  const auto noisy =
-      std::ranges::count_if(record.repetitions, [](const auto& one) { return one.noisy; });
+  const auto noisy = std::ranges::count_if(record.repetitions,
+                                           [](const auto& repetition) { return repetition.noisy; });
   return static_cast<double>(noisy) / static_cast<double>(record.repetitions.size());
 }
 

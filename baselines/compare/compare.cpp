@@ -86,8 +86,9 @@ std::string TooFew(const Comparison& row) {
           side, repetitions[0].aggregate->statistic);
     }
     const auto clean = [](const auto& repetition) { return !repetition.noisy; };
-    if (std::ranges::any_of(repetitions,
-                            [&](const auto& one) { return clean(one) && !(one.seconds > 0); }))
+    if (std::ranges::any_of(repetitions, [&](const auto& repetition) {
+          return clean(repetition) && !(repetition.seconds > 0);
+        }))
       return "a time of 0 has no ratio";
     counts += fmt::format("{}{} of {} in {}", counts.empty() ? "" : ", ",
                           std::ranges::count_if(repetitions, clean), repetitions.size(), side);

@@ -73,9 +73,9 @@ std::optional<JudgedTimes> ChooseTimes(const record::Record& base,
   if (alike && (base.timed == record::timed::kGraph || base.timed == record::timed::kThroughput))
     return std::nullopt;
   for (const Kind& kind : kKinds) {
-    auto one = As(kind, base), other = As(kind, contender);
-    if (!one || !other) continue;
-    JudgedTimes times{*std::move(one), *std::move(other), kind.timed};
+    auto before = As(kind, base), after = As(kind, contender);
+    if (!before || !after) continue;
+    JudgedTimes times{*std::move(before), *std::move(after), kind.timed};
     if (times.timed == record::timed::kDevice) CorrectForEmptyKernel(times);
     if (alike && base.timed == times.timed && !times.added_seconds) return std::nullopt;
     return times;
@@ -104,9 +104,9 @@ bool IsDeviceTime(const record::Record& record) {
 }
 
 std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender) {
-  const auto one = Cycles(base), other = Cycles(contender);
-  if (!one || !other) return std::nullopt;
-  return std::log(*other / *one);
+  const auto before = Cycles(base), after = Cycles(contender);
+  if (!before || !after) return std::nullopt;
+  return std::log(*after / *before);
 }
 
 }  // namespace dlroof::compare

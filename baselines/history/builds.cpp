@@ -115,8 +115,8 @@ StoredProgram ReadProgram(const fs::path& folder) {
 constexpr std::size_t kMaxEarlierRuns = 30;
 
 bool SharesMachine(const record::RunFile& a, const record::RunFile& b) {
-  return std::ranges::any_of(a.machines, [&](const auto& one) {
-    return std::ranges::find(b.machines, one.fingerprint, &machine::Machine::fingerprint) !=
+  return std::ranges::any_of(a.machines, [&](const auto& machine) {
+    return std::ranges::find(b.machines, machine.fingerprint, &machine::Machine::fingerprint) !=
            b.machines.end();
   });
 }

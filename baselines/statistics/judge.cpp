@@ -76,7 +76,7 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
   for (const double sign : {1.0, -1.0}) {
     std::vector<double> needed;
     const auto count = static_cast<double>(std::ranges::count_if(
-        values, [&](const auto& one) { return sign * (one.value - centre) >= 0; }));
+        values, [&](const auto& estimate) { return sign * (estimate.value - centre) >= 0; }));
     if (8 * count < static_cast<double>(values.size())) continue;
     const double deviations = kOfNormal / (1 + kOfSmaller / std::sqrt(count));
     for (const auto& [value, variance] : values)
@@ -94,7 +94,7 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
 double MiddleOfMost(const std::vector<Estimate>& values) {
   constexpr double kMost = 0.4, kMuchLonger = 2;
   std::vector<double> sorted;
-  for (const auto& one : values) sorted.push_back(one.value);
+  for (const auto& estimate : values) sorted.push_back(estimate.value);
   std::ranges::sort(sorted);
   const auto reach =
       static_cast<std::size_t>(std::ceil(kMost * static_cast<double>(sorted.size()))) - 1;
@@ -170,8 +170,8 @@ class JudgeOfRuns {
     for (const auto& [group, members] : groups) {
       const CommonShift common = FindCommon(group, members);
       if (!settings_.look_for_common_shift) continue;
-      const auto rank = [](const CommonShift& one) {
-        return std::pair(one.is_unexplained, one.benchmarks);
+      const auto rank = [](const CommonShift& shift) {
+        return std::pair(shift.is_unexplained, shift.benchmarks);
       };
       if (!judged_.common || rank(*judged_.common) < rank(common)) judged_.common = common;
     }

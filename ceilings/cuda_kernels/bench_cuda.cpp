@@ -220,12 +220,12 @@ double Trains(bool in_graph, std::int64_t times, gpu::GpuClock& clock) {
     if (in_graph) return clock.Graph(empty, kernels);
     return [&, kernels] { return clock.Batch(empty, kernels, {}); };
   };
-  const auto one = train(kCalls), two = train(2 * kCalls);
-  one(), two();  // uploads graphs
+  const auto single = train(kCalls), twice = train(2 * kCalls);
+  single(), twice();  // uploads graphs
   const auto pairs = (times + kCalls - 1) / kCalls;
   double seconds = 0;
   for (std::int64_t i = 0, lost = 0; i < pairs;) {
-    const auto few = one(), many = two();
+    const auto few = single(), many = twice();
     if (few.queued && many.queued)
       seconds += many.seconds - few.seconds, ++i;
     else if (++lost > kMaxLost)

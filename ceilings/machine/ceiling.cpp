@@ -95,7 +95,12 @@ namespace {
 constexpr double kAllowed = 1.03;
 constexpr double kFairScaling = 0.9;
 
-void Compare(Ceiling& smaller, const Ceiling& larger) {
+void Compare(Ceiling& smaller, Ceiling& larger) {
+  if (smaller.per_second > kAllowed * larger.per_second)
+    AddReason(larger,
+              fmt::format("{} of these threads reached {:.4g} G/s, all of them only {:.4g} "
+                          "G/s: another program slowed them",
+                          smaller.threads, smaller.per_second / 1e9, larger.per_second / 1e9));
   const double per_thread = smaller.per_second / smaller.threads;
   const double of_larger = larger.per_second / larger.threads;
   if (of_larger <= kAllowed * per_thread) return;
@@ -105,7 +110,7 @@ void Compare(Ceiling& smaller, const Ceiling& larger) {
 }
 
 template <class Key>
-void CompareAll(std::map<Key, Ceiling>& smaller, const std::map<Key, Ceiling>& larger) {
+void CompareAll(std::map<Key, Ceiling>& smaller, std::map<Key, Ceiling>& larger) {
   for (auto& [key, ceiling] : smaller)
     if (const auto other = larger.find(key); other != larger.end()) Compare(ceiling, other->second);
 }

@@ -252,8 +252,8 @@ const CeilingRow* FastestCopy(const CeilingSet& ceilings, Level level);
 void AddScaling(Machine& machine, std::optional<int> cores);
 
 // Marks a ceiling as not validated if a measurement with more threads is more than 3 % faster per
-// thread: another program on the same core or a lower clock slowed the ceiling's own measurement.
-// The reason contains both rates per thread. Repeated calls add the reason once.
+// thread, or one with fewer threads more than 3 % faster in all: another program or a lower clock
+// slowed the ceiling's own measurement. The reason contains both rates. Repeated calls add it once.
 void CompareThreadCounts(Machine& machine);
 
 // Returns the instruction set of a row without its variant: "avx512" for
