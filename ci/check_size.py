@@ -20,7 +20,7 @@ LIMITS = {
     "lines of scripts": 13_945,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
-    "modules": 56,
+    "modules": 55,
     "files": 1_100,
     "lines in the table of commands and flags": 230,
 }

@@ -228,10 +228,6 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
 [[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
     {"Attention", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnCase>, "cuDNN 9.8 or newer"});
 
-}  // namespace
-
-namespace {
-
 double Dot(const double* a, const double* b, int64_t d) {
   return std::inner_product(a, a + d, b, 0.0);
 }

@@ -261,10 +261,6 @@ workload::Workload Read(const workload::BenchmarkName& name) {
 [[maybe_unused]] const bool on_onednn =
     workload::RegisterBackend({"Conv2D", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
 
-}  // namespace
-
-namespace {
-
 bool Has(const std::vector<std::string>& options, std::string_view option) {
   return std::ranges::count(options, option) > 0;
 }

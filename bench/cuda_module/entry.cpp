@@ -52,9 +52,9 @@ std::vector<workload::Library> CudaLibraries() {
   std::vector<workload::Library> libraries = {DescribedLibrary("cuda", RuntimeText),
                                               DescribedLibrary("cublaslt", CublasLtText),
                                               DescribedLibrary("cupti", CuptiText)};
-  if (cudnn::CudnnVersion())
+  if (cudnn::FactsReader())
     libraries.push_back(
-        DescribedLibrary("cudnn", [] { return "cuDNN " + cudnn::CudnnVersion().value_or(""); }));
+        DescribedLibrary("cudnn", [] { return "cuDNN " + cudnn::FactsReader()().version; }));
   return libraries;
 }
 
@@ -84,12 +84,18 @@ machine::Machine Measured(const gpu_ceilings::GpuMeasureOptions& options) {
   return machine;
 }
 
+std::optional<Reason> NoBackendsReason() {
+  if (cudnn::FactsReader()) return cudnn::FactsReader()().unavailable;
+  return Reason{
+      "the CUDA module was built without cuDNN 9.8 or newer: install cuDNN and build again "
+      "(ci/run.sh --gpu does)"};
+}
+
 gpu_loader::GpuModule Made() {
   PreloadNvrtcParts();
   const auto state = cuda::ReadCudaState();
-  gpu_loader::GpuModule module{.build = kBuildId,
-                               .libraries = CudaLibraries(),
-                               .no_backends_reason = cudnn::UnavailableReason()};
+  gpu_loader::GpuModule module{
+      .build = kBuildId, .libraries = CudaLibraries(), .no_backends_reason = NoBackendsReason()};
   if (!module.no_backends_reason)
     std::copy_if(workload::AllBackends().begin(), workload::AllBackends().end(),
                  std::back_inserter(module.backends), [](const workload::Backend& backend) {

@@ -1,4 +1,4 @@
-# Finds CUDA and cuDNN. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/modules.txt and creates the target
+# Finds CUDA and cuDNN. Sets DLROOF_IF_cuda and DLROOF_IF_cudnn for ci/modules.txt and creates the target
 # dlroof_cuda_libraries.
 #
 # Accepts a toolkit of 12.9 or newer, or CUDA 13 from PyPI's wheels (ci/requirements-gpu.txt). Searches DLROOF_CUDA_ROOT if set,
@@ -86,7 +86,6 @@ endfunction()
 
 set(DLROOF_IF_cuda OFF)
 set(DLROOF_IF_cudnn OFF)
-set(DLROOF_IF_cuda_no_cudnn OFF)
 if(DLROOF_CUDA STREQUAL "OFF")
   message(STATUS "dlroof: without the CUDA module: DLROOF_CUDA=OFF")
   return()
@@ -190,9 +189,6 @@ cmake_path(GET DLROOF_CUDART_LIBRARY PARENT_PATH dlroof_cudart_folder)
 string(APPEND CMAKE_CUDA_FLAGS " -L${dlroof_cudart_folder}")
 enable_language(CUDA)
 message(STATUS "dlroof: the CUDA module with CUDA ${dlroof_cuda_version} of ${dlroof_cuda_root}, ${dlroof_cudnn_text}")
-if(NOT DLROOF_IF_cudnn)
-  set(DLROOF_IF_cuda_no_cudnn ON)
-endif()
 
 # Headers and libraries, no objects. libcupti opens libnvperf_host by its bare name, so the module links it to load it before.
 add_library(dlroof_cuda_libraries INTERFACE)

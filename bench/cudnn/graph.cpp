@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "bench/cudnn/library.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
 
@@ -35,7 +34,7 @@ std::string Message(frontend::error_t status) {
 void RequireGood(frontend::error_t status) {
   if (!status.is_bad()) return;
   const auto code = status.get_code();
-  workload::Throw({fmt::format("cuDNN {}: {}", *CudnnVersion(), Message(status)),
+  workload::Throw({fmt::format("cuDNN {}: {}", CudnnVersion(), Message(status)),
                    code == frontend::error_code_t::CUDA_API_FAILED ||
                        code == frontend::error_code_t::INVALID_CUDA_DEVICE ||
                        code == frontend::error_code_t::HANDLE_ERROR});
@@ -95,7 +94,7 @@ int64_t GraphCall::Propose(const std::optional<DescribedTarget>& target) {
   RequireGood(
       graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}));
   plans_ = graph.get_execution_plan_count();
-  if (plans_ == 0) throw Unsupported("cuDNN {} proposes no plan", *CudnnVersion());
+  if (plans_ == 0) throw Unsupported("cuDNN {} proposes no plan", CudnnVersion());
   return plans_;
 }
 

@@ -1,6 +1,7 @@
-// cuDNN's version and availability, for the CUDA module; without cuDNN by bench/no_cudnn.
+// What cuDNN says of itself, for the CUDA module, which may have been built without it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -8,10 +9,16 @@
 
 namespace dlroof::cudnn {
 
-// Returns the version of the loaded cuDNN ("9.19.0"), or nullopt in a build without cuDNN.
-std::optional<std::string> CudnnVersion();
-// Returns why cuDNN's benchmarks cannot run, and a remedy: the build lacks cuDNN, or the loaded
-// cuDNN has another major version than the build's. nullopt if they can run.
-std::optional<Reason> UnavailableReason();
+struct LibraryFacts {
+  std::string version;  // of the loaded cuDNN: "9.19.0"
+  // Why its benchmarks cannot run, and a remedy: it has another major version than the build's.
+  std::optional<Reason> unavailable;
+};
+
+// Reads the facts. Set by bench/cudnn, empty in a module without it.
+inline std::function<LibraryFacts()>& FactsReader() {
+  static std::function<LibraryFacts()> reader;
+  return reader;
+}
 
 }  // namespace dlroof::cudnn

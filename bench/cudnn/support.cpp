@@ -43,11 +43,14 @@ void Require(cudnnStatus_t status, std::string_view what, workload::Stage stage)
 
 }  // namespace
 
-std::optional<std::string> CudnnVersion() { return workload::VersionText(cudnnGetVersion()); }
+std::string CudnnVersion() { return workload::VersionText(cudnnGetVersion()); }
 
-std::optional<Reason> UnavailableReason() {
-  return workload::CudnnMismatch(cudnnGetVersion(), CUDNN_MAJOR);
-}
+[[maybe_unused]] const bool facts_registered = [] {
+  FactsReader() = [] {
+    return LibraryFacts{CudnnVersion(), workload::CudnnMismatch(cudnnGetVersion(), CUDNN_MAJOR)};
+  };
+  return true;
+}();
 
 void Check(cudnnStatus_t status, std::string_view what) {
   Require(status, what, workload::Stage::kDescribe);

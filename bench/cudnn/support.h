@@ -6,12 +6,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/workload/library_rules.h"
 
 namespace dlroof::cudnn {
+
+// Returns the version of the loaded cuDNN: "9.19.0".
+std::string CudnnVersion();
 
 // Throw Unsupported if the status means that cuDNN does not support the request (IsRefusal), and
 // std::runtime_error for other failures, with the message "WHAT: STATUS: cuDNN's message". Check:

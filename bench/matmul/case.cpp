@@ -177,10 +177,6 @@ workload::Workload Read(const workload::BenchmarkName& name) {
 [[maybe_unused]] const bool on_onednn =
     workload::RegisterBackend({"Matmul", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
 
-}  // namespace
-
-namespace {
-
 struct TypeRow {
   std::string_view type, compute, pipe;
 };
@@ -203,10 +199,6 @@ MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, 
   if (factor.transposed) std::swap(spec.rows, spec.columns);
   return spec;
 }
-
-}  // namespace
-
-namespace {
 
 // Throws BadInput for scales that do not exist for the type or problem.
 void CheckScaling(const workload::BenchmarkName& name, const MatmulCase& matmul) {
@@ -251,9 +243,6 @@ namespace {
 [[maybe_unused]] const bool cublaslt_case_registered = workload::RegisterBackend(
     {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltMatmulCase>,
      "the CUDA module"});
-}  // namespace
-
-namespace {
 
 constexpr int64_t kAll = 0;  // the whole row, or all rows
 

@@ -137,10 +137,6 @@ bool RegisterCudnn(const std::string& name_of_op) {
     RegisterCudnn<kRmsNorm>("RmsNorm") && RegisterCudnn<kEltwise>("Eltwise") &&
     RegisterCudnn<kSwiGlu>("SwiGlu");
 
-}  // namespace
-
-namespace {
-
 // Sizes of the tensors, and the strides of those that have columns. Columns are the channels, for
 // which cuDNN requires the layout NHWC.
 struct Layout {

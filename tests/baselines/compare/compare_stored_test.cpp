@@ -165,9 +165,6 @@ TEST(CompareWithStored, AShiftOfAllThatNothingExplainsIsNoSuccess) {
     EXPECT_EQ(result.exit_code, 3);
 }
 
-}  // namespace
-namespace {
-
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;

@@ -124,9 +124,6 @@ TEST(ChosenGpu, ARunOfAnUnknownGpuNeedsANameOrAMachineFileOfThatGpu) {
   EXPECT_THAT(Refusal({.machine = &cpu}), HasSubstr("is of a cpu"));
 }
 
-}  // namespace
-namespace {
-
 Design V100() { return {"", delta::FindGpu("v100"), std::nullopt}; }
 
 LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }

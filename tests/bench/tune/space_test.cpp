@@ -109,9 +109,6 @@ TEST(UnderSetting, GivesLinesToCopy) {
             "--benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/ldigo/threads2$'");
 }
 
-}  // namespace
-namespace {
-
 // Two L3 caches of two cores each; CPU 4 is the second hardware thread of core 0, and so on.
 cpu::Cpu EightCpus() {
   cpu::Cpu cpu;
@@ -209,9 +206,6 @@ TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMostAndIsAbsentWhereNoSettingHelp
   noisy.noise_seconds = 3;
   EXPECT_FALSE(ProposalOf(noisy, 2)) << "no component is beyond the noise";
 }
-
-}  // namespace
-namespace {
 
 std::vector<std::string> ProposedFor(const std::string& name) {
   std::vector<std::string> texts;

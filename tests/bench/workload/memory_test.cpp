@@ -75,9 +75,6 @@ TEST(DistinctBytes, AreWholeForSmallTensorsAndSharedByTheOthers) {
   EXPECT_THAT(DistinctBytes({}, 10), ElementsAre());
 }
 
-}  // namespace
-namespace {
-
 TEST(SeededValues, AreTheSameEverywhereAndFillTheirRangeEvenlyInTheirType) {
   // splitmix64's published first output for seed 0 is 0xe220a8397b1dcdaf; its top 24 bits are
   // 0xe220a8, so the first value in [0, 1] is 0xe220a8 / 2^24.
@@ -110,9 +107,6 @@ TEST(SeededValues, AreTheSameEverywhereAndFillTheirRangeEvenlyInTheirType) {
   EXPECT_EQ(indices, SeededIndices(1000, 4, 7));
   EXPECT_THROW(SeededIndices(1, 1, 0), std::logic_error);
 }
-
-}  // namespace
-namespace {
 
 // IEEE 754 binary16: sign, 5 bits of exponent with bias 15, 10 of fraction.
 TEST(F16Bits, AreThoseOfIeee754) {

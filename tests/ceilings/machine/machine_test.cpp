@@ -272,9 +272,6 @@ TEST(ForThreads, FindsJustThatCount) {
   EXPECT_EQ(ForThreads(machine, 2), nullptr);
 }
 
-}  // namespace
-namespace {
-
 using nlohmann::json;
 using testing::ElementsAre, testing::IsEmpty, testing::Pair, testing::UnorderedElementsAre;
 

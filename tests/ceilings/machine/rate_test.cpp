@@ -318,9 +318,6 @@ TEST(ChooseRoof, IsTheHighestOrAValidatedRowWithinTheNoise) {
   EXPECT_EQ(Chosen({}), "none");
 }
 
-}  // namespace
-namespace {
-
 Machine With(const std::map<int, double>& rates) {
   Machine machine;
   for (const auto& [threads, rate] : rates)
@@ -422,9 +419,6 @@ TEST(AddScaling, OfMemoryIsThatOfThePrivateLevels) {
   EXPECT_EQ(two.mixes["dram.load.avx2"].validation.scaling, std::nullopt);
   EXPECT_EQ(machine.by_threads[1].bytes[Level::kL1].validation.scaling, std::nullopt);
 }
-
-}  // namespace
-namespace {
 
 using Features = std::set<std::string>;
 

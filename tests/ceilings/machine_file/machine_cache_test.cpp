@@ -203,9 +203,6 @@ TEST_F(MachineCache, WritesWholeFilesOrNone) {
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);  // no temporary left
 }
 
-}  // namespace
-namespace {
-
 // Stored: best 100, median between 90 and 95; 3 % are allowed.
 SpotCheck Now(double per_second, bool clean = true) {
   SpotCheck check{"fp32.vector.avx2 with 2 threads", {}, per_second, clean, 0.03};
