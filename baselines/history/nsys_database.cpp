@@ -14,6 +14,7 @@ namespace {
 constexpr int kMaxSteps = 2'000'000'000;
 
 constexpr const char* kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";  // without their kernels
 // What every version of Nsight Systems writes, and this reader needs.
 constexpr std::pair<const char*, const char*> kColumns[] = {
     {kKernels, "start"},    {kKernels, "end"},   {kKernels, "demangledName"},
@@ -42,8 +43,8 @@ imports::Imported KernelsOf(SQLite::Database& database, const std::string& where
   for (const auto& [table, column] : kColumns)
     if (!Has(database, table, column))
       throw BadInput(
-          "{}: a database without the column {} of Nsight Systems' table {}: export the report by "
-          "'nsys export --type sqlite', or import the CSV of 'rocprofv3 --output-format csv'",
+          "{}: a database without the column {} of Nsight Systems' table {}: export a report with "
+          "kernels (--trace=cuda) by 'nsys export --type sqlite', or import rocprofv3's CSV",
           where, column, table);
   auto names = TextsById(database, "StringIds", "value");
   auto models = TextsById(database, "TARGET_INFO_GPU", "name");
@@ -70,6 +71,10 @@ imports::Imported KernelsOf(SQLite::Database& database, const std::string& where
     });
   records.MoveTo(imported, where);
   left_out.AddTo(imported, "launches are");
+  if (Has(database, kGraphs, "start"))
+    imported.remarks.push_back(fmt::format(
+        "{}: the kernels of {} CUDA graphs are missing (nsys profile --cuda-graph-trace=node)",
+        where, database.execAndGet(fmt::format("SELECT COUNT(*) FROM {}", kGraphs)).getInt()));
   if (imported.records.empty()) throw BadInput("{}: the database has no kernel with a time", where);
   return imported;
 }

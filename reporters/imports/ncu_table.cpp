@@ -1,5 +1,4 @@
 // The rows or columns of Nsight Compute's table as launches (import.h).
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -162,15 +162,14 @@ class TraceReader {
     const auto event = ReadTraceEvent(json, keep_calls_);
     if (!event) return;
     if (event->left_out) return Count(trace_.left_out, event->left_out->text);
-    auto& calls = threads_[{event->op.process, event->thread}];
-    Call call{kSpan, event->op.name, event->begin, event->seconds, event->order};
-    if (!event->span) {
-      const auto op = OpOf(*event);
-      if (!op) return Count(trace_.left_out, "that are there twice");
+    Call call{kSpan, "", event->begin, event->seconds, event->order};
+    if (event->span)
+      call.span = event->op.name;
+    else if (const auto op = OpOf(*event))
       call.op = *op;
-      call.span.clear();
-    }
-    calls.push_back(std::move(call));
+    else
+      return Count(trace_.left_out, "that are there twice");
+    threads_[{event->op.process, event->thread}].push_back(std::move(call));
   }
 
   static void Count(std::map<std::string, double>& counts, const std::string& reason) {

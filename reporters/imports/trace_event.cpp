@@ -1,5 +1,4 @@
 // One event of a Chrome trace (import.h).
-
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
 // Operators or kernels of a trace as records (import.h).
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

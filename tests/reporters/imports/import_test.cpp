@@ -437,6 +437,8 @@ TEST(ImportBenchdnn, CountsTheFlopsAsWeDoAndOurProblemsGetTheirNames) {
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu,x,,--conv ic4ih8oc4kh3,1,1,1,1,1,5,1\n"),
               HasSubstr("decimal commas"));
+  EXPECT_THAT(profile::ImportBenchdnn("perf,gpu,x,,--matmul 8x8:8x8,1,1,1,1,1,1\n", "x").remarks,
+              testing::Contains(HasSubstr("since it ran on a GPU")));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu\n"),
               HasSubstr("x.csv:1: expected 11 fields"));
 }

@@ -518,6 +518,8 @@ TEST(OneItem, NsysDatabase) {
                                        AnyOf({"NULL", "'abc'", "-1", "1.5", "'7'", "9e99", "x'00'"},
                                              random));
             }});
+  EXPECT_THAT(FromSql(sql + "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start);").remarks,
+              testing::Contains(testing::HasSubstr("--cuda-graph-trace=node")));
   EXPECT_THAT(fakes::RefusalOf([&] { FromSql(sql + "ALTER TABLE StringIds RENAME id TO x"); }),
               testing::HasSubstr("without the column id of Nsight Systems' table StringIds"));
 }

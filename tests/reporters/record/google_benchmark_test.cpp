@@ -305,22 +305,6 @@ TEST(GoogleBenchmarkFile, ACounterWithTheNameOfAMemberDoesNotReplaceIt) {
   EXPECT_EQ(run.records[0].repetitions.at(0).iterations, 7);
 }
 
-TEST(GoogleBenchmarkFile, NumbersInALocaleAreReadAndNamed) {
-  for (const auto& [group, mark] : {std::pair('.', ','), std::pair(',', '.')}) {
-    const auto text = fmt::format(
-        "{{\n\"benchmarks\": [\n{{\n\"name\": \"A/real_time\",\n\"iterations\": "
-        "20{0}000,\n\"real_time\": "
-        "1{1}5e+03,\n\"cpu_time\": 1{1}0e+03,\n\"FLOPS\": 3{1}6e+08\n}}\n]\n}}\n",
-        group, mark);
-    std::ostringstream warnings;
-    const auto record = ParseRunFile(text, "x.json", warnings).records.at(0);
-    EXPECT_DOUBLE_EQ(Seconds(record), 1.5e-6);
-    EXPECT_EQ(record.repetitions[0].iterations, 20000);
-    EXPECT_EQ(record.work.at(Provenance::kModelled).flops.at("fp32.vector"), 540);
-    EXPECT_THAT(warnings.str(), HasSubstr("run it with LC_ALL=C"));
-  }
-}
-
 // Variants of Google Benchmark's files: other units, orders, versions and members, entries
 // that are missing or there twice, cut files. None may give another time without a refusal or a
 // warning. DLROOF_VARIANTS sets the number of variants of each file.
