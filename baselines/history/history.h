@@ -22,6 +22,10 @@ class Database;
 class Transaction;
 }  // namespace SQLite
 
+namespace dlroof::imports {
+struct Imported;
+}
+
 namespace dlroof::history {
 
 // Schemas: 2 added the GPU's samples and the block of repetitions; 3 stores repetitions as CBOR
@@ -240,5 +244,12 @@ std::string BisectCommand(std::string_view before, std::string_view after, std::
 
 // Returns lines for a terminal: counts of verdicts, and each benchmark that got worse.
 std::string SummaryOf(const Report& report);
+
+// The SQLite export of Nsight Systems. In this module and not in reporters/imports, because
+// programs that use <dlroof/benchmark.h> link that one and should not link SQLite. Returns one
+// record per kernel and GPU, with the sum of its launches' times. Throws BadInput for a database
+// without kernels and one that SQLite cannot read.
+bool LooksLikeNsysDatabase(std::string_view text);
+imports::Imported ImportNsysDatabase(const std::string& text, const std::string& where);
 
 }  // namespace dlroof::history

@@ -1,10 +1,10 @@
-#include "baselines/history/nsys_database.h"
-
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "baselines/history/history.h"
 #include "counters/base/error.h"
+#include "reporters/imports/tool_tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::history {
@@ -13,37 +13,70 @@ namespace {
 // Limit of SQLite's virtual machine steps: enough for 10^8 launches; stops a malicious file.
 constexpr int kMaxSteps = 2'000'000'000;
 
-constexpr const char* kColumns = "pragma_table_info('CUPTI_ACTIVITY_KIND_KERNEL') WHERE";
+constexpr const char* kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";  // without their kernels
+// What every version of Nsight Systems writes, and this reader needs.
+constexpr std::pair<const char*, const char*> kColumns[] = {
+    {kKernels, "start"},    {kKernels, "end"},   {kKernels, "demangledName"},
+    {kKernels, "deviceId"}, {"StringIds", "id"}, {"StringIds", "value"}};
 
-bool Has(SQLite::Database& database, const char* rows, const char* name) {
-  SQLite::Statement query(database, fmt::format("SELECT COUNT(*) FROM {} name = ?", rows));
-  query.bind(1, name);
-  return query.executeStep() && query.getColumn(0).getInt() == 1;
+bool Has(SQLite::Database& database, const char* table, const char* column) {
+  SQLite::Statement query(database, "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?");
+  query.bind(1, table);
+  query.bind(2, column);
+  return query.executeStep() && query.getColumn(0).getInt() > 0;
 }
 
-std::vector<record::Record> KernelsOf(SQLite::Database& database, const std::string& where) {
-  for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds"})
-    if (!Has(database, "sqlite_master WHERE type = 'table' AND", table))
+// Returns the texts of a table's column by their ids. Rows of other types have none.
+std::map<std::int64_t, std::string> TextsById(SQLite::Database& database, const char* table,
+                                              const char* column) {
+  std::map<std::int64_t, std::string> texts;
+  if (!Has(database, table, "id") || !Has(database, table, column)) return texts;
+  SQLite::Statement query(database, fmt::format("SELECT id, {} FROM {}", column, table));
+  while (query.executeStep())
+    if (query.getColumn(0).isInteger() && query.getColumn(1).isText())
+      texts.emplace(query.getColumn(0).getInt64(), query.getColumn(1).getString());
+  return texts;
+}
+
+imports::Imported KernelsOf(SQLite::Database& database, const std::string& where) {
+  for (const auto& [table, column] : kColumns)
+    if (!Has(database, table, column))
       throw BadInput(
-          "{}: a database without Nsight Systems' table {}: export the report by 'nsys "
-          "export --type sqlite', or import the CSV of 'rocprofv3 --output-format csv'",
-          where, table);
-  SQLite::Statement query(
-      database,
-      fmt::format("SELECT names.value, COUNT(*), SUM(kernels.\"end\" - kernels.start) FROM "
-                  "CUPTI_ACTIVITY_KIND_KERNEL AS kernels JOIN StringIds AS names ON names.id = "
-                  "kernels.{} GROUP BY names.value ORDER BY 3 DESC",
-                  Has(database, kColumns, "demangledName") ? "demangledName" : "shortName"));
-  std::vector<record::Record> records;
-  while (query.executeStep()) {
-    const double seconds = 1e-9 * query.getColumn(2).getDouble();
-    if (!imports::IsRunTime(seconds)) continue;
-    record::Record record{.name = query.getColumn(0).getString(), .device = "gpu"};
-    record.repetitions = {{.seconds = seconds, .iterations = 1}};
-    record.work[Provenance::kMeasured].launches = query.getColumn(1).getDouble();
-    records.push_back(std::move(record));
-  }
-  return records;
+          "{}: a database without the column {} of Nsight Systems' table {}: export a report with "
+          "kernels (--trace=cuda) by 'nsys export --type sqlite', or import rocprofv3's CSV",
+          where, column, table);
+  auto names = TextsById(database, "StringIds", "value");
+  auto models = TextsById(database, "TARGET_INFO_GPU", "name");
+  // Equal rows are one launch. SQLite subtracts texts as 0.
+  SQLite::Statement query(database,
+                          fmt::format("SELECT DISTINCT CASE WHEN typeof(start) = 'integer' AND "
+                                      "typeof(\"end\") = 'integer' THEN \"end\" - start END, "
+                                      "demangledName, deviceId, * FROM {}",
+                                      kKernels));
+  imports::Imported imported;
+  imports::Records records;
+  imports::LeftOut left_out;
+  for (int row = 1; query.executeStep(); ++row)
+    left_out.Try([&] {
+      const auto place = fmt::format("{}: {}: launch {}", where, kKernels, row);
+      if (query.getColumn(0).isNull() || !query.getColumn(1).isInteger() ||
+          !query.getColumn(2).isInteger())
+        throw BadInput("{}: expected integers in start, end, demangledName and deviceId", place);
+      const auto& name = names[query.getColumn(1).getInt64()];
+      if (name.empty()) throw BadInput("{}: its demangledName is not in StringIds", place);
+      const auto gpu = query.getColumn(2).getInt64();
+      records.AddKernels(name, {fmt::format("{}", gpu), models[gpu]},
+                         imports::RunTime(place, 1e-9 * query.getColumn(0).getDouble()), 1);
+    });
+  records.MoveTo(imported, where);
+  left_out.AddTo(imported, "launches are");
+  if (Has(database, kGraphs, "start"))
+    imported.remarks.push_back(fmt::format(
+        "{}: the kernels of {} CUDA graphs are missing (nsys profile --cuda-graph-trace=node)",
+        where, database.execAndGet(fmt::format("SELECT COUNT(*) FROM {}", kGraphs)).getInt()));
+  if (imported.records.empty()) throw BadInput("{}: the database has no kernel with a time", where);
+  return imported;
 }
 
 }  // namespace
@@ -63,10 +96,7 @@ imports::Imported ImportNsysDatabase(const std::string& text, const std::string&
       throw BadInput("{}: SQLite cannot read this database", where);
     sqlite3_progress_handler(
         database.getHandle(), kMaxSteps, [](void*) { return 1; }, nullptr);
-    imports::Imported imported{.records = KernelsOf(database, where), .machine = {}, .remarks = {}};
-    if (imported.records.empty())
-      throw BadInput("{}: the database has no kernel with a time", where);
-    return imported;
+    return KernelsOf(database, where);
   } catch (const SQLite::Exception& error) {
     throw BadInput("{}: SQLite cannot read this database: {}", where,
                    text::Printable(error.what()));

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <memory>
 
-#include "baselines/history/nsys_database.h"
+#include "baselines/history/history.h"
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/profile.h"

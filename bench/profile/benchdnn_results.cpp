@@ -150,7 +150,10 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
   record.name = name.value_or(std::string(problem->text));
   if (const auto implementation = line.Find("%impl%")) record.algorithm = implementation->text;
   record.repetitions.push_back({.seconds = *milliseconds * 1e-3, .iterations = 1});
-  if (!cpu) record.device = "gpu";
+  if (!cpu) {
+    record.device = "gpu";
+    reason = Reason{"its work is not known, since it ran on a GPU"};
+  }
   if (!name) return record;
   record::SplitName(record);
   record.cache = "warm";

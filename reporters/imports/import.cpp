@@ -1,5 +1,4 @@
-#include "reporters/imports/import.h"
-
+// The formats, and the run of what they read (import.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,10 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "counters/base/json_reader.h"
 #include "counters/base/numbers.h"
-#include "reporters/logs/verbose_log.h"
-#include "reporters/record/large_json.h"
+#include "reporters/imports/tool_tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -87,51 +84,91 @@ void MergeWork(Provenance provenance, record::Record& record) {
   record.work = std::move(merged);
 }
 
-// Returns the JSON in a text that is none: between lines that a program printed before and after
-// it, and with null for NaN. Returns nullopt if there is none.
-std::optional<std::string> JsonWithin(std::string_view text) {
-  constexpr int kTried = 20;
-  const auto end = text.find_last_of("}]");
-  // A line for each object.
-  auto lines = fmt::format("[{}]", fmt::join(logs::SplitText(text.substr(0, end + 1), '\n'), ","));
-  if (end != text.npos && nlohmann::json::accept(lines)) return lines;
-  for (std::size_t at = 0, tried = 0; at < end && end != text.npos && tried < kTried; ++tried) {
-    const auto part = text.substr(at, end + 1 - at);
-    auto repaired = record::RepairedJson(part).value_or(std::string(part));
-    if (nlohmann::json::accept(repaired)) return repaired;
-    at = std::min(text.find("\n{", at), text.find("\n[", at));
-    at += at == text.npos ? 0 : 1;
-  }
-  return std::nullopt;
+struct OtherTool {
+  std::vector<std::string_view> words;  // which only this tool writes, all in its first lines
+  std::string_view what;                // the file is
+  std::string_view cure;                // {} is the file's path
+  std::string_view ending = {};         // of the path; alone, it tells the tool too
+};
+
+constexpr std::string_view kNsys =
+    "it counts neither FLOPs nor bytes: profile with 'dlroof profile --gpu -- COMMAND', or with "
+    "ncu and import its --csv";
+constexpr std::string_view kOwnCsv =
+    "write its names and times as columns name and seconds, FLOPs and bytes as flops_<pipe> and "
+    "bytes_<level>, and import that CSV";
+constexpr std::string_view kTriton = "a table of Triton's perf_report, which names no unit";
+constexpr std::string_view kRocprof =
+    "import that of 'rocprofv3 --kernel-trace --output-format csv'";
+constexpr std::string_view kKernels =
+    "import that of 'nsys stats --report cuda_gpu_kern_sum --format csv'";
+
+const std::vector<OtherTool>& OtherTools() {
+  static const std::vector<OtherTool> tools = {
+      {{},
+       "a report of Nsight Compute",
+       "export it by 'ncu --import {} --csv --page raw > raw.csv' (any ncu of its version or "
+       "later) and import raw.csv",
+       ".ncu-rep"},
+      {{"==WARNING== No kernels were profiled"},
+       "Nsight Compute's output without a kernel",
+       "choose kernels that run (--kernel-name, --launch-skip)"},
+      {{}, "a report of Nsight Systems", kNsys, ".nsys-rep"},
+      {{}, "a report of Nsight Systems", kNsys, ".qdrep"},
+      {{"Total Time (", "Min ("}, "a table of Nsight Systems", kKernels},
+      {{"QCount", "Kernel Name"}, "a table of Nsight Systems", kKernels},
+      {{"\"GPU activities\"", "Time(%)"}, "a table of nvprof", kKernels},
+      {{"\"Invocations\"", "\"Metric Name\""},
+       "a summary of Nsight Compute",
+       "import a table of launches: 'ncu --csv --page raw' without --print-summary"},
+      {{"\"benchmarks\"", "\"library_build_type\""},
+       "Google Benchmark's JSON without times",
+       "run the program without --benchmark_list_tests, and with a filter that selects benchmarks"},
+      {{"CPU Time", "Module", "Function"}, "a report of Intel VTune", kOwnCsv},
+      {{"Intel(R) Advisor"}, "a report of Intel Advisor", kOwnCsv},
+      {{"Function Call Sites and Loops"}, "a report of Intel Advisor", kOwnCsv},
+      {{"rocprofiler-sdk-tool"}, "rocprofv3's JSON", kRocprof},
+      {{"\"Domain\"", "\"Function\""}, "a trace of rocprofv3's calls", kRocprof},
+      {{"# Benchmark Results", "Samples"}, "nvbench's Markdown", "run it with --json x.json"},
+      {{"| Command |", "Relative |"}, "hyperfine's Markdown", "use --export-json"},
+      {{"Name (time in ", "Rounds"}, "pytest-benchmark's table", "use --benchmark-json=x.json"},
+      {{"| model ", "t/s |"}, "llama-bench's table", "run it with -o json"},
+      {{"\"counter-value\"", "\"event\""}, "perf stat's JSON", "use -x, instead of -j"},
+      {{"Region calls,CTR", "Runtime (RDTSC) [s],TSC"},
+       "a table of likwid-mpirun",
+       "import that of 'likwid-perfctr -O' in one process"},
+      {{"\"point_estimate\"", "\"confidence_interval\""}, "Criterion's estimates", kOwnCsv},
+      {{"<Catch2TestRun"}, "Catch2's XML", kOwnCsv},
+      {{"benchmark name", "est run time"}, "Catch2's table", kOwnCsv},
+      {{"\"jmhVersion\""}, "JMH's JSON", kOwnCsv},
+      {{"goos:", "ns/op"}, "Go's benchmarks", kOwnCsv},
+      {{"-performance:", "Triton"}, kTriton, kOwnCsv},
+      {{",Triton"}, kTriton, kOwnCsv},
+      {{"Self CPU %", "# of Calls"},
+       "a table of PyTorch's profiler",
+       "import its export_chrome_trace('trace.json')"},
+      {{"mkldnn_verbose,"},
+       "a log of MKL-DNN 0.x, which has no types and so no work",
+       "use oneDNN 1.0 or later"},
+      {{"MKL_VERBOSE "}, "a log of oneMKL", kOwnCsv},
+      {{"\"dlroof\"", "\"records\""}, "a run file", "'dlroof report {}' shows it"},
+      {{}, "packed by bzip2", "unpack it by 'bzip2 -dk {}' and import that file", ".bz2"},
+      {{}, "an archive", "unpack it by 'unzip {}' and import its file", ".zip"}};
+  return tools;
 }
 
 }  // namespace
 
 std::span<const ImportFormat> ImportFormats() { return kFormats; }
 
-nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
-                                LeftOut& left_out) {
-  using nlohmann::json;
-  std::vector<std::set<std::string>> keys;  // of each open object
-  RefuseDeepJson(text, where);
-  const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    const bool twice =
-        event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second;
-    if (twice)
-      left_out.Try([&] {
-        throw BadInput("{}: the key '{}' is there twice in one object", where,
-                       text::Printable(parsed.get<std::string>().substr(0, 40)));
-      });
-    return !twice;
-  };
-  const auto within = json::accept(text) ? std::nullopt : JsonWithin(text);
-  try {
-    return json::parse(within.value_or(text), check);
-  } catch (const json::exception& error) {
-    throw BadInput("{}: not JSON: {}", where, JsonFault(error));
+std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text) {
+  for (const OtherTool& tool : OtherTools()) {
+    const bool named = !tool.ending.empty() && path.ends_with(tool.ending);
+    const bool written = !tool.words.empty() && HasAll(FirstOf(text), tool.words);
+    if (!named && !written) continue;
+    return Reason{fmt::format("{}: {}", tool.what, fmt::format(fmt::runtime(tool.cure), path))};
   }
+  return std::nullopt;
 }
 
 bool IsRunTime(double seconds) { return RangeOf("seconds").Contains(seconds); }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +19,10 @@
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/numbers.h"
+
+namespace dlroof::record {
+class JsonObject;
+}
 
 namespace dlroof::imports {
 
@@ -53,8 +56,7 @@ struct ImportFormat {
 // Returns the supported formats, in the order in which a file is checked against them.
 std::span<const ImportFormat> ImportFormats();
 
-// Returns how to export the data of a known tool whose files have no reader here (Nsight Compute's
-// reports, Nsight Systems, rocprof, Advisor, CUTLASS's profiler), by the file's name and text.
+// Returns how to export the data of a tool whose files have no reader, by the file's name and text.
 std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text);
 
 // dlroof's own CSV: a header, then a row per repetition. Columns: name, seconds, launches, threads,
@@ -92,8 +94,8 @@ Imported ImportNvbench(const std::string& text, const std::string& where);
 bool LooksLikeTrace(std::string_view text);
 Imported ImportTrace(const std::string& text, const std::string& where);
 
-// Google Benchmark's JSON: a record per benchmark (google_benchmark.h). Its work is that of
-// dlroof's counters ("modelled/flops/fp32.vector") or of the usual rates (google_benchmark.h).
+// Google Benchmark's JSON: a record per benchmark, with the work of dlroof's counters
+// ("modelled/flops/fp32.vector") or of the usual rates (google_benchmark.h).
 bool LooksLikeGoogleBenchmark(std::string_view text);
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
 // Google Benchmark's CSV and console table, as its JSON. Neither names the library's version, so
@@ -142,11 +144,6 @@ struct LeftOut {
   void AddTo(Imported& imported, const char* items) const;
 };
 
-// Parses a JSON text as ParsedJson (json_reader.h) does. Of a key that is twice in one object, as
-// in files edited by hand, the first member is read; the second one is left out.
-nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
-                                LeftOut& left_out);
-
 // Adds the counts of a launch to the sums over those of its kernel before it, if there are any
 // (not `first`). A sum is unknown if a launch lacks it: returns whether this one or those do.
 template <class Key>
@@ -181,15 +178,14 @@ using MetricValues = std::map<std::string, double, std::less<>>;
 // Returns whether this reader computes FLOPs, bytes or time from the metric.
 bool IsKnownMetric(std::string_view name);
 
-// Returns whether the metric counts instructions of tensor cores or of a kind that this reader does
-// not know: if it is not 0 and not known, FLOPs are unknown.
+// Returns whether the metric counts instructions of tensor cores or of an unknown kind: if it is
+// not 0 and not known, FLOPs are unknown.
 bool IsWorkMetric(std::string_view name);
 
 // Returns whether a value of the known metric can have the unit. Counts may have none.
 bool IsUnitOf(std::string_view metric, const text::Unit& unit);
 
-// Returns the time of one launch [s]: gpu__time_duration, else cycles divided by cycles per second,
-// as in the hierarchical roofline papers.
+// Returns the time of one launch [s]: gpu__time_duration, else cycles divided by their rate.
 std::optional<double> LaunchSeconds(const MetricValues& values);
 
 // FLOPs and bytes of one kernel launch, by the first recipe of each pipe or level whose counters
@@ -209,31 +205,26 @@ struct LaunchWork {
 // `capability`: of the GPU, as in "9.0". One of 10.x has counters of packed fp32 instructions, too.
 LaunchWork WorkOfLaunch(const MetricValues& values, std::string_view capability);
 
-// One row of Nsight Compute's table.
+// One launch of Nsight Compute's table.
 struct CountedLaunch {
   std::string kernel;                                       // as ncu spells it
   std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has them
-  LaunchWork work;
-  std::optional<double> seconds;  // [s]
+  std::optional<std::string> capability;                    // "7.0", if the table has it
+  std::string device;                                       // its number; may be empty
+  MetricValues values;                                      // of the counters
+  LaunchWork work;                                          // by their values
+  std::optional<double> seconds;                            // [s]
 };
 // Returns all launches of a table, in its order. Throws BadInput like ImportNsightCompute.
 std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where);
 
-// The rest is private to the module: the table before its counters become work.
-
-struct Launch {
-  std::string kernel;
-  std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has the columns
-  std::optional<std::string> capability;                    // "7.0", if the table has the column
-  std::string device;                                       // its number; may be empty
-  MetricValues values;
-};
+// The rest is private to the module.
 
 struct NsightTable {
-  std::vector<Launch> launches;      // in the order of the table
-  int missing_values = 0;            // [1] of known metrics that are no numbers, such as "n/a"
-  LeftOut left_out;                  // rows and values that cannot be read
-  std::vector<std::string> unknown;  // metrics
+  std::vector<CountedLaunch> launches;  // in the order of the table
+  int missing_values = 0;               // [1] of known metrics that are no numbers, such as "n/a"
+  LeftOut left_out;                     // rows and values that cannot be read
+  std::vector<std::string> unknown;     // metrics
   int header_line = 0;
 };
 NsightTable ReadNsightTable(const std::string& text, const std::string& where);
@@ -269,9 +260,25 @@ struct Trace {
   std::vector<TraceCall> calls;
 };
 
-// Reads complete events ("ph": "X") one by one, so that large files fit into memory. Throws
-// BadInput with the event's number if the text has another format, a time is invalid, or there is
-// no event. With `keep_calls` the times are shifted by the trace's base ("baseTimeNanoseconds").
+// A complete event ("ph": "X"): a call, or a span of the program.
+struct TraceEvent {
+  std::optional<Reason> left_out;  // if set, the event is not read further
+  bool span = false;
+  TraceOp op;  // of one call: name, inputs, process
+  std::string thread;
+  bool has_thread = false, has_category = false;
+  double begin = 0, seconds = 0;     // [s]
+  double order = 0;                  // [1] rises from a call to the calls within it; 0: unknown
+  std::string numbers;               // of the program, which tell calls of the same time apart
+  std::vector<std::string> unknown;  // arguments of an operator, which may change its work
+};
+// Returns a number or text: PyTorch's streams and autograd's processes have names.
+std::string ScalarIn(const record::JsonObject& event, const char* key);
+// Returns nullopt for events that are no calls and need no remark. Throws BadInput.
+std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool keep_calls);
+
+// Reads events one by one, so that large files fit into memory. Throws BadInput for a text of
+// another format or without a call. `keep_calls`: adds the trace's base ("baseTimeNanoseconds").
 Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls = false);
 
 // What is known about one call of an operator of PyTorch.
@@ -282,8 +289,8 @@ struct OpCount {
   double bytes = 0;                   // [byte] each input and the output once; 0: unknown
   bool moves_data = false;            // it has no FLOPs: a copy, a fill, a choice of rows
 };
-// Returns the counts of one call in any type: products, convolutions (of filter taps inside the
-// image: counters/base/work.h), attention, and operators that work element by element.
+// Returns the counts of one call in any type: products, convolutions (filter taps inside the image:
+// counters/base/work.h), attention, and operators that work element by element.
 // Returns nothing for other operators, for inconsistent sizes, and for one that only calls another.
 // Attention counts only the pairs of positions that a causal mask leaves.
 std::optional<OpCount> CountOfOp(const TraceOp& op);

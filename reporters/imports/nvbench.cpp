@@ -23,30 +23,17 @@ using nlohmann::json;
 
 constexpr double kMaxBytesPerSecond = 1e18;  // larger rates are invalid
 constexpr double kMaxSamples = 1e8;
-
 constexpr std::uintmax_t kMaxSampleBytes = std::uintmax_t{4} * 100'000'000;
 
-// Returns the path of a file that the JSON file names, by nvbench's rules: beside the JSON file, or
-// beside its folder, or in the current one.
-std::optional<std::string> SampleFile(const std::string& name, const std::string& where) {
-  namespace fs = std::filesystem;
-  const auto folder = fs::path(where).parent_path();
-  for (const auto& path :
-       {folder / name, folder.parent_path() / name, fs::path(name),
-        folder / fs::path(name).parent_path().filename() / fs::path(name).filename()}) {
-    std::error_code none;
-    if (fs::is_regular_file(path, none)) return path.string();
-  }
-  return std::nullopt;
-}
-
-// The samples [s] of a file of nvbench's JSON, or none without it or if number or mean differ.
-std::vector<float> SamplesIn(const std::string& name, const std::string& where,
+// The samples [s] of a file that the JSON file names, which is in a folder beside that; none
+// without it or if number or mean differ.
+std::vector<float> SamplesIn(const std::filesystem::path& name, const std::string& where,
                              std::optional<double> size, double mean) {
   constexpr double kMaxDifference = 1e-3;  // of means: samples are float32
-  const auto path = SampleFile(name, where);
-  if (!path) return {};
-  const auto bytes = ReadFile(*path, "nvbench's samples", kMaxSampleBytes);
+  const auto path =
+      std::filesystem::path(where).parent_path() / name.parent_path().filename() / name.filename();
+  if (std::error_code none; !std::filesystem::is_regular_file(path, none)) return {};
+  const auto bytes = ReadFile(path, "nvbench's samples", kMaxSampleBytes);
   std::vector<float> samples(bytes.size() / sizeof(float));
   std::memcpy(samples.data(), bytes.data(), samples.size() * sizeof(float));
   const auto count = static_cast<double>(samples.size());
@@ -84,8 +71,8 @@ struct Value {
   std::string text;
   bool operator==(const Value&) const = default;
 };
-// The values of a state's summaries, by tag and by name ("value", "filename").
-using Summaries = std::map<std::string, std::map<std::string, Value>>;
+// The values of a state's summaries, by tag and name ("nv/cold/time/gpu/mean value").
+using Summaries = std::map<std::string, Value>;
 
 // Throws BadInput for a word that may change what a number means.
 void CheckWord(const JsonReader& at, const char* key, std::initializer_list<const char*> known) {
@@ -115,7 +102,7 @@ void EachItem(const JsonReader& at, const char* key, const Visit& visit) {
 }
 
 // Returns nvbench's own summaries, and adds the tags of the author's to `others`, each once. Throws
-// BadInput for one that is there twice with other content.
+// BadInput for a value that is there twice.
 Summaries SummariesOf(const JsonReader& state, std::vector<std::string>& others) {
   Summaries all;
   EachItem(state, "summaries", [&](const JsonReader& summary) {
@@ -128,15 +115,13 @@ Summaries SummariesOf(const JsonReader& state, std::vector<std::string>& others)
       CheckWord(summary, "hint",
                 {"", "duration", "item_rate", "frequency", "bytes", "byte_rate", "sample_size",
                  "percentage"});
-    std::map<std::string, Value> values;
     EachItem(summary, "data", [&](const JsonReader& item) {
-      if (const auto name = item.TextOr("name", ""); !name.empty())
-        values.insert_or_assign(name, ValueOf(item, tag));
+      const auto value = ValueOf(item, tag);
+      const auto [known, added] = all.emplace(tag + ' ' + item.TextOr("name", ""), value);
+      if (!added && known->second != value)
+        throw BadInput("{}: '{}' is also there with other content", summary.where(),
+                       text::Printable(tag));
     });
-    const auto [known, added] = all.emplace(tag, values);
-    if (!added && known->second != values)
-      throw BadInput("{}: '{}' is also there with other content", summary.where(),
-                     text::Printable(tag));
   });
   return all;
 }
@@ -144,9 +129,8 @@ Summaries SummariesOf(const JsonReader& state, std::vector<std::string>& others)
 // Returns a value of a summary, or nullopt if there is none.
 std::optional<Value> Find(const Summaries& state, const std::string& tag,
                           const std::string& name = "value") {
-  const auto summary = state.find(tag);
-  if (summary == state.end() || !summary->second.contains(name)) return std::nullopt;
-  return summary->second.at(name);
+  const auto found = state.find(tag + ' ' + name);
+  return found == state.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<double> NumberOf(const Summaries& state, const std::string& tag) {

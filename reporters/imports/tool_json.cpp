@@ -9,6 +9,8 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "reporters/imports/tool_tables.h"
+#include "reporters/logs/verbose_log.h"
+#include "reporters/record/large_json.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -98,13 +100,16 @@ void AddBenchmark(const JsonTool& tool, const json& item, const std::string& whe
 // Adds the kernel of a frame. Its work is what the program's author says.
 void AddKernel(const JsonReader& frame, Records& records) {
   const auto metrics = frame.Object("metrics");
-  if (!metrics.Has("time (ns)") || metrics.json().at("time (ns)") == 0) return;
+  const double count = metrics.OptionalNumber("count").value_or(1);
+  const auto keys = metrics.Keys();
+  const bool timed = std::ranges::any_of(keys, [](auto& key) { return key.starts_with("time "); });
+  if (!timed || count == 0) return;  // a scope
   const auto name = frame.Object("frame").NonEmptyText("name");
   const double seconds = RunTime(metrics.where(), 1e-9 * metrics.Number("time (ns)"));
   const auto gpu = metrics.Has("device_id") ? TextOf(metrics.json().at("device_id")) : "";
   Work own;
   std::string unknown;
-  for (const auto& key : metrics.Keys()) {
+  for (const auto& key : keys) {
     const auto pipe = kProtonFlops.find(key);
     if (pipe != kProtonFlops.end())
       own.flops[pipe->second] = metrics.Number(key);
@@ -114,8 +119,7 @@ void AddKernel(const JsonReader& frame, Records& records) {
   if (!unknown.empty()) own.flops.clear();
   if (const auto bytes = metrics.OptionalNumber("bytes")) own.bytes[Level::kDram] = *bytes;
   const auto known = records.size();
-  auto& record =
-      records.AddKernels(name, {gpu, ""}, seconds, metrics.OptionalNumber("count").value_or(1));
+  auto& record = records.AddKernels(name, {gpu, ""}, seconds, count);
   auto& work = record.work[Provenance::kModelled];
   const bool first = records.size() > known;
   if (AddCommon(own.flops, first, work.flops) | AddCommon(own.bytes, first, work.bytes))
@@ -129,6 +133,24 @@ void AddFrames(const json& frame, const std::string& where, Records& records, Le
   left_out.Try([&] { AddKernel(JsonReader(frame, where), records); });
   if (frame.contains("children") && frame.at("children").is_array())
     for (const auto& child : frame.at("children")) AddFrames(child, where, records, left_out);
+}
+
+// Returns the JSON in a text that is none: between lines that a program printed before and after
+// it, and with null for NaN. Returns nullopt if there is none.
+std::optional<std::string> JsonWithin(std::string_view text) {
+  constexpr int kTried = 20;
+  const auto end = text.find_last_of("}]");
+  // A line for each object.
+  auto lines = fmt::format("[{}]", fmt::join(logs::SplitText(text.substr(0, end + 1), '\n'), ","));
+  if (end != text.npos && nlohmann::json::accept(lines)) return lines;
+  for (std::size_t at = 0, tried = 0; at < end && end != text.npos && tried < kTried; ++tried) {
+    const auto part = text.substr(at, end + 1 - at);
+    auto repaired = record::RepairedJson(part).value_or(std::string(part));
+    if (nlohmann::json::accept(repaired)) return repaired;
+    at = std::min(text.find("\n{", at), text.find("\n[", at));
+    at += at == text.npos ? 0 : 1;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -154,6 +176,30 @@ void ReadToolJson(const std::string& text, const std::string& where, Records& re
       AddBenchmark(*tool, file.at(list)[i], fmt::format("{}: {}[{}]", where, tool->list, i),
                    records);
     });
+}
+
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
+                                LeftOut& left_out) {
+  std::vector<std::set<std::string>> keys;  // of each open object
+  RefuseDeepJson(text, where);
+  const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    const bool twice =
+        event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second;
+    if (twice)
+      left_out.Try([&] {
+        throw BadInput("{}: the key '{}' is there twice in one object", where,
+                       text::Printable(parsed.get<std::string>().substr(0, 40)));
+      });
+    return !twice;
+  };
+  const auto within = json::accept(text) ? std::nullopt : JsonWithin(text);
+  try {
+    return json::parse(within.value_or(text), check);
+  } catch (const json::exception& error) {
+    throw BadInput("{}: not JSON: {}", where, JsonFault(error));
+  }
 }
 
 }  // namespace dlroof::imports

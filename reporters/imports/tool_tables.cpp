@@ -130,11 +130,12 @@ class CsvReader {
   std::string NameOf(const text::CsvRow& row) const {
     std::vector<std::string> parts;
     for (const auto name : tool_.name) {
-      const auto at = ColumnOf(rows_[0], name).value_or(row.size());
-      if (name != kModel && at < row.size()) parts.push_back(row[at].text);
+      const auto at = ColumnOf(rows_[0], name);
+      if (name != kModel && at) parts.push_back(row[*at].text);
       if (name != kModel) continue;
-      const auto end = ColumnOf(rows_[0], kAxesEnd).value_or(row.size());
-      for (auto axis = at + 1; axis < end; ++axis)
+      // Without a GPU the axes are behind the benchmark's name.
+      auto axis = at.value_or(ColumnOf(rows_[0], tool_.name[0]).value_or(0)) + 1;
+      for (const auto end = ColumnOf(rows_[0], kAxesEnd).value_or(axis); axis < end; ++axis)
         parts.push_back(fmt::format("{}={}", rows_[0][axis].text, row[axis].text));
     }
     return fmt::format("{}", fmt::join(parts, "/"));
@@ -165,6 +166,8 @@ class CsvReader {
 
   void Add(const text::CsvRow& row, Records& records) {
     const auto place = text::PlaceOf(row.front(), where_);
+    if (TextOf(row, kAxesEnd) == "Yes")
+      throw BadInput("{}: skipped: {}", place, text::Printable(TextOf(row, "Skip Reason")));
     const double seconds = RunTime(place, SecondsOf(row, place));
     const auto name = NameOf(row);
     if (name.empty()) throw BadInput("{}: expected a name", place);
@@ -254,6 +257,11 @@ bool HasAll(std::string_view text, const std::vector<std::string_view>& words) {
   return std::ranges::all_of(words, [&](auto word) { return text.find(word) != text.npos; });
 }
 
+std::optional<double> PrintedNumber(std::string text) {
+  std::ranges::replace(text, ',', '.');
+  return text::PlainNumber(text);
+}
+
 bool LooksLikeToolTable(std::string_view text) {
   return !CsvTablesIn(FirstOf(text)).empty() || LooksLikeToolJson(text);
 }
@@ -269,90 +277,6 @@ Imported ImportToolTable(const std::string& text, const std::string& where) {
   left_out.AddTo(imported, "rows, benchmarks or FLOPs are");
   if (imported.records.empty()) throw BadInput("{}: expected a row with a time", where);
   return imported;
-}
-
-namespace {
-
-struct OtherTool {
-  std::vector<std::string_view> words;  // which only this tool writes, all in its first lines
-  std::string_view what;                // the file is
-  std::string_view cure;                // {} is the file's path
-  std::string_view ending = {};         // of the path; alone, it tells the tool too
-};
-
-constexpr std::string_view kNsys =
-    "it counts neither FLOPs nor bytes: profile with 'dlroof profile --gpu -- COMMAND', or with "
-    "ncu and import its --csv";
-constexpr std::string_view kOwnCsv =
-    "write its names and times as columns name and seconds, FLOPs and bytes as flops_<pipe> and "
-    "bytes_<level>, and import that CSV";
-constexpr std::string_view kTriton = "a table of Triton's perf_report, which names no unit";
-constexpr std::string_view kRocprof =
-    "import that of 'rocprofv3 --kernel-trace --output-format csv'";
-constexpr std::string_view kKernels =
-    "import that of 'nsys stats --report cuda_gpu_kern_sum --format csv'";
-
-const std::vector<OtherTool>& OtherTools() {
-  static const std::vector<OtherTool> tools = {
-      {{},
-       "a report of Nsight Compute",
-       "export it by 'ncu --import {} --csv --page raw > raw.csv' (any ncu of its version or "
-       "later) and import raw.csv",
-       ".ncu-rep"},
-      {{}, "a report of Nsight Systems", kNsys, ".nsys-rep"},
-      {{}, "a report of Nsight Systems", kNsys, ".qdrep"},
-      {{"Total Time (", "Min ("}, "a table of Nsight Systems", kKernels},
-      {{"QCount", "Kernel Name"}, "a table of Nsight Systems", kKernels},
-      {{"\"GPU activities\"", "Time(%)"}, "a table of nvprof", kKernels},
-      {{"\"Invocations\"", "\"Metric Name\""},
-       "a summary of Nsight Compute",
-       "import a table of launches: 'ncu --csv --page raw' without --print-summary"},
-      {{"\"benchmarks\"", "\"library_build_type\""},
-       "Google Benchmark's JSON without times",
-       "run the program without --benchmark_list_tests, and with a filter that selects benchmarks"},
-      {{"CPU Time", "Module", "Function"}, "a report of Intel VTune", kOwnCsv},
-      {{"Intel(R) Advisor"}, "a report of Intel Advisor", kOwnCsv},
-      {{"Function Call Sites and Loops"}, "a report of Intel Advisor", kOwnCsv},
-      {{"rocprofiler-sdk-tool"}, "rocprofv3's JSON", kRocprof},
-      {{"\"Domain\"", "\"Function\""}, "a trace of rocprofv3's calls", kRocprof},
-      {{"# Benchmark Results", "Samples"}, "nvbench's Markdown", "run it with --json x.json"},
-      {{"| Command |", "Relative |"}, "hyperfine's Markdown", "use --export-json"},
-      {{"Name (time in ", "Rounds"}, "pytest-benchmark's table", "use --benchmark-json=x.json"},
-      {{"| model ", "t/s |"}, "llama-bench's table", "run it with -o json"},
-      {{"\"counter-value\"", "\"event\""}, "perf stat's JSON", "use -x, instead of -j"},
-      {{"Region calls,CTR", "Runtime (RDTSC) [s],TSC"},
-       "a table of likwid-mpirun",
-       "import that of 'likwid-perfctr -O' in one process"},
-      {{"\"point_estimate\"", "\"confidence_interval\""}, "Criterion's estimates", kOwnCsv},
-      {{"<Catch2TestRun"}, "Catch2's XML", kOwnCsv},
-      {{"benchmark name", "est run time"}, "Catch2's table", kOwnCsv},
-      {{"\"jmhVersion\""}, "JMH's JSON", kOwnCsv},
-      {{"goos:", "ns/op"}, "Go's benchmarks", kOwnCsv},
-      {{"-performance:", "Triton"}, kTriton, kOwnCsv},
-      {{",Triton"}, kTriton, kOwnCsv},
-      {{"Self CPU %", "# of Calls"},
-       "a table of PyTorch's profiler",
-       "import its export_chrome_trace('trace.json')"},
-      {{"mkldnn_verbose,"},
-       "a log of MKL-DNN 0.x, which has no types and so no work",
-       "use oneDNN 1.0 or later"},
-      {{"MKL_VERBOSE "}, "a log of oneMKL", kOwnCsv},
-      {{"\"dlroof\"", "\"records\""}, "a run file", "'dlroof report {}' shows it"},
-      {{}, "packed by bzip2", "unpack it by 'bzip2 -dk {}' and import that file", ".bz2"},
-      {{}, "an archive", "unpack it by 'unzip {}' and import its file", ".zip"}};
-  return tools;
-}
-
-}  // namespace
-
-std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text) {
-  for (const OtherTool& tool : OtherTools()) {
-    const bool named = !tool.ending.empty() && path.ends_with(tool.ending);
-    const bool written = !tool.words.empty() && HasAll(FirstOf(text), tool.words);
-    if (!named && !written) continue;
-    return Reason{fmt::format("{}: {}", tool.what, fmt::format(fmt::runtime(tool.cure), path))};
-  }
-  return std::nullopt;
 }
 
 }  // namespace dlroof::imports

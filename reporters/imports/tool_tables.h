@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -48,6 +49,15 @@ double RunTime(const std::string& where, double seconds);
 // Returns the part of a text in which the words are that tell its tool.
 std::string_view FirstOf(std::string_view text);
 bool HasAll(std::string_view text, const std::vector<std::string_view>& words);
+
+inline constexpr std::size_t kLongestLine = 10000;  // [byte] std::regex recurses
+// Returns a number as printf writes it, which may have a decimal comma but has no groups.
+std::optional<double> PrintedNumber(std::string text);
+
+// Parses a JSON text as ParsedJson (json_reader.h) does. Of a key that is twice in one object, as
+// in files edited by hand, the first member is read; the second one is left out.
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
+                                LeftOut& left_out);
 
 bool LooksLikeToolJson(std::string_view text);
 void ReadToolJson(const std::string& text, const std::string& where, Records& records,

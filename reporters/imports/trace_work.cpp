@@ -1,22 +1,17 @@
 // FLOPs and bytes of PyTorch's operators.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <regex>
 #include <span>
 #include <string_view>
 
-#include "counters/base/error.h"
 #include "counters/base/work.h"
 #include "reporters/imports/import.h"
-#include "reporters/record/run_file.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::imports {
 namespace {
@@ -171,41 +166,28 @@ bool HasSizes(const TraceOp& op) {
   });
 }
 
-std::optional<Counted> CountedOf(const TraceOp& op) {
-  if (!HasSizes(op)) return std::nullopt;
-  for (const auto& conv : kConvs)
-    if (op.name == conv.name) return OfConv(op, conv);
-  if (op.name == "aten::_slow_conv2d_backward") return OfConvBackward(op);
-  for (const auto& product : kProducts)
-    if (op.name == product.name) return OfProduct(op, product.first, product.dimensions);
-  return std::nullopt;
-}
-
-constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
-    {"float", "f32"},      {"double", "f64"},     {"c10::BFloat16", "bf16"},
-    {"c10::Half", "f16"},  {"long", "s64"},       {"long int", "s64"},
-    {"int", "s32"},        {"signed char", "s8"}, {"unsigned char", "u8"},
-    {"c10::quint8", "u8"}, {"c10::qint8", "s8"},  {"bool", "bool"}};
+struct TypeRow {
+  std::string_view torch, name;
+  double bytes;
+};
+constexpr TypeRow kTypes[] = {
+    {"float", "f32", 4},      {"double", "f64", 8},     {"c10::BFloat16", "bf16", 2},
+    {"c10::Half", "f16", 2},  {"long", "s64", 8},       {"long int", "s64", 8},
+    {"int", "s32", 4},        {"signed char", "s8", 1}, {"unsigned char", "u8", 1},
+    {"c10::quint8", "u8", 1}, {"c10::qint8", "s8", 1},  {"bool", "bool", 1}};
 
 double BytesOfType(std::string_view type) {
-  if (type == "f64" || type == "s64") return 8;
-  if (type == "f32" || type == "s32") return 4;
-  return type == "bf16" || type == "f16" ? 2 : 1;
+  return std::ranges::find(kTypes, type, &TypeRow::name)->bytes;
 }
 
 // Operators that work on each element of their largest tensor, by their FLOPs for each element. A
 // comparison is one, as for oneDNN's primitives; 0: it only moves data.
-const std::map<double, std::vector<std::string_view>>& PointwiseOps() {
-  static const std::map<double, std::vector<std::string_view>> operators = {
-      {0,
-       {"copy_", "cat", "fill_", "zero_", "index_select", "gather", "index", "masked_fill_",
-        "constant_pad_nd"}},
-      {1,
-       {"add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "relu", "relu_", "neg", "sum",
-        "mean", "maximum", "sqrt", "clamp_min", "clamp_min_"}},
-      {3, {"addcmul_", "addcdiv_", "lerp_"}}};
-  return operators;
-}
+constexpr std::pair<double, std::string_view> kPointwise[] = {
+    {0, " copy_ cat fill_ zero_ index_select gather index masked_fill_ constant_pad_nd "},
+    {1,
+     " add add_ sub sub_ mul mul_ div div_ relu relu_ neg sum mean maximum sqrt clamp_min "
+     "clamp_min_ "},
+    {3, " addcmul_ addcdiv_ lerp_ "}};
 
 // Attention of inputs q (... L x E), k (... S x E) and v (... S x V): if it is causal (input 4),
 // position i sees positions up to i only.
@@ -226,17 +208,25 @@ std::optional<Counted> OfAttention(const TraceOp& op) {
                  Count(q) + Count(k) + Count(v) + result};
 }
 
-bool IsAttention(std::string_view name) {
-  return name == "aten::_scaled_dot_product_flash_attention_for_cpu" ||
-         name == "aten::_scaled_dot_product_flash_attention";
+std::optional<Counted> CountedOf(const TraceOp& op) {
+  for (const auto& conv : kConvs)
+    if (op.name == conv.name) return OfConv(op, conv);
+  if (op.name == "aten::_slow_conv2d_backward") return OfConvBackward(op);
+  for (const auto& product : kProducts)
+    if (op.name == product.name) return OfProduct(op, product.first, product.dimensions);
+  if (op.name == "aten::_scaled_dot_product_flash_attention_for_cpu" ||
+      op.name == "aten::_scaled_dot_product_flash_attention")
+    return OfAttention(op);
+  return std::nullopt;
 }
 
 // Returns the FLOPs of an element, or nothing for an operator that does not work on each.
 std::optional<double> PointwiseFlops(std::string_view name) {
   constexpr std::string_view kLibrary = "aten::";
   if (!name.starts_with(kLibrary)) return std::nullopt;
-  for (const auto& [flops, names] : PointwiseOps())
-    if (std::ranges::count(names, name.substr(kLibrary.size())) > 0) return flops;
+  const auto word = fmt::format(" {} ", name.substr(kLibrary.size()));
+  for (const auto& [flops, names] : kPointwise)
+    if (names.find(word) != names.npos) return flops;
   return std::nullopt;
 }
 
@@ -261,9 +251,8 @@ std::optional<OpCount> PointwiseCountOf(const TraceOp& op, const std::string& ty
 }  // namespace
 
 std::string TypeName(std::string_view type) {
-  for (const auto& [torch, name] : kTypes)
-    if (torch == type) return std::string(name);
-  return "";
+  const auto* row = std::ranges::find(kTypes, type, &TypeRow::torch);
+  return row == std::end(kTypes) ? "" : std::string(row->name);
 }
 
 std::optional<OpCount> CountOfOp(const TraceOp& op) {
@@ -275,118 +264,12 @@ std::optional<OpCount> CountOfOp(const TraceOp& op) {
     if (type.empty()) type = own;
   }
   if (op.on_gpu || type.empty() || !HasSizes(op)) return std::nullopt;
-  auto counted = CountedOf(op);
-  if (IsAttention(op.name)) counted = OfAttention(op);
+  const auto counted = CountedOf(op);
   if (!counted) return PointwiseCountOf(op, type);
   return OpCount{.type = type,
                  .matrix = counted->flops,
                  .elementwise = 0,
                  .bytes = counted->elements * BytesOfType(type)};
-}
-
-namespace {
-
-// Returns "aten::addmm 64 32x64 64x64".
-std::string NameOf(const TraceOp& op) {
-  std::string name = text::Printable(op.name);
-  for (const auto& sizes : op.sizes)
-    if (!sizes.empty()) name += fmt::format(" {}", fmt::join(sizes, "x"));
-  return name;
-}
-
-void Multiply(Work& work, double calls) {
-  for (auto& [pipe, flops] : work.flops) flops *= calls;
-  for (auto& [level, bytes] : work.bytes) bytes *= calls;
-  work.launches = calls;
-}
-
-// Returns the work of one call of a product, a convolution or attention in f32 or f64: the trace
-// does not name the unit that multiplies narrower types.
-std::optional<Work> WorkOf(const TraceOp& op) {
-  const auto count = CountOfOp(op);
-  if (!count || !(count->matrix > 0) || (count->type != "f32" && count->type != "f64"))
-    return std::nullopt;
-  Work work;
-  work.flops[count->type == "f64" ? "fp64.vector" : "fp32.vector"] = *count->matrix;
-  work.bytes[Level::kDram] = count->bytes;
-  return work;
-}
-
-record::Record RecordOf(const TraceOp& op) {
-  record::Record record{.name = NameOf(op), .device = op.gpu.empty() && op.on_gpu ? "gpu" : op.gpu};
-  if (op.on_gpu) record.timed = record::timed::kKernels;
-  record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
-  Work work = WorkOf(op).value_or(Work{});
-  Multiply(work, op.calls);
-  record.work[Provenance::kModelled] = std::move(work);
-  return record;
-}
-
-// Appends a number to names that occur twice: such ops differ only in types or scalars.
-void MakeUnique(std::vector<record::Record>& records) {
-  std::map<std::string, int> seen;
-  for (auto& record : records)
-    if (const int number = ++seen[record.name]; number > 1)
-      record.name += fmt::format(" ({})", number);
-}
-
-double SecondsOfAll(const std::vector<const TraceOp*>& ops) {
-  double seconds = 0;
-  for (const auto* op : ops) seconds += op->seconds;
-  return seconds;
-}
-
-void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
-                const std::vector<const TraceOp*>& others, const std::string& where,
-                std::vector<std::string>& remarks) {
-  double unknown = 0;
-  for (const auto* op : taken)
-    if (!WorkOf(*op)) unknown += op->seconds;
-  const double all = SecondsOfAll(taken);
-  const bool kernels = !taken.empty() && taken.front()->on_gpu;
-  remarks.push_back(
-      fmt::format("{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; the time of {}",
-                  where, trace.events, trace.end - trace.begin, trace.threads,
-                  kernels ? "a kernel is its own duration"
-                          : "a call excludes the calls within it (self time)"));
-  if (!others.empty())
-    remarks.push_back(
-        fmt::format("{}: {} operators of the host, {:.4g} s, are left out, since the trace has "
-                    "kernels of a GPU",
-                    where, others.size(), SecondsOfAll(others)));
-  if (unknown > 0)
-    remarks.push_back(fmt::format("{}: FLOPs and bytes are not known for {:.0f} % of the time",
-                                  where, 100 * unknown / all));
-  for (const auto& [reason, count] : trace.left_out)
-    remarks.push_back(fmt::format("{}: {:.0f} events {} are left out", where, count, reason));
-  for (const auto& [what, count] : trace.assumed)
-    remarks.push_back(fmt::format("{}: {:.0f} events {}", where, count, what));
-  if (trace.cut) remarks.push_back(where + ": the file is cut off: later events are missing");
-}
-
-}  // namespace
-
-Imported ImportTrace(const std::string& text, const std::string& where) {
-  const Trace trace = ReadTrace(text, where);
-  std::vector<const TraceOp*> kernels, operators;
-  for (const auto& op : trace.ops)
-    if (IsRunTime(op.seconds)) (op.on_gpu ? kernels : operators).push_back(&op);
-  const bool gpu = !kernels.empty();
-  auto& taken = gpu ? kernels : operators;
-  if (taken.empty()) throw BadInput(where + ": 'traceEvents': no event has a self time above 0");
-  std::ranges::stable_sort(taken, std::greater<>(), &TraceOp::seconds);
-  Imported imported;
-  const bool several = std::ranges::any_of(taken, [&](const TraceOp* op) {
-    return !op->gpu.empty() && op->process != taken.front()->process;
-  });
-  for (const auto* op : taken) {
-    imported.records.push_back(RecordOf(*op));
-    if (several) imported.records.back().name += "/Device=" + text::Printable(op->process);
-  }
-  MakeUnique(imported.records);
-  AddRemarks(trace, taken, gpu ? operators : std::vector<const TraceOp*>(), where,
-             imported.remarks);
-  return imported;
 }
 
 }  // namespace dlroof::imports

@@ -1,14 +1,10 @@
 // Closed forms of products: convolution, matrix product, inner product, blocks of them.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "counters/base/work.h"
 #include "reporters/logs/primitive.h"
-#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::logs {
 namespace {
@@ -16,22 +12,23 @@ namespace {
 constexpr const char* kOfBlock =
     "a block of a larger operation, whose data other blocks share in the caches";
 
-double BiasBytes(const Primitive& primitive) {
-  return ElementBytes(primitive, primitive.Find("bia") != nullptr ? "bia" : "bias");
-}
-
 // Returns the number of the bias's elements, or 0 for a call without bias.
 double BiasElements(const Primitive& primitive, double channels) {
   return primitive.HasBias() && primitive.text.prop != "backward_data" ? channels : 0;
 }
 
 // Adds the work of a product to `work`, whose destination must be set.
-void AddProduct(const ProductCounts& counts, const ProductElementBytes& bytes, FormWork& work) {
-  const auto product = WorkOfProduct(counts, bytes);
+void AddProduct(const Primitive& primitive, ProductCounts counts, FormWork& work) {
+  const auto bytes_of = [&](const char* usual, const char* other) {
+    return ElementBytes(primitive, primitive.Find(usual) != nullptr ? usual : other);
+  };
+  counts.destination = work.destination;
+  work.destination_bytes = bytes_of("dst", "dst_c");
+  const auto product = WorkOfProduct(counts, {bytes_of("src", "src_a"), bytes_of("wei", "src_b"),
+                                              work.destination_bytes, bytes_of("bia", "bias")});
   work.matrix = product.matrix;
   work.elementwise = product.elementwise;
   work.bytes = product.bytes;
-  work.destination_bytes = bytes.destination;
 }
 
 std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
@@ -68,16 +65,13 @@ FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
   const double samples = sizes.Or("mb", 1);
   const double in = sizes.Or("ic", 1);
   const double out = sizes.Or("oc", 1);
-  const double weights = in * out / groups * sizes.Image('k');
   auto work = WorkOn(ImageDims(sizes, out));
   work.destination = samples * out * sizes.Image('o');
-  AddProduct({.multiply_adds = samples * in * out / groups * UsefulPairs(axes),
+  AddProduct(primitive,
+             {.multiply_adds = samples * in * out / groups * UsefulPairs(axes),
               .source = samples * in * sizes.Image('i'),
-              .weights = weights,
-              .destination = work.destination,
+              .weights = in * out / groups * sizes.Image('k'),
               .bias = BiasElements(primitive, out)},
-             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
-              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
              work);
   return work;
 }
@@ -135,8 +129,7 @@ FormWork MatmulWork(const Primitive& primitive) {
   auto dims = letters ? MatricesOf(*letters) : DimsOf(primitive);
   if (dims.size() < 2 || dims[0].size() < 2 || dims[0].size() != dims[1].size())
     throw NoClosedForm{"the problem is not a pair of matrices"};
-  const auto& a = dims[0];
-  const auto& b = dims[1];
+  const auto &a = dims[0], &b = dims[1];
   const double rows = a[a.size() - 2];
   const double inner = a.back();
   const double columns = b.back();
@@ -146,16 +139,11 @@ FormWork MatmulWork(const Primitive& primitive) {
   work.destination_dims = a;
   for (std::size_t i = 0; i + 2 < a.size(); ++i) work.destination_dims[i] = std::max(a[i], b[i]);
   work.destination_dims.back() = columns;
-  const auto bytes_of = [&](const char* usual, const char* other) {
-    return ElementBytes(primitive, primitive.Find(usual) != nullptr ? usual : other);
-  };
-  AddProduct({.multiply_adds = work.destination * inner,
+  AddProduct(primitive,
+             {.multiply_adds = work.destination * inner,
               .source = ProductOf(a),
               .weights = ProductOf(b),
-              .destination = work.destination,
               .bias = MatmulBias(primitive, letters ? work.destination : columns, work)},
-             {bytes_of("src", "src_a"), bytes_of("wei", "src_b"), bytes_of("dst", "dst_c"),
-              BiasBytes(primitive)},
              work);
   return work;
 }
@@ -186,150 +174,12 @@ FormWork InnerProductWork(const Primitive& primitive) {
   const double inner = sizes.Or("ic", 1) * sizes.Image('i');
   const double out = sizes.Or("oc", 1);
   auto work = WorkOn({samples, out});
-  AddProduct({.multiply_adds = work.destination * inner,
+  AddProduct(primitive,
+             {.multiply_adds = work.destination * inner,
               .source = samples * inner,
               .weights = inner * out,
-              .destination = work.destination,
               .bias = BiasElements(primitive, out)},
-             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
-              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
              work);
-  return work;
-}
-
-// Closed forms of recurrent layers.
-
-namespace {
-
-// A kind of recurrent cell: vanilla RNN, LSTM, GRU, or linear-before-reset GRU.
-//
-// FLOPs of elementwise operations per hidden unit, sample, step, layer and direction. h' is the
-// previous state; x and s are the products of the weights with the input and with h'.
-//   vanilla_rnn  h = act(x + s + b): bias 1, function 1.
-//     backward: gradient of the function 3 (dh*(1 - h*h)), bias 1.
-//   vanilla_lstm kLstmCell.
-//   vanilla_gru  u, r = sigmoid(x + s + b); o = tanh(x + U(r*h') + b); h = u*h' + (1 - u)*o:
-//     biases 3, functions 3, r*h' 1, the new state 4.
-//     backward: do = dh*(1 - u)*(1 - o*o) 5; du = dh*(h' - o)*u*(1 - u) 5; dh' = dh*u 1; with g the
-//     gradient of r*h': dr = g*h'*r*(1 - r) 4, dh' += g*r 2; r*h' again 1; biases 3.
-//   lbr_gru  o = tanh(x + r*(s + b') + b): biases 2, functions 2, o 5, the new state 4.
-//     backward: do 5, du 5, dh' = dh*u 1, dr = do*(s + b')*r*(1 - r) 4, gradient of s 1, biases 4.
-// Backward adds the gradient of the layer above to that of the next step: 1 per state channel.
-struct CellKind {
-  std::string_view name;
-  double gates, biases;
-  CellFlops flops;
-};
-constexpr CellKind kCells[] = {{"vanilla_rnn", 1, 1, {2, 4}},
-                               {"vanilla_lstm", 4, 4, kLstmCell},
-                               {"vanilla_gru", 3, 3, {11, 21}},
-                               {"lbr_gru", 3, 4, {13, 20}}};
-
-struct RnnSizes {
-  double layers, steps, samples, input, state, hidden, output;
-  double directions;
-  bool summed, concatenated;
-  bool projected;
-};
-
-RnnSizes Read(const Primitive& primitive) {
-  const auto letters = SizesOf(primitive);
-  if (!letters.Has("sic")) throw NoClosedForm{"the problem lacks sic"};
-  RnnSizes sizes{.layers = letters.Or("l", 1),
-                 .steps = letters.Or("t", 1),
-                 .samples = letters.Or("mb", 1),
-                 .state = letters.Or("sic", 1)};
-  sizes.input = letters.Or("slc", sizes.state);
-  sizes.hidden = letters.Or("dhc", sizes.state);
-  sizes.output = letters.Or("dic", letters.Or("dlc", sizes.hidden));
-  const auto direction = WordOf(primitive.text.auxiliary, "direction");
-  sizes.summed = direction == "bidirectional_sum";
-  sizes.concatenated = direction == "bidirectional_concat";
-  sizes.directions = sizes.summed || sizes.concatenated ? 2 : 1;
-  if (sizes.concatenated && !letters.Has("dic") && letters.Has("dlc")) sizes.output /= 2;
-  sizes.projected = sizes.output != sizes.hidden;
-  return sizes;
-}
-
-const CellKind& CellOf(const Primitive& primitive) {
-  const auto name = WordOf(primitive.text.auxiliary, "alg");
-  const auto* cell = std::ranges::find(kCells, name, &CellKind::name);
-  if (cell == std::end(kCells))
-    throw NoClosedForm{fmt::format("no closed form of the recurrent cell '{}'", name)};
-  return *cell;
-}
-
-// Numbers of elements of all layers and directions [1].
-struct RnnElements {
-  double layer_weights, state_weights, projection;
-};
-
-RnnElements ElementsOf(const RnnSizes& sizes, const CellKind& cell) {
-  const double gates = cell.gates * sizes.hidden;
-  const double inputs = sizes.input + (sizes.layers - 1) * sizes.output;
-  return {sizes.directions * gates * inputs, sizes.directions * sizes.layers * gates * sizes.state,
-          sizes.projected ? sizes.directions * sizes.layers * sizes.hidden * sizes.output : 0};
-}
-
-// Returns the bytes of the tensors, or of their gradients with `prefix` "diff_". The log does not
-// print the cell state, which exists if the hidden state does.
-double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const CellKind& cell,
-                   const std::string& prefix) {
-  const auto elements = ElementsOf(sizes, cell);
-  const double places = sizes.layers * sizes.directions;
-  const auto of = [&](const char* role, double count) {
-    return count * ElementBytes(primitive, prefix + role);
-  };
-  double bytes =
-      of("src_layer", sizes.steps * sizes.samples * sizes.input) +
-      of("src_iter", places * sizes.samples * sizes.state) +
-      of("wei_layer", elements.layer_weights) + of("wei_iter", elements.state_weights) +
-      of("wei_proj", elements.projection) + of("wei_peephole", places * 3 * sizes.hidden) +
-      of("bias", places * cell.biases * sizes.hidden) +
-      of("dst_layer", sizes.steps * sizes.samples * sizes.output * (sizes.concatenated ? 2 : 1)) +
-      of("dst_iter", places * sizes.samples * sizes.output);
-  if (cell.name != "vanilla_lstm") return bytes;
-  constexpr double kCellBytes = 4;
-  for (const char* state : {"src_iter", "dst_iter"})
-    if (primitive.Find(prefix + state) != nullptr)
-      bytes += places * sizes.samples * sizes.hidden * kCellBytes;
-  return bytes;
-}
-
-}  // namespace
-
-CallWork FlopsOfRecurrent(const RecurrentCounts& counts, const CellFlops& cell, bool backward) {
-  const double products = backward ? 2 : 1;
-  return {.matrix = 2 * products * counts.samples * counts.weights,
-          .elementwise = counts.cells * counts.hidden * (backward ? cell.backward : cell.forward) +
-                         (backward ? counts.cells * counts.state : counts.summed)};
-}
-
-FormWork RnnWork(const Primitive& primitive) {
-  const auto sizes = Read(primitive);
-  const auto& cell = CellOf(primitive);
-  const auto elements = ElementsOf(sizes, cell);
-  const double samples = sizes.steps * sizes.samples;
-  const double cells = samples * sizes.layers * sizes.directions;
-  const bool backward = primitive.IsBackward();
-  auto flops = cell.flops;
-  if (primitive.Find("wei_peephole") != nullptr) {
-    flops.forward += kLstmPeephole.forward;
-    flops.backward += kLstmPeephole.backward;
-  }
-  const auto call = FlopsOfRecurrent(
-      {.weights = elements.layer_weights + elements.state_weights + elements.projection,
-       .samples = samples,
-       .cells = cells,
-       .hidden = sizes.hidden,
-       .state = sizes.output,
-       .summed = sizes.summed ? samples * sizes.output : 0},
-      flops, backward);
-  FormWork work;
-  work.matrix = call.matrix;
-  work.elementwise = call.elementwise;
-  work.bytes = TensorBytes(primitive, sizes, cell, "");
-  if (backward) work.bytes += TensorBytes(primitive, sizes, cell, "diff_");
   return work;
 }
 

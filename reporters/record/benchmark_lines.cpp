@@ -100,8 +100,10 @@ class Repair {
     }
     Describe(strange_, "lines that are not Google Benchmark's");
     Describe(invalid_, "members without a valid value");
-    if (mark_ && *mark_ == text::DecimalMark::kComma)
-      repaired_.remarks.push_back("its numbers have decimal commas, by the program's locale");
+    if (grouped_ || mark_ == text::DecimalMark::kComma)
+      repaired_.remarks.emplace_back(
+          "its numbers have the decimal mark and groups of the program's locale: run it with "
+          "LC_ALL=C, or with Google Benchmark 1.9.5 or later");
     return std::move(repaired_);
   }
 
@@ -132,7 +134,7 @@ class Repair {
       const auto member = MemberOf(line);
       if (!member || member->value.empty()) continue;
       if (IsInteger(member->key)) {
-        grouped_ = grouped_ || !text::PlainNumber(member->value);
+        grouped_ |= IntegerOf(member->value) && !text::PlainNumber(member->value);
         continue;
       }
       const bool number = text::NumberIn(member->value, text::DecimalMark::kComma) ||

@@ -490,6 +490,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   const bool own = context.contains("dlroof");
   const auto rule = ThreadRuleOf(context);
   int threaded = 0, of_cpu_time = 0;
+  double wall_by_cpu = 0;  // of the first benchmark whose rates are of CPU time
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare, seen;
   if (own)
@@ -519,7 +520,8 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
       (*items)[name] = *rate * *rate_seconds;
     if (!record.threads) record.threads = ThreadsOf(group.name, entry);
     if (record.threads.value_or(1) < 2) {
-      of_cpu_time += HasOtherRates(entry, rate_seconds, record) ? 1 : 0;
+      if (HasOtherRates(entry, rate_seconds, record) && of_cpu_time++ == 0)
+        wall_by_cpu = entry.seconds / *rate_seconds;
       continue;
     }
     threaded += 1;
@@ -534,9 +536,9 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   AddWorkOfThreads(records);
   if (of_cpu_time > 0)
     remarks_.push_back(fmt::format(
-        "the program's rates of {} benchmarks are of CPU time, those here of wall time, which is "
-        "longer or shorter by more than 10 %",
-        of_cpu_time));
+        "the program's rates of {} benchmarks are of CPU time, those here of wall time: the "
+        "program's are {:.3g} times as high (the first)",
+        of_cpu_time, wall_by_cpu));
   if (rule == ThreadRule::kUnknown)
     Remark(threaded,
            "their work is unknown: times and rates were divided by threads in another way "

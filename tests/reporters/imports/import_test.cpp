@@ -329,7 +329,7 @@ TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthersAndCpuOnlyAndBatche
   EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("calls back to back")));
 }
 
-TEST(ImportNvbench, SamplesBesideTheFileAreRepetitions) {
+TEST(ImportNvbench, SamplesBesideTheFileAreRepetitionsAndATimeThatIsThereTwiceIsRefused) {
   const TemporaryFolder folder;
   const float samples[] = {1e-3F, 2e-3F, 3e-3F};
   WriteFile(folder / "samples.bin",
@@ -350,6 +350,11 @@ TEST(ImportNvbench, SamplesBesideTheFileAreRepetitions) {
     EXPECT_EQ(mean.records.at(0).repetitions.size(), 1U);
     EXPECT_THAT(mean.remarks, testing::Contains(HasSubstr("the means are read")));
   }
+  const auto* time = "nv/cold/time/gpu/mean";
+  EXPECT_THAT(fakes::RefusalOf([&] {
+                NvbenchStates(NvbenchState({{time, "1"}, {time, "2"}}));
+              }),
+              HasSubstr("'nv/cold/time/gpu/mean' is also there with other content"));
 }
 
 // A file of the toolkit on Edison, whose nodes have 24 cores.
@@ -373,14 +378,6 @@ TEST(ImportErt, ReadsAFileOfTheToolkitAndWhatIsThereTwiceIsLeftOutAndNoCountIsRe
             "x.csv: the key 'A' is there twice in one object");
   EXPECT_THAT(ImportErt(file(R"(["L1", 9], ["L1", 9])", "{}"), "x").remarks,
               testing::Contains(HasSubstr("taken as those of 1 thread")));
-}
-
-TEST(ImportNvbench, ASummaryThatIsThereTwiceIsRefused) {
-  EXPECT_THAT(fakes::RefusalOf([] {
-                NvbenchStates(NvbenchState(
-                    {{"nv/cold/time/gpu/mean", "1e-3"}, {"nv/cold/time/gpu/mean", "2e-3"}}));
-              }),
-              HasSubstr("'nv/cold/time/gpu/mean' is also there with other content"));
 }
 
 TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
@@ -440,6 +437,8 @@ TEST(ImportBenchdnn, CountsTheFlopsAsWeDoAndOurProblemsGetTheirNames) {
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu,x,,--conv ic4ih8oc4kh3,1,1,1,1,1,5,1\n"),
               HasSubstr("decimal commas"));
+  EXPECT_THAT(profile::ImportBenchdnn("perf,gpu,x,,--matmul 8x8:8x8,1,1,1,1,1,1\n", "x").remarks,
+              testing::Contains(HasSubstr("since it ran on a GPU")));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu\n"),
               HasSubstr("x.csv:1: expected 11 fields"));
 }

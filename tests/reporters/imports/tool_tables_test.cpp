@@ -143,6 +143,7 @@ done)",
        "0,H100,F32,1024,No,64,2.0e-05,4.0e11\n",
        "T=F32/Elements=1024",
        {2e-5}},
+      {"Benchmark,T,Skipped,Samples,CPU Time (sec)\nh,I32,No,10,0.5\n", "h/T=I32", {0.5}},
       {"Problem,OperationKind,Operation,m,n,k,Runtime\n1,gemm,cutlass_s1688,64,32,16,0.5\n",
        "cutlass_s1688/64/32/16",
        {5e-4}}};
@@ -163,9 +164,13 @@ TEST(ToolTables, ABadRowIsLeftOutAlone) {
   EXPECT_EQ(imported.records[0].name, "c");
   EXPECT_THAT(imported.remarks.at(0),
               HasSubstr("3 rows, benchmarks or FLOPs are left out; the first: file:2"));
-  const auto json =
-      ReadAny(R"({"results":[{"command":"a","mean":"x"},{"mean":1},7,{"command":"b","mean":1}]})");
-  EXPECT_EQ(json.records.size(), 1U);
+  EXPECT_THAT(Refusal(ImportToolTable,
+                      "Benchmark,Device,Device Name,Skipped,Skip Reason,GPU Time (sec)\n"
+                      "b,0,H100,Yes,too large,\n"),
+              HasSubstr("x.csv:2: column 1: skipped: too large"));
+  EXPECT_THAT(Refusal(ImportToolTable, R"json([{"children":[{"frame":{"name":"a"},
+      "metrics":{"time (us)":1}}],"metrics":{},"frame":{}}])json"),
+              HasSubstr("'time (ns)'"));
   EXPECT_THAT(fakes::RefusalOf([] { ReadAny("Name,Calls,TotalDurationNs\nHIP_API,1,9\n"); }),
               HasSubstr("file:2: column 1: 'HIP_API' is no kernel"));
   EXPECT_THAT(fakes::RefusalOf([] { ReadAny(R"({"results":[{"command":"a","mean":-1}]})"); }),

@@ -176,6 +176,7 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
       {TraceOf({host, Event(R"("name": "a", "ts": 0, "dur": 1, "cat": "cpu_op", "pid": 1)")}),
        "1 events without a process or thread"},
       {TraceOf({host, a}), "1 events without a category"},
+      {TraceOf({a, "7"}), "1 events that are no objects"},
       {cut.substr(0, cut.size() - 2), "the file is cut off"}};
   for (const auto& [text, remark] : rows) {
     const auto imported = ImportTrace(text, "t.json");

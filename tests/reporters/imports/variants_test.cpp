@@ -1,8 +1,13 @@
 #include "tests/reporters/imports/variants.h"
 
-#include <functional>
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
 #include <nlohmann/json.hpp>
 
+#include "baselines/history/history.h"
 #include "bench/profile/profile.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
@@ -264,10 +269,6 @@ void TryItems(const ItemSample& sample) {
   EXPECT_GT(changed, files / 20) << sample.name;
 }
 
-const std::string& AnyOf(const std::vector<std::string>& texts, Random& random) {
-  return texts[Below(random, texts.size())];
-}
-
 const std::vector<std::string>& OtherTypes() {
   static const std::vector<std::string> types = {"",      "abc", "-1",  "1e999", "nan", "{}",
                                                  "1.2.3", "-",   "0",   "1,5",   "inf", "\"x\"",
@@ -289,30 +290,17 @@ std::string EditedLines(const std::string& text, std::size_t first, char separat
     const auto copy = line;
     lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at), copy);
   } else {
-    std::vector<std::string> cells;
-    for (std::size_t begin = 0, i = 0, quotes = 0; i <= line.size(); ++i) {
-      quotes += i < line.size() && line[i] == '"' ? 1 : 0;
-      if (i < line.size() && (line[i] != separator || quotes % 2 == 1)) continue;
-      cells.push_back(line.substr(begin, i - begin));
-      begin = i + 1;
-    }
-    const auto cell = Below(random, cells.size());
-    if (fixed.contains(cell)) return text;
-    auto& edited = cells[cell];
-    const bool quoted = edited.starts_with('"');
-    if (kind == 2)
-      edited = AnyOf(OtherTypes(), random);
-    else
-      edited = (quoted ? edited.substr(1, edited.size() - 2) : edited) + "_zzz";
-    if (quoted) edited = '"' + edited + '"';
-    line.clear();
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      line += (i > 0 ? std::string(1, separator) : "") + cells[i];
+    if (line.empty()) return text;
+    auto row = text::ReadCsv(line, "a line", separator).at(0);
+    const auto cell = Below(random, row.size());
+    const auto other = kind == 2 ? AnyOf(OtherTypes(), random) : row[cell].text + "_zzz";
+    const bool quoted = line.starts_with('"') && line.ends_with('"');
+    if (fixed.contains(cell) || (!quoted && other.find(separator) != other.npos)) return text;
+    row[cell].text = other;
+    line = Written({row}, {.separator = separator, .quoted = quoted});
+    line.pop_back();
   }
-  std::string joined;
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    joined += lines[i] + (i + 1 < lines.size() ? "\n" : "");
-  return joined;
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 void Collect(json& at, std::vector<std::pair<json*, std::string>>& places) {
@@ -425,12 +413,13 @@ TEST(OneItem, GoogleBenchmark) {
     TryJson(name, record::RepairedJson(FileText(name)).value_or(FileText(name)), "/benchmarks");
 }
 TEST(OneItem, GoogleBenchmarkTables) {
-  TryLines("gbench csv",
-           "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,"
-           "error_occurred,error_message\n"
-           "\"BM_A\",1000,100.5,99.5,ns,1e9,,,,\n\"BM_B\",2000,200,199,ns,2e9,,,,\n\"BM_C\",3000,"
-           "300,299,us,3e9,,,,\n",
-           1);
+  TryLines(
+      "gbench csv",
+      "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,"
+      "error_occurred,error_message\n"
+      "\"BM_A\",1000,100.5,99.5,ns,1e9,,,,\n\"BM_B\",2000,200.5,199.5,ns,2e9,,,,\n\"BM_C\",3000,"
+      "300.5,299.5,us,3e9,,,,\n",
+      1);
   TryLines("gbench console",
            "Run on (2 X 2000 MHz CPUs)\n-----------------\nBenchmark   Time   CPU   "
            "Iterations\n-----------------\n"
@@ -442,7 +431,7 @@ TEST(OneItem, GoogleBenchmarkTables) {
 TEST(OneItem, ToolTables) {
   TryLines("nsys",
            "Time (%),Total Time (ns),Instances,Avg (ns),Name\n62.5,1250000,10,125000.0,\"k<f, "
-           "1>\"\n30,600000,6,100000.0,b\n7,1000,1,1000,c\n",
+           "1>\"\n30.5,600000,6,100000.0,b\n7.5,1000,1,1000.0,c\n",
            1);
   TryLines("nsys trace", "Start (ns),Duration (ns),CorrId,Name\n1,1000,1,a\n9,500,2,b\n19,7,3,c\n",
            1);
@@ -450,8 +439,8 @@ TEST(OneItem, ToolTables) {
            "Kernel_Name,Start_Timestamp,End_Timestamp\na,1000,3500\nb,4000,4500\nc,5000,5001\n", 1);
   TryLines("cutlass",
            "Problem,Provider,OperationKind,Operation,Status,m,n,k,Bytes,Flops,Runtime,GB/"
-           "s,GFLOPs\n1,CUTLASS,gemm,g1,passed,8,8,8,10,20,0.5,1,2\n2,CUTLASS,gemm,g2,passed,8,8,"
-           "16,10,20,0.25,1,2\n3,CUTLASS,gemm,g3,passed,8,16,8,10,20,0.125,1,2\n",
+           "s,GFLOPs\n1,CUTLASS,gemm,g1,passed,8,8,8,10,20,0.5,1.5,2\n2,CUTLASS,gemm,g2,passed,8,8,"
+           "16,10,20,0.25,1.5,2\n3,CUTLASS,gemm,g3,passed,8,16,8,10,20,0.125,1.5,2\n",
            1);
   TryLines(
       "nvbench csv",
@@ -492,6 +481,47 @@ TEST(OneItem, Trace) {
 }
 TEST(OneItem, LogsOfOneDnn) {
   TryLines("onednn", FileText("onednn_verbose/pt_lstm_inf.onednn.log"), 12, {}, ',', LogRecords);
+}
+
+// Imports the database that the statements make.
+Imported FromSql(const std::string& sql) {
+  SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
+  database.exec(sql);
+  sqlite3_int64 size = 0;
+  auto* bytes = sqlite3_serialize(database.getHandle(), "main", &size, 0);
+  const std::string text(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return history::ImportNsysDatabase(text, "r.sqlite");
+}
+
+TEST(OneItem, NsysDatabase) {
+  const std::string sql = R"(CREATE TABLE StringIds (id, value);
+    CREATE TABLE TARGET_INFO_GPU (id, name);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "end", demangledName, deviceId);
+    INSERT INTO StringIds VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd');
+    INSERT INTO TARGET_INFO_GPU VALUES (0, 'H100'), (1, 'T4');
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 1100, 1, 0), (1200, 1700, 1, 0),
+      (2000, 4000, 2, 0), (5000, 8000, 3, 1), (9000, 9005, 4, 1);)";
+  const std::vector<std::string> columns[] = {
+      {"CUPTI_ACTIVITY_KIND_KERNEL", "start", R"("end")", "demangledName", "deviceId"},
+      {"StringIds", "id", "value"},
+      {"TARGET_INFO_GPU", "id", "name"}};
+  TryItems({"nsys", sql, FromSql, [&](Random& random) {
+              const auto& table = columns[Below(random, 3)];
+              const auto& column = table[1 + Below(random, table.size() - 1)];
+              const auto edit = AnyOf({"DELETE FROM {0} WHERE rowid = {1}",
+                                       "UPDATE {0} SET {2} = {3} WHERE rowid = {1}",
+                                       "INSERT INTO {0} SELECT * FROM {0} WHERE rowid = {1}",
+                                       "ALTER TABLE TARGET_INFO_GPU RENAME TO x"},
+                                      random);
+              return sql + fmt::format(fmt::runtime(edit), table[0], 1 + Below(random, 5), column,
+                                       AnyOf({"NULL", "'abc'", "-1", "1.5", "'7'", "9e99", "x'00'"},
+                                             random));
+            }});
+  EXPECT_THAT(FromSql(sql + "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start);").remarks,
+              testing::Contains(testing::HasSubstr("--cuda-graph-trace=node")));
+  EXPECT_THAT(fakes::RefusalOf([&] { FromSql(sql + "ALTER TABLE StringIds RENAME id TO x"); }),
+              testing::HasSubstr("without the column id of Nsight Systems' table StringIds"));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <random>
 #include <sstream>
@@ -306,7 +305,7 @@ TEST(GoogleBenchmarkFile, ACounterWithTheNameOfAMemberDoesNotReplaceIt) {
   EXPECT_EQ(run.records[0].repetitions.at(0).iterations, 7);
 }
 
-// Variants of Google Benchmark's files: other units, locales, orders, versions and members, entries
+// Variants of Google Benchmark's files: other units, orders, versions and members, entries
 // that are missing or there twice, cut files. None may give another time without a refusal or a
 // warning. DLROOF_VARIANTS sets the number of variants of each file.
 
@@ -363,17 +362,6 @@ void AddMembers(json& file, Random& random) {
   }
 }
 
-// Writes a time as a text, as programs of another locale do.
-void WriteInLocale(json& file, Random& random) {
-  auto& entries = file["benchmarks"];
-  if (entries.empty()) return;
-  auto& entry = entries[random() % entries.size()];
-  if (!entry.contains("real_time") || !entry["real_time"].is_number()) return;
-  auto text = entry["real_time"].dump();
-  std::ranges::replace(text, '.', ',');
-  entry["real_time"] = text;
-}
-
 // Adds a counter of the author that has the name of a member, behind it.
 std::string WithDoubleKey(std::string text, Random& random) {
   const std::string unit = "\"time_unit\"";
@@ -405,7 +393,7 @@ void Try(const std::string& name) {
   const Times times = TimesIn(file.dump(), none);
   ASSERT_EQ(times, TimesIn(raw, none));
   const std::vector<std::function<void(json&, Random&)>> kEdits = {Shuffle, ChangeUnit, MakeOlder,
-                                                                   AddMembers, WriteInLocale};
+                                                                   AddMembers};
   Random random(7);
   int read = 0;
   for (int i = 0; i < variants; ++i) {
@@ -431,8 +419,6 @@ void Try(const std::string& name) {
       }
     }
   }
-  std::cout << fmt::format("{}: {} of {} variants are read without a warning\n", name, read,
-                           variants);
   EXPECT_GT(read, variants / 10);
 }
 
