@@ -31,6 +31,7 @@ typedef float Fp32Zmm __attribute__((vector_size(64)));
 // target attribute of the kernel, because clang checks vector operands of inline assembler per
 // function. They are not always_inline, because clang would then require the attribute of Run too;
 // kernel_code_test.cpp checks that they are inlined anyway.
+// NOLINTBEGIN(bugprone-macro-parentheses): asm and declarations take none
 #define DLROOF_OPERATIONS(name, isa, Type, accumulators, lagging, in, multiply, add) \
   struct name {                                                                      \
     using Vector = Type;                                                             \
@@ -42,6 +43,7 @@ typedef float Fp32Zmm __attribute__((vector_size(64)));
       asm volatile(add : "+" in(a) : in(y));                                         \
     }                                                                                \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 DLROOF_OPERATIONS(Fp64Sse2, "sse2", Fp64Xmm, kFew, kFewLag, "x", "mulpd %1, %0", "addpd %1, %0");
 DLROOF_OPERATIONS(Fp32Sse2, "sse2", Fp32Xmm, kFew, kFewLag, "x", "mulps %1, %0", "addps %1, %0");
 DLROOF_OPERATIONS(Fp64Avx, "avx", Fp64Ymm, kFew, kFewLag, "x", "vmulpd %1, %0, %0",
