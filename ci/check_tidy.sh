@@ -2,7 +2,6 @@
 # clang-tidy (.clang-tidy) on the modules that are not in ci/tidy.txt as they are, the files of one joined as in the release build;
 # then writes there what it found clean. A change of the checks is a change of every module.
 . "$(dirname "$0")/lib.sh"
-install_tidy
 cmake --preset ci -B build-tidy -DCMAKE_UNITY_BUILD=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null \
   || fail "cmake could not configure build-tidy"
 # Files that the build generates are data: empty here.
@@ -17,6 +16,7 @@ while read -r unit; do
   grep -qsxF "$line" ci/tidy.txt || { units+=("$unit") && lines+=("$line"); }
 done < <(sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-tidy/compile_commands.json | grep -vE '/tests/|/generated/|_precompiled|\.cu$' | sort -u)
 if [ ${#units[@]} -gt 0 ]; then
+  install_tidy
   say "clang-tidy on ${#units[@]} files"
   printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 1 "$tidy_venv/bin/clang-tidy" -p build-tidy --quiet --extra-arg=-Wno-everything \
     "--extra-arg=-idirafter$(g++ -print-file-name=include)" 2>/dev/null || fail "findings above" # GCC's folder has omp.h
