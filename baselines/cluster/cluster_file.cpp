@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <type_traits>
 #include <utility>
@@ -213,6 +214,7 @@ void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster)
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     auto& nodes = cluster.nodes_of.emplace_back();
     auto& estimates = cluster.estimates.emplace_back();
+    std::set<std::size_t> known;
     const JsonReader record(records.at(i), fmt::format("{}: records[{}]", path, i));
     if (!record.Has("repetitions")) continue;
     for (std::size_t j = 0; j < record.Array("repetitions").size(); ++j) {
@@ -221,6 +223,7 @@ void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster)
       if (node >= static_cast<double>(cluster.nodes.size()))
         repetition.Refuse("node", "an index into cluster.nodes");
       nodes.push_back(static_cast<std::size_t>(node));
+      if (!known.insert(nodes.back()).second) repetition.Refuse("node", "each node once");
       estimates.push_back((repetition.Has("estimate") && repetition.Flag("estimate")) ||
                           (repetition.Has("disturbed") && repetition.Flag("disturbed")));
     }

@@ -78,7 +78,7 @@ std::string TooFew(const Comparison& row) {
   for (const auto& [record, side] :
        {std::pair(row.base, "BASE"), std::pair(row.contender, "NEW")}) {
     const auto& repetitions = record->repetitions;
-    if (repetitions.size() == 1 && repetitions[0].aggregate != nullptr) {
+    if (repetitions.size() == 1 && repetitions[0].aggregate) {
       if (statistics::LevelOfClean(*record)) continue;
       return fmt::format(
           "{} has only the {} of the repetitions: expected their deviation (stddev or cv) and "
@@ -194,18 +194,17 @@ class Comparer {
 
   CompareResult Run() {
     rows_.resize(pairs_.size());
-    std::vector<std::optional<Measured>> measured(pairs_.size());
+    std::vector<record::Rare<Measured>> measured(pairs_.size());
     ParallelFor(pairs_.size(), [&](std::size_t i) {
       rows_[i].base = pairs_[i].records.base;
       rows_[i].contender = pairs_[i].records.contender;
       if (window_ && rows_[i].base != nullptr) rows_[i].stored = pairs_[i].run;
       if (!DecideByStatus(rows_[i])) measured[i] = Measure(pairs_[i], rows_[i]);
+      if (measured[i]) measured[i]->row = i;
     });
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (!measured[i]) continue;
-      measured[i]->row = i;
-      measured_.push_back(*std::move(measured[i]));
-    }
+    for (auto& each : measured)
+      if (each) measured_.push_back(*std::move(each));
+    measured = {};
     CompareResult result{.base = newest_.where};
     Judge(result);
     if (options_.rerun != nullptr)
@@ -360,7 +359,8 @@ class Comparer {
 
   void Judge(CompareResult& result) {
     std::vector<statistics::Candidate> candidates;
-    for (const auto& measured : measured_) candidates.push_back(measured.candidate);
+    candidates.reserve(measured_.size());
+    for (auto& measured : measured_) candidates.push_back(std::move(measured.candidate));
     auto settings = Settings();
     if (settings.look_for_common_shift) AddGroups(candidates, settings);
     statistics::Judged judged = statistics::Judge(candidates, settings);
@@ -373,7 +373,7 @@ class Comparer {
         row.reason = "both files have the same repetitions: they are one measurement";
       }
       row.judgement = std::move(judged.each[i]);
-      RetractUnlessInCycles(measured_[i], row);
+      if (measured_[i].cycles) RetractUnlessInCycles(*measured_[i].cycles, candidates[i], row);
     }
     result.min_effect = judged.min_effect;
     result.min_effect_from = std::move(judged.min_effect_from);
@@ -386,15 +386,15 @@ class Comparer {
 
   // Retracts a verdict that holds for the time but not for SM cycles: only the GPU's clock changed,
   // as in nvbench's robust comparison.
-  static void RetractUnlessInCycles(const Measured& measured, Comparison& row) {
-    if (!measured.cycles || !statistics::IsChange(row.verdict)) return;
-    const double time =
-        measured.candidate.contender.log_seconds - measured.candidate.base.log_seconds;
-    if (*measured.cycles / time > kMinInCycles) return;
+  static void RetractUnlessInCycles(double cycles, const statistics::Candidate& candidate,
+                                    Comparison& row) {
+    if (!statistics::IsChange(row.verdict)) return;
+    const double time = candidate.contender.log_seconds - candidate.base.log_seconds;
+    if (cycles / time > kMinInCycles) return;
     row.reason = fmt::format(
         "{:+.1f} % in time but {:+.1f} % in SM cycles: the GPU's clock changed, so this run cannot "
         "say whether the code did",
-        100 * std::expm1(time), 100 * std::expm1(*measured.cycles));
+        100 * std::expm1(time), 100 * std::expm1(cycles));
     row.verdict = Verdict::kAmbiguous;
   }
 

@@ -50,13 +50,13 @@ struct Comparison {
   statistics::Verdict verdict = statistics::Verdict::kInsufficient;
   std::string reason;  // explains verdicts other than kSame, kFaster and kSlower
   // [1] ratio of times NEW / BASE; across machines, of times / roof times. Above 1: slower.
-  std::optional<statistics::Judgement> judgement;
+  record::Rare<statistics::Judgement> judgement;
   // before.fraction is absent if the runs count the operator's FLOPs by different conventions
   // (CountFlopsAlike).
   Side before, after;
   // Which GPU time was judged if not Repetition::seconds: "device", "graph", "throughput" or "call"
   // (record::timed).
-  std::optional<std::string> timed;
+  record::Rare<std::string> timed;
   // [1] If several processes were measured: the mean of this share of all repetitions, the fastest
   // ones, was judged. Absent if clean repetitions were judged.
   std::optional<double> fastest_share;

@@ -15,8 +15,7 @@ using document::XmlText;
 
 using nlohmann::json;
 
-template <class T>
-void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
+void PutIfKnown(json& object, const char* key, const auto& value) {
   if (value) object[key] = *value;
 }
 

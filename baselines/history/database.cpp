@@ -2,7 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <array>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -11,6 +10,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/numbers.h"
 #include "reporters/record/record_json.h"
 #include "reporters/roofline/placed_run.h"
 
@@ -19,32 +19,32 @@ namespace {
 
 using nlohmann::json;
 
-int BlockOf(double block, const std::string& where) {
-  constexpr double kMaxBlock = 1e6;  // limit of run files
-  if (!(block >= 0 && block <= kMaxBlock))
-    throw BadInput(where + ": damaged: a repetition with an invalid block");
-  return static_cast<int>(block);
-}
+// The quantities that a repetition may lack, with their keys in run files and their flags.
+struct OptionalField {
+  const char* key;
+  unsigned flag;
+  std::optional<double> record::Repetition::*member;
+};
+constexpr OptionalField kOptional[] = {
+    {"cpu_seconds", 2, &record::Repetition::cpu_seconds},
+    {"main_cpu_seconds", 4, &record::Repetition::main_cpu_seconds},
+    {"run_delay_seconds", 8, &record::Repetition::run_delay_seconds},
+    {"core_share", 64, &record::Repetition::core_share}};
 
 // Format of repetitions in schemas 1 and 2, which are only read. Each begins with a byte of flags:
 // 1 noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64 core share.
 // With a GPU two bytes follow, little-endian, with a bit for each known quantity in the order of
 // GpuSampleFields. Doubles follow: seconds, iterations, flagged values; block and GPU last.
 constexpr unsigned kNoisy = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
-constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetition::*>, 4>
-    kOptional = {{{2, &record::Repetition::cpu_seconds},
-                  {4, &record::Repetition::main_cpu_seconds},
-                  {8, &record::Repetition::run_delay_seconds},
-                  {64, &record::Repetition::core_share}}};
 
-double TakeDouble(std::string_view& bytes) {
+double TakeDouble(std::string_view& bytes, const char* key, const std::string& where) {
   std::uint64_t bits = 0;
   for (int i = 0; i < 8; ++i)
     bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   bytes.remove_prefix(8);
   double value = 0;
   std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return InRange(value, key, where);
 }
 
 // The layout of a repetition: its flags, and a bit for each quantity of its GPU.
@@ -70,10 +70,10 @@ std::optional<Layout> LayoutAt(std::string_view bytes) {
   return known && layout.Bytes() <= bytes.size() ? std::optional(layout) : std::nullopt;
 }
 
-record::GpuSample TakeGpuSample(unsigned known, std::string_view& bytes) {
+record::GpuSample TakeGpuSample(unsigned known, std::string_view& bytes, const std::string& where) {
   record::GpuSample sample;
   for (const auto& [key, member] : record::GpuSampleFields()) {
-    if ((known & 1) != 0) sample.*member = TakeDouble(bytes);
+    if ((known & 1) != 0) sample.*member = TakeDouble(bytes, key, where);
     known >>= 1;
   }
   return sample;
@@ -83,14 +83,15 @@ record::Repetition Take(std::string_view& bytes, const std::string& where) {
   const auto layout = LayoutAt(bytes);
   if (!layout) throw BadInput(where + ": damaged: the repetitions are truncated");
   bytes.remove_prefix(layout->HeadBytes());
-  record::Repetition repetition{.seconds = TakeDouble(bytes),
-                                .iterations = TakeDouble(bytes),
+  record::Repetition repetition{.seconds = TakeDouble(bytes, "seconds", where),
+                                .iterations = TakeDouble(bytes, "iterations", where),
                                 .noisy = (layout->flags & kNoisy) != 0};
-  for (const auto& [flag, member] : kOptional)
-    if ((layout->flags & flag) != 0) repetition.*member = TakeDouble(bytes);
-  if ((layout->flags & kBlock) != 0) repetition.block = BlockOf(TakeDouble(bytes), where);
+  for (const auto& [key, flag, member] : kOptional)
+    if ((layout->flags & flag) != 0) repetition.*member = TakeDouble(bytes, key, where);
+  if ((layout->flags & kBlock) != 0)
+    repetition.block = static_cast<int>(TakeDouble(bytes, "block", where));
   if ((layout->flags & kGpu) != 0)
-    repetition.gpu = std::make_shared<record::GpuSample>(TakeGpuSample(layout->gpu, bytes));
+    repetition.gpu = std::make_shared<record::GpuSample>(TakeGpuSample(layout->gpu, bytes, where));
   return repetition;
 }
 
@@ -99,68 +100,53 @@ bool HasFlags(std::string_view bytes) {
   return bytes.empty() || static_cast<unsigned char>(bytes.front()) <= kAllFlags;
 }
 
-// Reads repetitions of schemas 1 and 2. Throws BadInput (`where` first) for damaged bytes.
-std::vector<record::Repetition> ReadFlagged(std::string_view bytes, const std::string& where) {
-  std::vector<record::Repetition> repetitions;
-  while (!bytes.empty()) repetitions.push_back(Take(bytes, where));
-  return repetitions;
-}
-
-// Returns the number of repetitions (schemas 1 and 2) before the first damaged byte.
-int CountFlagged(std::string_view bytes) {
-  int count = 0;
-  for (auto layout = LayoutAt(bytes); layout; layout = LayoutAt(bytes)) {
-    bytes.remove_prefix(layout->Bytes());
-    ++count;
-  }
-  return count;
-}
-
-constexpr std::array kOptionalFields = {
-    &record::Repetition::cpu_seconds, &record::Repetition::main_cpu_seconds,
-    &record::Repetition::run_delay_seconds, &record::Repetition::core_share};
-constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + kOptionalFields.size(),
+constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + std::size(kOptional),
                       kGpuColumn = kBlockColumn + 1;
-// Items of a repetition that were added after those of the GPU.
-constexpr std::array kLater = {&record::Repetition::link_share, &record::Repetition::clean_calls};
+// Items of a repetition that were added after those of the GPU. Schemas 1 and 2 lack them.
+constexpr OptionalField kLater[] = {{"link_share", 0, &record::Repetition::link_share},
+                                    {"clean_calls", 0, &record::Repetition::clean_calls}};
 
 template <class Value>
 json OrNull(const std::optional<Value>& value) {
   return value ? json(*value) : json();
 }
 
-std::optional<double> NumberAt(const json& row, std::size_t at) {
+std::optional<double> NumberAt(const json& row, std::size_t at, const char* key,
+                               const std::string& where) {
   if (at >= row.size() || row[at].is_null()) return std::nullopt;
-  return row[at].get<double>();
+  return InRange(row[at].get<double>(), key, where);
 }
 
 json ToRow(const record::Repetition& repetition) {
   json row = {repetition.seconds, repetition.iterations, repetition.noisy};
-  for (const auto member : kOptionalFields) row.push_back(OrNull(repetition.*member));
+  for (const auto& field : kOptional) row.push_back(OrNull(repetition.*field.member));
   row.push_back(OrNull(repetition.block));
   auto& sample = row.emplace_back();
   if (repetition.gpu)
     for (const auto& [key, member] : record::GpuSampleFields())
       sample.push_back(OrNull((*repetition.gpu).*member));
-  for (const auto member : kLater) row.push_back(OrNull(repetition.*member));
+  for (const auto& field : kLater) row.push_back(OrNull(repetition.*field.member));
   while (row.back().is_null()) row.erase(row.size() - 1);
   return row;
 }
 
 record::Repetition FromRow(const json& row, const std::string& where) {
-  record::Repetition repetition{.seconds = row.at(0).get<double>(),
-                                .iterations = row.at(1).get<double>(),
+  record::Repetition repetition{.seconds = InRange(row.at(0).get<double>(), "seconds", where),
+                                .iterations = InRange(row.at(1).get<double>(), "iterations", where),
                                 .noisy = row.at(2).get<bool>()};
-  for (std::size_t i = 0; i < kOptionalFields.size(); ++i)
-    repetition.*kOptionalFields.at(i) = NumberAt(row, kFirstOptional + i);
-  if (const auto block = NumberAt(row, kBlockColumn)) repetition.block = BlockOf(*block, where);
-  for (std::size_t i = 0; i < kLater.size(); ++i)
-    repetition.*kLater.at(i) = NumberAt(row, kGpuColumn + 1 + i);
+  const auto read = [&](const auto& fields, std::size_t at) {
+    for (const auto& field : fields)
+      repetition.*field.member = NumberAt(row, at++, field.key, where);
+  };
+  read(kOptional, kFirstOptional);
+  read(kLater, kGpuColumn + 1);
+  if (const auto block = NumberAt(row, kBlockColumn, "block", where))
+    repetition.block = static_cast<int>(*block);
   if (row.size() <= kGpuColumn || row[kGpuColumn].is_null()) return repetition;
   record::GpuSample sample;
   std::size_t at = 0;
   for (const auto& [key, member] : record::GpuSampleFields())
-    sample.*member = NumberAt(row[kGpuColumn], at++);
+    sample.*member = NumberAt(row[kGpuColumn], at++, key, where);
   repetition.gpu = std::make_shared<record::GpuSample>(sample);
   return repetition;
 }
@@ -208,6 +194,13 @@ void UseWriteAheadLog(SQLite::Database& database) {
 
 }  // namespace
 
+double InRange(double number, std::string_view key, const std::string& where) {
+  if (const auto& range = RangeOf(key); !range.Contains(number))
+    throw BadInput("{}: damaged: '{}': expected {}, got {:g}", where, key, range.Expected(),
+                   number);
+  return number;
+}
+
 PackedRecord Pack(const record::Record& record) {
   PackedRecord packed;
   packed.facts = record::ToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -226,9 +219,12 @@ PackedRecord Pack(const record::Record& record) {
 std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions,
                                                   const std::string& where) {
   try {
-    if (HasFlags(repetitions)) return ReadFlagged(repetitions, where);
-    if (!IsPacked(repetitions)) throw BadInput(where + ": damaged: repetitions in another form");
     std::vector<record::Repetition> all;
+    if (std::string_view bytes = repetitions; HasFlags(bytes)) {
+      while (!bytes.empty()) all.push_back(Take(bytes, where));
+      return all;
+    }
+    if (!IsPacked(repetitions)) throw BadInput(where + ": damaged: repetitions in another form");
     for (const auto& row : json::from_cbor(repetitions)) all.push_back(FromRow(row, where));
     return all;
   } catch (const json::exception& error) {
@@ -245,13 +241,6 @@ record::Record Unpack(const std::string& facts, const std::string& repetitions,
   } catch (const json::exception& error) {
     throw BadInput("{}: damaged: {}", where, JsonFault(error));
   }
-}
-
-int CountRepetitions(const std::string& repetitions) {
-  if (HasFlags(repetitions)) return CountFlagged(repetitions);
-  if (!IsPacked(repetitions)) return 0;
-  const auto rows = json::from_cbor(repetitions, true, false);
-  return rows.is_array() ? static_cast<int>(rows.size()) : 0;
 }
 
 void Refuse(const std::string& path, const SQLite::Exception& error) {

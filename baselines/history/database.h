@@ -38,8 +38,8 @@ record::Record Unpack(const std::string& facts, const std::string& repetitions,
 std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions,
                                                   const std::string& where);
 
-// Returns the number of packed repetitions, or 0 for damaged bytes.
-int CountRepetitions(const std::string& repetitions);
+// Returns the number. Throws BadInput, beginning with `where`, if it is outside the range of `key`.
+double InRange(double number, std::string_view key, const std::string& where);
 
 // Opens a database in write-ahead mode. Readers see the last committed transaction while another
 // process writes. A writer waits up to a minute for another writer. Killed processes leave whole
@@ -98,9 +98,11 @@ class Query {
   // Values of the current row; columns count from 0. NULL reads as 0, "" or nullopt.
   std::int64_t Integer(int column) const { return statement_.getColumn(column).getInt64(); }
   std::string Text(int column) const { return statement_.getColumn(column).getString(); }
-  std::optional<double> Real(int column) const {
+  // Throws BadInput for a number outside the range of `key`.
+  std::optional<double> Number(int column, const char* key) const {
     const auto value = statement_.getColumn(column);
-    return value.isNull() ? std::nullopt : std::optional(value.getDouble());
+    if (value.isNull()) return std::nullopt;
+    return InRange(value.getDouble(), key, database_.getFilename());
   }
 
  private:

@@ -200,8 +200,8 @@ std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, co
         "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
         "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .With(Signed(made.hash), record::Text(file.context, "date"),
-            compare::Moment(file).value_or(0), CommitOf(file), run.where, made.context, machines,
-            first, static_cast<std::int64_t>(file.records.size()))
+            std::max(0.0, compare::Moment(file).value_or(0)), CommitOf(file), run.where,
+            made.context, machines, first, static_cast<std::int64_t>(file.records.size()))
       .Run();
   return database.getLastInsertRowid();
 }
@@ -210,25 +210,20 @@ constexpr const char* kPointColumns =
     "p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, "
     "p.repetitions";
 
-// Returns nullopt for damaged bytes.
-std::optional<record::Timing> EstimateOf(const std::string& repetitions) {
-  try {
-    return record::TimeOf(UnpackRepetitions(repetitions, ""));
-  } catch (const BadInput&) {
-    return std::nullopt;
-  }
-}
-
 Point ReadPoint(const Query& row) {
   Point point{.run = row.Integer(0),
               .series = row.Integer(1),
               .facts = static_cast<std::uint64_t>(row.Integer(2)),
-              .median = row.Real(3)};
-  if (const auto low = row.Real(4), high = row.Real(5); low && high) point.ci95 = {*low, *high};
-  point.clean = static_cast<int>(row.Integer(6));
-  const auto repetitions = row.Text(7);
-  point.repetitions = CountRepetitions(repetitions);
-  if (!point.median && point.repetitions > 0) point.estimate = EstimateOf(repetitions);
+              .median = row.Number(3, "median")};
+  if (const auto low = row.Number(4, "median"), high = row.Number(5, "median"); low && high)
+    point.ci95 = {*low, *high};
+  point.clean = static_cast<int>(row.Number(6, "clean").value_or(0));
+  try {
+    const auto repetitions = UnpackRepetitions(row.Text(7), "");
+    point.repetitions = static_cast<int>(repetitions.size());
+    if (!point.median) point.estimate = record::TimeOf(repetitions);
+  } catch (const BadInput&) {  // damaged, which is said where the record is read
+  }
   return point;
 }
 
@@ -239,8 +234,9 @@ std::vector<Point> ReadPoints(Query& statement) {
 }
 
 constexpr const char* kSelectSeries =
-    "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, (SELECT count(*) "
-    "FROM points p WHERE p.series = s.id) FROM series s JOIN texts t ON t.hash = s.conventions";
+    "SELECT s.id, s.name, s.fingerprint, s.machine, nullif(s.threads, 0), s.cache, t.text, "
+    "(SELECT count(*) FROM points p WHERE p.series = s.id) FROM series s JOIN texts t ON "
+    "t.hash = s.conventions";
 
 std::vector<Series> ReadSeries(Query& row) {
   std::vector<Series> all;
@@ -252,8 +248,7 @@ std::vector<Series> ReadSeries(Query& row) {
                   .cache = row.Text(5),
                   .conventions = row.Text(6),
                   .points = static_cast<int>(row.Integer(7))};
-    if (const auto threads = row.Integer(4); threads > 0)
-      series.threads = static_cast<int>(threads);
+    if (const auto threads = row.Number(4, "threads")) series.threads = static_cast<int>(*threads);
     all.push_back(std::move(series));
   }
   return all;
@@ -318,16 +313,15 @@ std::shared_ptr<SQLite::Transaction> History::Unchanging() const {
 
 std::vector<StoredRun> History::Runs() const {
   Query row(*database_,
-            fmt::format("SELECT id, date, moment, code, source, points, CASE WHEN "
+            fmt::format("SELECT id, date, nullif(moment, 0), code, source, points, CASE WHEN "
                         "json_valid(context) THEN json_extract(context, '$.{}') END FROM runs "
                         "ORDER BY moment, id",
                         kBranch));
   std::vector<StoredRun> runs;
   while (row.Next()) {
-    auto moment = row.Real(2);
-    if (moment == 0) moment.reset();  // no date
-    runs.push_back({row.Integer(0), row.Text(1), moment, row.Text(3), row.Text(4),
-                    static_cast<int>(row.Integer(5)), row.Text(6)});
+    const auto points = row.Number(5, "points").value_or(0);
+    runs.push_back({row.Integer(0), row.Text(1), row.Number(2, "moment"), row.Text(3), row.Text(4),
+                    static_cast<int>(points), row.Text(6)});
   }
   return runs;
 }

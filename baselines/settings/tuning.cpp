@@ -109,7 +109,8 @@ TrialResult ResultFrom(const JsonReader& in) {
     return result;
   }
   for (const auto& seconds : in.Array("seconds")) {
-    if (!seconds.is_number()) in.Refuse("seconds", "numbers");
+    if (!seconds.is_number() || !RangeOf("seconds").Contains(seconds.get<double>()))
+      in.Refuse("seconds", RangeOf("seconds").Expected());
     result.windows.push_back({.seconds = seconds.get<double>()});
   }
   if (!in.Has("disturbed")) return result;
@@ -174,6 +175,8 @@ Tuning TuningFrom(const JsonReader& in) {
                             static_cast<int>(tried.NotNegative("blocks")),
                             tried.OptionalPositive("ratio_of_search"), tried.Flag("failed"),
                             tried.Text("verdict")});
+    if (tuning.tried.back().ratio && tuning.tried.back().blocks == 0)
+      tried.Refuse("blocks", "a count above 0, as it has a ratio");
   });
   tuning.dropped = in.Texts("dropped");
   tuning.default_seconds = in.OptionalPositive("default_seconds");

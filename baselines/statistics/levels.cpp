@@ -66,7 +66,7 @@ std::optional<Level> LevelOfAggregate(const record::Repetition& repetition) {
 double Level::seconds() const { return std::exp(log_seconds); }
 
 std::optional<Level> LevelOfClean(const record::Record& record) {
-  if (record.repetitions.size() == 1 && record.repetitions[0].aggregate != nullptr)
+  if (record.repetitions.size() == 1 && record.repetitions[0].aggregate)
     return LevelOfAggregate(record.repetitions[0]);
   std::vector<double> values;  // logarithms
   for (const auto& repetition : record.repetitions) {

@@ -79,7 +79,7 @@ document::Document ExplanationOf(const record::Record& record, const roofline::P
   bar.title = record.name;
   bar.about = fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
                           text::WithPrefix(breakdown.seconds, "s"));
-  const auto note = [&](const std::optional<std::string>& sentence) {
+  const auto note = [&](const record::Rare<std::string>& sentence) {
     if (sentence) bar.notes.push_back(*sentence);
   };
   if (record.parallel) {

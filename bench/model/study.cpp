@@ -253,9 +253,9 @@ void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, reco
     const auto found = layer_of.find(record.name);
     if (found == layer_of.end()) continue;
     const PredictedLayer& layer = *found->second;
-    record.prediction = {layer.seconds,
-                         delta::ModelledWork(layer.layer.question, layer.prediction, gpu).bytes,
-                         delta::HowModelled(layer.prediction, gpu)};
+    record.prediction = record::Prediction{
+        layer.seconds, delta::ModelledWork(layer.layer.question, layer.prediction, gpu).bytes,
+        delta::HowModelled(layer.prediction, gpu)};
   }
 }
 

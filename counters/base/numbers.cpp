@@ -50,7 +50,7 @@ bool NumberRange::Contains(double number) const {
 }
 
 std::string NumberRange::Expected() const {
-  if (key.empty())
+  if (keys.empty())
     return fmt::format("0 or a magnitude from {:g} to {:g}", 1 / kLargestNumber, kLargestNumber);
   return fmt::format("{} from {:g} to {:g}", what, least, most);
 }

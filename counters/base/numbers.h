@@ -101,86 +101,65 @@ inline std::uint32_t RandomBits(std::uint64_t index) {
 inline constexpr double kLargestNumber = 1e18;
 
 struct NumberRange {
-  std::string_view key;  // of the member; "_x": of every member whose key ends so
+  std::string_view keys;  // of members, separated by blanks; "_x": of all whose keys end so
   double least, most;
   const char* what;  // "seconds of a call"
 
   bool Contains(double number) const;
   std::string Expected() const;  // "seconds of a call from 1e-10 to 100000"
+  constexpr bool IsOf(std::string_view member) const {
+    for (auto rest = keys; !rest.empty();) {
+      const auto key = rest.substr(0, rest.find(' '));
+      if (member == key || (key.front() == '_' && member.ends_with(key))) return true;
+      rest.remove_prefix(std::min(key.size() + 1, rest.size()));
+    }
+    return false;
+  }
 };
 
 // The first row that matches decides.
 inline constexpr NumberRange kNumberRanges[] = {
-    {"seconds", 1e-10, 1e5, "seconds of a call"},
-    {"median", 1e-10, 1e5, "seconds of a call"},
-    {"call_seconds", 1e-10, 1e5, "seconds of a call"},
-    {"graph_seconds", 1e-10, 1e5, "seconds of a call"},
-    {"queued_seconds", 1e-10, 1e5, "seconds of a call"},
-    {"throughput_seconds", 1e-10, 1e5, "seconds of a call"},
+    {"seconds median call_seconds graph_seconds queued_seconds throughput_seconds alone_seconds "
+     "near_seconds far_seconds smallest_seconds host_seconds",
+     1e-10, 1e5, "seconds of a call"},
     {"launch_seconds", 1e-10, 1e5, "seconds of a launch"},
     {"window_seconds", 1e-10, 1e5, "seconds"},
-    {"alone_seconds", 1e-10, 1e5, "seconds of a call"},
     {"_seconds", 0, 1e9, "seconds"},
     {"round_trip", 1e-10, 1, "seconds of a round trip"},
-    {"per_second", 1, kLargestNumber, "a rate per second"},
-    {"_per_second", 1, kLargestNumber, "a rate per second"},
+    {"moment", 0, 1e12, "seconds since 1970"},
+    {"per_second _per_second", 1, kLargestNumber, "a rate per second"},
     {"_hz", 1e6, 1e11, "a clock in Hz"},
-    {"core_share", 0, 10, "a share"},
-    {"link_share", 0, 10, "a share"},
-    {"_share", 0, 1, "a share"},
-    {"bytes", 0, kLargestNumber, "bytes"},
-    {"_bytes", 0, kLargestNumber, "bytes"},
-    {"flops", 0, kLargestNumber, "FLOPs"},
-    {"parts", 0, kLargestNumber, "FLOPs"},
-    {"instructions", 0, kLargestNumber, "instructions"},
-    {"_instructions", 0, kLargestNumber, "instructions"},
-    {"all", 1, kLargestNumber, "instructions"},
-    {"smallest", 0, kLargestNumber, "instructions"},
-    {"iterations", 0, kLargestNumber, "a count"},
-    {"calls", 1, kLargestNumber, "a count"},
-    {"_calls", 0, kLargestNumber, "a count"},
-    {"periods", 0, kLargestNumber, "a count"},
-    {"throttled", 0, kLargestNumber, "a count"},
-    {"regions", 0, kLargestNumber, "a count"},
-    {"passes", 0, 1e9, "a count"},
-    {"launches", 0, 1e9, "a count"},
-    {"repetitions", 0, 1e9, "a count"},
-    {"visits", 0, 1e9, "a count"},
-    {"noisy", 0, 1e9, "a count"},
-    {"clean", 0, 1e9, "a count"},
-    {"registers", 0, 1e9, "a count"},
-    {"cluster", 1, 1e9, "a count"},
+    {"core_share link_share", 1e-6, 10, "a share"},
+    {"_share min_effect drift", 0, 1, "a share"},
+    {"spread", 0, 1e3, "a share"},
+    {"deviation", 0, 1e6, "a share"},
+    {"bytes _bytes", 0, kLargestNumber, "bytes"},
+    {"flops parts", 0, kLargestNumber, "FLOPs"},
+    {"instructions _instructions", 0, kLargestNumber, "instructions"},
+    {"all smallest", 1, kLargestNumber, "instructions"},
+    {"iterations warm_up_calls step_calls periods throttled regions", 0, kLargestNumber, "a count"},
+    {"calls _calls", 1, kLargestNumber, "a count"},
+    {"passes launches repetitions visits noisy clean registers points", 0, 1e9, "a count"},
     {"blocks", 0, 2e9, "a count"},
-    {"block", 0, 1e6, "a number of a block"},
+    {"cluster", 1, 1e9, "a count"},
     {"threads", 1, 1e6, "a thread count"},
-    {"num_cpus", 1, 1e6, "a count"},
+    {"block", 0, 1e6, "a number of a block"},
     {"waves", 1e-9, 1e9, "waves"},
     {"seed", 0, 4294967295, "a seed"},
-    {"rank", 0, 1e9, "an index"},
-    {"kind", 0, 1e9, "an index"},
-    {"node", 0, 1e9, "an index"},
-    {"_index", 0, 1e9, "an index"},
+    {"rank kind node _index", 0, 1e9, "an index"},
+    {"num_cpus cpus cpus_given", 1, 1e6, "a number of CPUs"},
+    {"quota_cpus", 1e-3, 1e6, "a number of CPUs"},
     {"_cpus", 0, 1e6, "a number of CPUs"},
-    {"_watts", 0, 1e9, "watts"},
+    {"_watts", 1e-3, 1e9, "watts"},
+    {"joules domains beside", 1e-12, 1e12, "joules"},
     {"temperature_celsius", 1, 200, "degrees Celsius"},
     {"throttle", 0, 1e16, "a bit mask"},
-    {"joules", 1e-12, 1e12, "joules"},
-    {"domains", 1e-12, 1e12, "joules"},
-    {"beside", 1e-12, 1e12, "joules"},
-    {"doubling", 1e-6, 1e6, "a ratio"},
-    {"spread", 0, 1e3, "a share"},
-    {"drift", 0, 1, "a share"},
     {"scaling", 1e-9, 1e3, "a ratio"},  // threads that other programs keep from running
-    {"per_cycle", 1e-6, 1e6, "a number per cycle"},
-    {"per_cycle_expected", 1e-6, 1e6, "a number per cycle"},
+    {"per_cycle per_cycle_expected", 1e-6, 1e6, "a number per cycle"},
     {"moved_per_named", 1e-3, 1e3, "a ratio"},
     {"issue_rate", 1e-3, 1e3, "instructions per cycle"},
-    {"ratio", 1e-6, 1e6, "a ratio"},
-    {"wall_over_clean", 1e-6, 1e6, "a ratio"},
-    {"ratio_of_search", 1e-6, 1e6, "a ratio"},
-    {"heuristic_over_best", 1e-6, 1e6, "a ratio"},
-    {"executed_over_useful", 1e-6, 1e6, "a ratio"},
-    {"deviation", 0, 1e6, "a share"}};
+    {"doubling ratio wall_over_clean ratio_of_search heuristic_over_best executed_over_useful",
+     1e-6, 1e6, "a ratio"}};
 inline constexpr NumberRange kAnyNumber = {"", -kLargestNumber, kLargestNumber, ""};
 
 // Returns the range of a member with this key. Of a key in parts ("modelled/bytes/dram") the last
@@ -190,8 +169,7 @@ constexpr const NumberRange& RangeOf(std::string_view key) {
     const auto slash = key.rfind('/');
     const auto part = key.substr(slash == std::string_view::npos ? 0 : slash + 1);
     for (const auto& range : kNumberRanges)
-      if (part == range.key || (range.key.front() == '_' && part.ends_with(range.key)))
-        return range;
+      if (range.IsOf(part)) return range;
     key = key.substr(0, slash == std::string_view::npos ? 0 : slash);
   }
   return kAnyNumber;

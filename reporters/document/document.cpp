@@ -233,12 +233,9 @@ json BlockJson(const List& block) {
 
 json RowJson(const Table::Row& row) {
   json cells = json::array();
-  for (const auto& cell : row) {
-    if (cell.whole.empty())
-      cells.push_back(cell.text);
-    else
-      cells.push_back({{"text", cell.text}, {"whole", cell.whole}});
-  }
+  for (const auto& cell : row)
+    cells.push_back(cell.whole ? json{{"text", cell.text}, {"whole", *cell.whole}}
+                               : json(cell.text));
   return cells;
 }
 

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "reporters/record/record.h"
+
 namespace dlroof::document {
 
 // Sentences, each on its own line: facts, or advice to the reader.
@@ -37,10 +39,12 @@ struct Cell {
   Cell() = default;
   template <std::convertible_to<std::string> Text>
   Cell(Text&& shown, std::string unabbreviated = {})  // NOLINT: a cell is a text
-      : text(std::forward<Text>(shown)), whole(std::move(unabbreviated)) {}
+      : text(std::forward<Text>(shown)) {
+    if (!unabbreviated.empty()) whole = std::move(unabbreviated);
+  }
 
   std::string text;
-  std::string whole;  // the unabbreviated text if `text` is an abbreviation, else ""
+  record::Rare<std::string> whole;  // the unabbreviated text if `text` is an abbreviation
 };
 
 // A table: first column left-aligned, the others right. Every row has as many cells as `columns`.

@@ -245,7 +245,7 @@ class NvbenchReader {
       if (const auto absolute = NumberOf(state, fmt::format("{}/stdev/absolute", base)))
         aggregate.deviation = *absolute / mean;
     if (aggregate.deviation && !(*aggregate.deviation >= 0)) aggregate.deviation.reset();
-    repetition.aggregate = std::make_shared<record::AggregateTime>(aggregate);
+    repetition.aggregate = aggregate;
     record.repetitions.push_back(std::move(repetition));
   }
 

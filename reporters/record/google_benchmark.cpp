@@ -72,8 +72,7 @@ std::optional<std::string> SkipMessage(const JsonObject& at) {
 
 // `deviation`: of times, which may be nearly 0.
 void ReadTimes(const JsonObject& at, bool deviation, Entry& entry) {
-  entry.time_unit = at.TextOr("time_unit", "ns");
-  const double unit = SecondsPerUnit(at, *entry.time_unit);
+  const double unit = SecondsPerUnit(at, at.TextOr("time_unit", "ns"));
   const auto seconds = TimeOf(at, "real_time", unit, deviation ? nullptr : &RangeOf("seconds"));
   entry.main_cpu_seconds = TimeOf(at, "cpu_time", unit, deviation ? nullptr : &RangeOf("_seconds"));
   entry.seconds = seconds.value_or(0);

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/base/work.h"
 #include "reporters/record/large_json.h"
+#include "reporters/record/record.h"
 
 namespace dlroof::record {
 
@@ -36,7 +36,7 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <class T>
-inline constexpr bool kIsOptional<std::shared_ptr<T>> = true;
+inline constexpr bool kIsOptional<Rare<T>> = true;
 
 // Reads the counts or other numbers of an object, which have the range of its key. `key_of` returns
 // nullopt for an unknown key, which is no `what`.
@@ -96,8 +96,9 @@ void ReadValue(const JsonMember& member, T& value) {
   }
 }
 // An empty text, or a number that cannot be, leaves the value unset.
-template <class T>
-void ReadValue(const JsonMember& member, std::optional<T>& value) {
+template <template <class> class Optional, class T>
+requires kIsOptional<Optional<T>>
+void ReadValue(const JsonMember& member, Optional<T>& value) {
   T read{};
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     const auto number = member.NumberOrDrop();
@@ -108,12 +109,6 @@ void ReadValue(const JsonMember& member, std::optional<T>& value) {
   }
   if constexpr (std::is_same_v<T, std::string>)
     if (read.empty()) return;
-  value = std::move(read);
-}
-template <class T>
-void ReadValue(const JsonMember& member, std::shared_ptr<const T>& value) {
-  auto read = std::make_shared<T>();
-  ReadValue(member, *read);
   value = std::move(read);
 }
 

@@ -99,7 +99,7 @@ std::optional<double> CheckedCpuTime(const Repetition& repetition) {
 // Returns the timing of a record whose only repetition is an aggregate, or nullopt for any other.
 // Its interval is Student's, for normally distributed repetitions.
 std::optional<Timing> TimingOfAggregate(const std::vector<Repetition>& repetitions) {
-  if (repetitions.size() != 1 || repetitions.front().aggregate == nullptr) return std::nullopt;
+  if (repetitions.size() != 1 || !repetitions.front().aggregate) return std::nullopt;
   const auto& [seconds, aggregate] =
       std::pair(repetitions.front().seconds, *repetitions.front().aggregate);
   Timing timing{.median = seconds, .clean = aggregate.repetitions.value_or(1)};

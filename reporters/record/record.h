@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,42 @@
 #include "counters/energy/energy_meter.h"
 
 namespace dlroof::record {
+
+// As std::optional, but the value is on the heap: an unset one takes 8 bytes. For members that few
+// of 10^6 records have.
+template <class T>
+class Rare {
+ public:
+  Rare() = default;
+  Rare(const Rare& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
+  Rare(Rare&&) noexcept = default;
+  Rare(std::optional<T> value)  // NOLINT: converts, as the next one, as std::optional does
+      : value_(value ? std::make_unique<T>(*std::move(value)) : nullptr) {}
+  template <class U>
+  requires std::is_constructible_v<T, U> Rare(U&& value)  // NOLINT
+      : value_(std::make_unique<T>(std::forward<U>(value))) {}
+  Rare& operator=(Rare other) noexcept { return value_.swap(other.value_), *this; }
+
+  explicit operator bool() const { return value_ != nullptr; }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return value_.get(); }
+  const T* operator->() const { return value_.get(); }
+  const T& value() const { return value_ ? *value_ : throw std::bad_optional_access(); }
+  T value_or(T otherwise) const { return value_ ? *value_ : std::move(otherwise); }
+  bool has_value() const { return value_ != nullptr; }
+  void reset() { value_.reset(); }
+
+  bool operator==(const Rare& other) const {
+    return value_ && other.value_ ? *value_ == *other.value_ : value_ == other.value_;
+  }
+  template <class U>
+  requires std::is_constructible_v<T, U>
+  bool operator==(const U& value) const { return value_ && *value_ == value; }
+
+ private:
+  std::unique_ptr<T> value_;
+};
 
 // What `seconds` of a record are. Absent for calls on CPUs.
 namespace timed {
@@ -91,7 +128,7 @@ struct Repetition {
   // Set on a GPU only. A pointer saves memory: of 10^6 repetitions few may have a sample.
   std::shared_ptr<const GpuSample> gpu;
   // Set if `seconds` is an aggregate of repetitions. It is then the record's only repetition.
-  std::shared_ptr<const AggregateTime> aggregate;
+  Rare<AggregateTime> aggregate;
   // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
   // those of the same block in the other file. In a run of several processes the process's number.
   std::optional<int> block;
@@ -133,11 +170,11 @@ struct Record {
   std::string verified;   // how the output was checked: "all 12 outputs"
   // Algorithms that the library prefers to `algorithm` but that computed a wrong result.
   std::vector<WrongEngine> wrong_engines;
-  std::optional<std::string> repro;  // arguments of benchdnn that time the same call
+  Rare<std::string> repro;  // arguments of benchdnn that time the same call
   std::optional<int> threads;
   // What `seconds` are: "graph", "device" and so on (see `timed`); absent for CPUs.
-  std::optional<std::string> timed;
-  std::optional<std::string> cache;     // "warm", "cold" or "cold-weights"
+  Rare<std::string> timed;
+  Rare<std::string> cache;              // "warm", "cold" or "cold-weights"
   std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
   // [1] Time of the algorithm that the library's heuristic prefers / time of the fastest algorithm.
   // Set only if the benchmark used the fastest algorithm.
@@ -147,10 +184,10 @@ struct Record {
   std::map<Provenance, Work> work;
   std::vector<CountingNote> counting;   // how `work` was counted, and its known weaknesses
   std::vector<LaunchedKernel> kernels;  // GPU kernels of a call, the longest first
-  std::optional<Prediction> prediction;
-  std::optional<ParallelTime> parallel;    // parallel regions of a call, in --dlroof_explain runs
-  std::optional<Reason> unwatched_reason;  // why an --dlroof_explain run has no `parallel`
-  std::optional<energy::Energy> energy;
+  Rare<Prediction> prediction;
+  Rare<ParallelTime> parallel;    // parallel regions of a call, in --dlroof_explain runs
+  Rare<Reason> unwatched_reason;  // why an --dlroof_explain run has no `parallel`
+  Rare<energy::Energy> energy;
 };
 
 // Returns the standard error [1] of an aggregate, relative to it: the deviation divided by the root

@@ -114,9 +114,10 @@ class RunFileReader {
 
  private:
   void Take(std::string_view key, const JsonPlace& place, std::string_view text) {
-    if (place.index >= kMaxFileEntries)
+    if (const auto most = key == "benchmarks" ? kMaxGoogleBenchmarkEntries : kMaxRecords;
+        place.index >= most)
       throw BadInput("{}: more than {} entries, which would need too much memory: split the file",
-                     place.Text(), kMaxFileEntries);
+                     place.Text(), most);
     auto element = elements_.parse(text.data(), text.size(), false);
     std::optional<std::string> repaired;
     if (element.error() && key == "benchmarks" && (repaired = RepairedJson(text))) {
@@ -188,7 +189,7 @@ class RunFileReader {
       const auto key = object.is_object() ? member.key() : std::string();
       if (member->is_structured()) DropFrom(*member, fmt::format("{}: {}", where, key));
       static constexpr NumberRange kSeed = {"seed", 0, 1.8446744073709552e19, "a seed"};
-      const auto& range = key == kSeed.key ? kSeed : RangeOf(key);
+      const auto& range = key == kSeed.keys ? kSeed : RangeOf(key);
       if (!member->is_number() || range.Contains(member->get<double>())) {
         ++member;
         continue;
@@ -343,7 +344,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
     }
     if (!entry.message.empty()) continue;  // it ran but has no time
     Repetition repetition;
-    if (entry.aggregate) repetition.aggregate = std::make_shared<AggregateTime>(*entry.aggregate);
+    repetition.aggregate = entry.aggregate;
     repetition.seconds = Find(entry.counters, kSecondsCounter).value_or(entry.seconds);
     repetition.main_cpu_seconds = Find(entry.counters, kMainCpuSecondsCounter);
     if (!repetition.main_cpu_seconds && !own_time)

@@ -58,8 +58,9 @@ inline std::string Text(const nlohmann::json& json, const char* key) {
 
 inline constexpr int kSchema = 2;
 
-// Limits of a run file [byte, 1]: a report of as many records takes about 1 GB and 10 seconds.
-inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20, kMaxFileEntries = 200'000;
+// Limits of a run file [byte, 1]: a report of it, or a comparison of two, takes 1 GB and 10 s.
+inline constexpr std::size_t kMaxFileBytes = std::size_t{192} << 20, kMaxRecords = 225'000,
+                             kMaxGoogleBenchmarkEntries = 350'000;
 
 struct JsonPlace;
 
@@ -79,8 +80,7 @@ struct Entry {
   double seconds = 0;                      // [s] wall time per call
   std::optional<double> main_cpu_seconds;  // [s] per call
   double iterations = 0;
-  std::optional<std::string> time_unit;    // set only for entries of a file
-  std::optional<AggregateTime> aggregate;  // set if the entry is an aggregate
+  Rare<AggregateTime> aggregate;  // set if the entry is an aggregate
   std::string label;
   bool skipped = false;
   std::string message;  // why the repetition was skipped or has no time

@@ -95,8 +95,7 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
     facts.single_thread_roof_seconds = found->second;
 }
 
-template <class T>
-void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
+void PutIfKnown(json& object, const char* key, const auto& value) {
   if (value) object[key] = *value;
 }
 

@@ -105,7 +105,7 @@ std::optional<double> MatrixShare(const ZeroFlopSummary& summary);  // [1] matri
 struct Placed {
   std::optional<record::Timing> timing;
   Placement placement;  // with AddFindings; no pipe_seconds equal to compute_seconds
-  std::optional<roofline::Breakdown> breakdown;  // by BreakdownOf
+  record::Rare<roofline::Breakdown> breakdown;  // by BreakdownOf
 };
 
 struct PlacedRun {

@@ -168,13 +168,13 @@ struct BandwidthPoint {
 
 struct Placement {
   std::vector<ClassicPoint> classic;
-  std::optional<TimePoint> time;
-  std::optional<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
-  std::vector<std::string> remarks;         // why a number is missing; AddFindings adds more
+  record::Rare<TimePoint> time;
+  record::Rare<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
+  std::vector<std::string> remarks;        // why a number is missing; AddFindings adds more
   // Remarks about roofs that the call exceeds; each says whether the roof or the work is wrong.
   std::vector<std::string> above_roof_remarks;
   // Says which count of ProductFlops the record has, if they differ by over 1 %. Also in `asides`.
-  std::optional<std::string> flop_count;
+  record::Rare<std::string> flop_count;
   // Facts that change no number here: failed validations that do not matter, bytes placed at L2.
   std::vector<std::string> asides;
   // Ceilings that make times_over_roof a lower limit, with the reason why they are not validated.

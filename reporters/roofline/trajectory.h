@@ -54,7 +54,7 @@ struct CostFacts {
   int threads = 1;               // [1] threads that the call may use
   double work = 1;               // [1] of one call: its FLOPs, or 1 if the problem stays the same
   std::optional<RoofTime> roof;  // set for placed points
-  std::optional<roofline::Breakdown> breakdown;
+  record::Rare<roofline::Breakdown> breakdown;
   int team = 1;  // [1] threads of the widest parallel region, for `breakdown`
 
   double Cost() const { return seconds * threads / work; }

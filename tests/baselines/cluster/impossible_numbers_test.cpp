@@ -15,6 +15,7 @@
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/history/database.h"
+#include "baselines/settings/tuning.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
@@ -54,12 +55,24 @@ std::optional<std::string> ShowCluster(const json& file) {
   return cluster::ToJson(cluster::ReadClusterFile(path), "dlroof").dump();
 }
 
+std::optional<std::string> ShowTunings(const json& file) {
+  return settings::ToJson(settings::ParseTuningFile(file.dump(), "tune.json")).at("tunings").dump();
+}
+
+// `rows`: the repetitions of a record, as a history stores them.
+std::optional<std::string> ShowRepetitions(const json& rows) {
+  const auto bytes = json::to_cbor(rows);
+  const auto record = history::Unpack(R"({"name": "a"})", {bytes.begin(), bytes.end()}, "x");
+  return roofline::ToJson(record, nullptr).dump();
+}
+
 // Counts, shares and times of parts may be 0, as CPU time may. A rate of 0 is unknown, not shown.
 bool MayBeZero(json::json_pointer at) {
   const auto key = at.back();
   const auto parent = at.parent_pointer();
   const auto outer = parent.empty() ? "" : parent.back();
-  if (key == "cpu_time" || key == "FLOPS" || key == "bytes_per_second") return true;
+  if (key == "cpu_time" || key == "FLOPS" || key == "bytes_per_second" || outer == "disturbed")
+    return true;
   const auto& own = RangeOf(key);
   const auto& range = &own == &kAnyNumber ? RangeOf(outer) : own;
   return range.Contains(0) && &range != &kAnyNumber;
@@ -74,18 +87,22 @@ std::string PatternOf(std::string_view path) {
 }
 
 // Returns "/records/0/seed = -1" for each change that is shown silently, of one path of each
-// pattern that is not in `seen`. Context of other programs may have any number of a machine's size.
+// pattern that is not in `all_seen`. Context of other programs may have any number of a machine's
+// size.
 std::vector<std::string> ShownSilently(const json& file, const Show& show,
-                                       std::set<std::string>& seen) {
+                                       std::set<std::string>* all_seen = nullptr) {
+  std::set<std::string> own;
+  auto& seen = all_seen == nullptr ? own : *all_seen;
   const auto before = show(file);
   std::vector<std::string> silent;
   const auto leaves = file.flatten();
   for (const auto& [path, leaf] : leaves.items()) {
-    if (!leaf.is_number() || !seen.insert(PatternOf(path)).second) continue;
+    if (!leaf.is_number() || !seen.insert(file.is_array() ? path : PatternOf(path)).second)
+      continue;
     const json::json_pointer at(path);
     for (const double number : {-1.0, 0.0, 1e300, 1e-300}) {
       if (path.starts_with("/context") && std::abs(number) <= 1 && number != 1e-300) continue;
-      if (number == 0 && (leaf == 0 || MayBeZero(at))) continue;
+      if (number == 0 && (leaf == 0 || file.is_array() || MayBeZero(at))) continue;
       auto mutant = file;
       mutant[at] = number;
       try {
@@ -98,11 +115,6 @@ std::vector<std::string> ShownSilently(const json& file, const Show& show,
   }
   return silent;
 }
-std::vector<std::string> ShownSilently(const json& file, const Show& show) {
-  std::set<std::string> seen;
-  return ShownSilently(file, show, seen);
-}
-
 json FileOf(const std::string& path) {
   const auto text = text::ReadUnpacked(path, "a file");
   return json::parse(record::RepairedJson(text).value_or(text));
@@ -127,7 +139,7 @@ TEST(ImpossibleNumbers, OfRunsMachinesAndClustersAreNeverSilent) {
       try {
         const auto file = Shortened(FileOf(path));
         if (!ShowRun(file)) continue;
-        EXPECT_THAT(ShownSilently(file, ShowRun, seen), IsEmpty()) << path;
+        EXPECT_THAT(ShownSilently(file, ShowRun, &seen), IsEmpty()) << path;
       } catch (const BadInput&) {  // no run file
       } catch (const json::exception&) {
       }
@@ -135,11 +147,22 @@ TEST(ImpossibleNumbers, OfRunsMachinesAndClustersAreNeverSilent) {
   EXPECT_GE(seen.size(), 300);
   const auto machine = FileOf(fakes::TestData("run_small.json")).at("machines").at(0);
   EXPECT_THAT(ShownSilently(machine, ShowMachine), IsEmpty());
-  const auto cluster = cluster::Gathered(cluster::LastNodeIsSlower());
-  EXPECT_THAT(ShownSilently(cluster::ToJson(cluster, "dlroof"), ShowCluster), IsEmpty());
   auto file = cluster::ToJson(cluster::Gathered(cluster::LastNodeIsSlower()), "dlroof");
+  EXPECT_THAT(ShownSilently(file, ShowCluster), IsEmpty());
+  auto& repetitions = file["records"][0]["repetitions"];
+  repetitions[0]["node"] = repetitions[1]["node"];
+  EXPECT_THAT(fakes::RefusalOf([&] { ShowCluster(file); }), HasSubstr("'node': expected each"));
   file["records"] = json::array();
   EXPECT_THAT(fakes::RefusalOf([&] { ShowCluster(file); }), HasSubstr("'records': expected 2"));
+}
+
+TEST(ImpossibleNumbers, OfTuningsAndHistoriesAreNeverSilent) {
+  const auto tunings = FileOf(fakes::TestData("hostile/tuning_preload.json"));
+  EXPECT_THAT(ShownSilently(tunings, ShowTunings), IsEmpty());
+  json gpu;
+  for (const auto& [key, member] : record::GpuSampleFields()) gpu.push_back(RangeOf(key).least + 1);
+  const json rows = {{0.5, 3, false, 0.25, 0.25, 0.1, 0.9, 1, gpu, 0.8, 2}};
+  EXPECT_THAT(ShownSilently(rows, ShowRepetitions), IsEmpty());
 }
 
 TEST(ImpossibleNumbers, AreNotInStoredFiles) {
@@ -255,12 +278,6 @@ json StructureOf(json file, std::mt19937_64& random) {
       value = values[below(values.size())];
   }
   return file;
-}
-
-std::optional<std::string> ShowRepetitions(const json& rows) {
-  const auto bytes = json::to_cbor(rows);
-  const auto record = history::Unpack(R"({"name": "a"})", {bytes.begin(), bytes.end()}, "x");
-  return record::ToJson(record).dump();
 }
 
 // Seeds have 64 bits.

@@ -211,8 +211,7 @@ TEST(Compare, AggregatesByTheirDeviation) {
   auto without = Aggregates("n", 2.4);
   auto aggregate = *without.file.records[0].repetitions[0].aggregate;
   aggregate.deviation.reset();
-  without.file.records[0].repetitions[0].aggregate =
-      std::make_shared<record::AggregateTime>(aggregate);
+  without.file.records[0].repetitions[0].aggregate = aggregate;
   const auto row = Compare(base, without, fakes::Options()).rows.at(0);
   EXPECT_EQ(row.verdict, statistics::Verdict::kInsufficient);
   EXPECT_THAT(row.reason, HasSubstr("NEW has only the median of the repetitions"));

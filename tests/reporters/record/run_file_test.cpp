@@ -75,7 +75,7 @@ Record Sample() {
                                  .instructions = counted,
                                  .source = "a test"};
   record.unwatched_reason = Reason{"no runtime"};  // not beside `parallel` in a real run
-  record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
+  record.prediction = Prediction{1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;
 }
 
@@ -319,14 +319,14 @@ TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFileAndRefusesMoreThanFitsInto
   ASSERT_EQ(run.records.size(), 1U);
   EXPECT_EQ(run.records[0].name, "x");
   std::string many = R"({"records": [{"name": "a"})";
-  for (std::size_t i = 0; i < kMaxFileEntries; ++i) many += ",{}";
-  EXPECT_THAT(Refusal(many + "]}"), HasSubstr("records[200000]: more than 200000 entries"));
+  for (std::size_t i = 0; i < kMaxRecords; ++i) many += ",{}";
+  EXPECT_THAT(Refusal(many + "]}"), HasSubstr("records[225000]: more than 225000 entries"));
   const auto path = testing::TempDir() + "large_run.json";
   std::ofstream(path) << "{ ";
   std::filesystem::resize_file(path, kMaxFileBytes + (1 << 20));
   std::ostringstream more;
   EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, more); }),
-              HasSubstr("257 MiB of JSON, of which at most 256 fit into memory"));
+              HasSubstr("193 MiB of JSON, of which at most 192 fit into memory"));
   std::filesystem::remove(path);
 }
 

@@ -208,7 +208,7 @@ TEST(Advice, IsTheBoundOrTheBreakdownsProposalOrTwoClausesOfEvidence) {
   // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
   record::Record watched = Convolution(4);
   watched.device = "cpu";
-  watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
+  watched.parallel = ParallelTime{.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
   EXPECT_THAT(Advice(watched),
               testing::StartsWith(
                   "Takes 4.0x the time that its arithmetic roof allows: 33 parallel regions "
@@ -228,7 +228,7 @@ TEST(Advice, IsTheBoundOrTheBreakdownsProposalOrTwoClausesOfEvidence) {
 TEST(PlaceWritten, HasABreakdownWithTheLongerRoofTimeAndItsProvenance) {
   record::Record watched = Convolution(4);
   watched.device = "cpu";
-  watched.parallel = {.mean = {4, {1, 4, 4, 8}, {}}, .threads = 2, .calls = 1};
+  watched.parallel = ParallelTime{.mean = {4, {1, 4, 4, 8}, {}}, .threads = 2, .calls = 1};
   watched.work.clear();
   watched.work[Provenance::kMeasured].flops["fp32.vector"] = 100;
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;

@@ -31,7 +31,7 @@ TEST(OpWords, ShareAParameterWithTheSameLettersAndOfAFileAreAddedToThoseOfThisPr
   run.file.context = {{"dlroof", {{"ops", ToJson(kWords)}}}};
   for (const char* problem : {"n1h3w3_p1", "n1h5w5_p2"}) {
     run.file.records.push_back({.op = "A", .problem = problem});
-    run.places.emplace_back().placement.time.emplace();
+    run.places.emplace_back().placement.time = TimePoint{};
   }
   EXPECT_THAT(SweepLines(run, "image").at(0).values, ElementsAre(3, 5));
   EXPECT_EQ(NounOf("B", WordsOf(run.file.context)), "second");
