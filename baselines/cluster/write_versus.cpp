@@ -337,7 +337,11 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
     notes.emplace_back("without 95 %: one of the two times has no interval (too few repetitions)");
   std::set<std::string> incomplete;
   for (const auto& model : report.models)
-    if (!model.missing.empty() && incomplete.insert(model.model).second)
+    if (model.in_both == 0 && incomplete.insert(model.model).second)
+      notes.push_back(fmt::format(
+          "{0}: no layer is on both sides; measure it on each: dlroof_bench --dlroof_suite={0}",
+          model.model));
+    else if (!model.missing.empty() && incomplete.insert(model.model).second)
       notes.push_back(fmt::format(
           "{}: layers are left out that are not on both sides, or a fallback (!) there, such as {}",
           model.model, model.missing.front()));

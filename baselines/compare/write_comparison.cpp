@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <ostream>
 
@@ -161,20 +162,44 @@ std::string FewSharedText(const CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
-// Returns wall time / CPU time [1] of the repetitions on one thread: the median over the
-// benchmarks, or 1 if none has both.
+// Returns the median of `value` over the repetitions with a CPU time of a benchmark that runs on
+// one thread of a CPU.
+template <class Value>
+std::optional<double> MedianWithCpu(const record::Record* record, const Value& value) {
+  std::vector<double> values;
+  if (record == nullptr || record->device == "gpu" || record->threads != 1) return std::nullopt;
+  for (const auto& repetition : record->repetitions)
+    if (repetition.main_cpu_seconds.value_or(0) > 0) values.push_back(value(repetition));
+  return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
+}
+
+// Returns wall time / CPU time [1]: the median over the benchmarks, or 1 if none has both.
 double WallOverCpu(const CompareResult& result, const record::Record* Comparison::*side) {
   std::vector<double> ratios;
-  for (const auto& row : result.rows) {
-    const auto* record = row.*side;
-    if (record == nullptr || record->device == "gpu" || record->threads != 1) continue;
-    std::vector<double> of_record;
-    for (const auto& repetition : record->repetitions)
-      if (repetition.main_cpu_seconds.value_or(0) > 0)
-        of_record.push_back(repetition.seconds / *repetition.main_cpu_seconds);
-    if (!of_record.empty()) ratios.push_back(Median(std::move(of_record)));
-  }
+  for (const auto& row : result.rows)
+    if (const auto ratio = MedianWithCpu(
+            row.*side, [](const auto& timed) { return timed.seconds / *timed.main_cpu_seconds; }))
+      ratios.push_back(*ratio);
   return ratios.empty() ? 1 : Median(std::move(ratios));
+}
+
+// Returns "; by CPU time (main thread, not judged): a 1.150", with the rows that moved by over 2 %.
+std::string MovedInCpuTime(const CompareResult& result) {
+  constexpr double kShown = 0.02;  // [1]
+  constexpr std::size_t kMaxShown = 5;
+  const auto cpu = [](const auto& timed) { return *timed.main_cpu_seconds; };
+  std::vector<std::string> moved;
+  for (const auto& row : result.rows) {
+    const auto before = MedianWithCpu(row.base, cpu), after = MedianWithCpu(row.contender, cpu);
+    if (before && after && std::abs(std::log(*after / *before)) > kShown)
+      moved.push_back(fmt::format("{} {:.3f}", row.name(), *after / *before));
+  }
+  if (moved.size() > kMaxShown)
+    moved[kMaxShown] = fmt::format("and {} more", moved.size() - kMaxShown);
+  moved.resize(std::min(moved.size(), kMaxShown + 1));
+  return moved.empty() ? ""
+                       : fmt::format("; NEW / BASE by CPU time (main thread, not judged): {}",
+                                     fmt::join(moved, ", "));
 }
 
 std::vector<std::string> RemarksOf(const CompareResult& result) {
@@ -199,8 +224,8 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
   if (std::max(before, after) > kWaits)
     remarks.push_back(fmt::format(
         "wall time is {:.2f} times the CPU time in BASE, {:.2f} times in NEW (medians): the "
-        "benchmarks wait, or other programs ran on their CPUs",
-        before, after));
+        "benchmarks wait, or other programs ran on their CPUs{}",
+        before, after, MovedInCpuTime(result)));
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   const bool moved = std::ranges::any_of(result.rows, [](const Comparison& row) {
     return !row.fastest_share && statistics::IsChange(row.verdict);

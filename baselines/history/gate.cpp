@@ -19,7 +19,8 @@ bool BothRan(const compare::Comparison& row) {
          row.base->status == record::Status::kOk && row.contender->status == record::Status::kOk;
 }
 
-// Returns a sort key (larger: more likely slower), or nullopt if a slowdown is excluded.
+// Returns a sort key (larger: more likely slower), or nullopt if a slowdown is excluded. A verdict
+// *faster* may be of a quieter machine and hide a slowdown.
 std::optional<double> Suspicion(const compare::Comparison& row, double min_effect) {
   constexpr double kSlowerFirst = 1e6;
   if (!BothRan(row)) return std::nullopt;
@@ -27,7 +28,8 @@ std::optional<double> Suspicion(const compare::Comparison& row, double min_effec
   if (!row.judgement) return std::nullopt;
   if (row.verdict == Verdict::kSlower) return kSlowerFirst + row.judgement->ratio;
   const bool possible = row.judgement->ci95.second > 1 + min_effect;
-  if (row.verdict == Verdict::kAmbiguous && possible) return row.judgement->ratio;
+  if ((row.verdict == Verdict::kAmbiguous && possible) || row.verdict == Verdict::kFaster)
+    return row.judgement->ratio;
   return std::nullopt;
 }
 

@@ -203,8 +203,9 @@ std::string PatternOf(const std::vector<std::string>& names);
 // A gate for CI: which benchmarks may still be slower and should be measured again, and reports for
 // merge requests (at most ten lines), GitHub annotations and terminals. Pure functions.
 
-// Returns the benchmarks with verdict "slower", or for which the comparison cannot exclude a
-// slowdown above the minimum effect. Omits those in `settled`. Sorted: most likely slower first.
+// Returns the benchmarks with verdict "slower" or "faster", or for which the comparison cannot
+// exclude a slowdown above the minimum effect. Omits those in `settled`. Sorted: most likely slower
+// first.
 std::vector<std::string> UnclearNames(const compare::CompareResult& result,
                                       const std::set<std::string>& settled);
 

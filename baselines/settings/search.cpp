@@ -114,7 +114,9 @@ class CoordinateSearch {
 
   // Measures one block of the best setting and `some`.
   void MeasureOnce(const Candidates& some) {
-    if (trials_.seconds() >= kSearchShare * tuning_.plan.budget_seconds) throw SearchOver{};
+    // Without a step there is nothing to confirm: the search may take all.
+    const double share = tuning_.steps.empty() ? 1 : kSearchShare;
+    if (trials_.seconds() >= share * tuning_.plan.budget_seconds) throw SearchOver{};
     std::vector<Setting> settings = {tuning_.best};
     Candidates measured;
     for (auto* candidate : some)
@@ -319,7 +321,7 @@ void Search(TrialSequence& trials, Tuning& tuning) {
     Descent(trials, tuning).Run();
   } catch (const SearchOver&) {
     tuning.budget_spent = true;
-    trials.Say("the search's share of the budget is spent");
+    trials.Say("the budget of the search is spent");
   }
 }
 

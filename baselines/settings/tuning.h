@@ -237,8 +237,9 @@ class TrialSequence {
 };
 
 // Searches the coordinates one by one, with successive halving of the choices of each. Sets `best`,
-// `steps` (without effects) and `tried`. Stops when 60 % of the budget are spent; the rest is for
-// the confirmation. Throws TuningInterrupted, and TuningFailed if the default has no time.
+// `steps` (without effects) and `tried`. Stops when the budget is spent, with a step at 60 %: the
+// rest is for the confirmation. Throws TuningInterrupted, and TuningFailed if the default has no
+// time.
 void Search(TrialSequence& trials, Tuning& tuning);
 
 }  // namespace dlroof::settings

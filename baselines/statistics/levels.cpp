@@ -35,8 +35,8 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
   return all;
 }
 
-// Returns whether other programs used the cores during most of the fastest repetitions. Waiting for
-// a CPU is not checked: the fastest repetitions did not wait.
+// Returns whether other programs used the cores, or the main thread waited for one, during most of
+// the fastest repetitions.
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
   constexpr std::size_t kLeast = 3;
@@ -48,7 +48,9 @@ bool SharedItsCore(const record::Record& record) {
   std::ranges::partial_sort(sorted, end, {}, &record::Repetition::seconds);
   const auto shared = std::count_if(sorted.begin(), end, [](const auto* repetition) {
     return repetition->core_share.value_or(1) < cpu::kMinCoreShare ||
-           repetition->link_share.value_or(1) < cpu::kMinLinkShare;
+           repetition->link_share.value_or(1) < cpu::kMinLinkShare ||
+           repetition->main_cpu_seconds.value_or(repetition->seconds) <
+               cpu::kMinCoreShare * repetition->seconds;
   });
   return 2 * static_cast<std::size_t>(shared) > count;
 }

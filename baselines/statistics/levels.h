@@ -47,8 +47,8 @@ std::optional<Level> LevelOfClean(const record::Record& record);
 
 // Returns the logarithms of all times (noisy ones too) by process (Repetition::block). Returns
 // nullopt for GPUs, fewer than kMinProcesses processes, a time that is not positive, and if other
-// programs shared the cores (core_share, link_share) in more than half of the fastest tenth of the
-// repetitions: then they probably ran all the time.
+// programs shared the cores (core_share, link_share) or the main thread waited for one in more than
+// half of the fastest tenth of the repetitions: then they probably ran all the time.
 std::optional<ProcessLogs> TimesByProcess(const record::Record& record);
 
 // Returns the level of the fastest `share` of all repetitions, with a jackknife error over

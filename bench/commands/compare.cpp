@@ -204,7 +204,7 @@ Command MakeCompare() {
                   Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
                         "[s] with --again now: limit for measuring again (default 600)"),
                   {"--min-effect", &flags->min_effect,
-                   "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)"},
+                   "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 8 %)"},
                   {"--run-noise", &flags->run_noise,
                    "standard deviation between runs of the same program; 0 for interleaved runs "
                    "(default: estimated from the files)"},

@@ -98,6 +98,9 @@ class Remeasurement {
       SettleInterleaved();
     else
       SettleAlone();
+    // A benchmark that further measurements left ambiguous stays unclear.
+    for (const auto& row : settled_.result.rows)
+      if (row.verdict == statistics::Verdict::kAmbiguous) decided_.erase(row.name());
     settled_.unclear = history::UnclearNames(settled_.result, decided_);
     return std::move(settled_);
   }
@@ -149,9 +152,6 @@ class Remeasurement {
       row.judgement->is_suspect = row.verdict == statistics::Verdict::kAmbiguous;
     }
     CountVerdicts(settled_.result);
-    // A benchmark that the interleaved comparison left ambiguous stays unclear.
-    for (const auto& row : settled_.result.rows)
-      if (row.verdict == statistics::Verdict::kAmbiguous) decided_.erase(row.name());
   }
 
   // Without a stored program: further runs of NEW.

@@ -142,7 +142,8 @@ TEST(RemarksOf, SaysThatWallTimeIsLongerThanCpuTime) {
     return TableOf(compare::Compare(base, contender, compare::CompareOptions()));
   };
   EXPECT_THAT(table(),
-              HasSubstr("wall time is 1.00 times the CPU time in BASE, 2.01 times in NEW"));
+              AllOf(HasSubstr("wall time is 1.00 times the CPU time in BASE, 2.01 times in NEW"),
+                    HasSubstr("by CPU time (main thread, not judged): a 0.500")));
   contender.file.records[0].repetitions = base.file.records[0].repetitions;
   EXPECT_THAT(table(), Not(HasSubstr("the CPU time")));
 }

@@ -158,8 +158,9 @@ TEST(UnclearNames, AreThoseThatMayBeSlowerTheMostSuspiciousFirst) {
   result.Add("noisy", Verdict::kInsufficient, 1, 1);
   result.Add("slower", Verdict::kSlower, 1.1, 1.12);
   result.Add("more", Verdict::kAmbiguous, 1.2, 1.5);
-  EXPECT_THAT(UnclearNames(result.result, {}), ElementsAre("slower", "more", "maybe", "noisy"));
-  EXPECT_THAT(UnclearNames(result.result, {"slower", "more"}), ElementsAre("maybe", "noisy"));
+  result.Add("faster", Verdict::kFaster, 0.6, 0.7);
+  EXPECT_THAT(UnclearNames(result.result, {"slower", "more"}),
+              ElementsAre("maybe", "faster", "noisy"));
 }
 
 TEST(ReplaceRows, TakesTheLaterVerdictAndCountsAnew) {

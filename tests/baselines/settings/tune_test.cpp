@@ -244,7 +244,6 @@ TEST(Tune, RecordedBlocksOfAnotherCourseAreMeasuredAgain) {
 }
 
 TEST(Tune, EveryKnobIsTriedOnceBeforeAnyIsTriedMoreAndOneBlockIsNoVerdict) {
-  // Whatever is noisy, a knob gets no third block before all have had two.
   for (const double noisy : {0.0, 0.5, 1.0}) {
     MadeUpProgram program(Seconds, {.noisy = noisy}, 12);
     auto plan = Plan();
@@ -259,8 +258,8 @@ TEST(Tune, EveryKnobIsTriedOnceBeforeAnyIsTriedMoreAndOneBlockIsNoVerdict) {
   }
   MadeUpProgram program(Seconds, {}, 13);
   auto plan = Plan();
-  // Three settings of 0.34 s, then two: the search's 60 % end in the second round.
-  plan.budget_seconds = 4.5;
+  // Three settings of 0.34 s, then two: the budget ends in the second round.
+  plan.budget_seconds = 2.7;
   const auto tuned = Tuned(program, plan);
   EXPECT_EQ(tuned.state, TuningState::kNothingWon);
   EXPECT_TRUE(tuned.budget_spent);

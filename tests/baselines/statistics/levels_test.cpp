@@ -162,6 +162,9 @@ TEST(MeasureBlocks, FewBlocksHaveNoLevels) {
   std::mt19937 random(5);
   const auto base = RecordOf(Busy(14, 0, 0.2, random)), same = RecordOf(Busy(14, 0, 0.2, random));
   EXPECT_FALSE(MeasureBlocks(base, same).base);
+  auto waited = RecordOf(Busy(40, 0, 0.2, random));
+  for (auto& repetition : waited.repetitions) repetition.main_cpu_seconds = repetition.seconds / 2;
+  EXPECT_FALSE(TimesByProcess(waited));
   EXPECT_FALSE(MeasureBlocks(RecordOf(Busy(4, 0, 1, random)), same).paired);
 }
 
