@@ -58,7 +58,7 @@ def tell(dlroof, story, seed, folder, together):
     said["gate"] = {0: "nothing", 1: "slower", 3: "cannot tell"}[gate.returncode]
     lib.run(dlroof, "history", "add", files[-1], "--db", db)
     show = lib.run(dlroof, "history", "show", "BM_0", "--db", db).stdout
-    notes = [number for number, line in enumerate(line for line in show.splitlines() if "10/10" in line) if "slower by" in line]
+    notes = [number for number, line in enumerate(line for line in show.splitlines() if "?/10" in line) if "slower by" in line]
     said["show"] = "slower" if notes else "drifts" if "drifts:" in show else "returned" if "which returned" in show else "nothing"
     said["begins"] = notes[-1] if notes else None
     lib.run(dlroof, "dashboard", "--db", db, "-o", folder / "site")

@@ -192,8 +192,8 @@ TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
        "m.json: by_threads: 2: flops: fp32.vector: 'ci95': expected the lower end first, got "
        "array"},
       {"/by_threads/2/flops/fp32.vector/given", true,
-       "m.json: by_threads: 2: flops: fp32.vector: 'proved': expected false for a specified "
-       "roof, got true"},
+       "m.json: by_threads: 2: flops: fp32.vector: 'proved' (validated): expected false for a "
+       "specified roof ('given'), got true"},
       {"/by_threads/2/flops/fp32.vector/threads", 1.5,
        "m.json: by_threads: 2: flops: fp32.vector: 'threads': expected a whole number of at least "
        "1, got 1.5"},
