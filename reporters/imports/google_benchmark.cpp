@@ -37,7 +37,7 @@ const std::regex& ConsoleLine() {
   return line;
 }
 
-// Returns whether a row is that of complexity or of a variation, which has no time.
+// Returns whether a row has no time: a fit of complexity (BigO, RMS) or a coefficient of variation.
 bool HasNoTime(std::string_view name) {
   return name.ends_with("_cv") || name.ends_with("_BigO") || name.ends_with("_RMS");
 }

@@ -267,9 +267,9 @@ struct TraceEvent {
   TraceOp op;  // of one call: name, inputs, process
   std::string thread;
   bool has_thread = false, has_category = false;
-  double begin = 0, seconds = 0;     // [s]
-  double order = 0;                  // [1] rises from a call to the calls within it; 0: unknown
-  std::string numbers;               // of the program, which tell calls of the same time apart
+  double begin = 0, seconds = 0;  // [s]
+  double order = 0;               // [1] number of the call, a caller before its callees; 0: unknown
+  std::string numbers;            // of the program, which tell calls of the same time apart
   std::vector<std::string> unknown;  // arguments of an operator, which may change its work
 };
 // Returns a number or text: PyTorch's streams and autograd's processes have names.

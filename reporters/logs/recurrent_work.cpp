@@ -21,7 +21,8 @@ namespace {
 //     gradient of r*h': dr = g*h'*r*(1 - r) 4, dh' += g*r 2; r*h' again 1; biases 3.
 //   lbr_gru  o = tanh(x + r*(s + b') + b): biases 2, functions 2, o 5, the new state 4.
 //     backward: do 5, du 5, dh' = dh*u 1, dr = do*(s + b')*r*(1 - r) 4, gradient of s 1, biases 4.
-// Backward adds the gradient of the layer above to that of the next step: 1 per state channel.
+// Backward also adds two gradients of the state, from the layer above and from the next time step:
+// 1 per channel.
 struct CellKind {
   std::string_view name;
   double gates, biases;

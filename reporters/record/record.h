@@ -223,9 +223,9 @@ std::optional<double> SampleMedian(const Record& record, std::optional<double> G
 // more than 1 % of the wall time, if the main thread was off its CPU 2 % of the wall time more than
 // in the best repetition (regular waits belong to the workload), if core_share is below 0.9, if
 // link_share is below 0.3 (the threads ran far apart), or if more than 10 % of its calls were left
-// out (clean_calls). On a GPU it is noisy if the SMs ran below 75 % of their default clock or,
-// unless the time is that of queued calls, the host waited for a CPU more than 1 % of its wall
-// time.
+// out (clean_calls). On a GPU it is noisy if the SMs ran below 75 % of their default clock. A GPU
+// time that includes the host's launches is also noisy if the host waited for a CPU more than 1 %
+// of its wall time.
 void MarkNoisy(std::vector<Repetition>& repetitions);
 
 // Returns "ALGORITHM; isa ISA", for people.
