@@ -41,7 +41,7 @@ std::string WordsLine(const NamedCommand& named) {
   return fmt::format("    '{}') echo '{}' ;;\n", path, fmt::join(words, " "));
 }
 
-// Returns kinds of values, a colon and the words to choose from.
+// Returns what a value may be, and its words, for the shell function: " list file :cpu gpu".
 std::string Value(const Completion& completion) {
   std::string kinds;
   if (completion.comma) kinds += " list";

@@ -109,7 +109,7 @@ void WriteAll(int fd, const std::string& text, const std::string& path) {
     if (written < 0) RefuseFile(path);
     done += static_cast<std::size_t>(written);
   }
-  // fsync fails for a pipe and /dev/null, which do not need it.
+  // fsync fails for pipes and /dev/null (EINVAL, EROFS), which do not need it.
   if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) RefuseFile(path);
 }
 

@@ -137,7 +137,7 @@ FormWork RowWork(const Primitive& primitive, bool logarithm) {
   auto work = WorkOn(dims);
   const double rows = n > 0 ? work.destination / n : 0;
   // Forward: maximum n - 1, subtractions n, exp n, sum n - 1, and n divisions, or a log and n
-  // subtractions. Backward: products (exp) n, sum n - 1, subtractions n, multiplications n.
+  // subtractions. Backward: n products (logarithm: n exp), sum n - 1, n subtractions and products.
   work.elementwise = rows * (primitive.IsBackward() ? 4 * n - 1 : 5 * n - 2 + (logarithm ? 1 : 0));
   work.bytes = work.destination * PassBytes(primitive);
   work.destination_bytes = PassBytes(primitive) / 2;

@@ -134,9 +134,8 @@ std::string ToLabel(const Record& record);
 // Reads a label of any schema. Throws BadInput, which begins with `place`, for a wrong label.
 void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
 
-// Repairs files of Google Benchmark that are not JSON, line by line: it writes members and brackets
-// on lines of their own, so that an invalid value or a line of the program costs no other.
-
+// A file of Google Benchmark that was not valid JSON. It has each member and bracket on a line of
+// its own, so an invalid value, or a line that the program printed, spoils only itself.
 struct BenchmarkLines {
   std::string json;
   std::vector<std::string> remarks;  // what was left out, with its first line

@@ -247,7 +247,7 @@ void PutOnDevice(Record& record, const std::string& device);
 std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions,
                                       const Timing& timing);
 
-// Returns the readings of such an estimate for people, or "" for other times.
+// Returns the sentence on an estimate for which FastestMeasured has a time, with both, else "".
 std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing);
 
 // What the mark of an estimated time means.

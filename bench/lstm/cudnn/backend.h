@@ -31,7 +31,8 @@ class LstmGpuCall {
   // Restores what `bwd` changes of its inputs: the reserve space of the forward call, which cuDNN
   // overwrites, and the weight gradients, to which it adds. No effect for other directions.
   void Restore() const;
-  // Resets all state: sets results to NaN and weight gradients to zero; `bwd` also runs forward.
+  // Sets results to NaN and weight gradients to zero. Of `bwd` it also runs the forward call, which
+  // fills the reserve space that Restore brings back.
   void Renew() const;
 
   LstmOutput<float> Outputs() const;

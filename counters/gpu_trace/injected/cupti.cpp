@@ -276,9 +276,10 @@ Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDoma
 }
 
 // Enables records of CUDA calls, which show in which NVTX range and when each kernel was launched.
-// Must run before the program creates a context: if no function is enabled then, CUPTI later
-// records nothing, though enabling succeeds (CUDA 13.0). External correlation ids are no
-// alternative, because CUPTI writes their records only together with records of calls.
+// Must run before the program calls CUDA (NVIDIA, CUPTI User's Guide, "CUPTI Initialization"): if
+// no function is enabled then, later nothing is recorded, though enabling succeeds (CUDA 13.0).
+// External correlation ids are no alternative, because CUPTI writes their records only together
+// with records of calls.
 void TraceCalls(const CuptiCalls& calls, std::vector<Answer>& answers) {
   if (calls.callback_name == nullptr || calls.enable_runtime == nullptr ||
       calls.enable_driver == nullptr || calls.set_thread_id_type == nullptr)  // before CUDA 12.6

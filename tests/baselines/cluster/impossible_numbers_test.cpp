@@ -66,7 +66,7 @@ std::optional<std::string> ShowRepetitions(const json& rows) {
   return roofline::ToJson(record, nullptr).dump();
 }
 
-// Counts, shares and times of parts may be 0, as CPU time may. A rate of 0 is unknown, not shown.
+// Counts, shares, CPU time and times of parts may be 0, also rates: 0 is read as unknown.
 bool MayBeZero(json::json_pointer at) {
   const auto key = at.back();
   const auto parent = at.parent_pointer();

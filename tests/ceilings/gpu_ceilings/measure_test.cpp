@@ -238,7 +238,7 @@ TEST_F(GpuOfBench, EndedEarlyItKeepsWhatItHas) {
 TEST_F(GpuOfBench, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
   const auto machine = Quickly(bench);
   EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "m.json"), machine);
-  // DRAM: 2 GiB; L2: 1, 2 and 4 of 8 MiB; L1: 4 blocks of 16 KiB
+  // five sets: of DRAM 2 GiB; of L2 (8 MiB) 1, 2 and 4 MiB; of L1 one of 4 x 16 KiB
   EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
 }
 

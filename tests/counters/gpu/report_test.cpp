@@ -255,7 +255,7 @@ TEST(RecordedCounters, TheTypeOfACallNamesEveryPipeThatWorkedOnAnH200) {
   EXPECT_THAT(types, testing::ElementsAre("bf16", "f16", "f32", "tf32"));
 }
 
-// 3 of 10 instructions are HFMA2.MMA. Without their counter, only none would be a proof.
+// HMMA counts HFMA2.MMA too. If those are not counted apart, only 0 HMMA prove an idle bf16 pipe.
 TEST(CheckUnreadPipes, KnowsZeroFromInstructionsOnly) {
   const auto check = [](std::map<std::string, double> instructions, const char* asked) {
     CuptiCounts counts;
