@@ -1,6 +1,7 @@
 """Times what models are made of by dlroof, and by PyTorch beside: gpu_models.py DLROOF_BENCH OUT MACHINE (of gpu_check.sh, step models).
 
-PyTorch's attention is cuDNN's too; its other operators are its own. Its time is that of one call in a CUDA graph of many.
+PyTorch's attention is cuDNN's too; its other operators are its own. Its time is that of one call in a CUDA graph of many. Exits with 1
+if a call has no time or is above its roof, or more than a tenth of the attentions differ from PyTorch's by more than 3 %.
 """
 import importlib.util
 import json
@@ -78,18 +79,24 @@ def main(bench, out, machine):
     suite.write_text("\n".join(NAMES) + "\n")
     options = ["--dlroof_device=gpu", "--dlroof_live_check=false", "--dlroof_counters=off", "--benchmark_repetitions=3", "--benchmark_min_time=0.005"]
     subprocess.run([bench, *options, f"--dlroof_suite={suite}", f"--dlroof_machine={machine}", f"--benchmark_out={run}"], check=True)
+    same, wrong = [], []
     print(f"{'benchmark':60} {'us':>9} {'% roof':>7} {'PyTorch':>9} {'ratio':>6}")
     for record in json.loads(run.read_text())["records"]:
         seconds = record.get("seconds", {}).get("median")
         if seconds is None:
             print(f"{record['name']:60} {record['status']}: {record.get('reason', '')}")
+            wrong += [record["name"]] if record["status"] != "unsupported" else []
             continue
         roof = max((place["fraction"] for place in record.get("classic", []) if "fraction" in place), default=0)
         call = torch_call(record["name"]) if importlib.util.find_spec("torch") else None
         other = torch_seconds(call) if call else None
         beside = f"{1e6 * other:9.2f} {seconds / other:6.3f}" if other else f"{'-':>9} {'-':>6}"
         print(f"{record['name']:60} {1e6 * seconds:9.2f} {100 * roof:7.1f} {beside}")
+        same += [abs(seconds / other - 1) <= 0.03] if other and record["name"].startswith("Attention/") else []
+        wrong += [record["name"]] if roof > 1.02 else []
+    print(f"attention within 3 % of PyTorch's: {sum(same)} of {len(same)}; failed or above their roof: {', '.join(wrong) or 'none'}")
+    return int(bool(wrong) or 10 * sum(same) < 9 * len(same))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3])
+    sys.exit(main(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]))

@@ -118,8 +118,8 @@ void MoveToCache(const record::Record& record, const machine::Machine& machine,
   const auto cache = HoldingCache(record, machine, dram->second.first);
   if (!cache) return;
   asides.push_back(fmt::format(
-      "its tensors fit {0}, which is warm: how much of them goes through DRAM is known only if it "
-      "is counted; they pass {0} at least once",
+      "its tensors fit {0}, which is warm: only counters tell how much of them goes through DRAM; "
+      "they pass {0} at least once",
       LevelName(Key(*cache))));
   if (view.levels.empty() || std::ranges::count(view.levels, *cache) > 0)
     known.bytes.try_emplace(*cache, dram->second);
@@ -275,14 +275,28 @@ bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
   return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
 }
 
-// Returns a reason to ignore modelled or simulated bytes: the call was too fast to move them even
-// with the ceiling's possible error. Under a specified ceiling only DRAM bytes that fit a cache are
-// ignored; other points above their roof are drawn and reported.
+// Returns whether measured bytes may be too many: those of a GPU's DRAM are counted in another run
+// of the call, which may find less of its tensors in L2 than the timed one.
+bool CountedElsewhere(const record::Record& record, Level level) {
+  return record.device == "gpu" && level == Level::kDram && record.cache != "cold";
+}
+
+// Returns a reason to ignore modelled, simulated or elsewhere counted bytes: the call was too fast
+// to move them even with the ceiling's possible error. Under a specified ceiling only DRAM bytes
+// that fit a cache are ignored; other points above their roof are drawn and reported.
 std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
                                     std::pair<double, Provenance> known) {
   const auto [bytes, from] = known;
-  if (from == Provenance::kMeasured) return std::nullopt;
   const double roof_seconds = LeastSeconds(call.roof, level, bytes);
+  if (from == Provenance::kMeasured) {
+    if (!CountedElsewhere(call.record, level) || call.roof.ceiling->IsSpecified() ||
+        roof_seconds <= LongestSeconds(call.record, call.seconds))
+      return std::nullopt;
+    return Reason{fmt::format(
+        "left out at dram: moving its {:.3g} MB would take {:.3g} times as long as the call; they "
+        "were counted in another run of it, which found less in the caches",
+        bytes / 1e6, roof_seconds / call.seconds)};
+  }
   if (from == Provenance::kModelled && level == Level::kDram) {
     if (!CachesRefute(call, bytes, roof_seconds)) return std::nullopt;
     return Reason{fmt::format(

@@ -388,6 +388,19 @@ TEST(AboveRoof, CompulsoryBytesPassDramUnlessAWarmCacheContainsThem) {
                        "bound: the roof (see the machine file) or the modelled bytes are wrong"));
 }
 
+// 120 byte / 10 byte/s = 12 s at the DRAM roof, measured 10 s.
+TEST(AboveRoof, DramBytesThatAGpuCountedInAnotherRunAreLeftOutUnlessTheCallIsCold) {
+  record::Record record = fakes::Measured(10, 200, 50);
+  record.device = "gpu";
+  record.work[Provenance::kMeasured].bytes[Level::kDram] = 120;
+  auto placed = Found(record);
+  EXPECT_EQ(PointOf(placed, Level::kDram), nullptr);
+  EXPECT_THAT(placed.remarks, Contains(AllOf(StartsWith("left out at dram"),
+                                             HasSubstr("1.2 times as long as the call"))));
+  record.cache = "cold";
+  EXPECT_EQ(Found(record).time->above_roof.at(Level::kDram), WrongPart::kRoof);
+}
+
 // A model of a GPU's kernel adds bytes that are read again, which nothing proves.
 TEST(AboveRoof, ModelledRereadsAreNotCompulsoryAndTheBreakdownNeedsAnotherRoof) {
   record::Record record = fakes::Measured(5, 1, 100);
