@@ -154,15 +154,14 @@ void RequireCanonical(std::string_view canonical, std::string_view text, int col
 }
 
 Conv3dProblem Parse(std::string_view text, int column_offset, size_t named_axes) {
-  workload::TextCursor cursor(text, column_offset);
-  const auto problem = ReadLetters(cursor, named_axes);
-  RequireCanonical(TextOf(problem, named_axes), text, column_offset);
-  try {
+  const auto read = [&](workload::TextCursor& cursor) {
+    const auto problem = ReadLetters(cursor, named_axes);
+    RequireCanonical(TextOf(problem, named_axes), text, column_offset);
+    return problem;
+  };
+  return workload::ParseProblem(text, column_offset, read, [&](const Conv3dProblem& problem) {
     CheckShape(problem, named_axes);
-  } catch (const BadInput& error) {
-    throw BadInput({.column = column_offset + 1}, error.text);
-  }
-  return problem;
+  });
 }
 
 int64_t Taps(const Conv3dProblem& p) {
