@@ -226,11 +226,8 @@ class SuiteReader {
 
   // Throws BadInput for an invalid name, with the column in the name.
   void Check(const std::string& name) const {
-    try {
-      workload::MakeWorkload(name);
-    } catch (const BadInput& error) {
-      source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), error.what()));
-    }
+    if (const auto reason = workload::InvalidReason(name))
+      source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), reason->what()));
   }
 
   // Checks a name and adds it to the suite if `runs`: it is for a device of the run.

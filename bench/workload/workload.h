@@ -278,6 +278,9 @@ Workload CheckedWorkload(const BenchmarkName& name) {
 // library, the workload's `prepare` throws Unsupported, so that the run records it.
 Workload MakeWorkload(const std::string& name);
 
+// Returns what MakeWorkload throws for the name, or nothing for a valid name.
+std::optional<BadInput> InvalidReason(const std::string& name);
+
 // Returns the name with the option inserted where the name's grammar allows it, or nothing if no
 // such benchmark exists.
 std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::string& option);
