@@ -177,40 +177,32 @@ runner::Command MakeClusterVersus() {
           "compare the same operators on two clusters: times, % of roof, the number of nodes of A "
           "that equal one of B, costs",
       .options =
-          {{"A",
-            &flags->a,
-            "run file, or several of one machine separated by commas",
-            {.type = runner::kFile, .required = true}},
-           {"B",
-            &flags->b,
-            "run file, or several of one machine separated by commas",
-            {.type = runner::kFile, .required = true}},
-           {"--prices",
-            &flags->prices,
-            "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": \"AMD "
-            "EPYC\"}, \"per_node_hour\": 1.2}]} (no default)",
-            {.type = runner::kFile}},
-           {"--suite",
-            &flags->suites,
-            "also sum up the layers of this model (default: the models that the runs name)",
-            {.type = runner::kSuite, .one_each = true}},
-           {"--devices",
-            &flags->devices,
-            "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)",
-            {.limits = runner::Range{1, 1024}, .one_each = true, .comma = true}},
-           {"--types",
-            &flags->types,
-            "same (default): pair records of the same data type; best: pair the fastest records of "
-            "an operator, of any type",
-            {.choices = {"same", "best"}}},
+          {runner::Ruled("A", {.type = runner::kFile, .required = true}, &flags->a,
+                         "run file, or several of one machine separated by commas"),
+           runner::Ruled("B", {.type = runner::kFile, .required = true}, &flags->b,
+                         "run file, or several of one machine separated by commas"),
+           runner::Ruled(
+               "--prices", {.type = runner::kFile}, &flags->prices,
+               "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": \"AMD "
+               "EPYC\"}, \"per_node_hour\": 1.2}]} (no default)"),
+           runner::Ruled(
+               "--suite", {.type = runner::kSuite, .one_each = true}, &flags->suites,
+               "also sum up the layers of this model (default: the models that the runs name)"),
+           runner::Ruled(
+               "--devices", {.limits = runner::Range{1, 1024}, .one_each = true, .comma = true},
+               &flags->devices,
+               "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)"),
+           runner::Ruled("--types", {.choices = {"same", "best"}}, &flags->types,
+                         "same (default): pair records of the same data type; best: pair the "
+                         "fastest records of "
+                         "an operator, of any type"),
            {"--latency", &flags->latency,
             "compare single calls: on a GPU that is idle, with their launch (default: calls that "
             "follow each other, on a GPU by the device's time of queued calls)"},
-           {"-o,--output",
-            &flags->outputs,
-            "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
-            "rooflines)",
-            {.type = runner::kFile, .one_each = true}}},
+           runner::Ruled(
+               "-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
+               "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
+               "rooflines)")},
       .run = [flags] {
         RunVersus(*flags);
         return 0;
