@@ -71,7 +71,6 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   fs::remove(folder.Facts(facts.name));
 }
 
-// Writes each character to both buffers.
 class BothBuffers : public std::streambuf {
  public:
   BothBuffers(std::streambuf* first, std::streambuf* second) : first_(first), second_(second) {}
@@ -143,7 +142,6 @@ int RunNode(const NodeFlags& flags) {
     setenv("CUDA_VISIBLE_DEVICES", facts.gpu.c_str(), 1);
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);  // as nvidia-smi and schedulers count them
   }
-  // The folder where this process and its children cache ceilings.
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
   WriteFile(folder.Facts(facts.name), JsonText(cluster::ToJson(facts)) + '\n');

@@ -65,7 +65,6 @@ std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suite
   return models;
 }
 
-// Returns the number of devices per node, if the run file states it.
 std::optional<int> DevicesPerNode(const record::RunFile& file) {
   const auto& count = record::Member(record::Member(file.context, "dlroof"), "devices_per_node");
   if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();

@@ -267,7 +267,6 @@ struct DashboardFlags {
   std::string output = "site";
 };
 
-// Reads the run files of a folder into a temporary history in memory.
 history::History HistoryOfFolder(const std::string& folder) {
   history::History history(":memory:", history::Access::kWrite);
   int others = 0;

@@ -102,7 +102,6 @@ void ImportProgram(const ImportFlags& flags, const std::string& text) {
   if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
 }
 
-// Applies the flags for rates in Google Benchmark files.
 void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_view format,
                 std::vector<record::Record>& records) {
   if (!flags.pipe && !flags.flops_per_item) return;

@@ -58,7 +58,6 @@ std::string ChoiceText(const ModelFlags& flags) {
                      flags.batch ? fmt::format(", batch {}", *flags.batch) : "");
 }
 
-// Input of all reports.
 struct ModelInputs {
   std::optional<record::RunFile> run;
   std::optional<machine::Machine> machine;
@@ -117,7 +116,6 @@ std::string TextOf(const std::vector<model::ModelReport>& reports) {
   return text.str();
 }
 
-// Returns one report, or an array of reports for several GPUs, as JSON.
 std::string JsonOf(const std::vector<model::ModelReport>& reports) {
   if (reports.size() == 1) return JsonText(model::ToJson(reports[0]), 1) + "\n";
   auto all = nlohmann::json::array();

@@ -111,7 +111,6 @@ void ShowPicture(const roofline::PlacedRun& run, int columns, bool required) {
   }
 }
 
-// Returns the sweep parameters: "batch, filters or steps".
 std::string SweepNames() {
   const auto names = roofline::SweepNames(roofline::WordsOf(nullptr));
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());

@@ -173,7 +173,6 @@ std::optional<std::string> ProblemName(const BenchdnnConv& problem,
   }
 }
 
-// Returns the options of dlroof's name, in canonical order.
 std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
                                     const suites::BenchdnnDirection& direction) {
   auto options = suites::ProductOptionsOf(choice, direction.training, direction.bias);

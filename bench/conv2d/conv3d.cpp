@@ -23,7 +23,6 @@ using Axes = std::span<const VolumeAxis>;
 int64_t Extent(const VolumeAxis& axis) { return (axis.filter - 1) * axis.dilation + 1; }
 int64_t Padded(const VolumeAxis& axis) { return axis.size + axis.pad_before + axis.pad_after; }
 
-// Returns the product of `of(axis)` over the three axes.
 template <class Of>
 int64_t Product(const Conv3dProblem& p, Of of) {
   return of(p.axes[0]) * of(p.axes[1]) * of(p.axes[2]);
@@ -298,7 +297,6 @@ Five With(int64_t first, int64_t second, const Conv3dProblem& p, Of of) {
   return {first, second, of(p.axes[0]), of(p.axes[1]), of(p.axes[2])};
 }
 
-// The sizes of the three tensors.
 struct Shapes {
   Five source, weights, destination;
 };

@@ -63,7 +63,6 @@ std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   return parts;
 }
 
-// One choice of each part.
 using Pieces = std::vector<std::string_view>;
 
 // Returns every combination of choices. Throws BadInput if there are more than `most`.
@@ -133,7 +132,6 @@ class SuiteReader {
     suite_.name = file;
   }
 
-  // Returns the suite. Throws BadInput with the line of the first error.
   Suite Read(std::string_view text) {
     for (const auto line : logs::SplitText(text, '\n')) {
       ++source_.line;

@@ -46,7 +46,6 @@ std::string Without(const NameRow& row, NamePart part) {
   return key;
 }
 
-// A flag and its value as written by the user.
 struct Flag {
   std::string_view name;
   const std::string& value;

@@ -15,7 +15,6 @@ using dnnl::algorithm;
 using dnnl::memory;
 using onednn::CpuEngine;
 
-// A problem as oneDNN describes it.
 struct Shape {
   memory::desc source, weights, destination, bias;  // `bias` is empty for a call without bias
   memory::dims strides, dilations, begin, end;
