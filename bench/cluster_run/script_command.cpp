@@ -161,7 +161,7 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
-void RunScript(ScriptFlags flags) {
+int RunScript(ScriptFlags flags) {
   auto& request = flags.request;
   if (flags.revisit)
     FillRevisit(*flags.revisit, request);
@@ -174,10 +174,11 @@ void RunScript(ScriptFlags flags) {
   const auto script = LaunchScript(request);
   if (!flags.output) {
     std::cout << script << std::flush;
-    return;
+    return 0;
   }
   WriteFile(*flags.output, script);
   std::cerr << "wrote " << *flags.output << '\n';
+  return 0;
 }
 
 }  // namespace
@@ -211,10 +212,7 @@ runner::Command MakeClusterScript() {
                          "file to write the script to (default: standard output)"),
            runner::Ruled("ARGUMENTS", {.type = runner::kFlag}, &request.arguments,
                          "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50")},
-      .run = [flags] {
-        RunScript(*flags);
-        return 0;
-      }};
+      .run = [flags] { return RunScript(*flags); }};
 }
 
 }  // namespace dlroof::cluster_run

@@ -144,7 +144,7 @@ void CheckVersusFlags(const VersusFlags& flags) {
     throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
 }
 
-void RunVersus(const VersusFlags& flags) {
+int RunVersus(const VersusFlags& flags) {
   CheckVersusFlags(flags);
   std::optional<cluster::Prices> prices;
   if (flags.prices) prices = cluster::ReadPrices(*flags.prices);
@@ -164,6 +164,7 @@ void RunVersus(const VersusFlags& flags) {
   document::Write(cluster::VersusDocument(report), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
+  return 0;
 }
 
 }  // namespace
@@ -202,10 +203,7 @@ runner::Command MakeClusterVersus() {
                "-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
                "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
                "rooflines)")},
-      .run = [flags] {
-        RunVersus(*flags);
-        return 0;
-      }};
+      .run = [flags] { return RunVersus(*flags); }};
 }
 
 }  // namespace dlroof::cluster_run
