@@ -274,11 +274,9 @@ class Tunings {
 }  // namespace
 
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out) {
-  for (const auto& name : request.names) try {
-      workload::MakeWorkload(name);
-    } catch (const BadInput& error) {
-      throw BadInput("tune: {}: {}", name, error.what());
-    }
+  for (const auto& name : request.names)
+    if (const auto reason = workload::InvalidReason(name))
+      throw BadInput("tune: {}: {}", name, reason->what());
   return Tunings(request, log, out).Run();
 }
 
