@@ -34,7 +34,7 @@ TEST(ParsePrices, ReadsAKindsRentDevicesAndWattsAndNamesTheFaultsPlace) {
   EXPECT_EQ(all.kinds[0].devices, 8);
   EXPECT_EQ(all.kinds[0].watts, 700);
   EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
-  EXPECT_THAT(Refusal(R"({"kinds": []})"), StartsWith("p.json:1: expected 'currency'"));
+  EXPECT_THAT(Refusal(R"({"kinds": []})"), StartsWith("p.json:1:2: expected 'currency'"));
   EXPECT_THAT(Refusal("{\"currency\": \"\",\n\"kinds\": []}"),
               StartsWith("p.json:1:2: 'currency': expected a text"));
   const std::string match = R"({"match": {"name": "b"}, )";

@@ -566,40 +566,34 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
       {R"({"name": "a", "bytes": {"hbm": 1e12}})",
        "m.json:1:25: 'hbm': expected a memory level: l1, l2, l3, dram or host"},
       {R"({"name": "a", "bytes": {"dram": 4.8}})",
-       "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12), "
-       "got 4.8"},
+       "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12)"},
       {R"({"name": "a", "flops": {"fp32.vector": "67 TFLOP/s"}})",
        "m.json:1:25: 'fp32.vector': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
-       "6.7e13), got \"67 TFLOP/s\""},
+       "6.7e13)"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": -1e12}}})",
        "m.json:1:41: 'per_second': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
-       "6.7e13), got -1000000000000.0"},
+       "6.7e13)"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": 1e12, "unit": "FLOP/s"}}})",
-       "m.json:1:61: 'unit': expected per_second or source"},
-      {R"({"name": "a", "bytes": {"dram": 0}})",
-       "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12), "
-       "got 0"},
+       "m.json:1:61: unknown key 'unit', expected per_second, source"},
       {"{\"name\": \"a\",\n\"bytes\": {\"dram\": NaN}}",
        "m.json:2:19: is not JSON at 'NaN'; expected JSON with numbers such as 6.7e13"},
       {R"({"name": "a", "bytes": {"dram": 1e999}})",
        "m.json: a number is out of the range of double"},
       {"{\"name\": \"a\", \"bytes\": {\"dram\": 1e12,\n \"dram\": 2e12}}",
        "m.json:2:2: 'dram' is repeated; expected each key once, the first is at m.json:1:25"},
-      {R"({"flops": {"fp32.vector": 1e12}})", "m.json: 'name': expected a text, got nothing"},
-      {R"({"name": "a"})", "m.json: expected at least one rate in \"flops\" or \"bytes\""},
+      {R"({"flops": {"fp32.vector": 1e12}})", "m.json:1:2: expected 'name'"},
+      {R"({"name": "a"})", "m.json:1:2: expected at least one rate in \"flops\" or \"bytes\""},
       {R"({"name": "a", "gflops": {}})",
-       "m.json:1:15: 'gflops': expected one of name, device, threads, source, flops, bytes, "
+       "m.json:1:15: unknown key 'gflops', expected name, device, threads, source, flops, bytes, "
        "cache_bytes, launch_seconds, help"},
       {R"({"name": "a", "device": "tpu", "bytes": {"dram": 1e12}})",
-       "m.json:1:15: 'device': expected gpu or cpu, got \"tpu\""},
+       "m.json:1:15: 'device': expected gpu or cpu"},
       {R"({"name": "a", "device": "cpu", "bytes": {"dram": 1e12}})",
-       "m.json: 'threads': expected a number of threads from 1 to 65536 (whole numbers), got "
-       "nothing"},
+       "m.json:1:2: expected 'threads'"},
       {R"({"name": "a", "bytes": {"dram": 1e12}, "launch_seconds": 4.2})",
        "m.json:1:40: 'launch_seconds': expected a number of seconds from 1e-09 to 1 (4.2 us is "
-       "4.2e-6), got 4.2"},
-      {R"({"name": "a", "bytes": [1e12]})",
-       "m.json:1:15: 'bytes': expected an object, got [1000000000000.0]"},
+       "4.2e-6)"},
+      {R"({"name": "a", "bytes": [1e12]})", "m.json:1:15: expected an object"},
   };
   for (const auto& row : rows) EXPECT_EQ(fakes::RefusalOf([&] { Read(row.text); }), row.message);
 }
