@@ -21,7 +21,6 @@ struct FakeNode {
   double speed = 1;    // of its ceilings
   std::string fingerprint = "00";
   std::vector<std::string> arguments = {"--x"};
-  std::string host, gpu;  // of a process with one GPU
   std::function<void(record::RunFile& run)> change = [](record::RunFile&) {};
 };
 
@@ -32,9 +31,7 @@ inline record::RunFile RunOfNode(const FakeNode& node) {
   run.file.machines[0].fingerprint = node.fingerprint;
   NodeFacts facts;
   facts.name = node.name;
-  facts.host = node.host;
   facts.known_by = "hostname";
-  facts.gpu = node.gpu;
   facts.arguments = node.arguments;
   run.file.context["dlroof"]["node"] = ToJson(facts);
   node.change(run.file);

@@ -127,30 +127,6 @@ TEST(Gather, RequestedNodesWithoutAFileAreMissingAndThoseOfAnotherKindNotInTheMe
               Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
 }
 
-TEST(Gather, EachGpuOfANodeIsAUnitWithItsHostUnlessItHasOneProcess) {
-  const auto gpu = [](const std::string& host, const std::string& number, double seconds) {
-    return FakeNode{host + "-gpu" + number, seconds, 1, "00", {"--x"}, host, number};
-  };
-  const auto cluster =
-      Gathered({gpu("n1", "0", 2), gpu("n1", "1", 2), gpu("n2", "0", 2), gpu("n10", "1", 3)},
-               std::vector<std::string>{"n1-gpu0", "n1-gpu1", "n2-gpu0", "n2-gpu1", "n10-gpu1"});
-  EXPECT_THAT(Names(cluster), ElementsAre("n1-gpu0", "n1-gpu1", "n2-gpu0", "n2-gpu1", "n10-gpu1"));
-  EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
-  EXPECT_EQ(HostOf(cluster.nodes[4]), "n10");
-  EXPECT_EQ(cluster.nodes[1].facts.gpu, "1");
-  EXPECT_EQ(GpusOfHosts(cluster), 2);
-  EXPECT_EQ(cluster.run.context["dlroof"]["devices_per_node"], 2);
-  const auto text = ToJson(cluster, "x").dump();
-  EXPECT_THAT(text, HasSubstr(R"("gpu":"1","host":"n10")"));
-  const auto table = TableOf(cluster);
-  EXPECT_THAT(table, HasSubstr("5 GPUs of 3 nodes: 4 whole, 0 partial, 1 missing"));
-  EXPECT_THAT(table, HasSubstr("4 GPUs of "));
-  const auto alone = Gathered({{"n1"}, {"n2"}});
-  EXPECT_EQ(HostOf(alone.nodes[0]), "n1");
-  EXPECT_FALSE(GpusOfHosts(alone));
-  EXPECT_FALSE(alone.run.context["dlroof"].contains("devices_per_node"));
-}
-
 TEST(Gather, AFailedNodeCostsNothingElseAndOneThatLacksBenchmarksIsNamed) {
   const auto failed = Gathered({{"n1"}, {"n3"}}, std::nullopt, {Failed("n2", "half a file")});
   EXPECT_EQ(failed.nodes[1].reason, "half a file");
@@ -298,22 +274,10 @@ TEST(MakeNodeEffects, ANodesRatioIsTheMedianOverItsBenchmarks) {
   EXPECT_EQ(effects.roofs[0].low_node, 0);
 }
 
-TEST(WriteCluster, TablesPageAndMapHaveTheNodes) {
+TEST(MapOf, HasTheNodesWithATime) {
   const auto cluster = Gathered({{"n1", 2}, {"n2", 4}, {"n3", 2.2}},
                                 std::vector<std::string>{"n1", "n2", "n3", "n4"});
-  const auto effects = MakeNodeEffects(cluster);
-  std::ostringstream table, markdown, csv, page;
-  const auto document = ClusterDocument(cluster, effects, false);
-  document::Write(document, 0, table);
-  document::WriteMarkdown(document, markdown);
-  WriteClusterCsv(cluster, effects, csv);
-  document::WriteHtml(document, ClusterTitle(cluster), {"", "no gnuplot"}, page);
-  EXPECT_THAT(table.str(), HasSubstr("4 nodes: 3 whole, 0 partial, 1 missing, 0 failed"));
-  EXPECT_THAT(table.str(), HasSubstr("+81.8 %"));  // 4 / 2.2
-  EXPECT_THAT(markdown.str(), HasSubstr("n4: missing: no file"));
-  EXPECT_THAT(csv.str(), HasSubstr("n2,whole," + fakes::Name("n1") + ",4,0,1.81"));
-  EXPECT_THAT(page.str(), HasSubstr("no gnuplot"));
-  const auto map = MapOf(cluster, effects);
+  const auto map = MapOf(cluster, MakeNodeEffects(cluster));
   EXPECT_THAT(map.nodes, ElementsAre("n1", "n2", "n3"));
   EXPECT_NEAR(*map.slower[0][1], 100 * (4 / 2.2 - 1), 1e-9);
   EXPECT_EQ(map.roofs[0].first, "cpu.dram");

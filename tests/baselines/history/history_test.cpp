@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,16 +75,6 @@ TEST_F(HistoryTest, ANoisyPointHasAnEstimateAndNoMedian) {
   EXPECT_FALSE(points.at(1).estimate);
   EXPECT_TRUE(points.at(2).median);
   EXPECT_FALSE(points.at(2).estimate);
-}
-
-TEST_F(HistoryTest, AddingARunTwiceIsReportedAndHarmless) {
-  History history(Path(), Access::kWrite);
-  const auto first = history.Add(RunOn(1, {Measured("n1", 1)}));
-  const auto again = history.Add(RunOn(1, {Measured("n1", 1)}));
-  EXPECT_TRUE(again.already);
-  EXPECT_EQ(again.run, first.run);
-  EXPECT_EQ(history.Runs().size(), 1U);
-  EXPECT_FALSE(history.Add(RunOn(1, {Measured("n1", 1.5)})).already);
 }
 
 TEST_F(HistoryTest, SeriesDifferByWhatTheTimeDependsOn) {
@@ -174,49 +163,6 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
     EXPECT_EQ(points(), 1U);
   }
   EXPECT_EQ(points(), 2U);
-}
-
-// Body of a child process.
-[[noreturn]] void AddForEver(const std::string& path, int round,
-                             std::vector<record::Record> records) {
-  constexpr unsigned kMaxSeconds = 100;  // limit of its run time
-  alarm(kMaxSeconds);
-  const auto refusal = RefusalOf<std::exception>([&] {
-    History history(path, Access::kWrite);
-    for (int day = 1;; ++day) {
-      records[0].repetitions[0].seconds = 1 + round + 1e-6 * day;
-      history.Add(RunOn(1 + day % 28, records));
-    }
-  });
-  fmt::print(stderr, "{}\n", refusal);
-  _exit(1);
-}
-
-// Adds runs until it is killed. The history then has all finished runs and no unfinished one.
-TEST_F(HistoryTest, AKilledWriterLeavesCompleteRuns) {
-  constexpr int kBenchmarks = 50;
-  std::vector<record::Record> records;
-  for (int i = 0; i < kBenchmarks; ++i) records.push_back(Measured(fmt::format("n{}", i), 1));
-  { History(Path(), Access::kWrite); }
-  for (int round = 0; round < 5; ++round) {
-    const pid_t child = fork();
-    if (child == 0) AddForEver(Path(), round, records);
-    const auto enough = [&] { return History(Path(), Access::kRead).Runs().size() > 3U * round; };
-    int status = 0;
-    // A writer that fails prints its error, and the test does not wait for it.
-    while (!enough() && waitpid(child, &status, WNOHANG) == 0) usleep(1000);
-    ASSERT_EQ(status, 0) << "the writer ended by itself";
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-  }
-  const History history(Path(), Access::kRead);
-  const auto runs = history.Runs();
-  EXPECT_GT(runs.size(), 12U);
-  for (const auto& run : runs) EXPECT_EQ(history.PointsOf(run).size(), kBenchmarks);
-  const auto database = OpenDatabase(Path(), Access::kRead);  // outlives its statement
-  Query check(*database, "PRAGMA integrity_check");
-  ASSERT_TRUE(check.Next());
-  EXPECT_EQ(check.Text(0), "ok");
 }
 
 TEST_F(HistoryTest, SeveralWritersLoseNothing) {

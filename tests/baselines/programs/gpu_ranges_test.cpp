@@ -5,14 +5,11 @@
 #include <functional>
 #include <map>
 #include <random>
-#include <sstream>
 #include <tuple>
 
-#include "baselines/programs/gpu_program.h"
 #include "baselines/programs/gpu_timeline.h"
 #include "counters/base/files.h"
 #include "counters/gpu_trace/read.h"
-#include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/gpu_trace_builder.h"
 #include "tests/test_data.h"
@@ -75,27 +72,6 @@ Builder FiveKernels(int steps, const std::function<void(Builder&, int, std::int6
       made.Call(kernel, at + 20 + 100 * kernel, at + 50 + 150 * kernel, 50);
   }
   return made;
-}
-
-TEST(RangeWorkOf, StepsAreMeansAndTheirNumbersAreOneRow) {
-  constexpr int kSteps = 12;
-  const auto made = FiveKernels(kSteps, [](Builder& step_made, int step, std::int64_t at) {
-    step_made.Range("step " + std::to_string(step), at, 900);
-    step_made.Range("forward", at + 10, 400);
-  });
-  const auto timeline = TimelinesOf(made.trace)[0];
-  ASSERT_EQ(timeline.steps.count, kSteps - 1);
-  EXPECT_EQ(TextOf(timeline.range_work), "step * 1 5 250\n  forward 1 4 200\n");
-  roofline::PlacedRun run;
-  GpuProgram program{.timelines = {timeline}};
-  program.processes.push_back({.launches = 60, .ended = true});
-  run.file.context["dlroof"]["gpu_program"] = ToJson(program);
-  std::ostringstream out;
-  document::Write(GpuProgramDocument(run), 0, out);
-  EXPECT_NE(out.str().find("kernels of a step by the NVTX range that launched them"),
-            std::string::npos)
-      << out.str();
-  EXPECT_NE(out.str().find("\n  forward"), std::string::npos) << out.str();
 }
 
 // PyTorch's own ranges: modules that dlroof marks, operators by emit_nvtx, and the backward pass on
