@@ -228,8 +228,9 @@ double NumberIn(const Range& range, const LocatedObject& at, const std::string& 
   const auto& value = at.Needed(key);
   const double number = value.is_number() ? value.get<double>() : -1;
   if (number >= range.least && number <= range.most) return number;
-  at.Refuse(key, fmt::format("a number of {} from {:g} to {:g} ({})", range.unit, range.least,
-                             range.most, range.example));
+  at.Refuse(key, fmt::format("a number of {} from {:g} to {:g} ({}), got {}", range.unit,
+                             range.least, range.most, range.example,
+                             value.is_number() ? value.dump() : value.type_name()));
 }
 
 // Returns the thread count: 1 for a GPU, the host's thread.

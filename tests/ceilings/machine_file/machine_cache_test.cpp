@@ -558,13 +558,14 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
       {R"({"name": "a", "bytes": {"hbm": 1e12}})",
        "m.json:1:25: 'hbm': expected a memory level: l1, l2, l3, dram or host"},
       {R"({"name": "a", "bytes": {"dram": 4.8}})",
-       "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12)"},
+       "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12), "
+       "got 4.8"},
       {R"({"name": "a", "flops": {"fp32.vector": "67 TFLOP/s"}})",
        "m.json:1:25: 'fp32.vector': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
-       "6.7e13)"},
+       "6.7e13), got string"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": -1e12}}})",
        "m.json:1:41: 'per_second': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
-       "6.7e13)"},
+       "6.7e13), got -1000000000000.0"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": 1e12, "unit": "FLOP/s"}}})",
        "m.json:1:61: unknown key 'unit', expected per_second, source"},
       {"{\"name\": \"a\",\n\"bytes\": {\"dram\": NaN}}",
@@ -584,7 +585,7 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
        "m.json:1:2: expected 'threads'"},
       {R"({"name": "a", "bytes": {"dram": 1e12}, "launch_seconds": 4.2})",
        "m.json:1:40: 'launch_seconds': expected a number of seconds from 1e-09 to 1 (4.2 us is "
-       "4.2e-6)"},
+       "4.2e-6), got 4.2"},
       {R"({"name": "a", "bytes": [1e12]})", "m.json:1:15: expected an object"},
   };
   for (const auto& row : rows) EXPECT_EQ(fakes::RefusalOf([&] { Read(row.text); }), row.message);
