@@ -140,16 +140,11 @@ std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>
   return effects;
 }
 
-std::map<std::string, double> LimitsIn(const machine_file::LocatedJson& file,
-                                       const machine_file::LocatedObject& whole, const char* key) {
+std::map<std::string, double> LimitsIn(const machine_file::LocatedObject& whole, const char* key) {
   std::map<std::string, double> limits;
   if (!whole.Has(key)) return limits;
-  const auto& object = whole.Needed(key);
-  if (!object.is_object())
-    throw BadInput("{}: '{}': expected an object of names and numbers", whole.Where(key), key);
-  auto names = VectorOf<std::string>(object.items(), [](const auto& row) { return row.key(); });
-  const machine_file::LocatedObject named(file, object, whole.PathOf(key), names);
-  for (const auto& name : names) limits[name] = named.Number(name);
+  const auto named = whole.Object(key);
+  for (const auto& name : named.Keys()) limits[name] = named.Number(name);
   return limits;
 }
 
@@ -235,10 +230,8 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
 
 Requirements ParseRequirements(const std::string& text, const std::string& where) {
   const machine_file::LocatedJson file(text, where);
-  if (!file.value().is_object())
-    throw BadInput(BadInput::Place{where, 1}, "expected an object with 'roofs' or 'times'");
   const machine_file::LocatedObject whole(file, file.value(), {}, {"roofs", "times"});
-  Requirements requirements{LimitsIn(file, whole, "roofs"), LimitsIn(file, whole, "times")};
+  Requirements requirements{LimitsIn(whole, "roofs"), LimitsIn(whole, "times")};
   if (requirements.least_roofs.empty() && requirements.most_times.empty())
     throw BadInput(BadInput::Place{where, 1}, "expected a limit in 'roofs' or 'times'");
   return requirements;

@@ -48,17 +48,15 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
                    const machine_file::LocatedJson::Path& path) {
   const machine_file::LocatedObject kind(file, object, path,
                                          {"match", "devices", "per_node_hour", "watts"});
-  const machine_file::LocatedObject match(file, kind.Needed("match"), kind.PathOf("match"),
-                                          {"name", "fingerprint"});
+  const auto match = kind.Object("match", {"name", "fingerprint"});
   PriceKind price;
   if (match.Has("name")) price.name = match.Text("name");
   if (match.Has("fingerprint")) price.fingerprint = match.Text("fingerprint");
   if (price.name.empty() && price.fingerprint.empty())
-    throw BadInput("{}: 'match': expected 'name' or 'fingerprint'", kind.Where("match"));
+    kind.Refuse("match", "'name' or 'fingerprint'");
   if (kind.Has("devices")) {
     const double devices = kind.Number("devices", 1, 1024);
-    if (devices != std::floor(devices))
-      throw BadInput("{}: 'devices': expected a whole number", kind.Where("devices"));
+    if (devices != std::floor(devices)) kind.Refuse("devices", "a whole number");
     price.devices = static_cast<int>(devices);
   }
   price.per_node_hour = kind.Number("per_node_hour");
@@ -246,15 +244,11 @@ std::string TimedText(const record::Record& record) {
 
 Prices ParsePrices(const std::string& text, const std::string& where) {
   const machine_file::LocatedJson file(text, where);
-  if (!file.value().is_object())
-    throw BadInput(BadInput::Place{where, 1}, "expected an object with 'currency' and 'kinds'");
-  if (!file.value().contains("currency"))
-    throw BadInput(BadInput::Place{where, 1}, "expected 'currency', such as \"currency\": \"USD\"");
   const machine_file::LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
   Prices prices{.currency = whole.Text("currency"), .kinds = {}};
   const auto& kinds = whole.Needed("kinds");
   if (!kinds.is_array() || kinds.empty())
-    throw BadInput("{}: 'kinds': expected an array with at least one object", whole.Where("kinds"));
+    whole.Refuse("kinds", "an array with at least one object");
   for (std::size_t i = 0; i < kinds.size(); ++i)
     prices.kinds.push_back(ReadKind(file, kinds[i], {"kinds", fmt::format("[{}]", i)}));
   return prices;

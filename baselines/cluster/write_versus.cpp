@@ -16,6 +16,8 @@
 
 namespace dlroof::cluster {
 
+using document::Table, text::ThreeDigits;
+
 std::string MachinesText(const VersusCluster& cluster) {
   std::vector<std::string> texts;
   for (const auto& machine : cluster.run.file.machines) {
@@ -54,7 +56,7 @@ DifferenceKinds DifferenceKindsOf(const Versus& versus) {
 // Returns "~1.23 ms", or for a ratio (without a unit) "~1.23".
 std::string QuantityText(const Quantity& quantity, const char* unit) {
   const std::string number =
-      *unit == '\0' ? text::ThreeDigits(quantity.value) : text::WithPrefix(quantity.value, unit);
+      *unit == '\0' ? ThreeDigits(quantity.value) : text::WithPrefix(quantity.value, unit);
   return fmt::format("{}{}", roofline::MarkOf(quantity.noisy), number);
 }
 
@@ -67,14 +69,10 @@ std::string ShareText(const VersusSide& side) {
 }
 
 std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
-  return ci95 ? fmt::format("{} to {}", text::ThreeDigits(ci95->first),
-                            text::ThreeDigits(ci95->second))
-              : "";
+  return ci95 ? fmt::format("{} to {}", ThreeDigits(ci95->first), ThreeDigits(ci95->second)) : "";
 }
 
-std::string CostText(const std::optional<double>& cost) {
-  return cost ? text::ThreeDigits(*cost) : "";
-}
+std::string CostText(const std::optional<double>& cost) { return cost ? ThreeDigits(*cost) : ""; }
 
 std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyClass kind,
                         const char* unit) {
@@ -102,7 +100,7 @@ void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
 }
 
 void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
-                    const std::map<EnergyClass, Quantity>& ratios, document::Table::Row& line) {
+                    const std::map<EnergyClass, Quantity>& ratios, Table::Row& line) {
   for (const auto kind : ClassesOf(report))
     line.insert(line.end(), {TextOfClass(a, kind, "J"), TextOfClass(b, kind, "J"),
                              TextOfClass(ratios, kind, "")});
@@ -235,7 +233,7 @@ void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) 
           count->estimates, count->times));
 }
 
-document::Table OperatorTable(const VersusReport& report) {
+Table OperatorTable(const VersusReport& report) {
   const bool several = report.a->devices > 1 || report.b->devices > 1, costs = HasCosts(report);
   std::vector<std::string> head = {"operator", "A", "B"};
   if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
@@ -245,13 +243,12 @@ document::Table OperatorTable(const VersusReport& report) {
   AddEnergyHead(report, head);
   head.emplace_back("differs");
   const auto kinds = DifferenceKindsOf(report.versus).of_some;
-  document::Table table{.title = "Operators", .columns = std::move(head)};
+  Table table{.title = "Operators", .columns = std::move(head)};
   for (const auto& row : report.versus.rows) {
-    document::Table::Row line = {row.key, QuantityText(row.a.seconds, "s"),
-                                 QuantityText(row.b.seconds, "s")};
+    Table::Row line = {row.key, QuantityText(row.a.seconds, "s"), QuantityText(row.b.seconds, "s")};
     if (several)
-      line.insert(line.end(), {text::ThreeDigits(row.a.node_calls_per_second),
-                               text::ThreeDigits(row.b.node_calls_per_second)});
+      line.insert(line.end(), {ThreeDigits(row.a.node_calls_per_second),
+                               ThreeDigits(row.b.node_calls_per_second)});
     line.insert(line.end(), {ShareText(row.a), ShareText(row.b), row.a.bound, row.b.bound,
                              QuantityText(row.nodes_of_a, ""), IntervalText(row.nodes_of_a.ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
@@ -263,10 +260,9 @@ document::Table OperatorTable(const VersusReport& report) {
 }
 
 // Returns a table with a row per operator and type: sums over one call of each problem.
-document::Table TotalTable(const VersusReport& report) {
-  document::Table table{
-      .title = "Totals",
-      .columns = {"all rows of", "number", "A", "B", "nodes of A for one of B", "95 %"}};
+Table TotalTable(const VersusReport& report) {
+  Table table{.title = "Totals",
+              .columns = {"all rows of", "number", "A", "B", "nodes of A for one of B", "95 %"}};
   if (HasCosts(report)) table.columns.emplace_back("A/B cost");
   for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) {
     table.rows.push_back({total.of, fmt::format("{:.0f}", total.operators)});
@@ -283,11 +279,11 @@ document::Table TotalTable(const VersusReport& report) {
   return table;
 }
 
-document::Table ModelTable(const VersusReport& report) {
+Table ModelTable(const VersusReport& report) {
   std::vector<std::string> head = {
       "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %"};
   AddEnergyHead(report, head);
-  document::Table table{.title = "Models", .columns = std::move(head)};
+  Table table{.title = "Models", .columns = std::move(head)};
   for (const auto& model : report.models) {
     const auto cell = [](const std::optional<Quantity>& quantity, const char* unit) {
       return quantity ? QuantityText(*quantity, unit) : "";

@@ -23,6 +23,7 @@ namespace dlroof::history {
 namespace {
 
 namespace fs = std::filesystem;
+using compare::NamedRun;
 using nlohmann::json;
 
 constexpr const char* kObjects = "objects";
@@ -122,8 +123,8 @@ bool SharesMachine(const record::RunFile& a, const record::RunFile& b) {
 }
 
 // Returns whether the runs can be compared. Writes the reason to `warnings` if not.
-bool IsComparable(const compare::NamedRun& run, const compare::NamedRun& contender,
-                  const compare::NameMap& names, std::ostream& warnings) {
+bool IsComparable(const NamedRun& run, const NamedRun& contender, const compare::NameMap& names,
+                  std::ostream& warnings) {
   try {
     const auto pairs = compare::PairRecords(run, contender, compare::NamesIn(run, names));
     compare::CheckComparable(run, contender, pairs, false);
@@ -134,7 +135,7 @@ bool IsComparable(const compare::NamedRun& run, const compare::NamedRun& contend
   }
 }
 
-void CheckMapped(const std::vector<compare::NamedRun>& runs, const compare::NameMap& names,
+void CheckMapped(const std::vector<NamedRun>& runs, const compare::NameMap& names,
                  const fs::path& folder) {
   auto left = names;
   for (const auto& run : runs)
@@ -303,10 +304,10 @@ std::vector<fs::path> JsonFiles(const fs::path& folder) {
   return files;
 }
 
-std::optional<compare::NamedRun> ReadIfRun(const fs::path& path) {
+std::optional<NamedRun> ReadIfRun(const fs::path& path) {
   try {
     std::ostringstream cut;  // gets a warning if the file is truncated
-    compare::NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
+    NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
     if (cut.str().empty()) return run;
   } catch (const BadInput&) {
     // another kind of JSON file, such as a machine
@@ -314,14 +315,12 @@ std::optional<compare::NamedRun> ReadIfRun(const fs::path& path) {
   return std::nullopt;
 }
 
-std::vector<compare::NamedRun> FindBaselines(const fs::path& folder,
-                                             const compare::NamedRun& contender,
-                                             const compare::NameMap& names,
-                                             std::ostream& warnings) {
+std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& contender,
+                                    const compare::NameMap& names, std::ostream& warnings) {
   if (contender.file.machines.empty())
     throw BadInput(contender.where + ": has no machine, so no baseline can be found for it");
   const auto files = JsonFiles(folder);
-  std::vector<compare::NamedRun> fitting;
+  std::vector<NamedRun> fitting;
   for (const auto& path : files) {
     std::error_code none;
     if (fs::equivalent(path, contender.where, none)) continue;
@@ -350,11 +349,10 @@ std::vector<StoredRun> RunsOfBranch(const std::vector<StoredRun>& runs, const st
   return named.empty() ? reached : named;
 }
 
-std::vector<compare::NamedRun> ChooseBaseline(const History& history,
-                                              const std::vector<StoredRun>& runs, std::size_t most,
-                                              const compare::NamedRun& contender,
-                                              std::ostream& warnings) {
-  std::vector<compare::NamedRun> chosen;
+std::vector<NamedRun> ChooseBaseline(const History& history, const std::vector<StoredRun>& runs,
+                                     std::size_t most, const NamedRun& contender,
+                                     std::ostream& warnings) {
+  std::vector<NamedRun> chosen;
   for (auto run = runs.rbegin(); run != runs.rend() && chosen.size() < most; ++run)
     if (auto named = history.Read(*run); IsComparable(named, contender, {}, warnings))
       chosen.push_back(std::move(named));
@@ -362,7 +360,7 @@ std::vector<compare::NamedRun> ChooseBaseline(const History& history,
   return chosen;
 }
 
-std::vector<compare::NamedRun> RunsBefore(const History& history, const compare::NamedRun& base) {
+std::vector<NamedRun> RunsBefore(const History& history, const NamedRun& base) {
   const auto moment = compare::Moment(base.file);
   auto runs = history.Runs();
   std::erase_if(runs,
@@ -372,7 +370,7 @@ std::vector<compare::NamedRun> RunsBefore(const History& history, const compare:
 }
 
 std::optional<StoredProgram> NewestProgram(const Builds& builds,
-                                           const std::vector<compare::NamedRun>& runs) {
+                                           const std::vector<NamedRun>& runs) {
   for (auto run = runs.rbegin(); run != runs.rend(); ++run)
     if (auto program = builds.Find(CommitOf(run->file))) return program;
   return std::nullopt;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,6 +20,7 @@
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/figure/page.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::history {
 
@@ -39,7 +39,7 @@ constexpr int kHistogramBars = 21, kMiddleBar = kHistogramBars / 2;
 constexpr double kHistogramReach = 5;  // [standard deviations] to each side of the level
 
 // Rounds to six significant digits: enough for any chart, and the files are half the size.
-double Rounded(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
+double Rounded(double value) { return text::Rounded(value, 6); }
 
 json NumberOrNull(const std::optional<double>& value) {
   return value ? json(Rounded(*value)) : json(nullptr);
@@ -77,7 +77,7 @@ struct Timed {
   std::vector<double> seconds;
 };
 
-Timed TimedOf(const std::vector<history::Point>& points) {
+Timed TimedOf(const std::vector<Point>& points) {
   Timed timed;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (points[i].median) {
@@ -95,7 +95,7 @@ json EmptyTimes() {
 }
 
 // Appends a point's time, its interval, and how many of its repetitions are clean.
-void AddTime(const history::Point& point, std::size_t run, double median,
+void AddTime(const Point& point, std::size_t run, double median,
              const std::optional<std::pair<double, double>>& ci95, json& times) {
   times["run"].push_back(run);
   times["median"].push_back(Rounded(median));
@@ -106,8 +106,7 @@ void AddTime(const history::Point& point, std::size_t run, double median,
 }
 
 // Returns the points that have only an estimate of the time. Levels and changes ignore them.
-json EstimatesJson(const std::vector<history::Point>& points,
-                   const std::vector<std::size_t>& run_of) {
+json EstimatesJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of) {
   json all = EmptyTimes();
   for (std::size_t i = 0; i < points.size(); ++i)
     if (const auto& estimate = points[i].estimate)
@@ -115,7 +114,7 @@ json EstimatesJson(const std::vector<history::Point>& points,
   return all["run"].empty() ? json() : all;
 }
 
-json PointsJson(const std::vector<history::Point>& points, const std::vector<std::size_t>& run_of,
+json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of,
                 const Timed& timed, const statistics::SeriesProfile& profile) {
   json all = {{"outliers", profile.outliers}};
   if (profile.deviation) {
@@ -142,7 +141,7 @@ struct SeriesView {
 
 // `run_of[i]` is the index of the run of points[i]. `cause(i, j)` describes what else changed (such
 // as compiler or clock) between points i and j, at which the level changed.
-SeriesView ViewOf(const history::Series& series, const std::vector<history::Point>& points,
+SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
                   const std::vector<std::size_t>& run_of,
                   const std::function<std::string(std::size_t, std::size_t)>& cause) {
   SeriesView view;
@@ -243,7 +242,7 @@ void RoundAll(json& value) {
 
 class Site {
  public:
-  Site(const history::History& history, fs::path folder)
+  Site(const History& history, fs::path folder)
       : history_(history), folder_(std::move(folder)), runs_(history.Runs()), times_(runs_.size()) {
     if (runs_.empty()) throw BadInput("dashboard: the history has no run");
     for (std::size_t i = 0; i < runs_.size(); ++i) run_index_[runs_[i].id] = i;
@@ -274,7 +273,7 @@ class Site {
       chunk = json::object();
       ++chunks;
     };
-    for (const history::Series& series : history_.AllSeries()) {
+    for (const Series& series : history_.AllSeries()) {
       const auto points = history_.PointsOf(series);
       if (points.empty()) continue;
       SeriesView view = MakeView(series, points);
@@ -290,7 +289,7 @@ class Site {
     return summaries;
   }
 
-  SeriesView MakeView(const history::Series& series, const std::vector<history::Point>& points) {
+  SeriesView MakeView(const Series& series, const std::vector<Point>& points) {
     const auto run_of =
         VectorOf<std::size_t>(points, [&](const auto& point) { return run_index_.at(point.run); });
     auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
@@ -306,14 +305,13 @@ class Site {
     return view;
   }
 
-  std::size_t MachineIndex(const history::Series& series) {
+  std::size_t MachineIndex(const Series& series) {
     const auto [found, added] = machine_index_.try_emplace(series.fingerprint, machines_.size());
     if (added) machines_.push_back({{"name", series.machine}, {"fingerprint", series.fingerprint}});
     return found->second;
   }
 
-  void Record(const std::vector<history::Point>& points, const SeriesView& view,
-              std::size_t series) {
+  void Record(const std::vector<Point>& points, const SeriesView& view, std::size_t series) {
     for (const auto& point : points)
       if (point.median || point.estimate)
         times_[run_index_.at(point.run)].emplace_back(
@@ -401,7 +399,7 @@ class Site {
     return all;
   }
 
-  void WriteRun(const history::StoredRun& run, const record::RunFile& file) {
+  void WriteRun(const StoredRun& run, const record::RunFile& file) {
     json content = figure::PageContent(roofline::PlaceRun(file));
     for (auto& record : content["records"]) Slim(record);
     const auto machines = figure::ScriptSafeJson(content["machines"]);
@@ -443,9 +441,9 @@ class Site {
     return document::BadgeSvg("performance", "no change", true);
   }
 
-  const history::History& history_;
+  const History& history_;
   fs::path folder_;
-  std::vector<history::StoredRun> runs_;
+  std::vector<StoredRun> runs_;
   std::unordered_map<std::int64_t, std::size_t> run_index_;  // by run id
   // For each run: (series index, time [s], whether the time is an estimate).
   std::vector<std::vector<std::tuple<std::size_t, double, bool>>> times_;
@@ -460,7 +458,7 @@ class Site {
 
 }  // namespace
 
-DashboardCounts WriteDashboard(const history::History& history, const fs::path& folder) {
+DashboardCounts WriteDashboard(const History& history, const fs::path& folder) {
   const auto unchanging = history.Unchanging();
   return Site(history, folder).Write();
 }

@@ -2,9 +2,7 @@
 
 #include <sqlite3.h>
 
-#include <bit>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -19,92 +17,21 @@ namespace {
 
 using nlohmann::json;
 
-// The quantities that a repetition may lack, with their keys in run files and their flags.
+// The quantities that a repetition may lack, with their keys in run files.
 struct OptionalField {
   const char* key;
-  unsigned flag;
   std::optional<double> record::Repetition::*member;
 };
 constexpr OptionalField kOptional[] = {
-    {"cpu_seconds", 2, &record::Repetition::cpu_seconds},
-    {"main_cpu_seconds", 4, &record::Repetition::main_cpu_seconds},
-    {"run_delay_seconds", 8, &record::Repetition::run_delay_seconds},
-    {"core_share", 64, &record::Repetition::core_share}};
-
-// Format of repetitions in schemas 1 and 2, which are only read. Each begins with a byte of flags:
-// 1 noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64 core share.
-// With a GPU two bytes follow, little-endian, with a bit for each known quantity in the order of
-// GpuSampleFields. Doubles follow: seconds, iterations, flagged values; block and GPU last.
-constexpr unsigned kNoisy = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
-
-double TakeDouble(std::string_view& bytes, const char* key, const std::string& where) {
-  std::uint64_t bits = 0;
-  for (int i = 0; i < 8; ++i)
-    bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  bytes.remove_prefix(8);
-  double value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return InRange(value, key, where);
-}
-
-// The layout of a repetition: its flags, and a bit for each quantity of its GPU.
-struct Layout {
-  unsigned flags = 0, gpu = 0;
-
-  std::size_t HeadBytes() const { return (flags & kGpu) != 0 ? 3 : 1; }
-  std::size_t Bytes() const {
-    const int doubles = 2 + std::popcount(flags & ~(kNoisy | kGpu)) + std::popcount(gpu);
-    return HeadBytes() + 8 * static_cast<std::size_t>(doubles);
-  }
-};
-
-// Returns the layout of the repetition that the bytes begin with, or nothing for damaged bytes.
-std::optional<Layout> LayoutAt(std::string_view bytes) {
-  const auto byte = [&](std::size_t at) {
-    return at < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at])) : 0;
-  };
-  Layout layout{byte(0), 0};
-  if ((layout.flags & kGpu) != 0) layout.gpu = byte(1) | byte(2) << 8;
-  const bool known =
-      layout.flags <= kAllFlags && layout.gpu >> record::GpuSampleFields().size() == 0;
-  return known && layout.Bytes() <= bytes.size() ? std::optional(layout) : std::nullopt;
-}
-
-record::GpuSample TakeGpuSample(unsigned known, std::string_view& bytes, const std::string& where) {
-  record::GpuSample sample;
-  for (const auto& [key, member] : record::GpuSampleFields()) {
-    if ((known & 1) != 0) sample.*member = TakeDouble(bytes, key, where);
-    known >>= 1;
-  }
-  return sample;
-}
-
-record::Repetition Take(std::string_view& bytes, const std::string& where) {
-  const auto layout = LayoutAt(bytes);
-  if (!layout) throw BadInput(where + ": damaged: the repetitions are truncated");
-  bytes.remove_prefix(layout->HeadBytes());
-  record::Repetition repetition{.seconds = TakeDouble(bytes, "seconds", where),
-                                .iterations = TakeDouble(bytes, "iterations", where),
-                                .noisy = (layout->flags & kNoisy) != 0};
-  for (const auto& [key, flag, member] : kOptional)
-    if ((layout->flags & flag) != 0) repetition.*member = TakeDouble(bytes, key, where);
-  if ((layout->flags & kBlock) != 0)
-    repetition.block = static_cast<int>(TakeDouble(bytes, "block", where));
-  if ((layout->flags & kGpu) != 0)
-    repetition.gpu = std::make_shared<record::GpuSample>(TakeGpuSample(layout->gpu, bytes, where));
-  return repetition;
-}
-
-// Returns whether the bytes are of schemas 1 and 2: CBOR arrays begin with larger bytes.
-bool HasFlags(std::string_view bytes) {
-  return bytes.empty() || static_cast<unsigned char>(bytes.front()) <= kAllFlags;
-}
-
+    {"cpu_seconds", &record::Repetition::cpu_seconds},
+    {"main_cpu_seconds", &record::Repetition::main_cpu_seconds},
+    {"run_delay_seconds", &record::Repetition::run_delay_seconds},
+    {"core_share", &record::Repetition::core_share}};
 constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + std::size(kOptional),
                       kGpuColumn = kBlockColumn + 1;
-// Items of a repetition that were added after those of the GPU. Schemas 1 and 2 lack them.
-constexpr OptionalField kLater[] = {{"link_share", 0, &record::Repetition::link_share},
-                                    {"clean_calls", 0, &record::Repetition::clean_calls}};
+// Items of a repetition that were added after those of the GPU.
+constexpr OptionalField kLater[] = {{"link_share", &record::Repetition::link_share},
+                                    {"clean_calls", &record::Repetition::clean_calls}};
 
 template <class Value>
 json OrNull(const std::optional<Value>& value) {
@@ -220,10 +147,7 @@ std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions
                                                   const std::string& where) {
   try {
     std::vector<record::Repetition> all;
-    if (std::string_view bytes = repetitions; HasFlags(bytes)) {
-      while (!bytes.empty()) all.push_back(Take(bytes, where));
-      return all;
-    }
+    if (repetitions.empty()) return all;
     if (!IsPacked(repetitions)) throw BadInput(where + ": damaged: repetitions in another form");
     for (const auto& row : json::from_cbor(repetitions)) all.push_back(FromRow(row, where));
     return all;

@@ -29,8 +29,8 @@ struct PackedRecord {
 };
 
 PackedRecord Pack(const record::Record& record);
-// Inverse of Pack; also reads facts and repetitions written by older schemas. Empty `repetitions`
-// means none. Throws BadInput, beginning with `where`, for damaged text.
+// Inverse of Pack. Empty `repetitions` means none. Throws BadInput, beginning with `where`, for
+// damaged text.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 

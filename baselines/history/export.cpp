@@ -19,6 +19,8 @@
 namespace dlroof::history {
 namespace {
 
+using compare::Moment, compare::NamedRun, nlohmann::json, text::CsvCell;
+
 // The time of a record, in the fields that all formats share.
 struct ExportedTime {
   double median = 0;                              // [s]
@@ -49,8 +51,8 @@ std::string EnergyFields(const record::Record& record) {
   if (!energy) return ",,,";
   std::optional<double> low, high;
   if (energy->ci95) std::tie(low, high) = *energy->ci95;
-  return fmt::format("{},{},{},{}", energy->joules, text::CsvCell(low), text::CsvCell(high),
-                     text::CsvCell(energy->from));
+  return fmt::format("{},{},{},{}", energy->joules, CsvCell(low), CsvCell(high),
+                     CsvCell(energy->from));
 }
 
 int CleanOf(const record::Record& record) {
@@ -58,7 +60,6 @@ int CleanOf(const record::Record& record) {
   for (const auto& repetition : record.repetitions) clean += repetition.noisy ? 0 : 1;
   return clean;
 }
-using nlohmann::json;
 
 constexpr std::size_t kLongestName = 1024;  // [characters] limit of Bencher
 
@@ -78,10 +79,9 @@ json Latency(const ExportedTime& time) {
   return latency;
 }
 
-void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
-  const auto date = text::CsvCell(record::Text(run.file.context, "date"));
-  const auto commit =
-      text::CsvCell(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
+void WriteCsvLines(const NamedRun& run, std::ostream& out) {
+  const auto date = CsvCell(record::Text(run.file.context, "date"));
+  const auto commit = CsvCell(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
   for (const auto& record : run.file.records) {
     const auto* machine = record::MachineFor(run.file, record);
     const auto time = TimeOf(run.file, record);
@@ -93,37 +93,35 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
       if (time->ci95) std::tie(low, high) = *time->ci95;
     }
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", text::CsvCell(record.name),
-        date, commit, machine == nullptr ? "" : text::CsvCell(machine->name),
-        machine == nullptr ? "" : text::CsvCell(machine->fingerprint),
-        record.threads ? std::to_string(*record.threads) : "",
-        text::CsvCell(record.cache.value_or("")), record::Key(record.status),
-        text::CsvCell(record.reason), text::CsvCell(record::AlgorithmText(record)),
-        text::CsvCell(seconds), text::CsvCell(low), text::CsvCell(high), CleanOf(record),
-        record.repetitions.size(), text::CsvCell(fraction),
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvCell(record.name), date,
+        commit, machine == nullptr ? "" : CsvCell(machine->name),
+        machine == nullptr ? "" : CsvCell(machine->fingerprint),
+        record.threads ? std::to_string(*record.threads) : "", CsvCell(record.cache.value_or("")),
+        record::Key(record.status), CsvCell(record.reason), CsvCell(record::AlgorithmText(record)),
+        CsvCell(seconds), CsvCell(low), CsvCell(high), CleanOf(record), record.repetitions.size(),
+        CsvCell(fraction),
         at_most           ? "not validated"
         : !fraction       ? ""
         : time->specified ? "given"
                           : "validated",
-        EnergyFields(record), text::CsvCell(at_most), time ? roofline::MarkOf(time->estimate) : "");
+        EnergyFields(record), CsvCell(at_most), time ? roofline::MarkOf(time->estimate) : "");
   }
 }
 
 // One line per benchmark and run, with more fields than the other formats have.
-void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
+void WriteCsv(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
          "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
          "joules,joules_low,joules_high,energy_from,fraction_of_roof_at_most,mark\n";
   for (const auto& run : runs) WriteCsvLines(run, out);
 }
 
-void WriteRunFile(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
+void WriteRunFile(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
   out << JsonText(roofline::ToJson(runs.front().file)) << '\n';
 }
 
 // Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format).
-void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                  std::ostream& warnings) {
+void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream& warnings) {
   json all = json::object();
   for (const auto& record : runs.front().file.records) {
     const auto time = TimeOf(runs.front().file, record);
@@ -146,8 +144,7 @@ void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
 }
 
 // github-action-benchmark's customSmallerIsBetter (its README, "Examples").
-void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                       std::ostream&) {
+void WriteGithubAction(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
   json all = json::array();
   for (const auto& record : runs.front().file.records) {
     const auto time = TimeOf(runs.front().file, record);
@@ -235,14 +232,12 @@ struct Sample {
 
 // OpenMetrics 1.0 text. Several runs get timestamps, so that old data can be imported. The format
 // requires the samples of a metric to be consecutive and sorted by timestamp.
-void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                      std::ostream&) {
+void WriteOpenMetrics(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
   std::map<std::string, std::vector<Sample>> samples;
   for (const auto& run : runs)
     for (const auto& record : run.file.records)
       if (const auto time = TimeOf(run.file, record))
-        samples[LabelsOf(run.file, record)].push_back(
-            {compare::Moment(run.file).value_or(0), *time});
+        samples[LabelsOf(run.file, record)].push_back({Moment(run.file).value_or(0), *time});
   for (const auto& family : kFamilies) {
     out << fmt::format("# TYPE {0} gauge\n# UNIT {0} {1}\n# HELP {0} {2}\n", family.name,
                        family.unit, family.help);
@@ -273,7 +268,7 @@ const std::vector<Exporter>& Exporters() {
   return table;
 }
 
-void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
+void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& out,
             std::ostream& warnings) {
   const auto& table = Exporters();
   const auto found = std::ranges::find(table, format, &Exporter::format);
@@ -287,10 +282,9 @@ void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::o
   if (runs.size() > 1 && !found->several)
     throw BadInput("--format={} takes one run, but {} were given", format, runs.size());
   for (const auto& run : runs) compare::CheckNames(run);
-  std::ranges::stable_sort(runs, [](const auto& a, const auto& b) {
-    return compare::Moment(a.file) < compare::Moment(b.file);
-  });
-  if (runs.size() > 1 && !compare::Moment(runs.front().file))
+  std::ranges::stable_sort(
+      runs, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
+  if (runs.size() > 1 && !Moment(runs.front().file))
     throw BadInput(runs.front().where + ": has no date, so its order among the runs is unknown");
   found->write(runs, out, warnings);
 }

@@ -49,17 +49,13 @@ SQLite::Transaction BeginWriting(SQLite::Database& database) {
   });
 }
 
-void SetSchema(SQLite::Database& database) {
-  Execute(database, fmt::format("PRAGMA user_version = {}", kHistorySchema));
-}
-
 void MakeTables(SQLite::Database& database) {
   auto making = BeginWriting(database);
   // Another program may have created the tables in the meantime.
   if (OneNumber(database, "SELECT count(*) FROM sqlite_master") > 0) return;
   for (const char* sql : kTables) Execute(database, sql);
   Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId));
-  SetSchema(database);
+  Execute(database, fmt::format("PRAGMA user_version = {}", kHistorySchema));
   Guarded(database, [&] { making.commit(); });
 }
 
@@ -70,6 +66,9 @@ void CheckSchema(SQLite::Database& database) {
   if (schema > kHistorySchema)
     throw BadInput("{}: written by a newer dlroof (schema {}, this one reads up to {})",
                    database.getFilename(), schema, kHistorySchema);
+  if (schema < kHistorySchema)
+    throw BadInput("{}: written by an older dlroof (schema {}): add its run files to a new history",
+                   database.getFilename(), schema);
   // Rejects views and triggers: they could replace a table's content or run code on access.
   Query parts(database, "SELECT sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'");
   std::size_t known = 0;
@@ -272,27 +271,11 @@ History::History(const std::string& path, Access access) : database_(OpenDatabas
   CheckSchema(*database_);
 }
 
-void History::PackAnew() {
-  Query rename(*database_, "UPDATE OR IGNORE runs SET hash = ? WHERE id = ?");
-  Query pack(*database_,
-             "UPDATE points SET repetitions = ? WHERE id = ? + (SELECT first_point FROM runs WHERE "
-             "id = ?)");
-  for (const auto& run : Runs()) {
-    const auto made = Prepare(Read(run));
-    rename.With(Signed(made.hash), run.id).Run();
-    for (int i = 0; i < run.points; ++i)
-      pack.With(Blob{made.records.at(i).repetitions}, i, run.id).Run();
-  }
-  SetSchema(*database_);
-}
-
 Added History::Add(const compare::NamedRun& run) {
   compare::CheckNames(run);
   const auto made = Prepare(run);
   Added added{.points = static_cast<int>(made.records.size())};
   auto adding = BeginWriting(*database_);
-  CheckSchema(*database_);  // another process may have upgraded the file
-  if (OneNumber(*database_, "PRAGMA user_version") < kHistorySchema) PackAnew();
   Query known(*database_, "SELECT id FROM runs WHERE hash = ?");
   if (known.With(Signed(made.hash)).Next()) {
     added.run = known.Integer(0);

@@ -28,9 +28,7 @@ struct Imported;
 
 namespace dlroof::history {
 
-// Schemas: 2 added the GPU's samples and the block of repetitions; 3 stores repetitions as CBOR
-// (database.h); 4 stores facts of run file schema 2. All have the same tables. Older facts are
-// still readable. Add upgrades an older file to 4.
+// Schemas 1 to 3 stored repetitions or facts in other forms and are not read.
 inline constexpr int kHistorySchema = 4;
 
 // The runs of one benchmark on one machine with the same threads, cache state and conventions.
@@ -89,7 +87,7 @@ enum class Access { kRead, kWrite };
 // All functions throw BadInput with the file's path on SQLite errors and for damaged content.
 class History {
  public:
-  // Throws BadInput for a file that is not a history or has a newer schema.
+  // Throws BadInput for a file that is not a history or has another schema.
   History(const std::string& path, Access access);
 
   // Adds one run in one transaction. Throws BadInput if two of its benchmarks share a name.
@@ -118,9 +116,6 @@ class History {
   record::Record Facts(const Point& point) const;
 
  private:
-  // Rewrites the repetitions of an older file within the caller's transaction. Recomputes the runs'
-  // hashes, which include these bytes, so that Add still recognizes a run that it has.
-  void PackAnew();
   // Removes the estimate of points whose status is not ok.
   std::vector<Point> WithEstimates(std::vector<Point> points) const;
   std::shared_ptr<SQLite::Database> database_;
@@ -172,7 +167,6 @@ struct LevelChange {
   bool lasts = false;
 };
 
-// How certain an event is. About one in 100 unchanged series shows a change by chance, so among
 // How certain an event is. About one in 100 unchanged series shows a change by chance, so some
 // small changes of single series are expected (kMayBeChance). kUnconfirmed: only the last run shows
 // it. kProgramOrMachine: nearly all series changed together by a few percent.

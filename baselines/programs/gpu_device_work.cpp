@@ -260,6 +260,8 @@ KernelKind KernelKindOf(std::string_view name) {
   return KernelKind::kOther;
 }
 
+bool NamesStep(const std::string& name) { return HasAny(Lower(name), {"step", "iter"}); }
+
 bool IsFp32Product(std::string_view name) {
   const auto lower = Lower(name);
   if (KernelKindOf(name) != KernelKind::kProduct) return false;
@@ -300,9 +302,6 @@ FoundGpuSteps FindGpuSteps(const Trace& trace, const RangesAround& around, const
 
 namespace {
 
-using gpu_trace::Call;
-using gpu_trace::Trace;
-
 std::vector<std::int64_t> BeginsOf(const Trace& trace) {
   auto begins = VectorOf<std::int64_t>(trace.calls, [](const auto& call) { return call.begin_ns; });
   std::ranges::sort(begins);
@@ -319,7 +318,8 @@ void AddPace(const Trace& traced, const Trace& untraced, GpuTimeline& timeline) 
   const auto with = BeginsOf(traced), without = BeginsOf(untraced);
   // Returns the number of calls from the call `number` to the end; 0 if it was not recorded.
   const auto to_end = [&](std::uint32_t number) -> std::size_t {
-    const auto call = std::ranges::lower_bound(traced.calls, number, {}, &Call::correlation);
+    const auto call =
+        std::ranges::lower_bound(traced.calls, number, {}, &gpu_trace::Call::correlation);
     if (call == traced.calls.end() || call->correlation != number) return 0;
     return static_cast<std::size_t>(with.end() - std::ranges::lower_bound(with, call->begin_ns));
   };

@@ -318,12 +318,6 @@ bool IsOperatorRange(const std::string& name) {
   return NumberAfter(kOperatorNumber, name).has_value();
 }
 
-bool NamesStep(const std::string& name) {
-  auto lower = name;
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower.find("step") != std::string::npos || lower.find("iter") != std::string::npos;
-}
-
 std::string RangeName(const std::string& name) {
   std::string result = name;
   RemoveNumber(kSequenceNumber, result);

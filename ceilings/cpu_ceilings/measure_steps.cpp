@@ -13,12 +13,14 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
+using cpu_kernels::FlopsProbe, machine::Ceiling, machine::RatePolicy;
+
 std::map<std::string, LaunchProbe>& Probes() {
   static std::map<std::string, LaunchProbe> probes;
   return probes;
 }
 
-LaunchCost MeasureTimer(int, const machine::RatePolicy& policy) {
+LaunchCost MeasureTimer(int, const RatePolicy& policy) {
   auto cost = MeasureCalls(
       [](std::int64_t calls) {
         for (; calls > 0; --calls) cpu::WallSeconds();
@@ -34,7 +36,7 @@ constexpr const char* kLaunch = "launch";
 
 // Measures an overhead. Writes a clean cost to `set`, otherwise the reason to `absent`.
 void MeasureOne(machine::CeilingSet& set, const std::string& name, int threads,
-                const machine::RatePolicy& policy) {
+                const RatePolicy& policy) {
   const auto probe = OverheadProbes().find(name);
   if (probe == OverheadProbes().end()) {
     set.absent[name] = "this build has no library whose calls could be timed";
@@ -58,8 +60,7 @@ void MeasureOne(machine::CeilingSet& set, const std::string& name, int threads,
 
 }  // namespace
 
-LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls,
-                        const machine::RatePolicy& policy) {
+LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls, const RatePolicy& policy) {
   const auto rate = machine::MeasureRate(
       [&](std::int64_t count) {
         const auto before = cpu::ReadClocks();
@@ -97,11 +98,11 @@ void AddOverheadSteps(MeasureSession& session, int threads) {
     if (name != kLaunch) add(name);
 }
 
-machine::RatePolicy Effort::Policy(double tolerance) const {
-  machine::RatePolicy policy{.repetition_seconds = repetition_seconds,
-                             .repetitions = repetitions,
-                             .doubled = doubled,
-                             .tolerance = tolerance};
+RatePolicy Effort::Policy(double tolerance) const {
+  RatePolicy policy{.repetition_seconds = repetition_seconds,
+                    .repetitions = repetitions,
+                    .doubled = doubled,
+                    .tolerance = tolerance};
   policy.sleep = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   };
@@ -109,7 +110,7 @@ machine::RatePolicy Effort::Policy(double tolerance) const {
   return policy;
 }
 
-machine::RatePolicy MeasureSession::Policy(double tolerance, double max_seconds) const {
+RatePolicy MeasureSession::Policy(double tolerance, double max_seconds) const {
   auto policy = effort.Policy(tolerance);
   policy.max_seconds = max_seconds;
   return policy;
@@ -120,7 +121,7 @@ CpuBench::CpuBench(const std::vector<int>& cpus)
   for (auto& workspace : workspaces_) workspace = std::make_unique<cpu_kernels::Workspace>();
 }
 
-machine::Rate CpuBench::Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy) {
+machine::Rate CpuBench::Measure(cpu_kernels::Kernel kernel, const RatePolicy& policy) {
   return machine::MeasureRate(
       [&](std::int64_t iterations) {
         return team_.TimeWithCores([&](int i) { kernel(workspace(i), iterations); });
@@ -128,15 +129,14 @@ machine::Rate CpuBench::Measure(cpu_kernels::Kernel kernel, const machine::RateP
       policy);
 }
 
-std::optional<cpu_kernels::LoadClock> CpuBench::LoadClockOf(const cpu_kernels::FlopsProbe& probe) {
+std::optional<cpu_kernels::LoadClock> CpuBench::LoadClockOf(const FlopsProbe& probe) {
   return cpu_kernels::FindLoadClock(
       probe, [&](cpu_kernels::Kernel kernel, std::int64_t iterations) {
         return team_.Time([&](int i) { kernel(workspace(i), iterations); }).seconds;
       });
 }
 
-machine::Rate CpuBench::Measure(const cpu_kernels::FlopsProbe& probe,
-                                const machine::RatePolicy& policy) {
+machine::Rate CpuBench::Measure(const FlopsProbe& probe, const RatePolicy& policy) {
   const auto clock = LoadClockOf(probe);
   if (!clock) return Measure(probe.kernel, policy);
   return machine::MeasureRate(
@@ -193,8 +193,7 @@ std::optional<double> Row::Drift() const {
   return 1 - *slowest / *fastest;
 }
 
-machine::Ceiling Row::Finished(int threads, const machine::RatePolicy& policy,
-                               double pass_tolerance) const {
+Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
   const auto merged = machine::MergePasses(passes, policy, pass_tolerance);
   auto ceiling = machine::CeilingFrom(merged, work_per_iteration, threads, how);
   ceiling.validation.result = result;
@@ -231,8 +230,7 @@ bool MeasuredIn(int pass, int passes, bool candidate) {
   return candidate || pass == 0 || pass == passes - 1;
 }
 
-Step MeasureStep(MeasureSession& session, int threads, const cpu_kernels::FlopsProbe& probe,
-                 Row& row) {
+Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, Row& row) {
   return {fmt::format("{}, {} threads", probe.key, threads),
           [&session, &row, probe](double max_seconds) {
             auto& bench = *session.bench;
@@ -255,7 +253,7 @@ constexpr int kEnoughAtTheLimit = 2;  // clean repetitions near the best
 constexpr double kMaxSeconds = 1;     // [s] longest time of a further pass of one row
 
 // Returns the ceiling of a row of CeilingSet::flops or ::mixes, or null.
-const machine::Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
+const Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
   for (const auto* rows : {&set.flops, &set.mixes})
     if (const auto found = rows->find(row); found != rows->end()) return &found->second;
   return nullptr;
@@ -316,7 +314,7 @@ void MeasureSustained(MeasureSession& session, const RunningRow& running, int th
   AddSustainedRate(session.machine, threads, running.row, rate, ClockOf(bench, clock));
 }
 
-RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
+RunningRow RunningPipe(const FlopsProbe& probe, int threads) {
   return {probe.key, cpu_kernels::FlopsPerIteration(probe) * threads,
           [probe](CpuBench& bench) {
             for (int i = 0; i < bench.threads(); ++i)
@@ -326,9 +324,9 @@ RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
 }
 
 // Returns the rows that are roofs of their pipes, fastest first, at most Effort::sustained.
-std::vector<cpu_kernels::FlopsProbe> HottestPipes(const MeasureSession& session) {
+std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
   const auto& set = machine::AllThreads(session.machine);
-  std::vector<cpu_kernels::FlopsProbe> hottest;
+  std::vector<FlopsProbe> hottest;
   for (const auto& probe : session.flops_probes)
     if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
   std::ranges::sort(hottest, [&](const auto& a, const auto& b) {
@@ -355,9 +353,9 @@ void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
   }
 }
 
-machine::Ceiling FinishedFlops(const Row& row, const cpu_kernels::FlopsProbe& probe, int threads,
-                               const machine::RatePolicy& policy, double pass_tolerance,
-                               const cpu_kernels::CoreRates& core) {
+Ceiling FinishedFlops(const Row& row, const FlopsProbe& probe, int threads,
+                      const RatePolicy& policy, double pass_tolerance,
+                      const cpu_kernels::CoreRates& core) {
   auto ceiling = row.Finished(threads, policy, pass_tolerance);
   cpu_kernels::JudgePerCycle(probe, ceiling, core);
   if (row.Agreeing() >= kEnoughAtTheLimit) cpu_kernels::ValidateAtTheLimit(probe, ceiling, core);
@@ -379,14 +377,14 @@ void FinishFlops(MeasureSession& session) {
             FinishedFlops(row->second, probe, threads, policy, pass_tolerance, core);
       }
   };
-  finish(1, [](const cpu_kernels::FlopsProbe&, int) { return true; });
+  finish(1, [](const FlopsProbe&, int) { return true; });
   const auto judged = session.machine.by_threads;
-  finish(kPassTolerance, [&](const cpu_kernels::FlopsProbe& probe, int threads) {
+  finish(kPassTolerance, [&](const FlopsProbe& probe, int threads) {
     return !cpu_kernels::IsConfirmedPerCycle(probe, threads, judged, core);
   });
 }
 
-void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops) {
+void AddPlainPipes(std::map<std::string, Ceiling>& flops) {
   std::map<std::string, std::vector<const machine::CeilingRow*>> pipes;
   for (const auto& row : flops)
     if (const auto plain = cpu_kernels::PlainPipe(row.first); plain != row.first)
@@ -401,10 +399,8 @@ void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops) {
   }
 }
 
-machine::Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row) {
-  return FindRoof(set, row);
-}
-const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row) {
+Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
+const Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row) {
   return FindRoof(set, row);
 }
 

@@ -75,14 +75,12 @@ class GpuBench {
   virtual ~GpuBench() = default;
   virtual GpuDescription Describe() = 0;
   // Allocates the row, with random operands. Throws Unsupported with the message if it cannot run.
-  virtual void Prepare(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) = 0;
+  virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;
   // Runs the row on `operands` (of GpuOperands) and returns GpuResultBytes bytes of results.
-  virtual gpu_ceilings::GpuBytes Result(const gpu_ceilings::GpuRow& row,
-                                        const gpu_ceilings::GpuShape& shape,
-                                        const gpu_ceilings::GpuBytes& operands,
-                                        std::int64_t iterations) = 0;
+  virtual GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
+                          std::int64_t iterations) = 0;
   // Returns the total time [s] of `times` operations of this kind.
   virtual double Overhead(GpuOverhead kind, std::int64_t times) = 0;
 };
@@ -113,7 +111,7 @@ machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 
 // Returns true if the row's rate is proportional to the SM clock (arithmetic and L1). Repetitions
 // at different clocks are then compared by work per cycle.
-bool RunsBySmClock(const gpu_ceilings::GpuRow& row);
+bool RunsBySmClock(const GpuRow& row);
 
 // Returns why a repetition is noisy: the driver reports a slowdown by heat or the power supply, or
 // the SM clock is too low (IsClockTooLow). A reached power limit does not make it noisy.
@@ -160,8 +158,7 @@ const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
 // not validated if it is more than 2 % above the highest peak: work was skipped, or the clock is
 // wrong. dlroof's own kernels must also reach 95 % (chains) or 90 % (mma, wgmma, L1) of a peak;
 // mma.sync on Hopper and later and cublasLt need not. Returns at once if clock or peak is unknown.
-void JudgeGpuPerCycle(const gpu_ceilings::GpuRow& row, int compute_capability,
-                      machine::Ceiling& ceiling);
+void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, machine::Ceiling& ceiling);
 
 // The rate of a row with half of the blocks, which use half of the SMs.
 struct HalfRate {

@@ -42,8 +42,8 @@ struct GpuEffort {
 
 // The measurements of one row.
 struct GpuRowState {
-  gpu_ceilings::GpuRow row;
-  gpu_ceilings::GpuShape shape;
+  GpuRow row;
+  GpuShape shape;
   std::optional<std::string> result;  // Validation::result; set if the results are right
   std::optional<Reason> wrong_result;
   std::optional<Reason> absent;  // why the row was not measured
@@ -63,12 +63,12 @@ struct GpuSession {
 
   bool Stopped() const { return options.stopped && options.stopped(); }
   int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
-  machine::RatePolicy Policy(const gpu_ceilings::GpuRow& row) const {
+  machine::RatePolicy Policy(const GpuRow& row) const {
     constexpr double kArithmetic = 0.02, kMemory = 0.03;
-    return effort.Policy(gpu_ceilings::IsMemory(row) ? kMemory : kArithmetic, now);
+    return effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
   }
   // Returns the default SM clock [1/s] that the row's repetitions must nearly reach, if any.
-  std::optional<double> RequiredClock(const gpu_ceilings::GpuRow& row) const {
+  std::optional<double> RequiredClock(const GpuRow& row) const {
     return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
   }
 };
@@ -79,15 +79,14 @@ constexpr double kTrialSeconds = 1e-3;  // long enough to compare launches
 constexpr std::int64_t kCheckedIterations[] = {1, 3};
 
 // Returns the architecture's peak [flop/s] at the default clock, or nothing if either is unknown.
-std::optional<double> PeakOf(const GpuSession& session, const gpu_ceilings::GpuRow& row) {
+std::optional<double> PeakOf(const GpuSession& session, const GpuRow& row) {
   const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
   if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
 
 // Returns the rate [iteration/s] of a short run, after a run to warm up.
-double Trial(GpuSession& session, const gpu_ceilings::GpuRow& row,
-             const gpu_ceilings::GpuShape& shape) {
+double Trial(GpuSession& session, const GpuRow& row, const GpuShape& shape) {
   session.bench.Prepare(row, shape);
   session.bench.Run(1);
   for (std::int64_t iterations = 1;; iterations *= 2) {
@@ -97,8 +96,7 @@ double Trial(GpuSession& session, const gpu_ceilings::GpuRow& row,
   }
 }
 
-void AddToSweep(const gpu_ceilings::GpuShape& shape, double per_second,
-                std::vector<machine::SweepPoint>& sweep) {
+void AddToSweep(const GpuShape& shape, double per_second, std::vector<machine::SweepPoint>& sweep) {
   const auto bytes = static_cast<double>(shape.set_bytes);
   const auto same = std::ranges::find(sweep, bytes, &machine::SweepPoint::bytes);
   if (same == sweep.end())
@@ -107,15 +105,15 @@ void AddToSweep(const gpu_ceilings::GpuShape& shape, double per_second,
     same->per_second = std::max(same->per_second, per_second);
 }
 
-gpu_ceilings::GpuShape FastestShape(GpuSession& session, const gpu_ceilings::GpuRow& row) {
+GpuShape FastestShape(GpuSession& session, const GpuRow& row) {
   const auto& identity = session.gpu.identity;
-  const gpu_ceilings::GpuSize size{identity.sms, static_cast<std::int64_t>(identity.l2_bytes),
-                                   static_cast<std::int64_t>(session.gpu.free_bytes)};
-  gpu_ceilings::GpuShape best;
+  const GpuSize size{identity.sms, static_cast<std::int64_t>(identity.l2_bytes),
+                     static_cast<std::int64_t>(session.gpu.free_bytes)};
+  GpuShape best;
   double best_rate = 0;
-  for (const auto& shape : gpu_ceilings::GpuShapes(row, size, PeakOf(session, row))) {
-    const double rate = Trial(session, row, shape) * gpu_ceilings::WorkPerIteration(row, shape);
-    if (row.unit == gpu_ceilings::GpuUnit::kLoad) AddToSweep(shape, rate, session.sweep);
+  for (const auto& shape : GpuShapes(row, size, PeakOf(session, row))) {
+    const double rate = Trial(session, row, shape) * WorkPerIteration(row, shape);
+    if (row.unit == GpuUnit::kLoad) AddToSweep(shape, rate, session.sweep);
     if (rate <= best_rate) continue;
     best_rate = rate;
     best = shape;
@@ -124,21 +122,19 @@ gpu_ceilings::GpuShape FastestShape(GpuSession& session, const gpu_ceilings::Gpu
 }
 
 // Returns the first difference from the reference loop's results, if there is one.
-std::optional<Reason> Difference(GpuSession& session, const gpu_ceilings::GpuRow& row,
-                                 const gpu_ceilings::GpuShape& shape) {
-  const auto operands = gpu_ceilings::GpuOperands(row, shape, gpu_ceilings::GpuOperandKind::kKnown);
+std::optional<Reason> Difference(GpuSession& session, const GpuRow& row, const GpuShape& shape) {
+  const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
   for (const auto iterations : kCheckedIterations) {
     const auto results = session.bench.Result(row, shape, operands, iterations);
-    const auto difference = gpu_ceilings::GpuDifference(row, shape, iterations, results);
+    const auto difference = GpuDifference(row, shape, iterations, results);
     if (difference) return difference;
-    if (row.unit == gpu_ceilings::GpuUnit::kGemm)
-      break;  // its result does not depend on iterations
+    if (row.unit == GpuUnit::kGemm) break;  // its result does not depend on iterations
   }
   return std::nullopt;
 }
 
 void CheckResult(GpuSession& session, GpuRowState& state) {
-  const auto shapes = gpu_ceilings::CheckShapes(state.row, state.shape);
+  const auto shapes = CheckShapes(state.row, state.shape);
   for (const auto& shape : shapes) {
     const auto difference = Difference(session, state.row, shape);
     if (!difference) continue;
@@ -147,7 +143,7 @@ void CheckResult(GpuSession& session, GpuRowState& state) {
       state.wrong_result->text += fmt::format(" (with {} blocks)", shape.blocks);
     return;
   }
-  state.result = state.row.unit == gpu_ceilings::GpuUnit::kGemm
+  state.result = state.row.unit == GpuUnit::kGemm
                      ? "256 elements of the product equal a plain loop's"
                      : "all results of 1 and of 3 iterations equal a plain loop's";
   if (shapes.size() > 1)
@@ -155,7 +151,7 @@ void CheckResult(GpuSession& session, GpuRowState& state) {
 }
 
 void MeasureHalf(GpuSession& session, GpuRowState& state) {
-  const auto half = gpu_ceilings::HalfShape(state.shape);
+  const auto half = HalfShape(state.shape);
   if (half.blocks == state.shape.blocks) return;
   session.bench.Prepare(state.row, half);
   auto policy = session.Policy(state.row);
@@ -165,7 +161,7 @@ void MeasureHalf(GpuSession& session, GpuRowState& state) {
       MeasureGpuRate([&](std::int64_t iterations) { return session.bench.Run(iterations); }, policy,
                      session.RequiredClock(state.row));
   if (pass.rate.clean == 0) return;
-  state.half = HalfRate{pass.rate.per_second * gpu_ceilings::WorkPerIteration(state.row, half),
+  state.half = HalfRate{pass.rate.per_second * WorkPerIteration(state.row, half),
                         pass.rate.clock_hz, static_cast<double>(half.blocks) / state.shape.blocks};
 }
 
@@ -180,21 +176,19 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
   };
   state.passes.push_back(
       MeasureGpuRate(run, session.Policy(state.row), session.RequiredClock(state.row)));
-  if (static_cast<int>(state.passes.size()) == session.effort.passes &&
-      gpu_ceilings::ScalesWithSms(state.row))
+  if (static_cast<int>(state.passes.size()) == session.effort.passes && ScalesWithSms(state.row))
     MeasureHalf(session, state);
 }
 
 // Measures every row of GpuRows and writes the measurements to session.rows.
 void MeasureGpuRows(GpuSession& session) {
-  for (auto& row : gpu_ceilings::GpuRows(session.Capability())) {
+  for (auto& row : GpuRows(session.Capability())) {
     session.rows.emplace_back();
     session.rows.back().row = std::move(row);
   }
   // Rows with the newest instructions run last, because a failing kernel destroys the CUDA context.
-  std::stable_partition(session.rows.begin(), session.rows.end(), [](const GpuRowState& state) {
-    return state.row.unit != gpu_ceilings::GpuUnit::kWgmma;
-  });
+  std::stable_partition(session.rows.begin(), session.rows.end(),
+                        [](const GpuRowState& state) { return state.row.unit != GpuUnit::kWgmma; });
   for (int pass = 0; pass < session.effort.passes; ++pass)
     for (auto& state : session.rows) {
       if (session.Stopped()) {
@@ -225,9 +219,9 @@ constexpr GpuEffort kThorough = {"thorough", 1e-2, 18, 9, 3, 3, 100};
 std::string TextOf(const std::optional<Reason>& reason) { return reason ? reason->text : ""; }
 
 std::string LaunchText(const GpuRowState& state) {
-  if (state.row.unit == gpu_ceilings::GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
+  if (state.row.unit == GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
   auto text = fmt::format("{} blocks of {} threads", state.shape.blocks, state.shape.threads);
-  if (gpu_ceilings::IsMemory(state.row))
+  if (IsMemory(state.row))
     text += fmt::format(", set {:.4g} MiB", static_cast<double>(state.shape.set_bytes) / 1048576);
   return text;
 }
@@ -246,9 +240,8 @@ machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) 
   const bool by_clock = RunsBySmClock(state.row);
   const auto policy = session.Policy(state.row);
   const auto merged = MergeGpuPasses(state.passes, policy, kPassTolerance, by_clock);
-  auto ceiling =
-      machine::CeilingFrom(merged.rate, gpu_ceilings::WorkPerIteration(state.row, state.shape), 1,
-                           fmt::format("{}, {}", state.row.text, LaunchText(state)));
+  auto ceiling = machine::CeilingFrom(merged.rate, WorkPerIteration(state.row, state.shape), 1,
+                                      fmt::format("{}, {}", state.row.text, LaunchText(state)));
   if (merged.clock_moved) ceiling.how += "; the clock changed, repetitions agree in cycles";
   if (gpu::IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
     ceiling.how += fmt::format("; at {:.0f} MHz, below 75 % of the default {:.0f} MHz",
@@ -271,8 +264,7 @@ void AddRows(const GpuSession& session, machine::Machine& machine) {
     if (state.passes.empty())
       set.absent[state.row.key] = TextOf(state.absent);
     else
-      (gpu_ceilings::IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] =
-          CeilingOf(session, state);
+      (IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] = CeilingOf(session, state);
   }
   set.sweep = session.sweep;
 }
@@ -289,7 +281,7 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   std::map<Level, machine::MeasuredMixes> by_level;
   GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
   for (const auto& state : session.rows)
-    if (gpu_ceilings::IsMemory(state.row) && state.result && !state.passes.empty())
+    if (IsMemory(state.row) && state.result && !state.passes.empty())
       by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
                                         set.mixes.at(state.row.key));
   for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
@@ -395,7 +387,7 @@ Ends RunForTenSeconds(GpuSession& session, double iterations_per_second) {
 
 void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
   auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
-  const double work = gpu_ceilings::WorkPerIteration(state.row, state.shape);
+  const double work = WorkPerIteration(state.row, state.shape);
   session.bench.Prepare(state.row, state.shape);
   const auto ends = RunForTenSeconds(session, ceiling.per_second / work);
   if (session.Stopped()) return;
@@ -420,8 +412,7 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
   };
   std::map<std::string, const GpuRowState*> best;
   for (const auto& state : session.rows) {
-    if (gpu_ceilings::IsMemory(state.row) || !state.result || !set.flops.contains(state.row.key))
-      continue;
+    if (IsMemory(state.row) || !state.result || !set.flops.contains(state.row.key)) continue;
     auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
     if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
   }

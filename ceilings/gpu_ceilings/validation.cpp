@@ -30,11 +30,10 @@ machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& pol
 }
 
 // Returns the share [1] of the peak that the kernel must reach, or nothing if there is no limit.
-std::optional<double> LeastShare(const gpu_ceilings::GpuRow& row, int compute_capability) {
-  if (row.unit == gpu_ceilings::GpuUnit::kChain) return 0.95;
-  if (row.unit == gpu_ceilings::GpuUnit::kWgmma || gpu_ceilings::IsMemory(row)) return 0.9;
-  return row.unit == gpu_ceilings::GpuUnit::kMma && compute_capability < 90 ? std::optional(0.9)
-                                                                            : std::nullopt;
+std::optional<double> LeastShare(const GpuRow& row, int compute_capability) {
+  if (row.unit == GpuUnit::kChain) return 0.95;
+  if (row.unit == GpuUnit::kWgmma || IsMemory(row)) return 0.9;
+  return row.unit == GpuUnit::kMma && compute_capability < 90 ? std::optional(0.9) : std::nullopt;
 }
 
 // Returns why too few repetitions are clean (interference or too little time), or nullopt.
@@ -57,9 +56,7 @@ std::optional<Reason> TooFewReason(const machine::Rate& rate, const std::vector<
 
 }  // namespace
 
-bool RunsBySmClock(const gpu_ceilings::GpuRow& row) {
-  return !gpu_ceilings::IsMemory(row) || row.level == Level::kL1;
-}
+bool RunsBySmClock(const GpuRow& row) { return !IsMemory(row) || row.level == Level::kL1; }
 
 std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz) {
   const auto throttle = time.health.throttle.value_or(0);
@@ -111,15 +108,13 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePo
   return merged;
 }
 
-void JudgeGpuPerCycle(const gpu_ceilings::GpuRow& row, int compute_capability,
-                      machine::Ceiling& ceiling) {
-  const auto key =
-      gpu_ceilings::IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
+void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, machine::Ceiling& ceiling) {
+  const auto key = IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
   const auto* peak = FindGpuPeak(compute_capability, key);
   if (peak == nullptr || !ceiling.validation.per_cycle) return;
   const double measured = *ceiling.validation.per_cycle;
   const auto least = LeastShare(row, compute_capability);
-  const char* unit = gpu_ceilings::IsMemory(row) ? "byte" : "flop";
+  const char* unit = IsMemory(row) ? "byte" : "flop";
   const auto& values = peak->per_cycle;
   ceiling.validation.per_cycle_expected = values.back();
   if (measured > kAbove * values.back())

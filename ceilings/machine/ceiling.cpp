@@ -37,8 +37,8 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 
 Ceiling BestMix(const MeasuredMixes& mixes) {
   if (mixes.empty()) throw std::invalid_argument("BestMix: no mixes");
-  const auto rows = VectorOf<const CeilingRow*>(mixes, [](const auto& mix) { return &mix; });
-  const auto* best = ChooseRoof(rows);
+  const auto* best =
+      ChooseRoof(VectorOf<const CeilingRow*>(mixes, [](const auto& mix) { return &mix; }));
   Ceiling ceiling = best->second;
   ceiling.mix = best->first;
   ceiling.how = fmt::format("{}, the best of {} mixes: {}", best->first, mixes.size(), ceiling.how);
@@ -47,8 +47,7 @@ Ceiling BestMix(const MeasuredMixes& mixes) {
 
 void AddReason(Ceiling& ceiling, const std::string& reason) {
   ceiling.status = CeilingStatus::kNotValidated;
-  if (std::find(ceiling.reasons.begin(), ceiling.reasons.end(), reason) == ceiling.reasons.end())
-    ceiling.reasons.push_back(reason);
+  if (std::ranges::count(ceiling.reasons, reason) == 0) ceiling.reasons.push_back(reason);
 }
 
 void AddUnboundedReason(Ceiling& ceiling, const std::string& reason) {
@@ -224,10 +223,8 @@ const std::vector<IsaRow>& Isas() {
 }
 
 const IsaRow* FindIsa(std::string_view name) {
-  const auto& table = Isas();
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](auto& row) { return row.name == name; });
-  return found == table.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(Isas(), name, &IsaRow::name);
+  return found == Isas().end() ? nullptr : &*found;
 }
 
 struct RowKey {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
-#include <system_error>
 #include <tuple>
 
 #include "counters/base/json_reader.h"
@@ -23,9 +23,15 @@ constexpr int kSchema = 2;
 constexpr std::string_view kStablePrefixes[] = {"cpu.", "gpu.", "topology."};
 
 bool IsStable(const std::string& key) {
-  for (const auto prefix : kStablePrefixes)
-    if (key.starts_with(prefix)) return true;
-  return false;
+  return std::ranges::any_of(kStablePrefixes, [&](auto prefix) { return key.starts_with(prefix); });
+}
+
+// Returns a number of threads or SMs, or nullopt if the text is not a whole number above 0.
+std::optional<int> CountIn(std::string_view text) {
+  int count = 0;
+  const auto end = text.data() + text.size();
+  const bool whole = std::from_chars(text.data(), end, count).ptr == end && count > 0;
+  return whole ? std::optional(count) : std::nullopt;
 }
 
 // A number of Validation and its key in JSON.
@@ -132,11 +138,7 @@ struct SplitKey {
 SplitKey Split(std::string_view key, std::string_view separator) {
   const auto at = key.rfind(separator);
   if (at == std::string_view::npos) return {};
-  const auto number = key.substr(at + separator.size());
-  int threads = 0;
-  const auto end = number.data() + number.size();
-  const bool read = std::from_chars(number.data(), end, threads).ptr == end && threads > 0;
-  return {std::string(key.substr(0, at)), read ? std::optional(threads) : std::nullopt};
+  return {std::string(key.substr(0, at)), CountIn(key.substr(at + separator.size()))};
 }
 
 bool TakePrefix(std::string& text, std::string_view prefix) {
@@ -366,10 +368,7 @@ void CheckNumbers(std::optional<double> units, const Ceiling* single, Ceiling& c
 void CheckNumbers(Machine& machine) {
   std::optional<double> sms;
   if (const auto found = machine.facts.find("gpu.sms"); found != machine.facts.end())
-    if (int count = 0;
-        std::from_chars(found->second.data(), found->second.data() + found->second.size(), count)
-            .ec == std::errc())
-      sms = count;
+    sms = CountIn(found->second);
   const auto single_set = machine.by_threads.find(1);
   for (auto& [threads, set] : machine.by_threads) {
     const auto check = [&](auto CeilingSet::*rows) {
@@ -389,13 +388,11 @@ void CheckNumbers(Machine& machine) {
 }
 
 int ThreadsFromKey(const std::string& key, const JsonReader& at) {
-  int threads = 0;
-  const char* end = key.data() + key.size();
-  const auto [stop, error] = std::from_chars(key.data(), end, threads);
+  const auto threads = CountIn(key);
   // Accepts only ToJson's spelling: "01" beside "1" would be two CeilingSets of one thread count.
-  if (error != std::errc() || stop != end || threads < 1 || std::to_string(threads) != key)
+  if (!threads || std::to_string(*threads) != key)
     throw BadInput(fmt::format("{}: expected a number of threads as key, at least 1", at.where()));
-  return threads;
+  return *threads;
 }
 
 }  // namespace

@@ -39,9 +39,7 @@ std::vector<double> CleanRates(const std::vector<RateRepetition>& repetitions,
   return rates;
 }
 
-double Best(const std::vector<double>& rates) {
-  return *std::max_element(rates.begin(), rates.end());
-}
+double Best(const std::vector<double>& rates) { return std::ranges::max(rates); }
 
 // Returns the time of twice the work divided by the time of the work, from the best or the median
 // rates, whichever is closer to 2: interference and clock changes affect short and long repetitions
@@ -52,10 +50,11 @@ double TimeRatio(const std::vector<double>& single, const std::vector<double>& d
   return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
-// Returns why the clean rates do not validate the best one, or nullopt. `all`: single and doubled.
+// Returns why the clean rates do not validate the best one, or nullopt. `agreeing`: number of rates
+// within the tolerance of the best.
 std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
-                                         const std::vector<double>& doubled,
-                                         const std::vector<double>& all, const RatePolicy& policy) {
+                                         const std::vector<double>& doubled, int agreeing,
+                                         const RatePolicy& policy) {
   for (const auto& [rates, needed, kind] : {std::tuple(&single, policy.repetitions, ""),
                                             {&doubled, policy.doubled, " with twice the work"}})
     if (std::ssize(*rates) < needed)
@@ -66,12 +65,10 @@ std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
     return Reason{
         fmt::format("twice the work took {:.3f} times the time, allowed is 2 within {:.1f} %",
                     time_ratio, 100 * policy.tolerance)};
-  const double best = Best(all);
-  const auto close = std::count_if(
-      all.begin(), all.end(), [&](double rate) { return rate >= best * (1 - policy.tolerance); });
-  if (close < std::min<std::ptrdiff_t>(kAgreeing, std::ssize(all)))
+  const auto all = std::ssize(single) + std::ssize(doubled);
+  if (agreeing < std::min<std::ptrdiff_t>(kAgreeing, all))
     return Reason{fmt::format("only {} of {} clean repetitions were within {:.1f} % of the best",
-                              close, all.size(), 100 * policy.tolerance)};
+                              agreeing, all, 100 * policy.tolerance)};
   return std::nullopt;
 }
 
@@ -177,7 +174,7 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   AddClock(policy, rate);
   rate.agreeing = static_cast<int>(std::ranges::count_if(
       all, [&](double each) { return each >= rate.per_second * (1 - policy.tolerance); }));
-  rate.reason = NotValidatedReason(clean_single, clean_doubled, all, policy);
+  rate.reason = NotValidatedReason(clean_single, clean_doubled, rate.agreeing, policy);
   rate.clean = static_cast<int>(all.size());
   rate.total = static_cast<int>(single.size() + doubled.size());
   for (const auto* repetitions : {&single, &doubled})
@@ -195,7 +192,7 @@ Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, doub
     all.doubled.insert(all.doubled.end(), doubled.begin(), doubled.end());
   }
   auto merged = JudgeRate(all, policy);
-  const auto agreeing = std::count_if(passes.begin(), passes.end(), [&](const Rate& pass) {
+  const auto agreeing = std::ranges::count_if(passes, [&](const Rate& pass) {
     return pass.clean > 0 && pass.per_second >= merged.per_second * (1 - tolerance);
   });
   if (passes.size() > 1 && agreeing < 2 && merged.IsValidated())

@@ -19,19 +19,19 @@ namespace dlroof::machine_file {
 namespace {
 
 namespace fs = std::filesystem;
+using machine::Ceiling, machine::Machine;
 
 constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
 
 constexpr const char* kRoofsEffort = "roofs";
 
 // Returns true if there are ceilings for `threads`; quick measurements only count with `quick`.
-bool HasCeilings(const machine::Machine& machine, int threads, bool quick) {
+bool HasCeilings(const Machine& machine, int threads, bool quick) {
   const auto* set = machine::ForThreads(machine, threads);
   return set != nullptr && (quick || set->effort != "quick");
 }
 
-std::vector<int> Missing(const machine::Machine& machine, const std::vector<int>& threads,
-                         bool quick) {
+std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads, bool quick) {
   std::vector<int> missing;
   for (const int count : threads)
     if (!HasCeilings(machine, count, quick)) missing.push_back(count);
@@ -39,7 +39,7 @@ std::vector<int> Missing(const machine::Machine& machine, const std::vector<int>
 }
 
 // Returns `machine` with the CeilingSets and facts of `added`, which replace existing ones.
-machine::Machine Merged(machine::Machine machine, const machine::Machine& added) {
+Machine Merged(Machine machine, const Machine& added) {
   for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
   for (const auto& [key, text] : added.facts) machine.facts[key] = text;
   if (added.issue_rate) machine.issue_rate = added.issue_rate;
@@ -47,8 +47,7 @@ machine::Machine Merged(machine::Machine machine, const machine::Machine& added)
   return machine;
 }
 
-void RefuseOtherMachine(const machine::Machine& machine, const machine::Machine& here,
-                        const std::string& where) {
+void RefuseOtherMachine(const Machine& machine, const Machine& here, const std::string& where) {
   if (machine.device != here.device)
     throw BadInput("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device, here.device);
   if (!IsSpecified(machine) && machine.fingerprint != here.fingerprint)
@@ -59,7 +58,7 @@ void RefuseOtherMachine(const machine::Machine& machine, const machine::Machine&
 }
 
 // Returns the cached ceilings. Without usable ones returns nullopt and logs the reason.
-std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostream& log) {
+std::optional<Machine> FromCache(const MachineSource& source, std::ostream& log) {
   if (!source.directory) return std::nullopt;
   const auto path = CachePath(*source.directory, source.described);
   std::error_code error;
@@ -74,7 +73,7 @@ std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostr
   }
 }
 
-void ToCache(const MachineSource& source, const machine::Machine& machine, std::ostream& log) {
+void ToCache(const MachineSource& source, const Machine& machine, std::ostream& log) {
   if (!source.directory) {
     log << "The ceilings are not cached: neither XDG_CACHE_HOME nor HOME is an absolute path.\n";
     return;
@@ -88,8 +87,8 @@ void ToCache(const MachineSource& source, const machine::Machine& machine, std::
   }
 }
 
-machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
-                               const std::vector<int>& threads, std::ostream& log) {
+Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector<int>& threads,
+                      std::ostream& log) {
   log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
                      fmt::join(threads, " and "), quick ? ", quickly" : "");
   return source.measure(quick, threads);
@@ -97,9 +96,9 @@ machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
 
 // Returns the rows whose rates are the roofs of `pipes`, of all levels and of copies in DRAM; of
 // these only the roofs that `wanted` accepts.
-RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
+RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
-                          const std::function<bool(const machine::Ceiling& roof)>& wanted) {
+                          const std::function<bool(const Ceiling& roof)>& wanted) {
   RowsByThreads rows;
   for (const int count : threads) {
     const auto* set = machine::ForThreads(machine, count);
@@ -121,8 +120,7 @@ RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int
 }
 
 // Returns the ceiling of the row (key of CeilingSet::flops or ::mixes), or null.
-const machine::Ceiling* RowOf(const machine::Machine& machine, int threads,
-                              const std::string& row) {
+const Ceiling* RowOf(const Machine& machine, int threads, const std::string& row) {
   const auto* set = machine::ForThreads(machine, threads);
   if (set == nullptr) return nullptr;
   for (const auto* rows : {&set->flops, &set->mixes})
@@ -130,8 +128,7 @@ const machine::Ceiling* RowOf(const machine::Machine& machine, int threads,
   return nullptr;
 }
 
-SpotCheck CheckOf(const std::string& row, int threads, const machine::Ceiling& stored,
-                  const machine::Ceiling& now) {
+SpotCheck CheckOf(const std::string& row, int threads, const Ceiling& stored, const Ceiling& now) {
   const bool memory = LevelFromKey(row.substr(0, row.find('.'))).has_value();
   return {.row = fmt::format("{} with {} threads", row, threads),
           .stored = stored,
@@ -143,14 +140,14 @@ SpotCheck CheckOf(const std::string& row, int threads, const machine::Ceiling& s
 
 // Another measurement of some rows, compared with the stored ceilings.
 struct LiveCheck {
-  machine::Machine now;
+  Machine now;
   std::string text;       // a sentence for each row whose stored ceiling is validated
   bool differs = false;   // a row is faster or slower than stored
   bool exceeded = false;  // a row is faster in a clean repetition
 };
 
-LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows,
-                    const machine::Machine& machine, std::ostream& log) {
+LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows, const Machine& machine,
+                    std::ostream& log) {
   LiveCheck live{.now = source.visit(rows)};
   for (const auto& [threads, keys] : rows)
     for (const auto& row : keys) {
@@ -174,8 +171,7 @@ std::optional<int> KnownCores(const cpu::Cpu& cpu) {
   return cores > 0 ? std::optional(cores) : std::nullopt;
 }
 
-machine::Machine FromFile(const MachineSource& source, const MachineOptions& options,
-                          std::ostream& log) {
+Machine FromFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
   if (options.remeasure || options.thorough)
     throw BadInput("{}: a machine file cannot be used together with a new measurement",
                    options.file);
@@ -200,15 +196,15 @@ machine::Machine FromFile(const MachineSource& source, const MachineOptions& opt
   return machine;
 }
 
-void Store(const MachineSource& source, const machine::Machine& machine, std::ostream& log) {
+void Store(const MachineSource& source, const Machine& machine, std::ostream& log) {
   auto stored = machine;
   stored.facts.erase("live_check");  // it describes this run only
   ToCache(source, stored, log);
 }
 
 // For machines whose new measurement replaces the cached one.
-machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
-                                     std::ostream& log) {
+Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
+                            std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
   if (auto cached = FromCache(source, log);
       cached && !anew && Missing(*cached, source.threads, options.quick).empty())
@@ -224,7 +220,7 @@ machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineO
 // ---- machines whose measurements are joined with the cached ones ----
 
 // Returns whether kernel and microcode are the same as when `machine` was measured, or unknown.
-bool SameSystem(const machine::Machine& machine, const machine::Machine& here) {
+bool SameSystem(const Machine& machine, const Machine& here) {
   return std::ranges::all_of(
       std::array{cpu_ceilings::kKernelFact, cpu_ceilings::kMicrocodeFact}, [&](const char* fact) {
         const auto then = machine.facts.find(fact), now = here.facts.find(fact);
@@ -234,8 +230,7 @@ bool SameSystem(const machine::Machine& machine, const machine::Machine& here) {
 }
 
 // Returns the machine with the evidence of both measurements.
-machine::Machine Joined(const std::optional<machine::Machine>& stored, const machine::Machine& now,
-                        std::optional<int> cores) {
+Machine Joined(const std::optional<Machine>& stored, const Machine& now, std::optional<int> cores) {
   auto machine = stored ? *stored : now;
   if (!stored) machine.by_threads.clear();
   for (const auto& [threads, set] : now.by_threads) {
@@ -271,7 +266,7 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
 }
 
 // Measures rows again and joins them; sets facts["live_check"]. Returns whether one was exceeded.
-bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, machine::Machine& machine,
+bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, Machine& machine,
                 std::ostream& log) {
   const auto live = CheckLive(source, rows, machine, log);
   machine = Joined(machine, live.now, source.cores);
@@ -279,8 +274,8 @@ bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, machine:
   return live.exceeded;
 }
 
-machine::Machine LearnedMachine(const MachineSource& source, const MachineOptions& options,
-                                std::ostream& log) {
+Machine LearnedMachine(const MachineSource& source, const MachineOptions& options,
+                       std::ostream& log) {
   auto cached = FromCache(source, log);
   if (cached && !SameSystem(*cached, source.described)) {
     log << "Kernel or microcode have changed: the ceilings are measured again.\n";
@@ -322,7 +317,7 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
 
 }  // namespace
 
-machine::Machine ReadMachineFile(const fs::path& path) {
+Machine ReadMachineFile(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(InputPath(path), error)) {
     if (const auto gpu = KnownGpu(path.string())) return *gpu;
@@ -337,7 +332,7 @@ machine::Machine ReadMachineFile(const fs::path& path) {
   return machine::MachineFromJson(file.value(), path.string());
 }
 
-void WriteMachineFile(const machine::Machine& machine, const fs::path& path) {
+void WriteMachineFile(const Machine& machine, const fs::path& path) {
   const auto text = [](const auto& json) {
     return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   };
@@ -345,14 +340,14 @@ void WriteMachineFile(const machine::Machine& machine, const fs::path& path) {
             IsSpecified(machine) ? text(SpecifiedToJson(machine)) : text(machine::ToJson(machine)));
 }
 
-fs::path CachePath(const fs::path& directory, const machine::Machine& machine) {
+fs::path CachePath(const fs::path& directory, const Machine& machine) {
   return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
 }
 
-std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) {
+std::optional<std::string> NotValidatedWarning(const Machine& machine) {
   int ceilings = 0;
   std::vector<std::string> not_validated;
-  const auto add = [&](std::string_view key, int threads, const machine::Ceiling& ceiling) {
+  const auto add = [&](std::string_view key, int threads, const Ceiling& ceiling) {
     ++ceilings;
     if (!ceiling.AllowsPercentages())
       not_validated.push_back(fmt::format("{} ({} threads)", key, threads));
@@ -369,14 +364,14 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) 
       not_validated.size(), ceilings, not_validated.front());
 }
 
-machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
-                                  std::ostream& log) {
+Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
+                         std::ostream& log) {
   if (!options.file.empty()) return FromFile(source, options, log);
   return source.Learns() ? LearnedMachine(source, options, log)
                          : FromCacheOrMeasured(source, options, log);
 }
 
-machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
+Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
   const cpu::Cpu cpu = cpu::ThisCpu();
   const MachineSource source = {
       cpu_ceilings::DescribeCpu(cpu),
@@ -398,10 +393,10 @@ machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream
   return CachedOrMeasured(source, options, log);
 }
 
-RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
+RowsByThreads RowsToVisit(const Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes) {
-  auto rows = RowsOfRoofs(machine, threads, pipes,
-                          [](const machine::Ceiling& roof) { return !roof.IsValidated(); });
+  auto rows =
+      RowsOfRoofs(machine, threads, pipes, [](const Ceiling& roof) { return !roof.IsValidated(); });
   int most = 0;
   for (const int count : threads)
     if (machine::ForThreads(machine, count) != nullptr) most = std::max(most, count);
@@ -431,7 +426,7 @@ SpotVerdict Judge(const SpotCheck& check) {
   return check.clean ? SpotVerdict::kSlower : SpotVerdict::kUnknown;
 }
 
-double AllowedDrift(const machine::Ceiling& stored) {
+double AllowedDrift(const Ceiling& stored) {
   const auto& validation = stored.validation;
   return std::min(1.0 / 3, std::max(validation.drift.value_or(0), validation.spread.value_or(0)));
 }

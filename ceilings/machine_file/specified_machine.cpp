@@ -127,16 +127,19 @@ LocatedObject::LocatedObject(const LocatedJson& file, const nlohmann::json& obje
                              LocatedJson::Path path, const std::vector<std::string>& known)
     : file_(file), object_(object), path_(std::move(path)) {
   if (!object_.is_object()) throw BadInput("{}: expected an object", Where());
-  for (const auto& item : object_.items())
-    if (std::ranges::find(known, item.key()) == known.end())
-      throw BadInput("{}: unknown key '{}', expected {}", Where(item.key()), item.key(),
-                     fmt::join(known, ", "));
+  for (const auto& key : Keys())
+    if (!known.empty() && std::ranges::find(known, key) == known.end())
+      throw BadInput("{}: unknown key '{}', expected {}", Where(key), key, fmt::join(known, ", "));
+}
+
+std::vector<std::string> LocatedObject::Keys() const {
+  return VectorOf<std::string>(object_.items(), [](const auto& item) { return item.key(); });
 }
 
 std::string LocatedObject::Text(const std::string& key) const {
   const auto& value = Needed(key);
   if (!value.is_string() || value.get<std::string>().empty())
-    throw BadInput("{}: '{}': expected a text that is not empty", Where(key), key);
+    Refuse(key, "a text that is not empty");
   return value.get<std::string>();
 }
 
@@ -146,8 +149,13 @@ double LocatedObject::Number(const std::string& key, double least, double most) 
   if (number > 0 && number >= least && number <= most) return number;
   const auto from = least > 0 ? fmt::format("from {:g}", least) : std::string("above 0");
   const bool limited = most < kLargestNumber;
-  throw BadInput("{}: '{}': expected a number {}{}", Where(key), key, from,
-                 limited ? fmt::format(", at most {:g}", most) : "");
+  Refuse(key,
+         fmt::format("a number {}{}", from, limited ? fmt::format(", at most {:g}", most) : ""));
+}
+
+LocatedObject LocatedObject::Object(const std::string& key,
+                                    const std::vector<std::string>& known) const {
+  return {file_, Needed(key), PathOf(key), known};
 }
 
 const nlohmann::json& LocatedObject::Needed(const std::string& key) const {
@@ -169,10 +177,13 @@ std::string LocatedObject::Where(const std::string& key) const {
   return file_.Where(path_);
 }
 
+void LocatedObject::Refuse(const std::string& key, const std::string& expected) const {
+  throw BadInput("{}: '{}': expected {}", Where(key), key, expected);
+}
+
 namespace {
 
 using nlohmann::ordered_json;
-using Path = LocatedJson::Path;
 
 // Plausible values of any machine: a number outside of the range is in another unit.
 struct Range {
@@ -212,146 +223,61 @@ constexpr std::pair<Level, const char*> kLevelsHelp[] = {
     {Level::kDram, "between the device's memory (DDR, HBM, GDDR) and the last cache"},
     {Level::kHost, "between a GPU and its host (PCIe, NVLink)"}};
 
-template <class Rows>
-std::string Keys(const Rows& rows) {
-  const auto keys = VectorOf<std::string>(rows, [](const auto& row) { return row.key; });
-  return fmt::format("{}", fmt::join(keys, ", "));
+// Returns the member's number. No range has negative numbers.
+double NumberIn(const Range& range, const LocatedObject& at, const std::string& key) {
+  const auto& value = at.Needed(key);
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (number >= range.least && number <= range.most) return number;
+  at.Refuse(key, fmt::format("a number of {} from {:g} to {:g} ({}), got {}", range.unit,
+                             range.least, range.most, range.example,
+                             value.is_number() ? value.dump() : value.type_name()));
 }
 
-class Reader {
- public:
-  explicit Reader(const LocatedJson& file) : file_(file) {}
-
-  machine::Machine Read() {
-    if (!file_.value().is_object()) Refuse({}, "an object, see dlroof machine --template");
-    for (const auto& item : file_.value().items())
-      if (std::ranges::find(kMembers, item.key(), &Member::key) == std::end(kMembers))
-        RefuseName({item.key()}, fmt::format("one of {}", Keys(kMembers)));
-    machine_.name = Text({"name"});
-    source_ = Has({"source"}) ? Text({"source"}) : "";
-    const int threads = Threads();
-    auto& set = machine_.by_threads[threads];
-    ReadFlops(threads, set);
-    ReadBytes(threads, set);
-    if (set.flops.empty() && set.bytes.empty())
-      Refuse({}, "at least one rate in \"flops\" or \"bytes\"");
-    if (Has({"launch_seconds"})) set.launch_seconds = Number({"launch_seconds"}, kLaunch);
-    machine_.fingerprint = fmt::format("given-{:016x}", HashOf(SpecifiedToJson(machine_).dump()));
-    return machine_;
+// Returns the thread count: 1 for a GPU, the host's thread.
+int ThreadsOf(const std::string& device, const LocatedObject& file) {
+  if (device == "gpu") {
+    if (file.Has("threads"))
+      file.Refuse("threads", "no threads for a gpu: its rates are those of all its SMs");
+    return 1;
   }
+  if (device != "cpu") file.Refuse("device", "gpu or cpu");
+  const double threads = NumberIn(kThreads, file, "threads");
+  if (threads != std::floor(threads)) file.Refuse("threads", "a whole number");
+  return static_cast<int>(threads);
+}
 
- private:
-  const json* Find(const Path& path) const {
-    const json* at = &file_.value();
-    for (const auto& key : path) {
-      if (!at->is_object() || !at->contains(key)) return nullptr;
-      at = &at->at(key);
-    }
-    return at;
-  }
-  bool Has(const Path& path) const { return Find(path) != nullptr; }
-
-  [[noreturn]] void Refuse(const Path& path, const std::string& expected) const {
-    const auto* found = Find(path);
-    auto got = found == nullptr ? "nothing" : found->dump();
-    constexpr std::size_t kMaxLength = 40;
-    if (got.size() > kMaxLength) got = found->type_name();
-    throw BadInput(fmt::format("{}: {}expected {}{}", file_.Where(path),
-                               path.empty() ? "" : fmt::format("'{}': ", path.back()), expected,
-                               path.empty() ? "" : ", got " + got));
-  }
-
-  [[noreturn]] void RefuseName(const Path& path, const std::string& expected) const {
-    throw BadInput(fmt::format("{}: '{}': expected {}", file_.Where(path), path.back(), expected));
-  }
-
-  std::string Text(const Path& path) const {
-    const auto* found = Find(path);
-    if (found == nullptr || !found->is_string() || found->get<std::string>().empty())
-      Refuse(path, "a text");
-    return found->get<std::string>();
-  }
-
-  double Number(const Path& path, const Range& range) const {
-    const auto* found = Find(path);
-    if (found == nullptr || !found->is_number() || found->get<double>() < range.least ||
-        found->get<double>() > range.most)
-      Refuse(path, fmt::format("a number of {} from {:g} to {:g} ({})", range.unit, range.least,
-                               range.most, range.example));
-    return found->get<double>();
-  }
-
-  // Reads `device` and `threads`. Returns the thread count: 1 for a GPU, the host's thread.
-  int Threads() {
-    machine_.device = Has({"device"}) ? Text({"device"}) : "gpu";
-    if (machine_.device == "gpu") {
-      if (Has({"threads"}))
-        RefuseName({"threads"}, "no threads for a gpu: its rates are those of all its SMs");
-      return 1;
-    }
-    if (machine_.device != "cpu") Refuse({"device"}, "gpu or cpu");
-    const double threads = Number({"threads"}, kThreads);
-    if (threads != std::floor(threads)) Refuse({"threads"}, "a whole number");
-    return static_cast<int>(threads);
-  }
-
-  machine::Ceiling Rate(const Path& path, int threads, const Range& range) const {
-    machine::Ceiling ceiling{
-        .threads = threads, .how = source_, .status = machine::CeilingStatus::kSpecified};
-    if (!Find(path)->is_object()) {
-      ceiling.per_second = Number(path, range);
-      return ceiling;
-    }
-    const auto member = [&](const std::string& key) {
-      auto of_rate = path;
-      of_rate.push_back(key);
-      return of_rate;
-    };
-    ceiling.per_second = Number(member("per_second"), range);
-    if (Has(member("source"))) ceiling.how = Text(member("source"));
-    for (const auto& item : Find(path)->items())
-      if (item.key() != "per_second" && item.key() != "source")
-        RefuseName(member(item.key()), "per_second or source");
+// Returns `ceiling` with the member's rate, and its source if it has one.
+machine::Ceiling WithRate(machine::Ceiling ceiling, const Range& range, const LocatedObject& rates,
+                          const std::string& key) {
+  if (!rates.Needed(key).is_object()) {
+    ceiling.per_second = NumberIn(range, rates, key);
     return ceiling;
   }
+  const auto rate = rates.Object(key, {"per_second", "source"});
+  ceiling.per_second = NumberIn(range, rate, "per_second");
+  if (rate.Has("source")) ceiling.how = rate.Text("source");
+  return ceiling;
+}
 
-  // Calls read(key, path) for each member of the object `name`, if the file has it.
-  template <class Read>
-  void Each(const char* name, const Read& read) {
-    const auto* found = Find({name});
-    if (found == nullptr) return;
-    if (!found->is_object()) Refuse({name}, "an object");
-    for (const auto& item : found->items()) read(item.key(), Path{name, item.key()});
-  }
+void CheckPipe(const LocatedObject& rates, const std::string& key) {
+  if (!IsPipeKey(key) || std::ranges::count(key, '.') != 1)
+    rates.Refuse(key,
+                 fmt::format("a pipe, TYPE.UNIT of the types {} and the units {}",
+                             fmt::join(AllPipeTypes(), ", "), fmt::join(AllPipeUnits(), " and ")));
+}
 
-  void ReadFlops(int threads, machine::CeilingSet& set) {
-    Each("flops", [&](const std::string& key, const Path& path) {
-      if (!IsPipeKey(key) || std::count(key.begin(), key.end(), '.') != 1)
-        RefuseName(
-            path, fmt::format("a pipe, TYPE.UNIT of the types {} and the units {}",
-                              fmt::join(AllPipeTypes(), ", "), fmt::join(AllPipeUnits(), " and ")));
-      set.flops[key] = Rate(path, threads, kFlops);
-    });
-  }
+Level LevelOf(const LocatedObject& rates, const std::string& key) {
+  if (const auto level = LevelFromKey(key)) return *level;
+  rates.Refuse(key, "a memory level: l1, l2, l3, dram or host");
+}
 
-  void ReadBytes(int threads, machine::CeilingSet& set) {
-    const auto level = [&](const std::string& key, const Path& path) {
-      const auto known = LevelFromKey(key);
-      if (!known) RefuseName(path, "a memory level: l1, l2, l3, dram or host");
-      return *known;
-    };
-    Each("bytes", [&](const std::string& key, const Path& path) {
-      set.bytes[level(key, path)] = Rate(path, threads, kBytes);
-    });
-    Each("cache_bytes", [&](const std::string& key, const Path& path) {
-      machine_.cache_bytes[level(key, path)] = Number(path, kCapacity);
-    });
-  }
-
-  const LocatedJson& file_;
-  std::string source_;
-  machine::Machine machine_;
-};
+// Calls read(members, key) for each member of the object `name`, if the file has it.
+template <class Read>
+void Each(const LocatedObject& file, const char* name, const Read& read) {
+  if (!file.Has(name)) return;
+  const auto members = file.Object(name);
+  for (const auto& key : members.Keys()) read(members, key);
+}
 
 ordered_json RateJson(const machine::Ceiling& ceiling) {
   if (ceiling.how.empty()) return ceiling.per_second;
@@ -392,7 +318,33 @@ bool IsSpecifiedMachine(const json& value) {
          !value.contains("schema");
 }
 
-machine::Machine SpecifiedMachine(const LocatedJson& file) { return Reader(file).Read(); }
+machine::Machine SpecifiedMachine(const LocatedJson& json) {
+  const LocatedObject file(
+      json, json.value(), {},
+      VectorOf<std::string>(kMembers, [](const auto& member) { return member.key; }));
+  machine::Machine machine{.device = file.Has("device") ? file.Text("device") : "gpu",
+                           .name = file.Text("name")};
+  const int threads = ThreadsOf(machine.device, file);
+  const machine::Ceiling specified{.threads = threads,
+                                   .how = file.Has("source") ? file.Text("source") : "",
+                                   .status = machine::CeilingStatus::kSpecified};
+  auto& set = machine.by_threads[threads];
+  Each(file, "flops", [&](const LocatedObject& rates, const std::string& key) {
+    CheckPipe(rates, key);
+    set.flops[key] = WithRate(specified, kFlops, rates, key);
+  });
+  Each(file, "bytes", [&](const LocatedObject& rates, const std::string& key) {
+    set.bytes[LevelOf(rates, key)] = WithRate(specified, kBytes, rates, key);
+  });
+  Each(file, "cache_bytes", [&](const LocatedObject& sizes, const std::string& key) {
+    machine.cache_bytes[LevelOf(sizes, key)] = NumberIn(kCapacity, sizes, key);
+  });
+  if (set.flops.empty() && set.bytes.empty())
+    throw BadInput("{}: expected at least one rate in \"flops\" or \"bytes\"", file.Where());
+  if (file.Has("launch_seconds")) set.launch_seconds = NumberIn(kLaunch, file, "launch_seconds");
+  machine.fingerprint = fmt::format("given-{:016x}", HashOf(SpecifiedToJson(machine).dump()));
+  return machine;
+}
 
 bool IsSpecified(const machine::Machine& machine) {
   const auto specified = [](const auto& row) { return row.second.IsSpecified(); };

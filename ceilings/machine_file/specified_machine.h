@@ -42,21 +42,27 @@ class LocatedJson {
 // A JSON object in a LocatedJson. All functions throw BadInput with FILE:LINE:COLUMN.
 class LocatedObject {
  public:
-  // Throws BadInput if `object` is not a JSON object or has a key that is not in `known`.
+  // Throws BadInput if `object` is not a JSON object or has a key that is not in `known` (if that
+  // is empty, any key may occur).
   LocatedObject(const LocatedJson& file, const nlohmann::json& object, LocatedJson::Path path,
-                const std::vector<std::string>& known);
+                const std::vector<std::string>& known = {});
 
   bool Has(const std::string& key) const { return object_.contains(key); }
+  std::vector<std::string> Keys() const;
   // Returns the member's text. Throws BadInput if it is missing or empty.
   std::string Text(const std::string& key) const;
   // Returns the member's number. Throws BadInput if it is not above 0 or not in [least, most].
   double Number(const std::string& key, double least = 0, double most = kLargestNumber) const;
+  // Returns the member as an object whose keys are all in `known`.
+  LocatedObject Object(const std::string& key, const std::vector<std::string>& known = {}) const;
   const nlohmann::json& Needed(const std::string& key) const;
-  LocatedJson::Path PathOf(const std::string& key) const;
   // Returns "FILE:LINE:COLUMN" of the member, or of the object's first member if `key` is absent.
   std::string Where(const std::string& key = "") const;
+  [[noreturn]] void Refuse(const std::string& key, const std::string& expected) const;
 
  private:
+  LocatedJson::Path PathOf(const std::string& key) const;
+
   const LocatedJson& file_;
   const nlohmann::json& object_;
   LocatedJson::Path path_;

@@ -89,7 +89,7 @@ def test_versus(command, expected):
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ('{"kinds": []}', r"p.json:1: expected 'currency'"),
+        ('{"kinds": []}', r"p.json:1:2: expected 'currency'"),
         ('{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}', r"p.json:2:37: 'per_node_hour': expected a number above 0"),
         ('{"currency": "USD", "kinds": [', r"p.json:1:31: is not JSON"),
     ],

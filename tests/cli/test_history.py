@@ -8,6 +8,7 @@ import os
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import time
 import xml.etree.ElementTree as xml
@@ -158,6 +159,7 @@ def test_a_killed_history_goes_on():
         process.communicate()
     verify(run(add), [exits(0)])
     verify(run("dlroof history list --db killed.sqlite"), [plain("40 runs")])
+    assert sqlite3.connect("killed.sqlite").execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 class TestReadersBesideAWriter:

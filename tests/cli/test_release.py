@@ -57,7 +57,7 @@ def test_a_tuning_is_read():
 
 
 def test_a_history_is_read():
-    ran = run(["dlroof", "history", "list", "--db", DATA / "history_schema2.sqlite"])
+    ran = run(["dlroof", "history", "list", "--db", DATA / "history_2.0.sqlite"])
     assert ran.code == 0 and ran.out, ran
 
 

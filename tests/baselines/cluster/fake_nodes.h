@@ -1,8 +1,7 @@
 // Nodes with two benchmarks, and the cluster that they make.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -11,6 +10,7 @@
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
+#include "counters/base/keys.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::cluster {
@@ -21,7 +21,7 @@ struct FakeNode {
   double speed = 1;    // of its ceilings
   std::string fingerprint = "00";
   std::vector<std::string> arguments = {"--x"};
-  std::string host, gpu;  // of a process with one GPU
+  std::function<void(record::RunFile& run)> change = [](record::RunFile&) {};
 };
 
 inline record::RunFile RunOfNode(const FakeNode& node) {
@@ -31,11 +31,10 @@ inline record::RunFile RunOfNode(const FakeNode& node) {
   run.file.machines[0].fingerprint = node.fingerprint;
   NodeFacts facts;
   facts.name = node.name;
-  facts.host = node.host;
   facts.known_by = "hostname";
-  facts.gpu = node.gpu;
   facts.arguments = node.arguments;
   run.file.context["dlroof"]["node"] = ToJson(facts);
+  node.change(run.file);
   return run.file;
 }
 
@@ -52,17 +51,14 @@ inline Cluster Gathered(const std::vector<FakeNode>& nodes,
   return Gather(std::move(more), asked, [&](const std::string& file) { return files.at(file); });
 }
 
-// Six nodes, of which the last takes 1.2 times as long.
-inline std::vector<FakeNode> LastNodeIsSlower() {
-  std::vector<FakeNode> nodes;
-  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), i == 6 ? 2.4 : 2.0});
-  return nodes;
+// Six nodes, of which the last takes 2.4 s instead of 2 s.
+inline std::vector<FakeNode> LastNodeIsSlower(double seconds = 2.4, double speed = 1) {
+  return {{"n1"}, {"n2"}, {"n3"}, {"n4"}, {"n5"}, {"n6", seconds, speed}};
 }
 
 inline std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nodes) {
-  std::vector<NodeSummary> visit;
-  for (const auto& node : nodes) visit.push_back(SummaryOf(RunOfNode(node), node.name));
-  return visit;
+  return VectorOf<NodeSummary>(
+      nodes, [](const auto& node) { return SummaryOf(RunOfNode(node), node.name); });
 }
 
 inline std::string TableOf(const Cluster& cluster) {

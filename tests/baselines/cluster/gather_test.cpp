@@ -29,9 +29,7 @@ NodeSummary Failed(const std::string& name, const std::string& reason) {
 }
 
 std::vector<std::string> Names(const Cluster& cluster) {
-  std::vector<std::string> names;
-  for (const auto& node : cluster.nodes) names.push_back(node.name());
-  return names;
+  return VectorOf<std::string>(cluster.nodes, &ClusterNode::name);
 }
 
 TEST(NodeNameLess, NumbersCountAsNumbers) {
@@ -63,16 +61,12 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
 // repetition, which is 1 % faster than their median. The record's time is the median of the nodes'
 // times and not the only clean one, nor the fastest.
 TEST(Gather, ANoisyNodeCountsInTheMedianAsAnyOtherInWhateverOrder) {
-  std::map<std::string, record::RunFile> files;
-  std::vector<NodeSummary> summaries;
-  for (const auto& [name, seconds] : {std::pair("n1", 2.0), {"n2", 4.0}, {"n3", 8.0}}) {
-    files[name] = RunOfNode({name, seconds});
-    if (seconds < 8)
-      for (auto& repetition : files[name].records[0].repetitions) repetition.noisy = true;
-    summaries.push_back(SummaryOf(files[name], name));
-  }
-  const auto cluster =
-      Gather(summaries, {}, [&](const std::string& file) { return files.at(file); });
+  const auto noisy = [](record::RunFile& run) {
+    for (auto& repetition : run.records[0].repetitions) repetition.noisy = true;
+  };
+  const auto cluster = Gathered({{.name = "n1", .seconds = 2, .change = noisy},
+                                 {.name = "n2", .seconds = 4, .change = noisy},
+                                 {"n3", 8}});
   const auto time = record::TimeOf(cluster.run.records[0].repetitions);
   constexpr double kTime = 0.99 * 4;
   EXPECT_DOUBLE_EQ(time->median, kTime);
@@ -106,18 +100,12 @@ TEST(Gather, ANoisyNodeCountsInTheMedianAsAnyOtherInWhateverOrder) {
 }
 
 TEST(Gather, ARoofThatMostNodesDidNotValidateIsNotValidated) {
-  std::map<std::string, record::RunFile> files;
-  std::vector<NodeSummary> summaries;
-  for (int i = 0; i < 3; ++i) {
-    const auto file = fmt::format("n{}", i);
-    files[file] = RunOfNode({file});
-    if (i > 0)
-      files[file].machines[0].by_threads[2].bytes.at(Level::kDram).status =
-          machine::CeilingStatus::kNotValidated;
-    summaries.push_back(SummaryOf(files[file], file));
-  }
+  const auto refute = [](record::RunFile& run) {
+    run.machines[0].by_threads[2].bytes.at(Level::kDram).status =
+        machine::CeilingStatus::kNotValidated;
+  };
   const auto cluster =
-      Gather(summaries, {}, [&](const std::string& file) { return files.at(file); });
+      Gathered({{"n0"}, {.name = "n1", .change = refute}, {.name = "n2", .change = refute}});
   const auto& dram = cluster.run.machines[0].by_threads.at(2).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.IsValidated());
   EXPECT_THAT(dram.reasons, ElementsAre("validated on 1 of 3 nodes"));
@@ -137,30 +125,6 @@ TEST(Gather, RequestedNodesWithoutAFileAreMissingAndThoseOfAnotherKindNotInTheMe
   EXPECT_EQ(mixed.nodes[1].kind, 1);
   EXPECT_THAT(mixed.remarks,
               Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
-}
-
-TEST(Gather, EachGpuOfANodeIsAUnitWithItsHostUnlessItHasOneProcess) {
-  const auto gpu = [](const std::string& host, const std::string& number, double seconds) {
-    return FakeNode{host + "-gpu" + number, seconds, 1, "00", {"--x"}, host, number};
-  };
-  const auto cluster =
-      Gathered({gpu("n1", "0", 2), gpu("n1", "1", 2), gpu("n2", "0", 2), gpu("n10", "1", 3)},
-               std::vector<std::string>{"n1-gpu0", "n1-gpu1", "n2-gpu0", "n2-gpu1", "n10-gpu1"});
-  EXPECT_THAT(Names(cluster), ElementsAre("n1-gpu0", "n1-gpu1", "n2-gpu0", "n2-gpu1", "n10-gpu1"));
-  EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
-  EXPECT_EQ(HostOf(cluster.nodes[4]), "n10");
-  EXPECT_EQ(cluster.nodes[1].facts.gpu, "1");
-  EXPECT_EQ(GpusOfHosts(cluster), 2);
-  EXPECT_EQ(cluster.run.context["dlroof"]["devices_per_node"], 2);
-  const auto text = ToJson(cluster, "x").dump();
-  EXPECT_THAT(text, HasSubstr(R"("gpu":"1","host":"n10")"));
-  const auto table = TableOf(cluster);
-  EXPECT_THAT(table, HasSubstr("5 GPUs of 3 nodes: 4 whole, 0 partial, 1 missing"));
-  EXPECT_THAT(table, HasSubstr("4 GPUs of "));
-  const auto alone = Gathered({{"n1"}, {"n2"}});
-  EXPECT_EQ(HostOf(alone.nodes[0]), "n1");
-  EXPECT_FALSE(GpusOfHosts(alone));
-  EXPECT_FALSE(alone.run.context["dlroof"].contains("devices_per_node"));
 }
 
 TEST(Gather, AFailedNodeCostsNothingElseAndOneThatLacksBenchmarksIsNamed) {
@@ -186,12 +150,10 @@ TEST(SummaryOf, ARunThatIsNotOfANodeIsRefusedAndFewerCpusAreARemark) {
   run.context["dlroof"].erase("node");
   EXPECT_THAT(fakes::RefusalOf([&] { SummaryOf(run, "x.json"); }),
               HasSubstr("x.json: has no node's name"));
-  auto fewer = RunOfNode({"n1"});
-  fewer.context["dlroof"]["node"]["cpus_given"] = 1;
-  fewer.context["dlroof"]["node"]["cpus"] = 2;
-  const auto cluster =
-      Gather({SummaryOf(fewer, "f")}, {}, [&](const std::string&) { return fewer; });
-  EXPECT_THAT(cluster.remarks,
+  const auto fewer = [](record::RunFile& file) {
+    file.context["dlroof"]["node"].update({{"cpus_given", 1}, {"cpus", 2}});
+  };
+  EXPECT_THAT(Gathered({{.name = "n1", .change = fewer}}).remarks,
               Contains("the scheduler granted fewer CPUs than a node has: n1 (1 of 2)"));
 }
 
@@ -249,9 +211,8 @@ TEST_F(ClusterFile, HasAllThatIsKnownOfANode) {
 }
 
 TEST_F(ClusterFile, IsARunFileWithEntriesOfGoogleBenchmark) {
-  WriteFile(folder_ / "c.json", file_.dump());
   std::ostringstream warnings;
-  const auto run = record::ReadRunFile(folder_ / "c.json", warnings);
+  const auto run = record::ParseRunFile(file_.dump(), "c.json", warnings);
   EXPECT_EQ(run.records[0].repetitions.size(), 2);
   EXPECT_EQ(warnings.str(), "");
   ASSERT_EQ(file_["benchmarks"].size(), 2);
@@ -313,22 +274,10 @@ TEST(MakeNodeEffects, ANodesRatioIsTheMedianOverItsBenchmarks) {
   EXPECT_EQ(effects.roofs[0].low_node, 0);
 }
 
-TEST(WriteCluster, TablesPageAndMapHaveTheNodes) {
+TEST(MapOf, HasTheNodesWithATime) {
   const auto cluster = Gathered({{"n1", 2}, {"n2", 4}, {"n3", 2.2}},
                                 std::vector<std::string>{"n1", "n2", "n3", "n4"});
-  const auto effects = MakeNodeEffects(cluster);
-  std::ostringstream table, markdown, csv, page;
-  const auto document = ClusterDocument(cluster, effects, false);
-  document::Write(document, 0, table);
-  document::WriteMarkdown(document, markdown);
-  WriteClusterCsv(cluster, effects, csv);
-  document::WriteHtml(document, ClusterTitle(cluster), {"", "no gnuplot"}, page);
-  EXPECT_THAT(table.str(), HasSubstr("4 nodes: 3 whole, 0 partial, 1 missing, 0 failed"));
-  EXPECT_THAT(table.str(), HasSubstr("+81.8 %"));  // 4 / 2.2
-  EXPECT_THAT(markdown.str(), HasSubstr("n4: missing: no file"));
-  EXPECT_THAT(csv.str(), HasSubstr("n2,whole," + fakes::Name("n1") + ",4,0,1.81"));
-  EXPECT_THAT(page.str(), HasSubstr("no gnuplot"));
-  const auto map = MapOf(cluster, effects);
+  const auto map = MapOf(cluster, MakeNodeEffects(cluster));
   EXPECT_THAT(map.nodes, ElementsAre("n1", "n2", "n3"));
   EXPECT_NEAR(*map.slower[0][1], 100 * (4 / 2.2 - 1), 1e-9);
   EXPECT_EQ(map.roofs[0].first, "cpu.dram");
@@ -377,16 +326,8 @@ TEST(KindsOf, EachUnlikeSettingIsAGroupOfItsOwnAndNearlyEqualMemoryIsEqual) {
 }
 
 TEST(Gather, UnlikeNodesAreInNoMedian) {
-  std::map<std::string, record::RunFile> files;
-  std::vector<NodeSummary> summaries;
-  for (int i = 1; i <= 3; ++i) {
-    const auto name = fmt::format("n{}", i);
-    files[name] = RunOfNode({name, i == 3 ? 9.0 : 2.0});
-    if (i == 3) files[name].machines[0].facts["kernel"] = "5.10";
-    summaries.push_back(SummaryOf(files[name], name));
-  }
-  const auto reread = [&](const std::string& file) { return files.at(file); };
-  const auto cluster = Gather(summaries, {}, reread);
+  const auto older = [](record::RunFile& run) { run.machines[0].facts["kernel"] = "5.10"; };
+  const auto cluster = Gathered({{"n1"}, {"n2"}, {.name = "n3", .seconds = 9, .change = older}});
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_THAT(cluster.remarks, Contains(HasSubstr("unlike most nodes, not in the medians: n3 "
                                                   "(kernel: 5.10, most nodes: unknown)")));

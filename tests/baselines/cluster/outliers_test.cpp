@@ -299,22 +299,10 @@ TEST(AddFindings, WithoutFurtherVisitsASlowNodeIsASuspectAndFourNodesAreTooFewFo
 // --- Roofs ---
 
 // Six nodes, the last one's roofs at `speed` of the others'.
-std::vector<FakeNode> LastHasLowerRoofs(double speed) {
-  std::vector<FakeNode> nodes;
-  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), 2, i == 6 ? speed : 1});
-  return nodes;
-}
+std::vector<FakeNode> LastHasLowerRoofs(double speed) { return LastNodeIsSlower(2, speed); }
 
 std::vector<std::string> NamesOf(const std::vector<RowGroup>& groups) {
-  std::vector<std::string> names;
-  for (const auto& group : groups) names.push_back(group.name);
-  return names;
-}
-
-std::vector<std::string> WhatIsSlow(const Cluster& cluster) {
-  std::vector<std::string> what;
-  for (const auto& finding : cluster.findings) what.push_back(finding.what);
-  return what;
+  return VectorOf<std::string>(groups, &RowGroup::name);
 }
 
 TEST(GroupsOf, EachRoofIsOneByItselfAndThreeRoofsAreAGroup) {
@@ -333,7 +321,8 @@ TEST(AddFindings, FiveVisitsDecideAboutALowRoof) {
   for (const double later : {0.8, 1.0}) {
     auto cluster = Gathered(LastHasLowerRoofs(0.8));
     AddFindings(std::vector(5, VisitedOnceMore(LastHasLowerRoofs(later))), {}, cluster);
-    EXPECT_THAT(WhatIsSlow(cluster), ElementsAre("cpu.dram", "cpu.fp32.vector"));
+    EXPECT_THAT(VectorOf<std::string>(cluster.findings, &Finding::what),
+                ElementsAre("cpu.dram", "cpu.fp32.vector"));
     EXPECT_EQ(cluster.findings[0].verdict,
               later < 1 ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed);
     EXPECT_NEAR(cluster.findings[0].ratio, 1 / later, 1e-9);
@@ -425,11 +414,7 @@ TEST(InterferenceFindings, AHiddenQuotaOfHalfACpuIsFoundInAtLeast95Percent) {
       std::binomial_distribution<std::size_t> noisy(kRepetitions, i == 3 ? 0.85 : usual(source));
       nodes.push_back(Node(noisy(source), i == 3 ? 2 : 1.05, kRepetitions));
     }
-    const auto findings = Findings(nodes);
-    found +=
-        std::ranges::any_of(findings, [](const Finding& finding) { return finding.node == 3; });
-    wrong +=
-        std::ranges::any_of(findings, [](const Finding& finding) { return finding.node != 3; });
+    for (const auto& finding : Findings(nodes)) ++(finding.node == 3 ? found : wrong);
   }
   EXPECT_GE(found, 0.95 * kClusters);
   EXPECT_EQ(wrong, 0);

