@@ -129,13 +129,9 @@ std::optional<double> SharedFlops(const record::Record& a, const record::Record&
 
 void SetCost(const Prices& prices, const VersusCluster& cluster,
              const std::optional<double>& shared_flops, VersusSide& side) {
-  const auto& record = cluster.run.file.records[side.record];
-  const auto* machine = record::MachineFor(cluster.run.file, record);
-  const auto* price = machine == nullptr ? nullptr : PriceOf(prices, *machine);
-  if (price == nullptr) return;
-  const double device_second =
-      price->per_node_hour / 3600 / price->devices.value_or(cluster.devices);
-  side.call_cost = device_second * side.seconds.value;
+  side.call_cost =
+      CallCost(&prices, cluster, cluster.run.file.records[side.record], side.seconds.value);
+  if (!side.call_cost) return;
   const auto flops = shared_flops ? shared_flops : side.counted_flops;
   if (flops && *flops > 0) side.cost = *side.call_cost / *flops * 1e15;
 }
@@ -213,7 +209,44 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
                        : fmt::format("{}", fmt::join(texts, "; "));
 }
 
+// Returns the price of a cluster whose machines all have it, else null.
+const PriceKind* FirstPrice(const Prices& prices, const VersusCluster& cluster) {
+  const PriceKind* first = nullptr;
+  for (const auto& machine : cluster.run.file.machines) {
+    const auto* price = PriceOf(prices, machine);
+    if (price == nullptr || (first != nullptr && price != first)) return nullptr;
+    first = price;
+  }
+  return first;
+}
+
 }  // namespace
+
+std::optional<double> CallCost(const Prices* prices, const VersusCluster& cluster,
+                               const record::Record& record, double seconds) {
+  const auto* machine = prices == nullptr ? nullptr : record::MachineFor(cluster.run.file, record);
+  const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
+  if (price == nullptr) return std::nullopt;
+  return price->per_node_hour / 3600 / price->devices.value_or(cluster.devices) * seconds;
+}
+
+std::optional<LargestEffect> LargestEffectIn(const std::vector<SummedTime>& times,
+                                             double nodes_of_a) {
+  constexpr double kNotable = 1.5;
+  double a = 0, b = 0, most = std::log(kNotable);
+  for (const auto& time : times) {
+    a += time.a;
+    b += time.b;
+  }
+  std::optional<LargestEffect> largest;
+  for (const auto& time : times) {
+    const double factor = (1 - time.a / a) / (1 - time.b / b);
+    if (times.size() < 2 || std::abs(std::log(factor)) <= most) continue;
+    most = std::abs(std::log(factor));
+    largest = LargestEffect{time.name, factor * nodes_of_a};
+  }
+  return largest;
+}
 
 void UseTimes(CallTime wanted, record::RunFile& run) {
   const bool nodes = record::Member(record::Member(run.context, "dlroof"), "cluster").is_number();
@@ -316,6 +349,7 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
     QuantitySum a, b;
     double cost_a = 0, cost_b = 0;
     bool costs = true;
+    std::vector<SummedTime> times;
   };
   std::vector<std::pair<VersusTotal, Sums>> types;
   for (const auto& row : versus.rows) {
@@ -333,12 +367,14 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
     sums.cost_a += row.a.call_cost.value_or(0);
     sums.cost_b += row.b.call_cost.value_or(0);
     sums.costs = sums.costs && row.a.call_cost && row.b.call_cost;
+    sums.times.push_back({row.key, row.a.seconds.value, row.b.seconds.value});
   }
   std::vector<VersusTotal> totals;
   for (auto& [total, sums] : types) {
     total.a = sums.a.Total();
     total.b = sums.b.Total();
     if (total.a) total.nodes_of_a = NodesOfA(a, *total.a, b, *total.b);
+    if (total.a) total.largest = LargestEffectIn(sums.times, total.nodes_of_a->value);
     if (total.a && sums.costs) total.cost_ratio = sums.cost_a / sums.cost_b;
     totals.push_back(std::move(total));
   }
@@ -376,6 +412,11 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
     versus.currency = options.prices->currency;
     versus.price_a = PriceText(*options.prices, a);
     versus.price_b = PriceText(*options.prices, b);
+    const auto *of_a = FirstPrice(*options.prices, a), *of_b = FirstPrice(*options.prices, b);
+    if (of_a != nullptr && of_b != nullptr) {
+      versus.price_ratio = of_b->per_node_hour / of_a->per_node_hour;
+      if (of_a->watts && of_b->watts) versus.watts_ratio = *of_b->watts / *of_a->watts;
+    }
   }
   return versus;
 }

@@ -66,6 +66,23 @@ class QuantitySum {
   int added_ = 0;
 };
 
+// The row that moves the nodes of A for one of B in a sum most.
+struct LargestEffect {
+  std::string name;
+  double nodes_without = 0;  // [1] nodes of A for one of B without the row
+};
+
+// The times of A and B that a sum consists of.
+struct SummedTime {
+  std::string name;
+  double a = 0, b = 0;  // [s] of all its calls
+};
+
+// Returns the row without which the nodes of A differ from `nodes_of_a` [1] most, if by more than a
+// factor of 1.5: then the sum tells about this row. Otherwise nullopt.
+std::optional<LargestEffect> LargestEffectIn(const std::vector<SummedTime>& times,
+                                             double nodes_of_a);
+
 // The price of the nodes whose machine matches `name` and `fingerprint`.
 struct PriceKind {
   std::string name;             // substring of the machine's name; "" matches all
@@ -121,6 +138,11 @@ struct VersusCluster {
   // Set for a cluster file: each time is the median over nodes.
   std::optional<EstimateCount> node_times = {};
 };
+
+// Returns the cost [currency] of one call of `seconds` on a device, if `prices` (may be null) has
+// it.
+std::optional<double> CallCost(const Prices* prices, const VersusCluster& cluster,
+                               const record::Record& record, double seconds);
 
 // Returns the type to compare a record as: f32 for tf32 on a GPU, which frameworks use for f32.
 std::string ComparedType(const record::Record& record);
@@ -187,6 +209,7 @@ struct VersusTotal {
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
   std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
+  std::optional<LargestEffect> largest = {};
 };
 
 struct Versus {
@@ -196,6 +219,8 @@ struct Versus {
   std::string currency;  // "" without prices
   // Price of their nodes ("2.5 USD per node and hour") or why not known; "" without prices.
   std::string price_a, price_b;
+  // [1] B's price and watts over A's, of one node each, where both are known
+  std::optional<double> price_ratio = {}, watts_ratio = {};
 };
 
 // Returns a total for each type of the rows, in their order.
@@ -243,6 +268,8 @@ struct VersusModel {
   std::optional<Quantity> a, b, nodes_of_a;
   Energies energies_a, energies_b;                // [J] sums over the layers in A and B
   std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
+  std::optional<double> cost_ratio;               // [1] A's cost of a pass / B's, if both are known
+  std::optional<LargestEffect> largest = {};      // a layer's
   std::vector<std::string> missing;               // problems that A or B lacks, each once
 };
 

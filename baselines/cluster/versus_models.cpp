@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 struct LayerCall {
   Quantity seconds;
   Energies energies;
+  std::optional<double> cost;  // [currency]
 };
 
 // The calls of each operator in one type, without fallbacks.
@@ -35,8 +36,10 @@ class TimesOf {
     for (const auto& [key, i] : FastestByKey(cluster.run, key_of)) {
       if (IsFallback(cluster.run.places[i])) continue;
       const auto seconds = QuantityOf(*cluster.run.places[i].timing);
-      calls_[key] = {seconds, EnergiesOf(cluster.run.file, cluster.run.file.records[i], seconds,
-                                         cluster.devices, options.prices)};
+      const auto& record = cluster.run.file.records[i];
+      calls_[key] = {seconds,
+                     EnergiesOf(cluster.run.file, record, seconds, cluster.devices, options.prices),
+                     CallCost(options.prices, cluster, record, seconds.value)};
     }
   }
 
@@ -54,13 +57,15 @@ class TimesOf {
   std::map<std::string, LayerCall> calls_;
 };
 
-// The sums over the calls of a pass; energies only of classes that every call has.
+// The sums over the calls of a pass; energies and costs only if every call has them.
 struct PassSum {
   QuantitySum seconds;
   std::map<EnergyClass, QuantitySum> joules;
+  std::optional<double> cost = 0;
 
   void Add(const LayerCall& call, double count) {
     seconds.Add(call.seconds, count);
+    cost = cost && call.cost ? std::optional(*cost + count * *call.cost) : std::nullopt;
     for (const auto& [kind, joules_of_call] : call.energies)
       joules[kind].Add(joules_of_call, count);
   }
@@ -95,10 +100,14 @@ std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const Vers
   return both && add("bwd") ? std::optional(all) : std::nullopt;
 }
 
-VersusModel CompareModel(const Model& model, std::string_view pass, const TimesOf& in_a,
-                         const TimesOf& in_b) {
+// Returns the row without nodes_of_a and the largest effect, and the times of its layers.
+std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
+                                                             std::string_view pass,
+                                                             const TimesOf& in_a,
+                                                             const TimesOf& in_b) {
   VersusModel row{.model = model.name, .pass = std::string(pass), .type = ""};
   PassSum sum_a, sum_b;
+  std::vector<SummedTime> times;
   for (const auto& layer : model.layers) {
     row.layers += layer.count;
     const auto a = PassCalls(in_a, layer, pass), b = PassCalls(in_b, layer, pass);
@@ -109,15 +118,23 @@ VersusModel CompareModel(const Model& model, std::string_view pass, const TimesO
       continue;
     }
     row.in_both += layer.count;
-    for (const auto& call : *a) sum_a.Add(call, layer.count);
-    for (const auto& call : *b) sum_b.Add(call, layer.count);
+    auto& time = times.emplace_back(SummedTime{layer.problem});
+    for (const auto& call : *a) {
+      sum_a.Add(call, layer.count);
+      time.a += layer.count * call.seconds.value;
+    }
+    for (const auto& call : *b) {
+      sum_b.Add(call, layer.count);
+      time.b += layer.count * call.seconds.value;
+    }
   }
+  if (sum_a.cost && sum_b.cost && *sum_b.cost > 0) row.cost_ratio = *sum_a.cost / *sum_b.cost;
   row.a = sum_a.seconds.Total();
   row.b = sum_b.seconds.Total();
   row.energies_a = sum_a.TotalEnergies();
   row.energies_b = sum_b.TotalEnergies();
   row.energy_ratios = EnergyRatios(row.energies_a, row.energies_b);
-  return row;
+  return {std::move(row), std::move(times)};
 }
 
 std::vector<std::string> Types(const VersusCluster& cluster) {
@@ -142,10 +159,11 @@ void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
              std::vector<VersusModel>& rows) {
   const TimesOf in_a(a, type, options), in_b(b, type, options);
   for (const auto pass : kPasses) {
-    auto row = CompareModel(model, pass, in_a, in_b);
+    auto [row, times] = CompareModel(model, pass, in_a, in_b);
     if (row.in_both == 0 || !HasPass(model, pass)) continue;
     row.type = type;
     row.nodes_of_a = NodesOfA(a, *row.a, b, *row.b);
+    row.largest = LargestEffectIn(times, row.nodes_of_a->value);
     rows.push_back(std::move(row));
   }
 }

@@ -63,8 +63,8 @@ std::string QuantityText(const Quantity& quantity, const char* unit) {
 std::string ShareText(const VersusSide& side) {
   if (!side.share) return side.bound_by_overhead ? "overhead" : "no roof";
   const auto& [share, at_most] = *side.share;
-  return fmt::format("{}{}{:.{}f}{}{}", roofline::AtMostMark(at_most),
-                     roofline::MarkOf(side.seconds.noisy), 100 * share, share < 0.0995 ? 2 : 1,
+  return fmt::format("{}{}{}{}{}", roofline::AtMostMark(at_most),
+                     roofline::MarkOf(side.seconds.noisy), ThreeDigits(100 * share),
                      side.fallback ? "!" : "", side.specified ? " (specified)" : "");
 }
 
@@ -154,6 +154,27 @@ void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) 
   }
   notes.push_back(fmt::format("cost: {} for 1e15 FLOP of this operator. A: {}. B: {}",
                               versus.currency, versus.price_a, versus.price_b));
+  if (versus.price_ratio)
+    notes.push_back(fmt::format(
+        "a node of B costs as much as {} of A{}: B pays off above these nodes of A for one of B",
+        ThreeDigits(*versus.price_ratio),
+        versus.watts_ratio
+            ? fmt::format(", and draws as much power as {}", ThreeDigits(*versus.watts_ratio))
+            : ""));
+}
+
+void AddLargestNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  const auto add = [&](const std::string& sum, const std::optional<Quantity>& nodes,
+                       const std::optional<LargestEffect>& largest) {
+    if (largest)
+      notes.push_back(fmt::format("{}: without {} it is {} nodes, not {}", sum, largest->name,
+                                  ThreeDigits(largest->nodes_without), QuantityText(*nodes, "")));
+  };
+  for (const auto& total : TotalsOf(*report.a, *report.b, report.versus))
+    add(total.of, total.nodes_of_a, total.largest);
+  for (const auto& model : report.models)
+    add(fmt::format("{} {} {}", model.model, model.pass, model.type), model.nodes_of_a,
+        model.largest);
 }
 
 // Returns the positions of `some` in `kinds`, from 1.
@@ -282,6 +303,7 @@ Table TotalTable(const VersusReport& report) {
 Table ModelTable(const VersusReport& report) {
   std::vector<std::string> head = {
       "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %"};
+  if (HasCosts(report)) head.emplace_back("A/B cost");
   AddEnergyHead(report, head);
   Table table{.title = "Models", .columns = std::move(head)};
   for (const auto& model : report.models) {
@@ -292,6 +314,7 @@ Table ModelTable(const VersusReport& report) {
                           fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
                           cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
                           IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt)});
+    if (HasCosts(report)) table.rows.back().push_back(CostText(model.cost_ratio));
     AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios,
                    table.rows.back());
   }
@@ -312,6 +335,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
     notes.push_back(fmt::format("in every row (A | B): {}", fmt::join(all, "; ")));
   AddTimesNotes(report, notes);
   AddFallbackNotes(report, notes);
+  AddLargestNotes(report, notes);
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);
@@ -396,6 +420,11 @@ void AddNodes(const Quantity& nodes_of_a, nlohmann::json& object) {
   if (const auto& ci95 = nodes_of_a.ci95) object["nodes_ci95"] = {ci95->first, ci95->second};
 }
 
+void AddLargest(const std::optional<LargestEffect>& largest, nlohmann::json& object) {
+  if (largest)
+    object["largest"] = {{"name", largest->name}, {"nodes_of_a_without", largest->nodes_without}};
+}
+
 nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
   auto written = QuantityJson(side.seconds, "seconds");
@@ -435,6 +464,7 @@ nlohmann::json TotalJson(const VersusTotal& total) {
   written["b"] = QuantityJson(*total.b, "seconds");
   AddNodes(*total.nodes_of_a, written);
   if (total.cost_ratio) written["cost_a_over_b"] = *total.cost_ratio;
+  AddLargest(total.largest, written);
   return written;
 }
 
@@ -453,6 +483,8 @@ nlohmann::json ModelJson(const VersusModel& model) {
     if (!energies->empty()) written[key]["energy"] = ByClassJson(*energies, "joules");
   }
   if (model.nodes_of_a) AddNodes(*model.nodes_of_a, written);
+  if (model.cost_ratio) written["cost_a_over_b"] = *model.cost_ratio;
+  AddLargest(model.largest, written);
   if (!model.energy_ratios.empty())
     written["energy_ratio"] = ByClassJson(model.energy_ratios, "a_over_b");
   if (!model.missing.empty()) written["missing"] = model.missing;
@@ -530,6 +562,8 @@ nlohmann::json VersusJson(const VersusReport& report) {
       {"only_b", versus.only_b},
       {"rows", nlohmann::json::array()}};
   if (!versus.currency.empty()) written["currency"] = versus.currency;
+  if (versus.price_ratio) written["price_b_over_a"] = *versus.price_ratio;
+  if (versus.watts_ratio) written["watts_b_over_a"] = *versus.watts_ratio;
   for (const auto& row : versus.rows) written["rows"].push_back(RowJson(report, row));
   for (const auto& total : TotalsOf(*report.a, *report.b, versus))
     written["totals"].push_back(TotalJson(total));

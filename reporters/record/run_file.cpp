@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -438,15 +440,24 @@ std::optional<std::string_view> LabelOf(const Record& record) {
 
 RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files) {
   RunFile whole;
-  std::set<std::pair<std::string, std::optional<int>>> seen;
+  std::map<std::pair<std::string, std::optional<int>>, std::size_t> index_of;
+  const auto seconds = [](const Record& record) {
+    const auto timing = TimeOf(record.repetitions);
+    return timing ? timing->median : HUGE_VAL;
+  };
   bool first = true;
   for (auto& [path, file] : files) {
     if (first) whole.context = std::move(file.context);
     first = false;
     for (auto& machine : file.machines) AddMachine(std::move(machine), path, whole);
-    for (auto& record : file.records)
-      if (seen.emplace(record.name, record.threads).second)
+    for (auto& record : file.records) {
+      const auto [found, added] =
+          index_of.try_emplace({record.name, record.threads}, whole.records.size());
+      if (added)
         whole.records.push_back(std::move(record));
+      else if (seconds(record) < seconds(whole.records[found->second]))
+        whole.records[found->second] = std::move(record);
+    }
   }
   return whole;
 }

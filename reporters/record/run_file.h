@@ -111,8 +111,8 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
 
 // Returns the records and ceilings of all files (by path) with the context of the first one. Of two
-// records with the same name and number of threads, and of two sets of ceilings with the same
-// number of threads, the first is used. Throws BadInput for files of different machines.
+// records with the same name and number of threads the faster is used, of two sets of ceilings with
+// the same number of threads the first. Throws BadInput for files of different machines.
 RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files);
 
 // Returns the records of all files, each file's under its own label: the file's name without folder

@@ -191,6 +191,19 @@ TEST(TotalsOf, OneLinePerOperatorAndTypeLeavesFallbacksOut) {
   EXPECT_FALSE(TotalsOf(cpu, gpu, MakeVersus(cpu, gpu, {}))[0].cost_ratio);
 }
 
+TEST(TotalsOf, NamesTheRowWithoutWhichTheNodesDifferMuch) {
+  const auto a = Cpus({{"fwd/f32/n1", 10}, {"fwd/f32/n2", 10}, {"fwd/f32/n3", 10}});
+  const auto total = [&](const Times& times) {
+    const auto b = Gpus(times);
+    return TotalsOf(a, b, MakeVersus(a, b, kLayouts)).at(0);
+  };
+  const auto found = total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 8}});
+  EXPECT_DOUBLE_EQ(found.nodes_of_a->value, 3);
+  EXPECT_EQ(found.largest.value().name, "Conv2D/fwd/f32/n3");
+  EXPECT_DOUBLE_EQ(found.largest->nodes_without, 10);
+  EXPECT_FALSE(total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 2}}).largest);
+}
+
 TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes) {
   auto options = kLayouts;
   options.best_type = true;

@@ -432,6 +432,15 @@ TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFilesAndRefusesAnotherMachine) {
       "b: its ceilings are of another machine (machine y; those of the other files: machine x)");
 }
 
+TEST(JoinedRun, HasTheFasterOfTwoRecordsOfOneName) {
+  auto slow = FileOf("x", 1, "X"), fast = slow;
+  slow.records[0].repetitions.assign(4, {.seconds = 2});
+  fast.records[0].repetitions.assign(4, {.seconds = 1});
+  for (const auto& whole :
+       {JoinedRun({{"a", slow}, {"b", fast}}), JoinedRun({{"b", fast}, {"a", slow}})})
+    EXPECT_EQ(whole.records.at(0).repetitions.at(0).seconds, 1);
+}
+
 TEST(SideBySide, LabelsTheRecordsOfEachFile) {
   auto a = FileOf("x", 2, "Conv2D/cpu/onednn/fwd/f32/n1"), b = a, c = FileOf("x", 2, "BM_x");
   for (auto* file : {&a, &b, &c}) SplitName(file->records.front());
