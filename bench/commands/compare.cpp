@@ -73,6 +73,7 @@ std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::st
   return std::filesystem::is_directory(own, none) || !data ? own : *data / "baselines";
 }
 
+// Reads two files in parallel, unless they are so large that memory is scarce while they are read.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (const auto folder = BaselinesFolder(flags.baseline)) {
@@ -82,7 +83,12 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   }
   const auto base_path = flags.baseline.value_or(flags.files.front());
   std::ostringstream base_warnings;
-  auto base = std::async(std::launch::async, [&] { return ReadNamed(base_path, base_warnings); });
+  constexpr std::uintmax_t kLargeBytes = 100 << 20;
+  std::error_code unknown;
+  const auto bytes = std::filesystem::file_size(base_path, unknown);
+  const bool large = !unknown && bytes > kLargeBytes;
+  auto base = std::async(large ? std::launch::deferred : std::launch::async,
+                         [&] { return ReadNamed(base_path, base_warnings); });
   std::ostringstream contender_warnings;
   std::exception_ptr contender_error;
   try {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -107,14 +108,6 @@ struct NumberRange {
 
   bool Contains(double number) const;
   std::string Expected() const;  // "seconds of a call from 1e-10 to 100000"
-  constexpr bool IsOf(std::string_view member) const {
-    for (auto rest = keys; !rest.empty();) {
-      const auto key = rest.substr(0, rest.find(' '));
-      if (member == key || (key.front() == '_' && member.ends_with(key))) return true;
-      rest.remove_prefix(std::min(key.size() + 1, rest.size()));
-    }
-    return false;
-  }
 };
 
 // The first row that matches decides.
@@ -162,14 +155,31 @@ inline constexpr NumberRange kNumberRanges[] = {
      1e-6, 1e6, "a ratio"}};
 inline constexpr NumberRange kAnyNumber = {"", -kLargestNumber, kLargestNumber, ""};
 
+// The rows by single keys, in order.
+inline constexpr auto kRangeOfKey = [] {
+  constexpr auto kKeys = [] {
+    std::ptrdiff_t count = 0;
+    for (const auto& row : kNumberRanges) count += 1 + std::ranges::count(row.keys, ' ');
+    return static_cast<std::size_t>(count);
+  }();
+  std::array<std::pair<std::string_view, const NumberRange*>, kKeys> rows;
+  auto next = rows.begin();
+  for (const auto& row : kNumberRanges)
+    for (std::size_t at = 0, end = 0; at < row.keys.size(); at = end + 1) {
+      end = std::min(row.keys.find(' ', at), row.keys.size());
+      *next++ = {row.keys.substr(at, end - at), &row};
+    }
+  return rows;
+}();
+
 // Returns the range of a member with this key. Of a key in parts ("modelled/bytes/dram") the last
 // part that has a range decides. Keys without one have any number up to kLargestNumber.
 constexpr const NumberRange& RangeOf(std::string_view key) {
   while (!key.empty()) {
     const auto slash = key.rfind('/');
     const auto part = key.substr(slash == std::string_view::npos ? 0 : slash + 1);
-    for (const auto& range : kNumberRanges)
-      if (range.IsOf(part)) return range;
+    for (const auto& [name, range] : kRangeOfKey)
+      if (part == name || (name.front() == '_' && part.ends_with(name))) return *range;
     key = key.substr(0, slash == std::string_view::npos ? 0 : slash);
   }
   return kAnyNumber;

@@ -40,6 +40,14 @@ std::optional<double> FiniteNumber(const JsonObject& at, const char* key) {
   return found->Number();
 }
 
+std::optional<double> IndexOf(const JsonObject& at, const char* key) {
+  static constexpr const NumberRange& kRange = RangeOf("_index");
+  auto found = at.Find(key);
+  if (!found) return std::nullopt;
+  found->range = &kRange;
+  return found->NumberOrDrop();
+}
+
 std::optional<int> RepetitionsOf(const JsonObject& at) {
   const auto found = FindFirst(at, "repetitions");
   const double count = found && found->value.is_number() ? found->Number() : 0;
@@ -93,7 +101,8 @@ void ReadAggregate(const JsonObject& at, FileEntry& read) {
 }
 
 // The statistics of one benchmark whose repetitions the file does not have.
-std::optional<Entry> EntryOfAggregates(const std::vector<FileEntry>& aggregates) {
+std::optional<Entry> EntryOfAggregates(const std::string& name,
+                                       const std::vector<FileEntry>& aggregates) {
   const auto find = [&](std::string_view statistic) {
     return std::ranges::find(aggregates, statistic,
                              [](const FileEntry& one) { return one.statistic.value_or(""); });
@@ -106,8 +115,7 @@ std::optional<Entry> EntryOfAggregates(const std::vector<FileEntry>& aggregates)
   Entry entry = shown->entry;
   entry.aggregate = AggregateTime{.statistic = *shown->statistic};
   entry.aggregate->repetitions = shown->repetitions;
-  if (!entry.aggregate->repetitions)
-    entry.aggregate->repetitions = ReadBenchmarkName(entry.name).repeats;
+  if (!entry.aggregate->repetitions) entry.aggregate->repetitions = ReadBenchmarkName(name).repeats;
   if (deviation != end && mean != end && mean->entry.seconds > 0)
     entry.aggregate->deviation = deviation->entry.seconds / mean->entry.seconds;
   else if (cv != end && cv->share)
@@ -141,7 +149,7 @@ std::optional<double> RateScale(std::string_view counter) {
 }
 
 // Reads rates and counters of dlroof's own, and drops impossible ones. Nothing reads others.
-void ReadCounters(const JsonObject& at, Entry& entry) {
+void ReadCounters(const JsonObject& at, FileEntry& read) {
   for (const auto [key, element] : at.members()) {
     double value = 0;
     if (element.get(value) != simdjson::SUCCESS) continue;
@@ -153,8 +161,10 @@ void ReadCounters(const JsonObject& at, Entry& entry) {
     const bool unset = scale && value == 0;  // a rate of 0 is not known
     if ((scale || own) && !unset && !possible.Contains(value * scale.value_or(1)))
       JsonMember{at, key, element}.Drop(value, possible.Expected());
-    else
-      entry.counters.try_emplace(std::string(key), value);
+    else if (key != "threads")
+      read.entry.counters.try_emplace(std::string(key), value);
+    else if (!read.threads)
+      read.threads = static_cast<int>(value);
   }
 }
 
@@ -229,7 +239,7 @@ void AddNote(std::string text, Record& record) {
 // lower limits. A note says so. `name` as in the file; `seconds`: ApplyThreadRule.
 void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
                     Record& record) {
-  if (!seconds) return;
+  if (!seconds || entry.counters.empty()) return;
   if (const auto rate = RateOf(entry, kBytesRate, 1); rate && !HasBytes(record)) {
     record.work[Provenance::kModelled].bytes[Level::kDram] = WholeIfNear(*rate * *seconds);
     AddNote("bytes that the benchmark's author declares (bytes_per_second), taken as DRAM traffic",
@@ -253,14 +263,6 @@ void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<dou
 bool HasOtherRates(const Entry& entry, std::optional<double> seconds, const Record& record) {
   return seconds && !record.counting.empty() && record.counting.back().source == kRateSource &&
          std::abs(entry.seconds / *seconds - 1) > 0.1;
-}
-
-// Returns the threads of another program's benchmark, or nullopt if the file does not say.
-std::optional<int> ThreadsOf(std::string_view name, const Entry& entry) {
-  const auto threads = entry.counters.find("threads");
-  if (threads != entry.counters.end() && RangeOf("threads").Contains(threads->second))
-    return static_cast<int>(threads->second);
-  return ReadBenchmarkName(name).threads;
 }
 
 std::string OneThread(const std::string& name) {
@@ -321,12 +323,12 @@ ThreadRule ThreadRuleOf(const nlohmann::json& context) {
 // files of all versions can be compared. Returns the seconds [s] whose product with a rate of the
 // entry is an amount per call, if they are known. `name` is that in the file: with /real_time or
 // /manual_time rates are divided by wall time, otherwise by CPU time.
-std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, Entry& entry) {
+std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, int threads,
+                                      Entry& entry) {
   const auto read = ReadBenchmarkName(name);
   const bool wall = read.real_time || read.manual_time;
   auto seconds = wall ? std::optional(entry.seconds) : entry.main_cpu_seconds;
   if (seconds && !(*seconds > 0)) seconds.reset();
-  const int threads = ThreadsOf(name, entry).value_or(1);
   if (threads < 2) return seconds;
   if (rule == ThreadRule::kUnknown) return std::nullopt;
   if (rule == ThreadRule::kRatesOfAll && seconds) *seconds /= threads;
@@ -336,18 +338,19 @@ std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, En
 
 // Reads an entry. Returns nullopt for a complexity row (BigO, RMS). Throws BadInput.
 std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
+  const auto type = at.TextOr("run_type", "");
   for (const char* key : kComplexity)
-    if (at.Find(key)) return std::nullopt;
+    if (type != "iteration" && at.Find(key)) return std::nullopt;
   FileEntry read;
   Entry& entry = read.entry;
   entry.name = at.TextOr("run_name", at.Text("name"));
   entry.label = at.TextOr("label", "");
-  if (at.TextOr("run_type", "iteration") == "aggregate") ReadAggregate(at, read);
+  if (type == "aggregate") ReadAggregate(at, read);
   if (read.statistic == "BigO" || read.statistic == "RMS") return std::nullopt;
   read.repetitions = RepetitionsOf(at);
-  read.family = at.OptionalNumber("family_index");
-  read.instance = at.OptionalNumber("per_family_instance_index");
-  read.repetition = at.OptionalNumber("repetition_index");
+  read.family = IndexOf(at, "family_index");
+  read.instance = IndexOf(at, "per_family_instance_index");
+  read.repetition = IndexOf(at, "repetition_index");
   if (auto message = SkipMessage(at)) {
     entry.skipped = true;
     entry.message = *std::move(message);
@@ -356,25 +359,30 @@ std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
   const bool deviation = read.statistic && *read.statistic != "median" && *read.statistic != "mean";
   ReadTimes(at, deviation, entry);
   if (at.Find("iterations")) entry.iterations = FiniteNumber(at, "iterations").value_or(0);
-  if (!deviation) ReadCounters(at, entry);
+  if (!deviation) ReadCounters(at, read);
   return read;
 }
 
 }  // namespace
 
-EntryGroups::Group& EntryGroups::GroupOf(const FileEntry& read) {
-  auto key = read.entry.name;
-  if (read.family) key += fmt::format("\1{}\1{}", *read.family, read.instance.value_or(0));
+EntryGroups::Group& EntryGroups::GroupOf(const std::string& name, const FileEntry& read) {
+  auto key = name;
+  if (read.family) {
+    const std::array indices = {*read.family, read.instance.value_or(0)};
+    key.append(reinterpret_cast<const char*>(indices.data()), sizeof(indices));
+  }
   const auto [found, added] = group_of_.try_emplace(std::move(key), groups_.size());
-  if (added) groups_.push_back({.name = read.entry.name});
+  if (added) groups_.push_back({.name = name});
   return groups_[found->second];
 }
 
 void EntryGroups::Add(const JsonObject& at) {
   auto read = FileEntryFromJson(at);
   if (!read) return;
-  Group& group = GroupOf(*read);
+  const auto name = std::move(read->entry.name);
+  Group& group = GroupOf(name, *read);
   group.untyped = group.untyped || !at.Find("run_type");
+  if (!group.threads) group.threads = read->threads;
   if (read->statistic) {
     group.aggregates.push_back(*std::move(read));
     return;
@@ -383,6 +391,8 @@ void EntryGroups::Add(const JsonObject& at) {
     throw BadInput("{}: '{}' has repetition {:.0f} twice: two benchmarks with the same name?",
                    at.where(), group.name, *read->repetition);
   group.announced = std::max(group.announced, read->repetitions.value_or(0));
+  constexpr int kMostReserved = 100;
+  if (group.entries.empty()) group.entries.reserve(std::clamp(group.announced, 1, kMostReserved));
   group.entries.push_back(std::move(read->entry));
 }
 
@@ -406,8 +416,6 @@ void EntryGroups::FindStatistics() {
     const auto name = BenchmarkOfMean(i);
     if (!name) continue;
     const auto first = groups_[i].entries[0];
-    FileEntry key;
-    key.entry.name = *name;
     for (; i < groups_.size(); ++i) {
       const auto& each = groups_[i];
       if (each.entries.size() != 1 || !each.name.starts_with(*name + '_') ||
@@ -415,9 +423,11 @@ void EntryGroups::FindStatistics() {
         break;
       FileEntry statistic{.entry = each.entries[0]};
       statistic.statistic = each.name.substr(name->size() + 1);
-      statistic.entry.name = *name;
       groups_[i].entries.clear();
-      GroupOf(key).aggregates.push_back(std::move(statistic));
+      const auto threads = groups_[i].threads;
+      Group& group = GroupOf(*name, {});
+      if (!group.threads) group.threads = threads;
+      group.aggregates.push_back(std::move(statistic));
     }
     --i;
   }
@@ -430,7 +440,7 @@ void EntryGroups::Complete() {
     const bool skipped = std::ranges::any_of(group.entries, &Entry::skipped);
     incomplete += !skipped && std::ssize(group.entries) < group.announced ? 1 : 0;
     if (!group.entries.empty()) continue;
-    auto entry = EntryOfAggregates(group.aggregates);
+    auto entry = EntryOfAggregates(group.name, group.aggregates);
     if (!entry) continue;
     means += entry->aggregate->statistic == "mean" ? 1 : 0;
     group.entries = {*std::move(entry)};
@@ -450,15 +460,17 @@ void EntryGroups::Remark(int count, const char* what) {
 void EntryGroups::AddWorkOfThreads(std::vector<Record>& records) {
   int divided = 0, unknown = 0;
   std::map<std::string, std::optional<double>> flops_of_one;
+  for (const auto& pending : pending_) flops_of_one[pending.one_thread];
   for (const auto& record : records)
-    if (record.threads == 1) flops_of_one[record.name] = FlopsIn(record.work);
+    if (const auto found = flops_of_one.find(record.name);
+        found != flops_of_one.end() && record.threads == 1)
+      found->second = FlopsIn(record.work);
   for (auto& pending : pending_) {
     Record& record = records[pending.record];
     const auto one = flops_of_one.find(pending.one_thread);
     const auto is = [&](std::optional<double> flops, double threads) {
       constexpr double kRounding = 1e-3;
-      return flops && one != flops_of_one.end() && one->second &&
-             std::abs(*flops / threads / *one->second - 1) < kRounding;
+      return flops && one->second && std::abs(*flops / threads / *one->second - 1) < kRounding;
     };
     const auto own = FlopsIn(pending.own), all = FlopsIn(record.work);
     if (!is(own, 1)) {
@@ -491,33 +503,37 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   int threaded = 0, of_cpu_time = 0;
   double wall_by_cpu = 0;  // of the first benchmark whose rates are of CPU time
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
-  std::map<std::string, int> bare, seen;
+  std::map<std::string, int> bare;
+  std::unordered_map<std::string_view, int> seen;
   if (own)
     for (const auto& group : groups_) ++bare[BareName(group.name)];
   group_of_.clear();
   std::vector<Record> records;
   records.reserve(groups_.size());
-  for (auto& each : groups_) {
-    Group group = std::move(each);  // frees its entries
+  for (auto& group : groups_) {
+    auto entries = std::move(group.entries);  // freed here
     auto name = group.name;
     if (own && bare.at(BareName(name)) == 1) name = BareName(name);
-    if (const int number = ++seen[name]; number > 1) name += fmt::format(" ({})", number);
+    if (const int number = ++seen[group.name]; number > 1) name += fmt::format(" ({})", number);
     std::optional<double> rate_seconds;
-    for (auto& entry : group.entries) {
+    const auto threads = group.threads ? group.threads : ReadBenchmarkName(group.name).threads;
+    for (auto& entry : entries) {
       entry.name = name;
-      if (!own && !entry.skipped) rate_seconds = ApplyThreadRule(rule, group.name, entry);
+      if (!own && !entry.skipped)
+        rate_seconds = ApplyThreadRule(rule, group.name, threads.value_or(1), entry);
     }
-    records.push_back(RecordFromEntries(group.entries, &file));
+    records.push_back(RecordFromEntries(entries, &file));
     if (own) continue;
     Record& record = records.back();
-    const Entry& entry = group.entries.back();
+    const Entry& entry = entries.back();
     if (record.status != Status::kOk) continue;
     if (record.repetitions.empty()) record.reason = entry.message;
     auto counted = record.work;
     AddWorkOfRates(group.name, entry, rate_seconds, record);
-    if (const auto rate = RateOf(entry, "items_per_second", 1); rate && rate_seconds && items)
-      (*items)[name] = *rate * *rate_seconds;
-    if (!record.threads) record.threads = ThreadsOf(group.name, entry);
+    if (items && rate_seconds)
+      if (const auto rate = RateOf(entry, "items_per_second", 1))
+        (*items)[name] = *rate * *rate_seconds;
+    if (!record.threads) record.threads = threads;
     if (record.threads.value_or(1) < 2) {
       if (HasOtherRates(entry, rate_seconds, record) && of_cpu_time++ == 0)
         wall_by_cpu = entry.seconds / *rate_seconds;
@@ -532,6 +548,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
     pending_.push_back(
         {records.size() - 1, OneThread(group.name), *record.threads, std::move(counted)});
   }
+  groups_ = {};
   AddWorkOfThreads(records);
   if (of_cpu_time > 0)
     remarks_.push_back(fmt::format(

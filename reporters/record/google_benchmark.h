@@ -7,12 +7,13 @@
 // ignored. A benchmark whose time is NaN or infinite has no repetition; such counters are absent.
 #pragma once
 
+#include <boost/container/flat_set.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "counters/base/work.h"
@@ -29,6 +30,7 @@ struct FileEntry {
   // Indices in the program, if the file has any.
   std::optional<double> family, instance, repetition;
   std::optional<int> repetitions;  // [1] that the program ran
+  std::optional<int> threads;
   // [1] Value of an aggregate that is not a time ("cv" is a share).
   std::optional<double> share;
 };
@@ -45,6 +47,7 @@ class EntryGroups {
  public:
   // Throws BadInput for a repeated repetition: files were concatenated.
   void Add(const JsonObject& at);
+  std::size_t size() const { return groups_.size(); }
 
   // Returns a record for each benchmark. In a file of dlroof (by its context) names have no
   // settings (BareName) unless two benchmarks differ in settings only. Other names stay.
@@ -56,14 +59,15 @@ class EntryGroups {
 
  private:
   struct Group {
-    std::string name;              // as in the file
-    std::vector<Entry> entries;    // repetitions
-    std::set<double> repetitions;  // their indices
-    int announced = 0;             // [1] repetitions that the program ran, if the file has it
+    std::string name;                                // as in the file
+    std::vector<Entry> entries;                      // repetitions, without names
+    boost::container::flat_set<double> repetitions;  // their indices
+    int announced = 0;  // [1] repetitions that the program ran, if the file has it
+    std::optional<int> threads;
     std::vector<FileEntry> aggregates;
     bool untyped = false;  // an entry has no "run_type": Google Benchmark before 1.5
   };
-  Group& GroupOf(const FileEntry& read);
+  Group& GroupOf(const std::string& name, const FileEntry& read);
   // In files before 1.5, statistics are entries whose names end in "_mean", "_median", "_stddev"
   // and then custom ones, in this order. Returns the benchmark's name if group `at` is its mean.
   std::optional<std::string> BenchmarkOfMean(std::size_t at) const;
@@ -87,7 +91,8 @@ class EntryGroups {
 
   std::vector<Group> groups_;
   std::vector<PendingWork> pending_;
-  std::map<std::string, std::size_t> group_of_;  // by name and, if the file has any, indices
+  std::unordered_map<std::string, std::size_t>
+      group_of_;  // by name and, if the file has any, indices
   std::vector<std::string> remarks_;
 };
 

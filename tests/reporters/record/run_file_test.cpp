@@ -313,20 +313,20 @@ TEST(ReadRunFile, ReportsThePlaceOfWrongTypesAndTakesMembersInAnyOrder) {
 }
 
 TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFileAndRefusesMoreThanFitsIntoMemory) {
-  const std::string whole = kWhole;
   std::ostringstream warnings;
-  const auto run = ParseRunFile(whole.substr(0, whole.find("{\"name\": \"b\"")), "x", warnings);
+  const auto run = ParseRunFile({kWhole, strstr(kWhole, R"({"name": "b")")}, "x", warnings);
   ASSERT_EQ(run.records.size(), 1U);
   EXPECT_EQ(run.records[0].name, "x");
-  std::string many = R"({"records": [{"name": "a"})";
-  for (std::size_t i = 0; i < kMaxRecords; ++i) many += ",{}";
-  EXPECT_THAT(Refusal(many + "]}"), HasSubstr("records[225000]: more than 225000 entries"));
+  std::string many;
+  for (int i = 0; i <= 350'000; ++i)
+    many += fmt::format(R"({{"name":"{}","real_time":1,"cpu_time":1}},)", i);
+  EXPECT_THAT(Refusal(R"({"benchmarks":[)" + many), HasSubstr("[350000]: so many entries"));
+  EXPECT_THAT(Refusal(R"({"records":[)" + many), HasSubstr("[225000]: so many entries"));
   const auto path = testing::TempDir() + "large_run.json";
   std::ofstream(path) << "{ ";
-  std::filesystem::resize_file(path, kMaxFileBytes + (1 << 20));
-  std::ostringstream more;
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, more); }),
-              HasSubstr("193 MiB of JSON, of which at most 192 fit into memory"));
+  std::filesystem::resize_file(path, std::size_t{681} << 20);
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, warnings); }),
+              HasSubstr("681 MiB of JSON, of which at most 680 fit into memory"));
   std::filesystem::remove(path);
 }
 
