@@ -85,12 +85,12 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
 // length plus a tenth of the distance of its median from 0 is least. Where half of the benchmarks
 // changed, the other half is the centre.
 double MiddleOfMost(const std::vector<Estimate>& values) {
-  constexpr double kMost = 0.4, kOfDistance = 0.1;
+  constexpr double kShare = 0.4, kOfDistance = 0.1;
   std::vector<double> sorted;
   for (const auto& estimate : values) sorted.push_back(estimate.value);
   std::ranges::sort(sorted);
   const auto count = static_cast<double>(sorted.size());
-  const auto reach = static_cast<std::size_t>(std::ceil(kMost * count)) - 1;
+  const auto reach = static_cast<std::size_t>(std::ceil(kShare * count)) - 1;
   const auto cost = [&](std::size_t i) {
     return sorted[i + reach] - sorted[i] + kOfDistance * std::abs(sorted[i + reach / 2]);
   };

@@ -38,11 +38,11 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
 // the fastest repetitions.
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
-  constexpr std::size_t kLeast = 3;
+  constexpr std::size_t kMinCount = 3;
   std::vector<const record::Repetition*> sorted;
   for (const auto& repetition : record.repetitions) sorted.push_back(&repetition);
   const std::size_t count =
-      std::min(sorted.size(), std::max(kLeast, FastestCount(sorted.size(), kShare)));
+      std::min(sorted.size(), std::max(kMinCount, FastestCount(sorted.size(), kShare)));
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count);
   std::ranges::partial_sort(sorted, end, {}, &record::Repetition::seconds);
   const auto shared = std::count_if(sorted.begin(), end, [](const auto* repetition) {
