@@ -37,40 +37,30 @@ std::string Moved(double from, double to, std::string_view unit) {
 
 using Counts = std::map<std::string, double>;  // by name
 
-struct CountKind {
-  std::string_view kind, unit;
-  Counts (*of)(const Work& work);
-};
+constexpr std::string_view kFlops = "flops", kBytes = "bytes", kLaunches = "launches";
 
-// A pipe missing from a record's FLOPs did zero; a missing byte or launch count is unknown.
-constexpr std::string_view kFlops = "flops";
-const CountKind kCounts[] = {
-    {kFlops, "FLOP",
-     [](const Work& work) {
-       Counts counts;
-       for (const auto& [pipe, flops] : work.flops) counts[pipe + " FLOPs"] = flops;
-       return counts;
-     }},
-    {"bytes", "B",
-     [](const Work& work) {
-       Counts counts;
-       for (const auto& [level, bytes] : work.bytes)
-         counts[std::string(Key(level)) + " bytes"] = bytes;
-       return counts;
-     }},
-    {"launches", "", [](const Work& work) {
-       return work.launches ? Counts{{"launches", *work.launches}} : Counts();
-     }}};
+Counts CountsOf(std::string_view kind, const Work& work) {
+  Counts counts;
+  if (kind == kFlops)
+    for (const auto& [pipe, flops] : work.flops) counts[pipe + " FLOPs"] = flops;
+  else if (kind == kBytes)
+    for (const auto& [level, bytes] : work.bytes)
+      counts[std::string(Key(level)) + " bytes"] = bytes;
+  else if (work.launches)
+    counts["launches"] = *work.launches;
+  return counts;
+}
 
-void AddCounts(const CountKind& kind, const record::Record& base, const record::Record& contender,
-               bool flops_alike, std::vector<Change>& changes) {
+void AddCounts(std::string_view kind, std::string_view unit, const record::Record& base,
+               const record::Record& contender, bool flops_alike, std::vector<Change>& changes) {
   for (const Provenance from : AllProvenances()) {
     const auto a = base.work.find(from), b = contender.work.find(from);
     if (a == base.work.end() || b == contender.work.end()) continue;
-    auto before = kind.of(a->second), after = kind.of(b->second);
+    auto before = CountsOf(kind, a->second), after = CountsOf(kind, b->second);
     if (before.empty() || after.empty()) continue;
-    if (kind.kind == kFlops) {
+    if (kind == kFlops) {
       if (from == Provenance::kModelled && !flops_alike) return;
+      // A pipe missing from a record's FLOPs did zero; a missing byte or launch count is unknown.
       for (const auto& [name, count] : before) after.try_emplace(name, 0);
       for (const auto& [name, count] : after) before.try_emplace(name, 0);
     }
@@ -78,8 +68,8 @@ void AddCounts(const CountKind& kind, const record::Record& base, const record::
     for (const auto& [name, count] : before) {
       const auto now = after.find(name);
       if (now == after.end() || std::abs(now->second - count) <= tolerance * count) continue;
-      changes.push_back({kind.kind, fmt::format("{} ({}) {}", name, Key(from),
-                                                Moved(count, now->second, kind.unit))});
+      changes.push_back(
+          {kind, fmt::format("{} ({}) {}", name, Key(from), Moved(count, now->second, unit))});
     }
     return;
   }
@@ -130,7 +120,9 @@ std::vector<Change> FindChanges(const record::Record& base, const machine::Machi
     changes.push_back(
         {"algorithm", fmt::format("algorithm changed from '{}' to '{}'",
                                   record::AlgorithmText(base), record::AlgorithmText(contender))});
-  for (const auto& kind : kCounts) AddCounts(kind, base, contender, flops_alike, changes);
+  AddCounts(kFlops, "FLOP", base, contender, flops_alike, changes);
+  AddCounts(kBytes, "B", base, contender, flops_alike, changes);
+  AddCounts(kLaunches, "", base, contender, flops_alike, changes);
   auto before = ClockOfSms(base), after = ClockOfSms(contender);
   if (!before || !after) {
     before = ClockOfCeiling(base, base_machine);

@@ -24,10 +24,10 @@ using statistics::Verdict;
 // [1] Minimum share of a GPU's log time ratio that must also appear in SM cycles.
 constexpr double kMinInCycles = 0.5;
 
-// `fastest_seconds`: [s] mean of the fastest repetitions, if that is judged.
+// `judged_seconds`: [s] the level that is judged, if it is a time.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
-            std::optional<double> fastest_seconds) {
-  Side side{.seconds = fastest_seconds};
+            std::optional<double> judged_seconds) {
+  Side side{.seconds = judged_seconds};
   if (const auto timing = record::Summarize(record.repetitions); timing && !side.seconds)
     side.seconds = timing->median;
   if (machine == nullptr || !side.seconds || record.work.empty()) return side;
@@ -97,7 +97,6 @@ std::string TooFew(const Comparison& row) {
                      counts, statistics::kMinClean);
 }
 
-constexpr double kDeviationOfMad = 1.4826;
 constexpr double kOfMedian = 1.2533;        // standard error of a median / standard error of a mean
 constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if there are few
 constexpr std::size_t kMinForScatter = 4;
@@ -134,12 +133,11 @@ std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base
   if (ratios.empty()) return std::nullopt;
   const auto count = static_cast<double>(ratios.size());
   const double centre = Median(ratios);
-  std::vector<double> distances;
-  for (const double ratio : ratios) distances.push_back(std::abs(ratio - centre));
-  double deviation = kAssumedDeviation * std::sqrt(2);
-  if (ratios.size() >= kMinForScatter) deviation = kDeviationOfMad * Median(distances);
+  const double deviation = ratios.size() < kMinForScatter
+                               ? kAssumedDeviation * std::sqrt(2)
+                               : statistics::RobustDeviation(ratios, centre);
   return statistics::MachineShift{centre, kOfMedian * deviation / std::sqrt(count),
-                                  static_cast<int>(ratios.size())};
+                                  static_cast<int>(count)};
 }
 
 // Records of the earlier runs (CompareOptions::earlier), by name.
@@ -162,15 +160,9 @@ class EarlierRuns {
       if (found == by_name_[run].end()) continue;
       const record::Record& record = *found->second;
       if (record.status != record::Status::kOk || IsSameMeasurement(record, base)) continue;
-      try {
-        const auto chosen = base.device == "gpu" ? ChooseTimes(base, record) : std::nullopt;
-        const auto pair =
-            compare::LevelsOf(chosen ? chosen->base : base, chosen ? chosen->contender : record);
-        if (pair && pair->fastest_share == share)
-          levels.push_back({static_cast<int>(run), pair->contender});
-      } catch (const Unsupported&) {
-        continue;  // the records have no common kind of time
-      }
+      const auto pair = LevelsOfTimes(base, record);
+      if (pair && pair->fastest_share == share)
+        levels.push_back({static_cast<int>(run), pair->contender});
     }
     return levels;
   }
@@ -204,7 +196,6 @@ class Comparer {
     });
     for (auto& each : measured)
       if (each) measured_.push_back(*std::move(each));
-    measured = {};
     CompareResult result{.base = newest_.where};
     Judge(result);
     if (options_.rerun != nullptr)
@@ -292,11 +283,12 @@ class Comparer {
                 const std::optional<LevelPair>& levels, Comparison& row) const {
     const auto *base_machine = record::MachineFor(pair.run->file, *row.base),
                *contender_machine = record::MachineFor(contender_.file, *row.contender);
-    const auto fastest = [&](const statistics::Level LevelPair::*side) {
-      return row.fastest_share ? std::optional(((*levels).*side).seconds()) : std::nullopt;
+    const bool times = levels && (!interleaved_ || levels->fastest_share);
+    const auto seconds = [&](const statistics::Level LevelPair::*side) {
+      return times ? std::optional(((*levels).*side).seconds()) : std::nullopt;
     };
-    row.before = SideOf(base, base_machine, fastest(&LevelPair::base));
-    row.after = SideOf(contender, contender_machine, fastest(&LevelPair::contender));
+    row.before = SideOf(base, base_machine, seconds(&LevelPair::base));
+    row.after = SideOf(contender, contender_machine, seconds(&LevelPair::contender));
     const bool alike =
         CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
     if (!alike) row.before = {.seconds = row.before.seconds};

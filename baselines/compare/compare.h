@@ -35,7 +35,7 @@ struct RerunCheck {
 
 // The displayed times of one record.
 struct Side {
-  std::optional<double> seconds;  // [s] median, or mean of the fastest (fastest_share)
+  std::optional<double> seconds;  // [s] the level that is judged, else the median
   // [1] of the binding roof. fraction_at_most: upper limit if that is not validated (not judged).
   std::optional<double> fraction, fraction_at_most;
   std::optional<double> roof_seconds;  // [s] time at the binding roof
@@ -82,7 +82,7 @@ struct CompareResult {
   std::vector<std::string> context;  // other differences between the runs, see ContextChanges
   std::optional<RerunCheck> rerun;
   bool across_machines = false;
-  bool interleaved = false;                  // the two builds were measured interleaved
+  bool interleaved = false;  // the two builds were measured interleaved: all, or what was unclear
   std::map<statistics::Verdict, int> count;  // [1] number of rows
   // 0: nothing got worse. 1: some benchmark is slower or newly failed. 3: none could be judged, or
   // all moved together and it is unknown whether the program or the machine caused it.

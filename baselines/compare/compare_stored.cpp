@@ -18,15 +18,6 @@
 namespace dlroof::compare {
 namespace {
 
-// Parses a time zone "Z", "+01:00", "-0530" or "+01" to an offset east of UTC [s]; 0 for "".
-double OffsetOf(const char* zone) {
-  char sign = '+';
-  int hours = 0, minutes = 0;
-  if (std::sscanf(zone, " %c%2d:%2d", &sign, &hours, &minutes) == 2)
-    std::sscanf(zone, " %*c%*2d%2d", &minutes);
-  return (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
-}
-
 // Returns whether the record has enough times to be judged.
 bool CanTell(const record::Record& record) {
   return record.status == record::Status::kOk && LevelsOf(record, record).has_value();
@@ -72,18 +63,20 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
 std::optional<double> Moment(const record::RunFile& file) {
   const auto date = record::Text(file.context, "date");
   tm parts = {};
-  char between = ' ';
-  int end = 0;
+  char between = ' ', sign = '+';
+  int end = 0, hours = 0, minutes = 0;
   const int read =
       std::sscanf(date.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
                   &parts.tm_mday, &between, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end);
   if (read < 7 || (between != 'T' && between != ' ')) return std::nullopt;
-  auto zone = static_cast<std::size_t>(end);
-  if (zone < date.size() && (date[zone] == '.' || date[zone] == ','))
-    zone = std::min(date.find_first_not_of("0123456789", zone + 1), date.size());
+  // The zone: "Z", "+01:00", "-0530", "+01" or nothing, after fractions of a second.
+  const auto zone = date.find_first_not_of(".,0123456789", static_cast<std::size_t>(end));
+  if (zone != std::string::npos &&
+      std::sscanf(date.c_str() + zone, " %c%2d:%2d", &sign, &hours, &minutes) == 2)
+    std::sscanf(date.c_str() + zone, " %*c%*2d%2d", &minutes);
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
-  return static_cast<double>(timegm(&parts)) - OffsetOf(date.c_str() + zone);
+  return static_cast<double>(timegm(&parts)) - (sign == '-' ? -60 : 60) * (60 * hours + minutes);
 }
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
@@ -135,15 +128,16 @@ RerunCheck RetractUnlessRepeated(const NamedRun& rerun, double min_effect,
   for (auto& row : rows) {
     if (!statistics::IsChange(row.verdict)) continue;
     const auto found = by_name.find(row.contender->name);
-    const auto shift = found == by_name.end() || !CanTell(*found->second)
-                           ? std::nullopt
-                           : JudgedLogRatio(*row.base, *found->second);
-    if (!shift) {
+    const auto levels = found == by_name.end() || !CanTell(*found->second)
+                            ? std::nullopt
+                            : LevelsOfTimes(*row.base, *found->second);
+    if (!levels) {
       ++check.unknown;
       continue;
     }
     const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
-    if (sign * *shift > std::log1p(min_effect)) continue;
+    const double log_ratio = levels->contender.log_seconds - levels->base.log_seconds;
+    if (sign * log_ratio > std::log1p(min_effect)) continue;
     row.reason = fmt::format("{} in NEW, but not when measured again ({})",
                              statistics::Key(row.verdict), rerun.where);
     row.verdict = statistics::Verdict::kAmbiguous;

@@ -85,17 +85,14 @@ std::optional<JudgedTimes> ChooseTimes(const record::Record& base,
                     base.timed.value_or("unknown"), contender.timed.value_or("unknown"));
 }
 
-std::optional<double> JudgedLogRatio(const record::Record& base, const record::Record& contender) {
-  std::optional<JudgedTimes> chosen;
+std::optional<LevelPair> LevelsOfTimes(const record::Record& base,
+                                       const record::Record& contender) {
   try {
-    chosen = ChooseTimes(base, contender);
+    const auto chosen = contender.device == "gpu" ? ChooseTimes(base, contender) : std::nullopt;
+    return chosen ? LevelsOf(chosen->base, chosen->contender) : LevelsOf(base, contender);
   } catch (const Unsupported&) {
     return std::nullopt;
   }
-  const auto levels =
-      chosen ? LevelsOf(chosen->base, chosen->contender) : LevelsOf(base, contender);
-  if (!levels) return std::nullopt;
-  return levels->contender.log_seconds - levels->base.log_seconds;
 }
 
 bool IsDeviceTime(const record::Record& record) {

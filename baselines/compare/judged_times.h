@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "baselines/compare/compare.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::compare {
@@ -25,8 +26,8 @@ struct JudgedTimes {
 // times, or the chosen kind needs no change. Throws Unsupported if they have no common kind.
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record::Record& contender);
 
-// Returns log(NEW / BASE) of the levels that a comparison judges, or nullopt if there are none.
-std::optional<double> JudgedLogRatio(const record::Record& base, const record::Record& contender);
+// Returns the levels of the times that a comparison judges, or nullopt if there are none.
+std::optional<LevelPair> LevelsOfTimes(const record::Record& base, const record::Record& contender);
 
 // Returns whether the times exclude the host: "device", "graph" or "throughput" (record::timed).
 bool IsDeviceTime(const record::Record& record);

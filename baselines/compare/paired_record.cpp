@@ -84,8 +84,8 @@ std::string Quoted(const json& value) {
 
 void CheckMember(const std::string& base, const std::string& contender, const json& in_base,
                  const json& in_contender, const std::string& key, const std::string& what) {
-  const auto& a = record::Member(in_base, key.c_str());
-  const auto& b = record::Member(in_contender, key.c_str());
+  const auto &a = record::Member(in_base, key.c_str()),
+             &b = record::Member(in_contender, key.c_str());
   if (!a.is_null() && !b.is_null() && a != b) Refuse(base, contender, what, Quoted(a), Quoted(b));
 }
 
@@ -157,11 +157,12 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
           std::to_string(*pair.contender->threads));
 }
 
-void AddChange(const std::string& what, const json& a, const json& b,
-               std::vector<std::string>& changes) {
-  if (a == b) return;
+// Adds members `key` of the two objects that differ.
+void AddChange(const json& base, const json& contender, const std::string& key,
+               const std::string& what, std::vector<std::string>& changes) {
+  const auto &a = record::Member(base, key.c_str()), &b = record::Member(contender, key.c_str());
   const auto text = [](const json& value) { return value.is_null() ? "none" : Quoted(value); };
-  changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
+  if (a != b) changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
 }
 
 // Adds differences in the context of plain Google Benchmark files (debug build, clock).
@@ -171,15 +172,14 @@ void AddChangesOfGoogleBenchmark(const json& base, const json& contender,
   for (const auto& [key, value] : base.items())
     if ((value.is_string() || value.is_boolean()) && contender.contains(key) && key != "date" &&
         key != "executable" && key != "library_version")
-      AddChange(key, value, contender.at(key), changes);
-  AddChange("library_version", record::Member(base, "library_version"),
-            record::Member(contender, "library_version"), changes);
+      AddChange(base, contender, key, key, changes);
+  AddChange(base, contender, "library_version", "library_version", changes);
   constexpr double kSameClock = 0.02;  // [1] the clock is measured, so it is never exactly equal
   const auto &a = record::Member(base, "mhz_per_cpu"),
              &b = record::Member(contender, "mhz_per_cpu");
   if (a.is_number() && b.is_number() &&
       std::abs(a.get<double>() - b.get<double>()) > kSameClock * std::abs(a.get<double>()))
-    AddChange("mhz_per_cpu", a, b, changes);
+    AddChange(base, contender, "mhz_per_cpu", "mhz_per_cpu", changes);
 }
 
 std::optional<InterleavedComparison> Read(const record::RunFile& file) {
@@ -216,32 +216,27 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
   const Index bases = IndexOf(base), contenders = IndexOf(contender);
   Index renamed;  // BASE's records by NEW's names
   for (const auto& [base_name, contender_name] : names) {
-    const auto* from = Find(bases, base_name);
-    if (from == nullptr)
-      throw BadInput("{}: has no benchmark '{}', which is in the name map", base.where, base_name);
-    if (Find(contenders, contender_name) == nullptr)
-      throw BadInput("{}: has no benchmark '{}', which is in the name map", contender.where,
-                     contender_name);
-    renamed.insert_or_assign(contender_name, from);
+    const auto check = [](const NamedRun& run, const Index& records, const std::string& name) {
+      if (!records.contains(name))
+        throw BadInput("{}: has no benchmark '{}', which is in the name map", run.where, name);
+    };
+    check(base, bases, base_name);
+    check(contender, contenders, contender_name);
+    renamed.insert_or_assign(contender_name, Find(bases, base_name));
   }
   // A record of BASE mapped to another name must not be paired by its own name.
-  const auto partner = [&](const record::Record& record) -> const record::Record* {
-    if (!names.empty()) {
-      if (const auto found = renamed.find(record.name); found != renamed.end())
-        return found->second;
-      if (names.count(record.name) > 0) return nullptr;
-    }
-    return Find(bases, record.name);
+  const auto partner = [&](const record::Record& record) {
+    const auto found = renamed.find(record.name);
+    if (found != renamed.end()) return found->second;
+    return names.contains(record.name) ? nullptr : Find(bases, record.name);
   };
   std::vector<PairedRecord> pairs;
   pairs.reserve(contender.file.records.size());
   for (const auto& record : contender.file.records) pairs.push_back({partner(record), &record});
-  // BASE's records without a partner follow.
-  std::vector<bool> paired(base.file.records.size(), false);
-  for (const auto& pair : pairs)
-    if (pair.base != nullptr) paired[pair.base - base.file.records.data()] = true;
-  for (std::size_t i = 0; i < paired.size(); ++i)
-    if (!paired[i]) pairs.push_back({&base.file.records[i], nullptr});
+  std::set<const record::Record*> paired;
+  for (const auto& pair : pairs) paired.insert(pair.base);
+  for (const auto& record : base.file.records)
+    if (!paired.contains(&record)) pairs.push_back({&record, nullptr});
   return pairs;
 }
 
@@ -279,14 +274,9 @@ void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines) {
   CheckFormat(base, contender, across_machines);
   std::set<std::string> devices;
-  bool any = false;
-  for (const auto& pair : pairs) {
-    if (pair.base == nullptr || pair.contender == nullptr) continue;
-    any = true;
-    if (devices.empty() || *devices.begin() != pair.contender->device)
-      devices.insert(pair.contender->device);
-  }
-  if (!any)
+  for (const auto& pair : pairs)
+    if (pair.base != nullptr && pair.contender != nullptr) devices.insert(pair.contender->device);
+  if (devices.empty())
     throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where,
                    contender.where, FirstOf(base.file), FirstOf(contender.file));
   if (!across_machines) CheckMachines(base, contender, devices);
@@ -305,19 +295,17 @@ std::vector<std::string> ContextChanges(const record::RunFile& base,
         "the convention {} (FLOPs and percentages of roofs are not compared)", convention));
   if (a.is_null() && b.is_null())
     AddChangesOfGoogleBenchmark(base.context, contender.context, changes);
-  AddChange("commit", record::Member(a, "commit"), record::Member(b, "commit"), changes);
-  AddChange("compiler", record::Member(a, "compiler"), record::Member(b, "compiler"), changes);
-  AddChange("build type", record::Member(a, "build_type"), record::Member(b, "build_type"),
-            changes);
+  AddChange(a, b, "commit", "commit", changes);
+  AddChange(a, b, "compiler", "compiler", changes);
+  AddChange(a, b, "build_type", "build type", changes);
   for (const char* group : {"libraries", "environment"}) {
+    const auto &before = record::Member(a, group), &after = record::Member(b, group);
     std::set<std::string> keys;
-    for (const auto* side : {&a, &b})
-      if (record::Member(*side, group).is_object())
-        for (const auto& item : record::Member(*side, group).items()) keys.insert(item.key());
+    for (const auto* side : {&before, &after})
+      if (side->is_object())
+        for (const auto& item : side->items()) keys.insert(item.key());
     for (const auto& key : keys)
-      AddChange(fmt::format("{} {}", group, key),
-                record::Member(record::Member(a, group), key.c_str()),
-                record::Member(record::Member(b, group), key.c_str()), changes);
+      AddChange(before, after, key, fmt::format("{} {}", group, key), changes);
   }
   return changes;
 }

@@ -85,6 +85,15 @@ document::Table TableOf(const CompareResult& result, const Rows& rows) {
   return table;
 }
 
+// Returns "67 ambiguous, 2 same", worst first.
+std::string CountsIn(const std::map<Verdict, int>& count) {
+  std::vector<std::string> counts;
+  for (const Verdict verdict : kWorstFirst)
+    if (const auto found = count.find(verdict); found != count.end())
+      counts.push_back(fmt::format("{} {}", found->second, statistics::Key(verdict)));
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
+
 // Removes rows that neither run supports and, from more than kMaxRows rows (unless `all`), those
 // without a change. Returns the number of the latter: "67 ambiguous, 2 same".
 std::string DropUnchanged(bool all, Rows& rows) {
@@ -97,31 +106,26 @@ std::string DropUnchanged(bool all, Rows& rows) {
     if (drop) ++dropped[row->verdict];
     return drop;
   });
-  std::vector<std::string> counts;
-  for (const auto& [verdict, count] : dropped)
-    counts.push_back(fmt::format("{} {}", count, statistics::Key(verdict)));
-  return fmt::format("{}", fmt::join(counts, ", "));
+  return CountsIn(dropped);
 }
 
 // Groups rows with equal notes into one item each, which names the first benchmark of the group.
 document::List NotesList(const Rows& rows) {
-  std::vector<std::string> order;
-  std::map<std::string, Rows> by_note;
+  std::vector<std::pair<std::string, Rows>> groups;
+  std::map<std::string, std::size_t> group_of;
   for (const auto* row : rows) {
     const auto notes = NotesOf(*row);
     if (notes.empty()) continue;
-    auto& subjects = by_note[fmt::format("{}: {}", statistics::Key(row->verdict), notes)];
-    if (subjects.empty())
-      order.push_back(fmt::format("{}: {}", statistics::Key(row->verdict), notes));
-    subjects.push_back(row);
+    const auto text = fmt::format("{}: {}", statistics::Key(row->verdict), notes);
+    const auto [found, added] = group_of.try_emplace(text, groups.size());
+    if (added) groups.push_back({text, {}});
+    groups[found->second].second.push_back(row);
   }
   document::List list{.title = "why"};
-  for (const auto& text : order) {
-    const auto& subjects = by_note[text];
-    const auto more =
-        subjects.size() > 1 ? fmt::format(" and {} more", subjects.size() - 1) : std::string();
-    list.items.push_back({fmt::format("{}: {}{}", text, NameOf(*subjects.front()), more)});
-  }
+  for (const auto& [text, subjects] : groups)
+    list.items.push_back(
+        {fmt::format("{}: {}{}", text, NameOf(*subjects.front()),
+                     subjects.size() > 1 ? fmt::format(" and {} more", subjects.size() - 1) : "")});
   return list;
 }
 
@@ -141,13 +145,7 @@ Document DocumentOf(const CompareResult& result, const Rows& rows, const std::st
 
 }  // namespace
 
-std::string CountsText(const CompareResult& result) {
-  std::vector<std::string> counts;
-  for (const Verdict verdict : kWorstFirst)
-    if (const auto found = result.count.find(verdict); found != result.count.end())
-      counts.push_back(fmt::format("{} {}", found->second, statistics::Key(verdict)));
-  return fmt::format("{}", fmt::join(counts, ", "));
-}
+std::string CountsText(const CompareResult& result) { return CountsIn(result.count); }
 
 std::string FewSharedText(const CompareResult& result) {
   std::size_t in_base = 0, in_contender = 0, in_both = 0;
@@ -162,44 +160,20 @@ std::string FewSharedText(const CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
-// Returns the median of `value` over the repetitions with a CPU time of a benchmark that runs on
-// one thread of a CPU.
-template <class Value>
-std::optional<double> MedianWithCpu(const record::Record* record, const Value& value) {
-  std::vector<double> values;
-  if (record == nullptr || record->device == "gpu" || record->threads != 1) return std::nullopt;
-  for (const auto& repetition : record->repetitions)
-    if (repetition.main_cpu_seconds.value_or(0) > 0) values.push_back(value(repetition));
-  return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
-}
-
-// Returns wall time / CPU time [1]: the median over the benchmarks, or 1 if none has both.
+// Returns wall time / CPU time [1] of benchmarks that run on one thread of a CPU: the median over
+// repetitions and benchmarks, or 1 if none has both.
 double WallOverCpu(const CompareResult& result, const record::Record* Comparison::*side) {
   std::vector<double> ratios;
-  for (const auto& row : result.rows)
-    if (const auto ratio = MedianWithCpu(
-            row.*side, [](const auto& timed) { return timed.seconds / *timed.main_cpu_seconds; }))
-      ratios.push_back(*ratio);
-  return ratios.empty() ? 1 : Median(std::move(ratios));
-}
-
-// Returns "; by CPU time (main thread, not judged): a 1.150", with the rows that moved by over 2 %.
-std::string MovedInCpuTime(const CompareResult& result) {
-  constexpr double kShown = 0.02;  // [1]
-  constexpr std::size_t kMaxShown = 5;
-  const auto cpu = [](const auto& timed) { return *timed.main_cpu_seconds; };
-  std::vector<std::string> moved;
   for (const auto& row : result.rows) {
-    const auto before = MedianWithCpu(row.base, cpu), after = MedianWithCpu(row.contender, cpu);
-    if (before && after && std::abs(std::log(*after / *before)) > kShown)
-      moved.push_back(fmt::format("{} {:.3f}", row.name(), *after / *before));
+    const record::Record* record = row.*side;
+    if (record == nullptr || record->device == "gpu" || record->threads != 1) continue;
+    std::vector<double> own;
+    for (const auto& repetition : record->repetitions)
+      if (const double cpu = repetition.main_cpu_seconds.value_or(0); cpu > 0)
+        own.push_back(repetition.seconds / cpu);
+    if (!own.empty()) ratios.push_back(Median(std::move(own)));
   }
-  if (moved.size() > kMaxShown)
-    moved[kMaxShown] = fmt::format("and {} more", moved.size() - kMaxShown);
-  moved.resize(std::min(moved.size(), kMaxShown + 1));
-  return moved.empty() ? ""
-                       : fmt::format("; NEW / BASE by CPU time (main thread, not judged): {}",
-                                     fmt::join(moved, ", "));
+  return ratios.empty() ? 1 : Median(std::move(ratios));
 }
 
 std::vector<std::string> RemarksOf(const CompareResult& result) {
@@ -224,8 +198,8 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
   if (std::max(before, after) > kWaits)
     remarks.push_back(fmt::format(
         "wall time is {:.2f} times the CPU time in BASE, {:.2f} times in NEW (medians): the "
-        "benchmarks wait, or other programs ran on their CPUs{}",
-        before, after, MovedInCpuTime(result)));
+        "benchmarks wait, or other programs ran on their CPUs",
+        before, after));
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   const bool moved = std::ranges::any_of(result.rows, [](const Comparison& row) {
     return !row.fastest_share && statistics::IsChange(row.verdict);

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -96,12 +97,13 @@ std::string ClassOf(const record::Record& record) {
   return text;
 }
 
-const char* ElementOf(const Comparison& row) {
+// Returns the element of a test case that did not pass, else "".
+std::string_view ElementOf(const Comparison& row) {
   if (row.newly_failed) return "error";
   if (row.GotWorse()) return "failure";
   const bool judged =
       row.verdict == statistics::Verdict::kSame || row.verdict == statistics::Verdict::kFaster;
-  return judged ? nullptr : "skipped";
+  return judged ? "" : "skipped";
 }
 
 std::string MessageOf(const Comparison& row) {
@@ -118,14 +120,13 @@ void WriteCase(const Comparison& row, std::ostream& out) {
   out << fmt::format(R"(    <testcase classname="{}" name="{}")", XmlText(ClassOf(record)),
                      XmlText(row.name()));
   if (row.after.seconds) out << fmt::format(R"( time="{:.9f}")", *row.after.seconds);
-  const char* element = ElementOf(row);
-  if (element == nullptr) {
+  const auto element = ElementOf(row);
+  if (element.empty()) {
     out << "/>\n";
     return;
   }
   out << fmt::format("><{} message=\"{}\"", element, XmlText(MessageOf(row)));
-  if (element != std::string_view("skipped"))
-    out << fmt::format(" type=\"{}\"", statistics::Key(row.verdict));
+  if (element != "skipped") out << fmt::format(" type=\"{}\"", statistics::Key(row.verdict));
   out << "/></testcase>\n";
 }
 
@@ -145,24 +146,18 @@ void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ost
 }
 
 void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
-  int failures = 0, errors = 0, skipped = 0;
-  for (const auto& row : result.rows) {
-    const std::string_view element = ElementOf(row) == nullptr ? "" : ElementOf(row);
-    failures += element == "failure" ? 1 : 0;
-    errors += element == "error" ? 1 : 0;
-    skipped += element == "skipped" ? 1 : 0;
-  }
+  std::map<std::string_view, int> count;  // of elements
+  for (const auto& row : result.rows) ++count[ElementOf(row)];
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   out << fmt::format(R"(<testsuites tests="{0}" failures="{1}" errors="{2}">
   <testsuite name="{3}" tests="{0}" failures="{1}" errors="{2}" skipped="{4}">
 )",
-                     result.rows.size(), failures, errors,
-                     XmlText("dlroof compare " + files.base + " " + files.contender), skipped);
+                     result.rows.size(), count["failure"], count["error"],
+                     XmlText("dlroof compare " + files.base + " " + files.contender),
+                     count["skipped"]);
   for (const auto& row : result.rows) WriteCase(row, out);
-  std::string remarks;
-  for (const auto& remark : RemarksOf(result)) remarks += remark + '\n';
-  out << fmt::format("    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
-                     XmlText(remarks));
+  out << fmt::format("    <system-out>{}\n</system-out>\n  </testsuite>\n</testsuites>\n",
+                     XmlText(fmt::format("{}", fmt::join(RemarksOf(result), "\n"))));
 }
 
 }  // namespace dlroof::compare

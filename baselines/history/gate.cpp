@@ -60,6 +60,7 @@ std::set<std::string> ReplaceRows(const compare::CompareResult& later,
     row.stored = stored;
     replaced.insert(row.name());
   }
+  result.interleaved = result.interleaved || later.interleaved;
   CountVerdicts(result);
   return replaced;
 }

@@ -30,14 +30,14 @@ constexpr double kMinEffect = 0.02;
 // two runs of one process.
 constexpr double kMaxEffect = 0.08;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
-// [1] A change must also hold in the other views of the times (NotIn), by at least this.
+// [1] A change must also hold in ContradictionOf, by at least this.
 constexpr double kInOtherViews = 0.01;
-// [1] Logarithm of 1.15. One process in 30 to 40 is 5 to 15 % slower for as long as it runs.
-constexpr double kSlowForLife = 0.14;
-// One process: a change that noise can make (WithinNoiseOfOne) must be this many times as large as
-// the second largest change in the opposite direction. In a pair of unchanged runs one benchmark
-// moved by 1.61, another by 1 / 1.50.
-constexpr double kTimesOpposite = 2;
+// Without a change, one process can be off by 15 % (log 0.14; one in 30 to 40 is 5 to 15 % slower
+// for as long as it runs), or as much as neighbours slowed repetitions of any benchmark. They make
+// BASE slower as often as NEW, so a change up to that must be twice the second largest change in
+// the opposite direction; few benchmarks cannot show these. In a pair of unchanged runs one moved
+// by 1.61, another by 1 / 1.50.
+constexpr double kSlowForLife = 0.14, kTimesOpposite = 2;
 // [1] Share of earlier runs of all benchmarks that may be temporarily as far off as a change.
 constexpr double kMaxReturned = 0.01;
 constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between runs of quiet machines
@@ -45,25 +45,16 @@ constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
 constexpr double kWindow = 2.5;  // [standard deviations] of the values that count for a mean
-constexpr double kDeviationOfMad = 1.4826;
 
 // Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs, assumed
 // if too few benchmarks show it. Runs of one process drift by up to 5 %, of several processes by
 // half of that (baselines/studies/stored), GPU device times by 0.3 % (baselines/studies/gpu-a-a).
 constexpr double BetweenOf(Measured measured) {
-  switch (measured) {
-    case Measured::kOneProcess:
-      return 0.03;
-    case Measured::kProcesses:
-      return 0.015;
-    case Measured::kDevice:
-      break;
-  }
-  return 0.005;
+  return measured == Measured::kOneProcess  ? 0.03
+         : measured == Measured::kProcesses ? 0.015
+                                            : 0.005;
 }
 constexpr double kMinBetween = 0.005;  // [1] the same, if enough benchmarks show it
-
-double Square(double value) { return value * value; }
 
 // Returns the variance to add to each value's own, so that three quarters of the values on one side
 // of `centre` are as near to it as for a normal distribution: the smaller result of the two sides.
@@ -74,46 +65,39 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
   constexpr double kOfSmaller = 0.5;
   double least = HUGE_VAL;
   for (const double sign : {1.0, -1.0}) {
-    std::vector<double> needed;
-    const auto count = static_cast<double>(std::ranges::count_if(
-        values, [&](const auto& estimate) { return sign * (estimate.value - centre) >= 0; }));
-    if (8 * count < static_cast<double>(values.size())) continue;
-    const double deviations = kOfNormal / (1 + kOfSmaller / std::sqrt(count));
+    std::vector<Estimate> side;
     for (const auto& [value, variance] : values)
-      if (sign * (value - centre) >= 0)
-        needed.push_back(Square((value - centre) / deviations) - variance);
-    const auto at = needed.begin() + static_cast<std::ptrdiff_t>(std::ceil(kPart * count)) - 1;
-    std::ranges::nth_element(needed, at);
-    least = std::min(least, *at);
+      if (sign * (value - centre) >= 0) side.push_back({Square(value - centre), variance});
+    if (8 * side.size() < values.size()) continue;
+    const auto count = static_cast<double>(side.size());
+    const double deviations = kOfNormal / (1 + kOfSmaller / std::sqrt(count));
+    const auto needed = [&](const Estimate& distance) {
+      return distance.value / Square(deviations) - distance.variance;
+    };
+    const auto at = side.begin() + static_cast<std::ptrdiff_t>(std::ceil(kPart * count)) - 1;
+    std::ranges::nth_element(side, at, {}, needed);
+    least = std::min(least, needed(*at));
   }
   return std::max(least, 0.0);
 }
 
-// Returns the median of the shortest interval that contains 40 % of the values. If other intervals
-// are at most twice as long, prefers the one nearest to 0 (and the shortest that overlaps it).
+// Returns the median of the interval with 40 % of the values that is shortest and nearest to 0: its
+// length plus a tenth of the distance of its median from 0 is least. Where half of the benchmarks
+// changed, the other half is the centre.
 double MiddleOfMost(const std::vector<Estimate>& values) {
-  constexpr double kMost = 0.4, kMuchLonger = 2;
+  constexpr double kShare = 0.4, kOfDistance = 0.1;
   std::vector<double> sorted;
   for (const auto& estimate : values) sorted.push_back(estimate.value);
   std::ranges::sort(sorted);
-  const auto reach =
-      static_cast<std::size_t>(std::ceil(kMost * static_cast<double>(sorted.size()))) - 1;
-  const std::size_t intervals = sorted.size() - reach;
-  const auto length = [&](std::size_t i) { return sorted[i + reach] - sorted[i]; };
-  const auto middle = [&](std::size_t i) { return sorted[i + reach / 2]; };
-  const auto shortest_of = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      if (length(i) < length(begin)) begin = i;
-    return begin;
+  const auto count = static_cast<double>(sorted.size());
+  const auto reach = static_cast<std::size_t>(std::ceil(kShare * count)) - 1;
+  const auto cost = [&](std::size_t i) {
+    return sorted[i + reach] - sorted[i] + kOfDistance * std::abs(sorted[i + reach / 2]);
   };
-  const std::size_t shortest = shortest_of(0, intervals);
-  std::size_t nearest = shortest;
-  for (std::size_t i = 0; i < intervals; ++i)
-    if (length(i) <= kMuchLonger * length(shortest) + kMinRunNoise &&
-        std::abs(middle(i)) < std::abs(middle(nearest)))
-      nearest = i;
-  return middle(
-      shortest_of(nearest - std::min(nearest, reach), std::min(nearest + reach + 1, intervals)));
+  std::size_t best = 0;
+  for (std::size_t i = 1; i + reach < sorted.size(); ++i)
+    if (cost(i) < cost(best)) best = i;
+  return sorted[best + reach / 2];
 }
 
 // Returns log(run / BASE) of each earlier run, over the benchmarks of one device. Omits runs with
@@ -142,17 +126,14 @@ struct Row {
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio due to noise between runs
   double between_degrees = kManyDegrees;
-  double log_ratio = 0;  // [1] without the common shift
-  double removed = 0;    // [1] the common shift
-  double removed_variance = 0;
-  bool in_large_group = false;  // of at least kMinForCommon benchmarks
-  bool machine_known = false;   // ceilings or controls show the machine's part of the shift
+  double log_ratio = 0;  // [1] without what was removed
+  CommonShift common;    // of its group
 
-  double deviation() const { return std::sqrt(within + between + removed_variance); }
+  double variance() const { return within + between + Square(common.removed_error); }
   // Returns the degrees of freedom by Welch and Satterthwaite.
   double degrees() const {
     const double spread = Square(within) / within_degrees + Square(between) / between_degrees;
-    return spread > 0 ? Square(within + between + removed_variance) / spread : kManyDegrees;
+    return spread > 0 ? Square(variance()) / spread : kManyDegrees;
   }
 };
 
@@ -169,11 +150,12 @@ class JudgeOfRuns {
     learnt_ = !settings_.run_noise && LearnBetween();
     for (const auto& [group, members] : groups) {
       const CommonShift common = FindCommon(group, members);
-      if (!settings_.look_for_common_shift) continue;
       const auto rank = [](const CommonShift& shift) {
         return std::pair(shift.is_unexplained, shift.benchmarks);
       };
-      if (!judged_.common || rank(*judged_.common) < rank(common)) judged_.common = common;
+      if (settings_.look_for_common_shift &&
+          (!judged_.common || rank(*judged_.common) < rank(common)))
+        judged_.common = common;
     }
     DescribeNoise();
     ChooseMinEffect();
@@ -194,11 +176,13 @@ class JudgeOfRuns {
       row.all.push_back(candidates_[i].base.log_seconds);
       row.runs = row.all;
       KeepOneLevel(candidates_[i].base, row.runs);
-      row.base = std::accumulate(row.runs.begin(), row.runs.end(), 0.0) /
-                 static_cast<double>(row.runs.size());
+      const auto count = static_cast<double>(row.runs.size());
+      row.base = std::accumulate(row.runs.begin(), row.runs.end(), 0.0) / count;
       row.log_ratio = candidates_[i].contender.log_seconds - row.base;
       SetSpread(row);
-      AddReturned(row.all);
+      for (std::size_t run = 1; run + 1 < row.all.size(); ++run)
+        returned_.push_back(
+            std::abs(row.all[run] - Median({row.all[run - 1], row.all[run], row.all[run + 1]})));
     }
   }
 
@@ -215,28 +199,13 @@ class JudgeOfRuns {
     row.of_runs = {squares / std::max(degrees, 1.0), degrees};
   }
 
-  // Adds, for each run but the first and last, the distance to its nearer neighbour if it lies
-  // above both neighbours or below both, else 0.
-  void AddReturned(const std::vector<double>& runs) {
-    for (std::size_t i = 1; i + 1 < runs.size(); ++i) {
-      const double up = runs[i] - runs[i - 1], down = runs[i] - runs[i + 1];
-      returned_.push_back(up * down > 0 ? std::min(std::abs(up), std::abs(down)) : 0);
-    }
-  }
-
-  // Removes the runs far from the median of all. If BASE (the last) is far and not part of a
-  // window, only BASE remains.
-  void KeepOneLevel(const Level& base, std::vector<double>& runs) const {
+  // Removes the runs far from the median of all.
+  static void KeepOneLevel(const Level& base, std::vector<double>& runs) {
     if (runs.size() < 3) return;
-    const double last = runs.back(), median = Median(runs);
-    std::vector<double> distances;
-    for (const double run : runs) distances.push_back(std::abs(run - median));
-    const double far = kFar * std::max({kDeviationOfMad * Median(std::move(distances)),
+    const double median = Median(runs);
+    const double far = kFar * std::max({RobustDeviation(runs, median),
                                         std::sqrt(base.variance / base.count), kMinRunNoise});
-    if (std::abs(last - median) > far && !settings_.window)
-      runs = {last};
-    else
-      std::erase_if(runs, [&](double run) { return std::abs(run - median) > far; });
+    std::erase_if(runs, [&](double run) { return std::abs(run - median) > far; });
   }
 
   // Sets the variances within runs, pooled over both runs and moderated.
@@ -296,13 +265,14 @@ class JudgeOfRuns {
     common.standard_error = std::sqrt(centre.variance);
     for (const auto i : members) {
       Row& row = rows_[i];
-      if (settings_.run_noise)
+      if (settings_.run_noise) {
         row.between = 2 * Square(*settings_.run_noise);
-      else if (!learnt_)
-        row.between = common.is_known() ? std::max(centre.between, Square(kMinBetween))
-                                        : Square(BetweenOf(candidates_[i].measured));
-      if (!learnt_ && !settings_.run_noise && common.is_known())
+      } else if (!learnt_ && common.is_known()) {
+        row.between = std::max(centre.between, Square(kMinBetween));
         row.between_degrees = common.benchmarks;
+      } else if (!learnt_) {
+        row.between = Square(BetweenOf(candidates_[i].measured));
+      }
     }
     common.machine = ControlsOf(members);
     if (const auto found = settings_.machines.find(group);
@@ -310,10 +280,7 @@ class JudgeOfRuns {
       common.machine = found->second;
     if (settings_.look_for_common_shift) ChooseRemoved(common);
     for (const auto i : members) {
-      rows_[i].removed = common.removed;
-      rows_[i].machine_known = common.machine.has_value();
-      rows_[i].in_large_group = common.is_known();
-      rows_[i].removed_variance = Square(common.removed_error);
+      rows_[i].common = common;
       rows_[i].log_ratio -= common.removed;
     }
     return common;
@@ -365,16 +332,13 @@ class JudgeOfRuns {
     std::vector<double> noises;
     for (const auto& row : rows_) noises.push_back(std::sqrt(row.between / 2));
     judged_.run_noise = noises.empty() ? 0 : Median(std::move(noises));
-    if (settings_.run_noise)
-      judged_.run_noise_from = "as asked for";
-    else if (learnt_)
-      judged_.run_noise_from = fmt::format("learnt from up to {} earlier runs", earlier_runs_);
-    else if (rows_.size() >= kMinForCommon)
-      judged_.run_noise_from =
-          fmt::format("from the scatter of {} benchmarks over these runs", rows_.size());
-    else
-      judged_.run_noise_from = fmt::format(
-          "assumed: fewer than {} benchmarks and five runs to estimate it from", kMinForCommon);
+    judged_.run_noise_from =
+        settings_.run_noise ? "as asked for"
+        : learnt_           ? fmt::format("learnt from up to {} earlier runs", earlier_runs_)
+        : rows_.size() >= kMinForCommon
+            ? fmt::format("from the scatter of {} benchmarks over these runs", rows_.size())
+            : fmt::format("assumed: fewer than {} benchmarks and five runs to estimate it from",
+                          kMinForCommon);
   }
 
   void ChooseMinEffect() {
@@ -384,11 +348,13 @@ class JudgeOfRuns {
       return;
     }
     std::vector<double> deviations;
-    for (const auto& row : rows_) deviations.push_back(row.deviation());
+    for (const auto& row : rows_) deviations.push_back(std::sqrt(row.variance()));
     const double typical = deviations.empty() ? 0 : Median(std::move(deviations));
     judged_.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, kMaxEffect);
     judged_.min_effect_from = fmt::format(
         "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
+    if (judged_.min_effect > kMinEffect)
+      judged_.min_effect_from += "; what is surely beyond 2 % is slower or faster all the same";
   }
 
   void Decide() {
@@ -397,7 +363,7 @@ class JudgeOfRuns {
     ParallelFor(rows_.size(), [&](std::size_t i) {
       const Row& row = rows_[i];
       Judgement& judgement = judged_.each[i];
-      const double deviation = std::max(row.deviation(), 1e-9), degrees = row.degrees();
+      const double deviation = std::max(std::sqrt(row.variance()), 1e-9), degrees = row.degrees();
       const double reach = StudentQuantile(degrees) * deviation;
       std::pair<double, double> ci95 = {row.log_ratio - reach, row.log_ratio + reach};
       judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
@@ -410,7 +376,7 @@ class JudgeOfRuns {
       faster[i] = 1 - slower[i];
       judgement.ratio = std::exp(row.log_ratio);
       judgement.ci95 = {std::exp(ci95.first), std::exp(ci95.second)};
-      judgement.removed = std::exp(row.removed);
+      judgement.removed = std::exp(row.common.removed);
       judgement.earlier_runs = static_cast<int>(row.runs.size()) - 1;
     });
     slower = AdjustedPValues(slower);
@@ -427,21 +393,21 @@ class JudgeOfRuns {
     for (std::size_t i = 0; i < rows_.size(); ++i) DecideOne(i);
   }
 
-  // Returns whether the test alone finds a change, before the checks of NotIn.
+  // Returns whether the test alone finds a change, before ContradictionOf.
   bool IsSure(std::size_t i) const {
     const auto& [low, high] = judged_.each[i].ci95;
     return (low > 1 || high < 1) && judged_.each[i].adjusted_p <= kFalseDiscoveryRate &&
            std::abs(rows_[i].log_ratio) > std::log1p(settings_.min_effect.value_or(kMinEffect));
   }
 
-  // Returns, as text, the view of the times in which the change does not hold, or null.
-  const char* NotIn(std::size_t i, double sign) const {
+  // Returns, as text, what contradicts a change that the test finds, or null.
+  const char* ContradictionOf(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];
     if (!settings_.look_for_common_shift) return nullptr;
     const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
-    const double measured = row.log_ratio + (row.machine_known ? 0 : row.removed);
-    if (!holds(measured + (settings_.window ? 0 : row.base - candidate.base.log_seconds)))
+    if (!holds(row.log_ratio + (row.common.machine ? 0 : row.common.removed) +
+               (settings_.window ? 0 : row.base - candidate.base.log_seconds)))
       return "than BASE as measured: all benchmarks moved, or BASE is unlike the runs before it";
     const auto held = std::ranges::count_if(
         row.all, [&](double run) { return holds(row.log_ratio + row.base - run); });
@@ -449,43 +415,27 @@ class JudgeOfRuns {
     if (learnt_ && WasReturned(std::abs(row.log_ratio)))
       return "by more than earlier runs did that returned to their level: run several processes";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
-    if (const char* noise = learnt_ ? nullptr : WithinNoiseOfOne(i, sign)) return noise;
+    if (!learnt_ && std::abs(row.log_ratio) <= farthest_) {
+      if (!row.common.is_known())
+        return "by more than unchanged programs differ in one process: run several processes";
+      const auto found = sure_.find({candidate.group, sign < 0});
+      if (found != sure_.end() && found->second.size() > 1 &&
+          std::abs(row.log_ratio) <= kTimesOpposite * found->second[1])
+        return "by clearly more than others moved the other way by noise: run several processes";
+    }
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
     // Distance of BASE's fastest repetitions from BASE's level, relative to the level used.
     const double fastest = row.base + *before - candidate.base.log_seconds;
-    return !holds(*after - fastest - row.removed)
-               ? "in the fastest repetitions: run several processes"
-               : nullptr;
+    return holds(*after - fastest - row.common.removed)
+               ? nullptr
+               : "in the fastest repetitions: run several processes";
   }
 
   // Returns whether more than kMaxReturned of the earlier runs were temporarily this far off.
   bool WasReturned(double distance) const {
     const auto above = returned_.end() - std::ranges::lower_bound(returned_, distance);
     return static_cast<double>(above) > kMaxReturned * static_cast<double>(returned_.size());
-  }
-
-  // What one process can be off by without a change of the program: kSlowForLife, or as much as
-  // neighbours slowed repetitions of any benchmark. Noise makes BASE slower as often as NEW, so a
-  // change up to that must be clearly larger than those in the other direction; few benchmarks
-  // cannot show these.
-  const char* WithinNoiseOfOne(std::size_t i, double sign) const {
-    const Row& row = rows_[i];
-    if (std::abs(row.log_ratio) > farthest_) return nullptr;
-    if (!row.in_large_group)
-      return "by more than unchanged programs differ in one process: run several processes";
-    return IsAsLargeOppositely(i, sign)
-               ? "by clearly more than others moved the other way by noise: run several processes"
-               : nullptr;
-  }
-
-  // Returns whether the second largest change in the other direction is more than
-  // 1 / kTimesOpposite as large as this one.
-  bool IsAsLargeOppositely(std::size_t i, double sign) const {
-    const auto found = sure_.find({candidates_[i].group, sign < 0});
-    if (found == sure_.end()) return false;
-    const auto& opposite = found->second;  // largest first
-    return opposite.size() > 1 && std::abs(rows_[i].log_ratio) <= kTimesOpposite * opposite[1];
   }
 
   void DecideOne(std::size_t i) {
@@ -497,7 +447,7 @@ class JudgeOfRuns {
     const double sign = row.log_ratio > 0 ? 1 : -1;
     const auto change = sign > 0 ? Verdict::kSlower : Verdict::kFaster;
     const bool sure = IsSure(i);
-    const char* not_in = sure ? NotIn(i, sign) : nullptr;
+    const char* not_in = sure ? ContradictionOf(i, sign) : nullptr;
     if (sure && not_in == nullptr) {
       judgement.verdict = change;
       if (settings_.window) judgement.reason = SinceText(i, sign);
@@ -531,11 +481,10 @@ class JudgeOfRuns {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   int earlier_runs_ = 0;
-  double farthest_ = kSlowForLife;  // [1] see WithinNoiseOfOne
+  double farthest_ = kSlowForLife;  // [1] what noise of one process can do
   bool learnt_ = false;             // the noise between runs was estimated from earlier runs
-  std::vector<double> returned_;    // [1] how far earlier runs were off, see AddReturned
-  // [1] Absolute log ratios of the changes for which IsSure, by group and direction (true: slower),
-  // descending.
+  std::vector<double> returned_;    // [1] how far earlier runs were off, and returned
+  // [1] Absolute log ratios of sure changes by group and direction (true: slower), descending.
   std::map<std::pair<int, bool>, std::vector<double>> sure_;
   Judged judged_;
 };
@@ -564,23 +513,19 @@ std::vector<std::string> Describe(const CommonShift& common) {
     const auto machine =
         fmt::format("{} {} moved by {}", common.machine->count, common.machine->what,
                     FactorText(common.machine->log_ratio, common.machine->standard_error));
-    if (!common.is_known())
-      lines.push_back(fmt::format("{}: removed from all ratios", machine));
-    else if (common.is_of_program)
-      lines.push_back(
-          fmt::format("{}; {}, which is removed from all ratios: the rest is of the program, its "
-                      "libraries or settings",
-                      all, machine));
-    else
-      lines.push_back(fmt::format("{}; {}: each is judged relative to that", all, machine));
-  } else if (!common.is_known()) {
     lines.push_back(
-        "nothing tells whether the machine was faster or slower in one of the two runs");
-  } else if (common.removed == 0) {
-    lines.push_back(
-        fmt::format("{}: too large for drift of the machine, so nothing is removed", all));
+        !common.is_known() ? machine + ": removed from all ratios"
+        : common.is_of_program
+            ? fmt::format("{}; {}, which is removed from all ratios: the rest is of the program, "
+                          "its libraries or settings",
+                          all, machine)
+            : fmt::format("{}; {}: each is judged relative to that", all, machine));
   } else {
-    lines.push_back(fmt::format("{}: each is judged relative to that", all));
+    lines.push_back(
+        !common.is_known()
+            ? "nothing tells whether the machine was faster or slower in one of the two runs"
+        : common.removed == 0 ? all + ": too large for drift of the machine, so nothing is removed"
+                              : all + ": each is judged relative to that");
   }
   if (common.is_unexplained && std::abs(common.log_ratio) <= kMaxDrift)
     lines.push_back(

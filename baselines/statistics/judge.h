@@ -140,10 +140,9 @@ struct Centre {
   double between = 0;              // variance of one value in addition to its own
 };
 
-// Returns the weighted mean of the values within 2.5 standard deviations of the densest 40 %
-// (MiddleOfMost in judge.cpp). `between` is estimated on one side of the center only, the side with
-// less scatter (BetweenAround): noise makes BASE slower as often as NEW, but a change of the
-// program moves its benchmarks to one side. Needs at least one value.
+// Returns the weighted mean of the values within 2.5 standard deviations of the densest 40 %.
+// `between` is that of the side with less scatter: noise makes BASE slower as often as NEW, but a
+// change of the program moves its benchmarks to one side. Needs at least one value.
 Centre CentreOf(const std::vector<Estimate>& values);
 
 }  // namespace dlroof::statistics

@@ -12,7 +12,6 @@
 namespace dlroof::statistics {
 namespace {
 
-constexpr double kDeviationOfMad = 1.4826;
 // [deviations] Repetitions farther from the median are left out: of normal ones 7 in 10^6.
 constexpr double kLeftOut = 4.5;
 
@@ -39,11 +38,11 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
 // the fastest repetitions.
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
-  constexpr std::size_t kLeast = 3;
+  constexpr std::size_t kMinCount = 3;
   std::vector<const record::Repetition*> sorted;
   for (const auto& repetition : record.repetitions) sorted.push_back(&repetition);
   const std::size_t count =
-      std::min(sorted.size(), std::max(kLeast, FastestCount(sorted.size(), kShare)));
+      std::min(sorted.size(), std::max(kMinCount, FastestCount(sorted.size(), kShare)));
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count);
   std::ranges::partial_sort(sorted, end, {}, &record::Repetition::seconds);
   const auto shared = std::count_if(sorted.begin(), end, [](const auto* repetition) {
@@ -60,7 +59,7 @@ std::optional<Level> LevelOfAggregate(const record::Repetition& repetition) {
   const auto error = record::RelativeError(aggregate);
   if (!error || !(repetition.seconds > 0)) return std::nullopt;
   const double count = *aggregate.repetitions;
-  return Level{std::log(repetition.seconds), count, *error * *error * count, count - 1};
+  return Level{std::log(repetition.seconds), count, Square(*error) * count, count - 1};
 }
 
 }  // namespace
@@ -84,14 +83,13 @@ std::optional<Level> LevelOfClean(const record::Record& record) {
   for (const double value : values) distances.push_back(std::abs(value - median));
   std::ranges::sort(distances);
   level.farthest = distances[distances.size() - 2];
-  const double far = kLeftOut * kDeviationOfMad * Median(std::move(distances)) + 1e-12;
+  const double far = kLeftOut * RobustDeviation(values, median) + 1e-12;
   std::erase_if(values, [&](double value) { return std::abs(value - median) > far; });
   level.count = static_cast<double>(values.size());
   level.degrees = level.count - 1;
   level.log_seconds = std::accumulate(values.begin(), values.end(), 0.0) / level.count;
   for (const double value : values)
-    level.variance +=
-        (value - level.log_seconds) * (value - level.log_seconds) / std::max(level.degrees, 1.0);
+    level.variance += Square(value - level.log_seconds) / std::max(level.degrees, 1.0);
   return level;
 }
 
@@ -115,7 +113,7 @@ Level LevelOfProcesses(const ProcessLogs& processes, double share) {
     without.push_back(MeanOfFastest(Joined(processes, i), share));
   const double mean = std::accumulate(without.begin(), without.end(), 0.0) / count;
   double squares = 0;
-  for (const double level : without) squares += (level - mean) * (level - mean);
+  for (const double level : without) squares += Square(level - mean);
   // Variance of the pseudo-values count * level - (count - 1) * (level without the process).
   return {MeanOfFastest(Joined(processes, processes.size()), share), count, (count - 1) * squares,
           count - 1};
@@ -149,11 +147,11 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
     if (share < kFastestShare && FastestCount(fewest, share) < kMinFastest) break;
     const Level before = LevelOfProcesses(*olds, share), after = LevelOfProcesses(*news, share);
     const double error = std::max(ShiftOfLevels(before, after).standard_error, 1e-9);
-    if (error * error >= least) continue;
-    least = error * error * (share == kFastestShare ? kVarianceOfBetter : 1);
+    if (Square(error) >= least) continue;
+    least = Square(error) * (share == kFastestShare ? kVarianceOfBetter : 1);
     std::tie(old, now, blocks.share) = std::tie(before, after, share);
   }
-  for (auto* level : {&old, &now}) level->variance *= kErrorOfLevels * kErrorOfLevels;
+  for (auto* level : {&old, &now}) level->variance *= Square(kErrorOfLevels);
   const Shift shift = ShiftOfLevels(old, now, kError / kLooks.size());
   if (!(shift.standard_error > 0) ||
       (blocks.paired && shift.standard_error >= kOfRatios * blocks.paired->shift.standard_error))

@@ -18,33 +18,27 @@ constexpr double kMinDegrees = 4, kManyDegrees = 1e6;
 constexpr double kOutlier = 4;      // [standard deviations]: 1 in 16,000 values of normal noise
 constexpr double kMaxMemory = 0.8;  // [1] autocorrelation
 constexpr double kLikelihood = 3;   // [1] log likelihood ratio
-constexpr double kDeviationOfMad = 1.4826;
 constexpr std::size_t kMinWithNoise = 3;  // two always have equal distances from their median
 constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // values
-// Two slow runs in a row are common in long series with heavy tails. The last level may be shorter.
-constexpr std::size_t kMinLevel = 3;
-
-double Square(double value) { return value * value; }
-
 // Returns the standard deviation, from differences of neighbours, which changes hardly affect.
 double DeviationOfDifferences(const std::vector<double>& logs) {
   std::vector<double> differences;
-  for (std::size_t i = 1; i < logs.size(); ++i)
-    differences.push_back(std::abs(logs[i] - logs[i - 1]));
+  for (std::size_t i = 1; i < logs.size(); ++i) differences.push_back(logs[i] - logs[i - 1]);
   if (differences.size() < kMinWithNoise) return kAssumed;
-  return std::max(kDeviationOfMad * Median(std::move(differences)) / std::sqrt(2), kMinNoise);
+  return std::max(RobustDeviation(std::move(differences), 0) / std::sqrt(2), kMinNoise);
+}
+
+double MedianOf(const std::vector<double>& values, std::size_t begin, std::size_t end) {
+  return Median({values.begin() + static_cast<std::ptrdiff_t>(begin),
+                 values.begin() + static_cast<std::ptrdiff_t>(end)});
 }
 
 // Returns the indices of values far from the two values before and the two after.
 std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double deviation) {
   std::vector<std::size_t> outliers;
-  const auto middle = [&](std::size_t begin, std::size_t end) {
-    return Median({logs.begin() + static_cast<std::ptrdiff_t>(begin),
-                   logs.begin() + static_cast<std::ptrdiff_t>(end)});
-  };
   for (std::size_t i = 0; i + 1 < logs.size() && logs.size() > kMinWithNoise; ++i) {
-    const double after = middle(i + 1, std::min(i + 3, logs.size()));
-    const double before = i == 0 ? after : middle(i - std::min<std::size_t>(i, 2), i);
+    const double after = MedianOf(logs, i + 1, std::min(i + 3, logs.size()));
+    const double before = i == 0 ? after : MedianOf(logs, i - std::min<std::size_t>(i, 2), i);
     const double up = logs[i] - before, down = logs[i] - after;
     if (up * down > 0 && std::min(std::abs(up), std::abs(down)) > kOutlier * deviation &&
         std::abs(before - after) < std::abs(up) / 2)
@@ -63,30 +57,15 @@ class Levels {
     }
   }
 
-  // Finds the levels with the least sum of squares plus `penalty` per change. Each level has at
-  // least three values, except the last.
-  void Cut(double penalty) {
-    const std::size_t count = values_.size();
-    std::vector<double> best = {-penalty};
-    std::vector<std::size_t> from = {0}, begins = {0};
-    for (std::size_t end = 1; end <= count; ++end) {
-      best.push_back(HUGE_VAL);
-      from.push_back(0);
-      std::vector<std::size_t> kept;
-      for (const auto begin : begins) {
-        const double cost = best[begin] + Squares(begin, end);
-        if (cost <= best[end] + penalty) kept.push_back(begin);
-        if (end - begin < std::min(kMinLevel, count - 1) && end < count) continue;
-        if (cost + penalty < best[end]) {
-          best[end] = cost + penalty;
-          from[end] = begin;
-        }
-      }
-      kept.push_back(end);
-      begins = std::move(kept);
-    }
-    for (std::size_t at = from[count]; at > 0; at = from[at]) cuts_.push_back(at);
-    std::ranges::reverse(cuts_);
+  // Cuts [begin, end) in two where that lowers the sum of squares most, and both parts likewise, as
+  // long as it is lowered by more than `penalty`. Finds more changes than are sure.
+  void Cut(std::size_t begin, std::size_t end, double penalty) {
+    if (end - begin < 2) return;
+    const std::size_t at = Best(begin, end);
+    if (Squares(begin, end) - SplitSquares(begin, at, end) <= penalty) return;
+    Cut(begin, at, penalty);
+    cuts_.push_back(at);
+    Cut(at, end, penalty);
   }
 
   // Removes the least significant change until all are significant and above kMinChange.
@@ -213,11 +192,6 @@ class Levels {
   std::vector<std::size_t> cuts_;  // indices of the first values of all levels but the first
 };
 
-double MedianOf(const std::vector<double>& values, std::size_t begin, std::size_t end) {
-  return Median({values.begin() + static_cast<std::ptrdiff_t>(begin),
-                 values.begin() + static_cast<std::ptrdiff_t>(end)});
-}
-
 }  // namespace
 
 SeriesProfile ProfileOf(const std::vector<double>& values) {
@@ -235,29 +209,28 @@ SeriesProfile ProfileOf(const std::vector<double>& values) {
     index.push_back(i);
   }
   Levels levels(kept);
-  levels.Cut(3 * std::log(static_cast<double>(kept.size()) + 1) * Square(deviation));
+  const double penalty = 3 * std::log(static_cast<double>(kept.size()) + 1) * Square(deviation);
+  levels.Cut(0, kept.size(), penalty);
   levels.KeepSure();
   if (const auto slope = levels.Slope())
     profile.drift = std::exp(*slope * (static_cast<double>(kept.size()) - 1));
-  std::size_t begin = 0;
-  for (std::size_t i = 0; !profile.drift && i < levels.cuts().size(); ++i) {
-    const auto [earliest, latest] = levels.RangeOf(i);
-    const std::size_t at = index[levels.cuts()[i]];
-    profile.levels.push_back({begin, at, MedianOf(values, begin, at)});
-    profile.changes.push_back({.at = at, .earliest = index[earliest], .latest = index[latest]});
-    begin = at;
+  const std::size_t changes = profile.drift ? 0 : levels.cuts().size();
+  std::vector<double> logs_of_levels;
+  for (std::size_t i = 0; i <= changes; ++i) {
+    SeriesLevel level{.begin = i == 0 ? 0 : profile.levels.back().end, .end = values.size()};
+    if (i < changes) level.end = index[levels.cuts()[i]];
+    level.median = MedianOf(values, level.begin, level.end);
+    for (std::size_t run = level.begin; run < level.end; ++run)
+      logs_of_levels.push_back(std::log(values[run] / level.median));
+    if (i > 0) {
+      const auto [earliest, latest] = levels.RangeOf(i - 1);
+      profile.changes.push_back({level.begin, index[earliest], index[latest],
+                                 level.median / profile.levels.back().median,
+                                 level.end - level.begin});
+    }
+    profile.levels.push_back(level);
   }
-  profile.levels.push_back({begin, values.size(), MedianOf(values, begin, values.size())});
-  for (std::size_t i = 0; i < profile.changes.size(); ++i) {
-    const auto& level = profile.levels[i + 1];
-    profile.changes[i].ratio = level.median / profile.levels[i].median;
-    profile.changes[i].runs = level.end - level.begin;
-  }
-  std::vector<double> distances;
-  for (const auto& level : profile.levels)
-    for (std::size_t i = level.begin; i < level.end; ++i)
-      distances.push_back(std::abs(std::log(values[i] / level.median)));
-  if (values.size() >= kMinWithNoise) profile.deviation = kDeviationOfMad * Median(distances);
+  if (values.size() >= kMinWithNoise) profile.deviation = RobustDeviation(logs_of_levels, 0);
   return profile;
 }
 

@@ -2,11 +2,12 @@
 // levels. Pure.
 //
 // An outlier is a value far from its neighbours on both sides; the last value never is one. The
-// other values are split into levels by maximum likelihood for normal noise (Killick, Fearnhead and
-// Eckley, JASA 107 (2012) 1590). A change remains if Student's t between its two levels, with the
-// noise of all levels, would occur by chance in at most 1 of 200 series (Bonferroni over the
-// positions). Autocorrelated noise raises the variance by (1 + r) / (1 - r), where r is the lag-1
-// autocorrelation of the residuals. If a line fits better than the levels, the series has a drift.
+// other values are split in two at the likeliest position for normal noise, and the parts likewise
+// (binary segmentation, Scott and Knott, Biometrics 30 (1974) 507). A change remains if Student's t
+// between its two levels, with the noise of all levels, would occur by chance in at most 1 of 200
+// series (Bonferroni over the positions). Autocorrelated noise raises the variance by (1 + r) / (1
+// - r), where r is the lag-1 autocorrelation of the residuals. If a line fits better than the
+// levels, the series has a drift.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,7 @@ struct SeriesProfile {
   std::vector<ChangePoint> changes;  // changes[i] is between levels[i] and levels[i + 1]
   // [1] last / first value of the fitted line, if the series drifts and has no change of level
   std::optional<double> drift;
-  // [1] standard deviation of log(value / level), estimated as 1.4826 times the median absolute
-  // deviation, which outliers do not affect. Not set for fewer than three values.
+  // [1] RobustDeviation of log(value / level). Not set for fewer than three values.
   std::optional<double> deviation;
   std::vector<std::size_t> outliers;  // indices into the values
 };

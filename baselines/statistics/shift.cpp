@@ -11,6 +11,12 @@
 
 namespace dlroof::statistics {
 
+double RobustDeviation(std::vector<double> values, double centre) {
+  constexpr double kOfMedian = 1.4826;  // deviation / median distance, of normal values
+  for (double& value : values) value = std::abs(value - centre);
+  return kOfMedian * Median(std::move(values));
+}
+
 using boost::math::cdf, boost::math::complement, boost::math::quantile;
 
 double NormalQuantile(double probability) { return quantile(boost::math::normal(), probability); }

@@ -11,6 +11,11 @@
 
 namespace dlroof::statistics {
 
+inline double Square(double value) { return value * value; }
+// Returns the standard deviation of normal values around `centre`, from their median distance to
+// it, which outliers hardly affect.
+double RobustDeviation(std::vector<double> values, double centre);
+
 // Returns z with P(Z <= z) = probability, 0 < probability < 1, Z standard normal.
 double NormalQuantile(double probability);
 // Returns P(|T| > t) for Student's t with `degrees` > 0 degrees of freedom.

@@ -169,10 +169,12 @@ TEST(ReplaceRows, TakesTheLaterVerdictAndCountsAnew) {
   result.Add("b", Verdict::kAmbiguous, 1.1, 1.2);
   EXPECT_EQ(result.result.exit_code, 1);
   later.Add("a", Verdict::kSame, 1.0, 1.01);
+  later.result.interleaved = true;
   EXPECT_THAT(ReplaceRows(later.result, result.result), ElementsAre("a"));
   EXPECT_EQ(result.result.rows[0].verdict, Verdict::kSame);
   EXPECT_EQ(result.result.rows[1].verdict, Verdict::kAmbiguous);
   EXPECT_EQ(result.result.exit_code, 0);
+  EXPECT_TRUE(result.result.interleaved) << "the remarks advise nothing that was done";
 }
 
 int LinesIn(const std::string& text) {

@@ -243,7 +243,6 @@ TEST(Judge, ABenchmarkThatJumpsBetweenTwoSpeedsIsNotAccused) {
   EXPECT_LE(wrong, 1);
 }
 
-// What one benchmark does has no say about another.
 TEST(Judge, OneLargerChangeMakesNoOtherVerdictWorse) {
   Runs runs({.every = 10, .drift = 0}, 9);
   auto candidates = runs.Make();
