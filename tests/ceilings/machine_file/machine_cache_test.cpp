@@ -582,7 +582,7 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
       {R"({"name": "a", "device": "tpu", "bytes": {"dram": 1e12}})",
        "m.json:1:15: 'device': expected gpu or cpu"},
       {R"({"name": "a", "device": "cpu", "bytes": {"dram": 1e12}})",
-       "m.json:1:2: expected 'threads'"},
+       "m.json:1:32: expected 'threads'"},
       {R"({"name": "a", "bytes": {"dram": 1e12}, "launch_seconds": 4.2})",
        "m.json:1:40: 'launch_seconds': expected a number of seconds from 1e-09 to 1 (4.2 us is "
        "4.2e-6), got 4.2"},
