@@ -118,9 +118,9 @@ bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
     RequireMemory(request);
     return onednn::PrepareCall(
         settings, fmt::format("{} {} {}", name.op, name.direction, name.type),
-        op.inputs(request, settings.seed),
-        [&](const onednn::Call&) { return workload::WorkOfLogged(Logged(request)); },
-        [&](const Tensors<float>& in) { return kMakeCall(request, in); },
+        [request](unsigned seed) { return request.op->inputs(request, seed); },
+        [&](const onednn::Call&) { return WorkOf(request); },
+        [request](const Tensors<float>& in) { return kMakeCall(request, in); },
         [request, seed = settings.seed](const Tensors<float>& in, const onednn::Call& call) {
           return Check(request, in, ResultOf(request, call), seed);
         });
