@@ -68,7 +68,7 @@ TEST(RowsCase, ReadsEveryPartAndRefusesWithTheColumnInTheWholeName) {
         {"Eltwise/cpu/onednn/fwd/f32/m2n3/relu", "column 33"},
         {"LayerNorm/cpu/onednn/bwd/f32/m2n3/training", "column 35: 'training' applies to fwd"},
         {"LayerNorm/cpu/onednn/bwd_data/f32/m2n3", "column 22: expected a direction (fwd, bwd)"},
-        {"RmsNorm/cpu/onednn/fwd/f32/m2n3", "RmsNorm"},
+        {"RmsNorm/cpu/onednn/fwd/f32/m2n3/residual", "column 33: 'residual' is for RmsNorm/gpu"},
         {"RmsNorm/gpu/cudnn/bwd/f16/m2n3/residual/scale", "'residual' applies to fwd"},
         {"LayerNorm/gpu/cudnn/fwd/f16/m2n3/residual", "no option 'residual'"},
         {"RmsNorm/gpu/cudnn/fwd/f16/m2n3/shift", "column 32"},
