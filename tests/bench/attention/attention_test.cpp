@@ -13,6 +13,7 @@
 #include "bench/conv2d/conv3d.h"
 #include "bench/matmul/case.h"
 #include "bench/matmul/grouped.h"
+#include "bench/rows/rows.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
@@ -441,7 +442,7 @@ ModelFlops FlopsOf(const std::string& suite) {
     if (name.type != "bf16") continue;
     if (name.op == "Matmul") {
       sum.products += layer.count * matmul::Flops(matmul::ParseMatmul(name.problem));
-    } else {
+    } else if (name.op == "Attention") {
       const auto problem = ParseAttention(name.problem);
       sum.attention += layer.count * 4 * problem.d * Pairs(problem);
     }
@@ -463,6 +464,42 @@ TEST(Llama3Suites, MultiplyEachParameterOncePerToken) {
             (ModelFlops{16 * 2 * (kLayers + kWords), 16 * kPair * 4096}));
 }
 
+double LeftOut(std::string_view text, std::string_view of) {
+  const auto end = text.find(of);
+  const auto begin = text.rfind(' ', end - 1);
+  return std::stod(std::string(text.substr(begin + 1, end - begin - 1)));
+}
+
+// The share of one pass that a suite's text states is that of what it leaves out: 64 residuals of
+// 2048 x 4096 (three tensors, one addition) and the rotations of 32 + 8 heads of 128 in 32 layers
+// (two tensors; two products and an addition).
+TEST(Llama3Suites, SayWhichShareTheyLeaveOut) {
+  constexpr double kElement = 2;  // [byte]
+  constexpr double kResiduals = 64.0 * 2048 * 4096, kRotated = 32.0 * 2048 * (32 + 8) * 128;
+  const double left_flops = kResiduals + 3 * kRotated;
+  const double left_bytes = kElement * (3 * kResiduals + 2 * kRotated);
+  double flops = left_flops, bytes = left_bytes;
+  const auto suites = suites::SelectSuites({"llama3_8b"});
+  for (const auto& layer : suites.at(0).layers) {
+    const auto name = workload::ParseBenchmarkName(layer.name);
+    if (name.type != "bf16") continue;
+    Work work;
+    if (name.op == "Matmul")
+      work = workload::ProductWork(matmul::ReadOnednnMatmulCase(name), "bf16.matrix");
+    else if (name.op == "Attention")
+      work = WorkOf(Read(name), name.type, {"bf16.matrix", "bf16.matrix", "fp32.vector"}, 1);
+    else
+      work = rows::WorkOf(
+          rows::ReadOnednnCase(name.op == "RmsNorm" ? rows::kRmsNorm : rows::kSwiGlu, name));
+    const auto times = static_cast<double>(layer.count);
+    flops += times * TotalFlops(work).value();
+    bytes += times * work.bytes.at(Level::kDram);
+  }
+  const auto text = TextOf(suites::BuiltInSuites(), "llama3_8b");
+  EXPECT_NEAR(LeftOut(text, " % of the FLOPs"), 100 * left_flops / flops, 5e-4);
+  EXPECT_NEAR(LeftOut(text, " % of the bytes"), 100 * left_bytes / bytes, 0.5);
+}
+
 // A layer's weights: four of 1024 x 1024, two of 1024 x 4096; the pooler, of one token, 1024 x
 // 1024.
 TEST(BertLargeSuite, HasItsWeightsAndTheDensePairs) {
@@ -479,6 +516,9 @@ struct Parameters {
 // multiplies.
 class ModelWeights : public testing::TestWithParam<Parameters> {};
 
+const std::set<std::string> kWithoutWeights = {"Attention", "RmsNorm", "SwiGlu", "LayerNorm",
+                                               "Eltwise"};
+
 TEST_P(ModelWeights, AreThePublishedParameters) {
   const auto& [suite, published, left_out] = GetParam();
   const auto suites = suites::SelectSuites({suite});
@@ -486,7 +526,7 @@ TEST_P(ModelWeights, AreThePublishedParameters) {
   int64_t weights = 0;
   for (const auto& layer : suites.at(0).layers) {
     const auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.type != "bf16" || name.op == "Attention") continue;
+    if (name.type != "bf16" || kWithoutWeights.contains(name.op)) continue;
     int64_t inputs = 0, outputs = 0;
     if (name.op == "Matmul") {
       const auto product = matmul::ParseMatmul(name.problem);
