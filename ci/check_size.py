@@ -15,15 +15,17 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 92_840,
-    "lines of C++ of tests": 43_000,
+    "lines of C++ without tests": 93_000,
+    "lines of C++ of tests": 43_200,
     "lines of scripts": 13_960,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
-    "files": 1_100,
+    "files": 1_105,
     "lines in the table of commands and flags": 230,
 }
+# What an operator's folder for a library may have; older folders may keep what they have.
+FOLDER, OLDER = 400, {"bench/conv2d/cudnn": 855, "bench/lstm/cudnn": 490, "bench/lstm/onednn": 557, "bench/matmul/cublaslt": 451}
 
 
 def git(*arguments):
@@ -59,6 +61,7 @@ def main():
     for name, count in sorted(lines.items(), key=lambda item: -item[1]):
         print(f"{count:7,}  {name}")
     too_large = [name for name, limit in LIMITS.items() if sizes[name] > limit]
+    too_large += [name for name, count in lines.items() if re.match(r"bench/\w+/(onednn|cudnn|cublaslt)$", name) and count > OLDER.get(name, FOLDER)]
     for name, limit in LIMITS.items():
         print(f"{sizes[name]:9,} of at most {limit:9,} {name}{'  <- too many' if name in too_large else ''}")
     if len(sys.argv) > 1:

@@ -49,6 +49,8 @@ KeyRange KeysOf(const AttentionProblem& problem, int64_t sequence, int64_t query
 // Returns the number of (query, visible key) pairs over all sequences and heads.
 int64_t Pairs(const AttentionProblem& problem);
 
+extern const suites::BenchdnnDriver kSdpaDriver;
+
 // The pipes that compute each of the two products, and scale and softmax.
 struct Pipes {
   std::string scores, values, elementwise;

@@ -175,7 +175,10 @@ std::string GraphCall::Algorithm() const {
 }
 
 workload::PreparedCall GraphCall::Prepared(const std::shared_ptr<GraphCall>& call, Work modelled,
+                                           unsigned seed,
+                                           const std::function<void(unsigned)>& upload,
                                            std::function<workload::Verification()> compare) {
+  upload(seed);
   if (!call->TakeNext()) workload::ThrowFirst(call->failures_);
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
@@ -187,6 +190,7 @@ workload::PreparedCall GraphCall::Prepared(const std::shared_ptr<GraphCall>& cal
     call->Run();
     return compare();
   };
+  prepared.new_inputs = [call, upload](unsigned other) { upload(other); };
   prepared.algorithm = call->Algorithm();
   prepared.modelled = std::move(modelled);
   prepared.modelled.launches.reset();  // unknown: a plan may launch several kernels

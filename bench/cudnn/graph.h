@@ -63,10 +63,11 @@ class GraphCall {
   void Enqueue(void* stream) const;
   void Run() const;
 
-  // Returns a prepared call. Its `verify` sets the results to NaN, runs the call and returns
-  // compare(), which reads the results. Chooses the first plan that runs; if there is none, throws
-  // as workload::ThrowFirst.
+  // Returns a prepared call. Calls upload(seed), which sets the inputs, now and as `new_inputs`.
+  // Its `verify` sets the results to NaN, runs the call and returns compare(), which reads the
+  // results. Chooses the first plan that runs; if there is none, throws as workload::ThrowFirst.
   static workload::PreparedCall Prepared(const std::shared_ptr<GraphCall>& call, Work modelled,
+                                         unsigned seed, const std::function<void(unsigned)>& upload,
                                          std::function<workload::Verification()> compare);
 
  private:

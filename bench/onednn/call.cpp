@@ -59,6 +59,16 @@ const memory& Call::AddOutput(int argument, const memory::desc& desc) {
   return arguments.insert_or_assign(argument, tensors.Poisoned(desc)).first->second;
 }
 
+void CopyTensor(const memory& from, const memory& to) {
+  if (from.get_desc() != to.get_desc())
+    throw std::logic_error("the library chose another layout for the same call");
+  std::memcpy(to.get_data_handle(), from.get_data_handle(), to.get_desc().get_size());
+}
+
+void Call::CopyTensors(const Call& from) const {
+  for (const auto& [argument, tensor] : arguments) CopyTensor(from.arguments.at(argument), tensor);
+}
+
 workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled) {
   double flops = 0;
   for (const auto& [pipe, count] : modelled.flops) flops += count;

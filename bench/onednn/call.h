@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -147,6 +148,9 @@ bool IsVersion32();
 // Returns the loaded library's version: "3.2.0 (commit ...)".
 std::string Version();
 
+// Copies the contents of a tensor to another of the same layout.
+void CopyTensor(const dnnl::memory& from, const dnnl::memory& to);
+
 // A primitive with everything needed to execute it.
 struct Call {
   Tensors tensors;
@@ -162,6 +166,8 @@ struct Call {
                                const std::vector<float>& values);
   const dnnl::memory& AddOutput(int argument, const dnnl::memory::desc& desc);
 
+  // Copies the contents of all tensors from the same call with other inputs.
+  void CopyTensors(const Call& from) const;
   void Run() const { Execute(primitive, listed); }
   // Returns an argument's elements as f32, row-major.
   std::vector<float> Values(int argument) const { return Plain(arguments.at(argument)); }
@@ -193,18 +199,19 @@ auto MakeShared(const workload::RunSettings& settings, std::string_view what, Ma
   return std::make_shared<const decltype(made)>(std::move(made));
 }
 
-// Prepares the call returned by make(inputs). work(call) returns its modelled work. Once, the
-// result is verified: before(inputs, call), one run, check(inputs, call), which returns a
+// Prepares the call returned by make(inputs_of(seed)). work(call) returns its modelled work. To
+// verify the result: before(inputs, call), one run, check(inputs, call), which returns a
 // Verification. Then the inputs are freed, as they may take gigabytes that timed calls do not need.
 struct DoNothing {
   template <class... Arguments>
   void operator()(const Arguments&... /*unused*/) const {}
 };
-template <class Inputs, class WorkOfCall, class Make, class Check, class Before = DoNothing>
+template <class InputsOf, class WorkOfCall, class Make, class Check, class Before = DoNothing>
 workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::string_view what,
-                                   Inputs inputs, const WorkOfCall& work, Make make,
-                                   const Check& check, Before before = {}) {
-  const auto kept = std::make_shared<Inputs>(std::move(inputs));
+                                   const InputsOf& inputs_of, const WorkOfCall& work,
+                                   const Make& make, const Check& check, Before before = {}) {
+  const auto kept =
+      std::make_shared<std::invoke_result_t<InputsOf, unsigned>>(inputs_of(settings.seed));
   const auto call = MakeShared(settings, what, [&] { return make(*kept); });
   auto prepared = Prepared(call, work(*call));
   prepared.verify = [call, kept, check, before] {
@@ -213,6 +220,10 @@ workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::s
     auto found = check(*kept, *call);
     *kept = {};
     return found;
+  };
+  prepared.new_inputs = [call, kept, inputs_of, make](unsigned seed) {
+    *kept = inputs_of(seed);
+    call->CopyTensors(make(*kept));
   };
   return prepared;
 }
@@ -291,7 +302,7 @@ template <class Case, class Make>
 workload::PreparedCall PrepareProduct(const Case& product, const workload::RunSettings& settings,
                                       std::string_view what, Make make) {
   return PrepareCall(
-      settings, what, workload::SeededInputs(product, settings.seed),
+      settings, what, [product](unsigned seed) { return workload::SeededInputs(product, seed); },
       [product](const auto& call) {
         return workload::ProductWork(product, PipeOf(product, call.implementation));
       },

@@ -151,11 +151,10 @@ const RowsOperator kRmsNorm = {"RmsNorm",
                                RowError};
 
 [[maybe_unused]] static const bool rmsnorm_registered =
-    Register(kRmsNorm,
-             {.words = {"RMS normalization", {}},
-              .flop_convention = "M*(3*N+3): mean square 2*N, inverse root 3, "
-                                 "normalization N; scale and residual 1 per element each"},
-             false);
+    Register(kRmsNorm, {.words = {"RMS normalization", {}},
+                        .flop_convention = "M*(3*N+3): mean square 2*N, inverse root 3, "
+                                           "normalization N; scale and residual 1 per element each",
+                        .templates = "RmsNorm/cpu/onednn/fwd/{f32,bf16}/*/scale\n"});
 
 // Gradients of the normalizations (Ba et al., arXiv 1607.06450; Zhang and Sennrich, arXiv
 // 1910.07467). With a normalized row h = (x - mean) / sqrt(variance + epsilon) and g = dy * scale:

@@ -124,6 +124,7 @@ Rows ParseRows(std::string_view text, int column_offset) {
 }
 
 RowsCase ReadOnednnCase(const RowsOperator& op, const workload::BenchmarkName& name) {
+  workload::RefuseOption(name, "residual", "is for RmsNorm/gpu/cudnn, which fuses it");
   return ReadCase(op, name, {"f32", "bf16"}, op.onednn_options);
 }
 
@@ -270,7 +271,7 @@ std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
   return Reason{fmt::format("layout {}", tag)};
 }
 
-bool Register(const RowsOperator& op, workload::Op row, bool by_onednn) {
+bool Register(const RowsOperator& op, workload::Op row) {
   row.name = op.name;
   row.words.sweep = {{"rows", "m"}, {"columns", "n"}};
   for (const auto direction : DirectionsOf(op)) row.directions.emplace_back(direction);
@@ -281,14 +282,14 @@ bool Register(const RowsOperator& op, workload::Op row, bool by_onednn) {
     return TotalFlops(WorkOf(request)).value();
   });
   workload::RegisterOp(std::move(row));
-  if (by_onednn)
-    workload::RegisterBackend({std::string(op.name), "cpu", "onednn",
-                               [&op](const workload::BenchmarkName& name) -> workload::Workload {
-                                 const auto logged =
-                                     logs::ReadPrimitive(Logged(ReadOnednnCase(op, name)));
-                                 return {.repro = suites::BenchdnnLine(logged)};
-                               },
-                               "oneDNN 3.2 or newer"});
+  workload::RegisterBackend({std::string(op.name), "cpu", "onednn",
+                             [&op](const workload::BenchmarkName& name) -> workload::Workload {
+                               const auto logged =
+                                   logs::ReadPrimitive(Logged(ReadOnednnCase(op, name)));
+                               if (&op == &kRmsNorm) return {};  // a line of LayerNorm
+                               return {.repro = suites::BenchdnnLine(logged)};
+                             },
+                             &op == &kRmsNorm ? "oneDNN 3.9 or newer" : "oneDNN 3.2 or newer"});
   workload::RegisterBackend({std::string(op.name), "gpu", "cudnn",
                              [&op](const workload::BenchmarkName& name) -> workload::Workload {
                                ReadCudnnCase(op, name);

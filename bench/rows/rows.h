@@ -90,7 +90,7 @@ void RequireMemory(const RowsCase& request);
 
 // Returns the call as in oneDNN's verbose log. Work and benchdnn's line derive from it.
 logs::PrimitiveText Logged(const RowsCase& request);
-// Returns a call's work. For RmsNorm (missing in oneDNN 3.2) that of LayerNorm without the mean.
+// Returns a call's work. For RmsNorm that of LayerNorm without the mean.
 Work WorkOf(const RowsCase& request);
 
 // Returns the number of elements of a call's result: y (m x n), with a residual followed by the
@@ -134,8 +134,8 @@ suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benc
 // Returns why benchdnn's layout ("abx", "any", "ba") is not row by row, or nullopt if it is.
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions);
 
-// Registers the operator, its reference loops, and the backends' names cudnn and (if `by_onednn`)
-// onednn. Adds to `row` what all share: name, sweep parameters, directions. Returns true.
-bool Register(const RowsOperator& op, workload::Op row, bool by_onednn = true);
+// Registers the operator, its reference loops, and the names of the backends onednn and cudnn. Adds
+// to `row` what all share: name, sweep parameters, directions. Returns true.
+bool Register(const RowsOperator& op, workload::Op row);
 
 }  // namespace dlroof::rows

@@ -175,6 +175,9 @@ int Run(std::vector<std::string> args) {
   auto options =
       Options(flags, static_cast<int>(chosen), needs.cpu, needs.gpu, devices, session, turns);
   if (quota) options.quota = &*quota;
+  const auto stop = RuleFrom(flags);
+  options.repetitions =
+      static_cast<std::size_t>(stop ? OfferedRepetitions(*stop, flags) : flags.repetitions);
   session.Add(RegisterWorkloads(workloads, settings, options));
   std::cerr << suites::SelectionSentence(suites);
   RunReporters reporters(session, flags,

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "bench/workload/memory.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
@@ -110,6 +111,22 @@ std::string VerifyCall(workload::PreparedCall& call) {
     if (!call.next_algorithm || !call.next_algorithm(call))
       throw WrongResult(call.wrong_engines.front().reason);
   }
+}
+
+std::string VerifyNewInputs(workload::PreparedCall& call, unsigned seed) {
+  constexpr unsigned kOtherSeed = 0x9e3779b9;  // far from those that a call's tensors use
+  double bytes = 0;
+  for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
+  try {
+    // A copy of the tensors, and the inputs as f32, of elements of at least one byte.
+    workload::RequireHostMemory((1 + sizeof(float)) * bytes, "a second verification");
+    call.new_inputs(seed + kOtherSeed);
+  } catch (const Unsupported& error) {
+    return fmt::format("not again after the timing: {}", error.what());
+  }
+  if (const auto found = call.verify(); !found.ok)
+    throw WrongResult("after the timing, with other inputs: " + workload::DifferenceText(found));
+  return "again after the timing, with other inputs";
 }
 
 void SkipWrongEngines(const std::vector<record::WrongEngine>& wrong, workload::PreparedCall& call) {

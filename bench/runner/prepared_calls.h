@@ -35,6 +35,10 @@ struct WrongResult : std::runtime_error {
 // compared. Throws WrongResult if the output of every algorithm is wrong.
 std::string VerifyCall(workload::PreparedCall& call);
 
+// Compares the output for other inputs than those of `seed` with the reference. Returns how, or
+// that the memory does not suffice. Throws WrongResult. Requires `call.new_inputs`.
+std::string VerifyNewInputs(workload::PreparedCall& call, unsigned seed);
+
 // Skips the algorithms in `wrong`, for a call that was prepared again after VerifyCall.
 void SkipWrongEngines(const std::vector<record::WrongEngine>& wrong, workload::PreparedCall& call);
 

@@ -26,8 +26,9 @@ void WriteTo(int pipe, const std::string& text) {
 // times: to find the iteration count, then per repetition, possibly alternating with others.
 struct BenchmarkState {
   workload::Workload workload;
-  record::Record& record;  // its repetitions all have the same number of iterations
-  bool verified = false;   // the output was compared with the reference
+  record::Record& record;       // its repetitions all have the same number of iterations
+  bool verified = false;        // the output was compared with the reference
+  bool verified_again = false;  // after the last repetition, with new inputs
   std::optional<Counting> counting;
   double spent_seconds = 0;                     // [s] time of the repetitions and their pauses
   cpu::Throttling throttled;                    // by the CPU quota, during the repetitions
@@ -116,12 +117,15 @@ class Runner::Impl {
   void Run(benchmark::State& state, const workload::Workload& workload) {
     auto& benchmark = StateOf(workload);
     const auto next = Next(benchmark);
-    if (benchmark.failed || !next.wanted) return SkipRest(state, workload);
+    if (benchmark.failed) return SkipRest(state, workload);
     const WallTime wall(benchmark.wall_seconds);
     try {
-      Prepare(benchmark);
       auto* const turns = options_.turns;
-      if (turns != nullptr && !turns->WaitForTurn()) return SkipRest(state, workload);
+      if (next.wanted) Prepare(benchmark);
+      if (!next.wanted || (turns != nullptr && !turns->WaitForTurn())) {
+        VerifyAgain(benchmark);
+        return SkipRest(state, workload);
+      }
       const double begin = cpu::WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
@@ -136,6 +140,7 @@ class Runner::Impl {
       if (!benchmark.timed_algorithm &&
           (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device)))
         benchmark.timed_algorithm = calls_.Call().algorithm;
+      if (benchmark.record.repetitions.size() == options_.repetitions) VerifyAgain(benchmark);
     } catch (const std::exception& error) {
       Fail(state, benchmark, MessageOf(error));
     }
@@ -341,6 +346,7 @@ class Runner::Impl {
     if (!all.empty() && all.back().iterations != repetition.iterations) {
       all.clear();
       benchmark.spent_seconds = 0;
+      benchmark.verified_again = false;
     }
     all.push_back(repetition);
     benchmark.spent_seconds += seconds;
@@ -390,6 +396,19 @@ class Runner::Impl {
     if (!benchmark.calls_per_part)
       benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
     prepared_ = &benchmark;
+  }
+
+  // Verifies the call after its last repetition, if it is still prepared, with inputs of another
+  // seed: the result is wrong if the library returned one that it had stored, or if it broke while
+  // it was timed.
+  void VerifyAgain(BenchmarkState& benchmark) {
+    if (benchmark.verified_again || prepared_ != &benchmark || !calls_.Holds()) return;
+    auto& call = calls_.Call();
+    if (!call.new_inputs || benchmark.record.repetitions.empty()) return;
+    benchmark.verified_again = true;
+    const auto result = VerifyNewInputs(call, settings_.seed);
+    auto& how = benchmark.record.verified;
+    if (how.find(result) == std::string::npos) how += "; " + result;
   }
 
   // Refills the caches by untimed calls. Cold calls flush the caches anyway.

@@ -62,8 +62,9 @@ struct RunnerOptions {
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
   // and run ExplainCall after all benchmarks.
   std::optional<ExplainOptions> explain;
-  int benchmarks = 0;  // number of benchmarks that run, for the progress of `explain`
-  EnergyPass energy;   // measured after all benchmarks were timed
+  int benchmarks = 0;           // number of benchmarks that run, for the progress of `explain`
+  std::size_t repetitions = 0;  // most that Google Benchmark runs; 0: unknown
+  EnergyPass energy;            // measured after all benchmarks were timed
   // Watches the quota of CPU time, if there is one; must outlive the benchmarks.
   const QuotaWatch* quota = nullptr;
 };

@@ -153,12 +153,15 @@ struct PreparedCall {
   std::function<void()> run;  // makes one call and returns when it has finished
   // Makes this many calls, with less time between them than calls of `run` have. May be empty.
   std::function<void(std::int64_t calls)> repeat;
-  std::function<Verification()> verify;  // compares with the reference; called once, before timing
-  std::string algorithm;                 // the library's implementation: "brgconv:avx512_core"
-  std::string isa;                       // highest ISA that the library may use: "avx512_core_vnni"
-  Work modelled;                         // FLOPs, bytes and launches of one call, by formula
-  std::vector<MemoryRegion> memory;      // every tensor that `run` reads or writes
-  std::optional<int> threads;            // of this call, if fewer than settings.threads
+  std::function<Verification()> verify;  // makes a call and compares with the reference
+  // Replaces the inputs by those of another seed, in the same memory, and invalidates the outputs.
+  // Called after the timing, before `verify` is called again. Absent: `verify` is called only once.
+  std::function<void(unsigned seed)> new_inputs;
+  std::string algorithm;             // the library's implementation: "brgconv:avx512_core"
+  std::string isa;                   // highest ISA that the library may use: "avx512_core_vnni"
+  Work modelled;                     // FLOPs, bytes and launches of one call, by formula
+  std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
+  std::optional<int> threads;        // of this call, if fewer than settings.threads
   // [1] Time of the algorithm that the library's heuristic chooses, divided by the time of the
   // fastest algorithm. Absent unless all algorithms were timed and the fastest was chosen.
   std::optional<double> heuristic_over_best;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "ceilings/machine/machine.h"
 #include "reporters/record/run_file.h"
@@ -309,18 +310,38 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// Compares with the level's best copy kernel. The level's roof is its best mix of loads and stores,
-// but these operators read one tensor and write one of equal size, as copies do.
-Evidence MixOfACopy(const AdviceCase& at) {
-  constexpr std::string_view kCopies[] = {"Eltwise", "LayerNorm", "Softmax"};
-  if (!MemoryAtItsRoof(at) || std::ranges::count(kCopies, at.record.op) == 0) return std::nullopt;
-  const auto roof = at.ceilings.bytes.find(*at.time.bound_level);
-  const auto* copy = machine::FastestCopy(at.ceilings, *at.time.bound_level);
-  if (copy == nullptr || roof == at.ceilings.bytes.end()) return std::nullopt;
-  const auto& [row, ceiling] = *copy;
+// A call's reads and writes of tensors of one size, as those of a kernel of the ceilings.
+struct CallMix {
+  std::string_view kernel, words;
+};
+
+std::optional<CallMix> MixOf(const record::Record& record) {
+  constexpr CallMix kCopy = {"copy", "it writes as much as it reads"};
+  constexpr CallMix kTriad = {"triad", "it reads twice as much as it writes"};
+  constexpr std::string_view kCopies[] = {"Eltwise", "LayerNorm", "RmsNorm", "Softmax"};
+  if (record.op == "SwiGlu") return kTriad;
+  if (std::ranges::count(kCopies, record.op) == 0) return std::nullopt;
+  return record.direction == "bwd" ? kTriad : kCopy;  // reads x and its result's gradient
+}
+
+// Compares with the level's best kernel of the call's mix. The level's roof is its best mix of
+// loads and stores.
+Evidence OwnMix(const AdviceCase& at) {
+  const auto mix = MixOf(at.record);
+  if (!MemoryAtItsRoof(at) || !mix) return std::nullopt;
+  const auto level = *at.time.bound_level;
+  const auto roof = at.ceilings.bytes.find(level);
+  std::vector<const machine::CeilingRow*> rows;
+  for (const auto& row : at.ceilings.mixes)
+    if (row.first.starts_with(fmt::format("{}.{}", Key(level), mix->kernel)) &&
+        !row.second.unbounded)
+      rows.push_back(&row);
+  const auto* fastest = machine::ChooseRoof(rows);
+  if (fastest == nullptr || roof == at.ceilings.bytes.end()) return std::nullopt;
+  const auto& [row, ceiling] = *fastest;
   const double share = ceiling.per_second / roof->second.per_second;
   if (share >= kBestMix) return std::nullopt;
-  return fmt::format("it writes as much as it reads, which allows {}{:.0f} % of that roof ({}, {})",
+  return fmt::format("{}, which allows {}{:.0f} % of that roof ({}, {})", mix->words,
                      ceiling.IsValidated() ? "" : "at least ", 100 * share, row,
                      text::WithPrefix(ceiling.per_second, "B/s"));
 }
@@ -349,7 +370,7 @@ constexpr AdviceRule kRules[] = {
      "block for the next nearer cache, or do more work per pass over the weights (a larger batch)"},
     {"dram-traffic", MuchDramTraffic,
      "make reused data fit the cache: a smaller batch, a blocked layout"},
-    {"mix", MixOfACopy, "fuse it with its neighbours, or use a narrower type"},
+    {"mix", OwnMix, "fuse it with its neighbours, or use a narrower type"},
     {"memory-roof", MemoryAtItsRoof, "fuse it with its neighbours, or use a narrower type"},
     {"launched-alone", LaunchedAlone,
      "capture its calls in a CUDA graph, or launch the next one before it ends"}};

@@ -3,11 +3,9 @@
 
 #include <cstdint>
 #include <random>
-#include <stdexcept>
 
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
-#include "bench/workload/operator_parts.h"
 
 namespace dlroof::fakes {
 
@@ -53,30 +51,6 @@ inline lstm::LstmProblem RandomLstm(std::mt19937& random, int64_t most) {
           .l = random() % 2 == 0 ? 1 : size(),
           .p = random() % 2 == 0 ? 0 : size(),
           .passes = static_cast<lstm::LstmPasses>(random() % 3)};
-}
-
-// A number that counts the multiplications and additions made with it.
-struct CountedNumber {
-  double value = 0;
-
-  static inline int64_t operations = 0;  // [flop] since it was last set to zero
-
-  CountedNumber operator*(CountedNumber other) const {
-    ++operations;
-    return {value * other.value};
-  }
-  CountedNumber& operator+=(CountedNumber other) {
-    ++operations;
-    value += other.value;
-    return *this;
-  }
-};
-
-// ReLU, a comparison with zero; other functions are not counted.
-inline CountedNumber Apply(workload::Eltwise function, CountedNumber value) {
-  if (function != workload::Eltwise::kRelu) throw std::logic_error("only relu can be counted");
-  ++CountedNumber::operations;
-  return value;
 }
 
 }  // namespace dlroof::fakes

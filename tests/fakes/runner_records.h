@@ -78,6 +78,8 @@ inline std::vector<record::Record> Records(const std::vector<workload::Workload>
   live::Session session(nlohmann::json::object(), [] { return std::vector<machine::Machine>{}; });
   auto with_session = options;
   with_session.session = &session;
+  if (with_session.repetitions == 0 && !options.stop)
+    with_session.repetitions = static_cast<std::size_t>(count_of_repetitions);
   session.Add(runner::RegisterWorkloads(workloads, settings, with_session));
   live::TerminalReporter reporter(session);
   std::ostringstream out, err;

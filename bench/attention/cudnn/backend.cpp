@@ -134,13 +134,11 @@ void UploadInputs(const CudnnAttentionCase& request, const Tensors& in, uint64_t
   call.Upload("v", InPages(request, in.v, table));
 }
 
-std::shared_ptr<GraphCall> NewCall(const CudnnAttentionCase& request, const Tensors& in,
-                                   uint64_t seed) {
+std::shared_ptr<GraphCall> NewCall(const CudnnAttentionCase& request) {
   auto call = std::make_shared<GraphCall>();
   Describe(request, *call);
   call->Propose();
   call->Allocate(ToText(request.problem));
-  UploadInputs(request, in, seed, *call);
   return call;
 }
 
@@ -155,27 +153,46 @@ workload::Verification CheckForward(const CudnnAttentionCase& request, const Ten
   return statistics.ok ? found : statistics;
 }
 
-// Returns a backward call, whose inputs include result and statistics of a forward call. Throws
-// std::runtime_error if these are wrong.
+// Returns a forward call, whose inputs of a seed become `in`.
+workload::PreparedCall PrepareForward(const CudnnAttentionCase& request,
+                                      const std::shared_ptr<GraphCall>& call,
+                                      const std::shared_ptr<Tensors>& in, unsigned seed) {
+  const auto upload = [request, in, call = call.get()](unsigned of_seed) {
+    *in = SeededInputs(request.problem, request.type, of_seed);
+    UploadInputs(request, *in, of_seed, *call);
+  };
+  return GraphCall::Prepared(
+      call, WorkOf(request), seed, upload,
+      [request, in, seed, call = call.get()] { return CheckForward(request, *in, seed, *call); });
+}
+
+// Returns result and statistics of a forward call, and a gradient. Throws std::runtime_error if
+// the forward call is wrong.
+BackwardInputs InputsOfBackward(const CudnnAttentionCase& request,
+                                const std::shared_ptr<Tensors>& in, unsigned seed) {
+  const CudnnAttentionCase forward = {
+      .problem = request.problem, .type = request.type, .training = true};
+  const auto call = NewCall(forward);
+  const auto found = PrepareForward(forward, call, in, seed).verify();
+  if (!found.ok) throw std::runtime_error("the forward call " + workload::DifferenceText(found));
+  return {call->Download("o"), SeededGradient(request.problem, request.type, seed),
+          call->Download("statistics")};
+}
+
+// Returns a backward call, whose inputs include result and statistics of a forward call.
 workload::PreparedCall PrepareBackward(const CudnnAttentionCase& request,
-                                       const std::shared_ptr<Tensors>& in, uint64_t seed) {
+                                       const std::shared_ptr<Tensors>& in, unsigned seed) {
   const auto& p = request.problem;
   const auto backward = std::make_shared<BackwardInputs>();
-  {
-    const CudnnAttentionCase forward = {.problem = p, .type = request.type, .training = true};
-    const auto call = NewCall(forward, *in, seed);
-    const auto found = GraphCall::Prepared(call, {}, [&] {
-                         return CheckForward(forward, *in, seed, *call);
-                       }).verify();
-    if (!found.ok) throw std::runtime_error("the forward call " + workload::DifferenceText(found));
-    *backward = {call->Download("o"), SeededGradient(p, request.type, seed),
-                 call->Download("statistics")};
-  }
-  const auto call = NewCall(request, *in, seed);
-  call->Upload("o", backward->o);
-  call->Upload("do", backward->d_o);
-  call->Upload("statistics", backward->statistics);
-  return GraphCall::Prepared(call, WorkOf(request), [=, call = call.get()] {
+  const auto call = NewCall(request);
+  const auto upload = [request, in, backward, call = call.get()](unsigned of_seed) {
+    *backward = InputsOfBackward(request, in, of_seed);
+    UploadInputs(request, *in, of_seed, *call);
+    call->Upload("o", backward->o);
+    call->Upload("do", backward->d_o);
+    call->Upload("statistics", backward->statistics);
+  };
+  return GraphCall::Prepared(call, WorkOf(request), seed, upload, [=, call = call.get()] {
     const Tensors gradients = {call->Download("dq"), call->Download("dk"), call->Download("dv")};
     return CheckGradients(p, request.type, *in, *backward, gradients, seed);
   });
@@ -188,13 +205,9 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   constexpr double kHostBytes = 12;  // [byte] per element of q, k, v, o, stored as double and f32
   workload::RequireHostMemory(
       kHostBytes * 2 * static_cast<double>(p.d * (p.b * p.h * p.q + p.b * p.kv * p.k)), ToText(p));
-  const auto in = std::make_shared<Tensors>(SeededInputs(p, request.type, settings.seed));
-  if (request.backward) return PrepareBackward(request, in, settings.seed);
-  const auto call = NewCall(request, *in, settings.seed);
-  return GraphCall::Prepared(call, WorkOf(request),
-                             [request, in, seed = settings.seed, call = call.get()] {
-                               return CheckForward(request, *in, seed, *call);
-                             });
+  const auto in = std::make_shared<Tensors>();
+  return request.backward ? PrepareBackward(request, in, settings.seed)
+                          : PrepareForward(request, NewCall(request), in, settings.seed);
 }
 
 [[maybe_unused]] const bool backend_registered = workload::RegisterBackend(

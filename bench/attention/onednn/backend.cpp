@@ -127,6 +127,11 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
     *inputs = {};
     return found;
   };
+  prepared.new_inputs = [steps, inputs, p, type = name.type](unsigned seed) {
+    *inputs = SeededInputs(p, type, seed);
+    const auto other = MakeSteps(p, onednn::DataType(type), *inputs);
+    for (size_t i = 0; i < steps->size(); ++i) (*steps)[i].CopyTensors(other[i]);
+  };
   return prepared;
 }
 

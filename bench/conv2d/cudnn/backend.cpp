@@ -69,6 +69,11 @@ class Call {
   void Enqueue(void* on) const { Execute(Chosen(), on); }
   void Run() const { Run(Chosen()); }
   workload::Verification Verify();
+  // Replaces the inputs by those of another seed, in the same memory.
+  void NewInputs(unsigned seed) {
+    seed_ = seed;
+    FillTensors();
+  }
   // After Verify found a wrong result: chooses the next proposal that runs, or returns false.
   bool TakeNext();
   const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
@@ -142,13 +147,13 @@ void Call::FillTensors() {
       {kBiasId, &inputs_.bias}};
   if (request_.padded) {
     const auto plain = PlainSource(request_);
-    plain_source_.emplace(Bytes(plain));
+    if (!plain_source_) plain_source_.emplace(Bytes(plain));
     if (ResultId(request_.conv.direction) != kSourceId)
       Upload(inputs_.source, plain, *plain_source_);
   }
   for (const auto& tensor : graph_.tensors) {
     if (tensor.is_virtual) continue;
-    auto& buffer = tensors_.emplace(tensor.id, cuda::DeviceBuffer(Bytes(tensor))).first->second;
+    auto& buffer = tensors_.try_emplace(tensor.id, Bytes(tensor)).first->second;
     const bool copied = plain_source_ && tensor.id == kSourceId;
     if (!copied && tensor.id != ResultId(request_.conv.direction))
       Upload(*values.at(tensor.id), tensor, buffer);
@@ -387,6 +392,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
+  prepared.new_inputs = [call](unsigned seed) { call->NewInputs(seed); };
   prepared.algorithm = DescribeCall(request, call->choice());
   prepared.modelled = CallWork(request, call->choice());
   prepared.threads = 1;

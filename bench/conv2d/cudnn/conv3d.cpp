@@ -82,21 +82,24 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   Describe(conv, *call);
   call->Propose();
   call->Allocate(ToText(conv.problem));
-  auto in = workload::SeededInputs(conv, settings.seed);
-  const auto upload = [&](const char* tensor, const std::vector<float>& values,
-                          const Sizes& sizes) {
-    if (!values.empty()) call->Upload(tensor, Permuted<double>(values, sizes, true));
+  const auto in = std::make_shared<workload::ProductInputs>();
+  const auto inputs = [conv, in, call = call.get()](unsigned seed) {
+    const auto upload = [call](const char* tensor, const std::vector<float>& values,
+                               const Sizes& sizes) {
+      if (!values.empty()) call->Upload(tensor, Permuted<double>(values, sizes, true));
+    };
+    *in = workload::SeededInputs(conv, seed);
+    upload("source", in->source, SourceSizes(conv.problem));
+    upload("weights", in->weights, WeightsSizes(conv.problem));
+    upload("destination", in->destination, DestinationSizes(conv.problem));
+    upload("bias", in->bias, BiasSizes(conv.problem));
   };
-  upload("source", in.source, SourceSizes(conv.problem));
-  upload("weights", in.weights, WeightsSizes(conv.problem));
-  upload("destination", in.destination, DestinationSizes(conv.problem));
-  upload("bias", in.bias, BiasSizes(conv.problem));
   const auto work = workload::ProductWork(conv, conv.type == "f16" ? "fp16.matrix" : "bf16.matrix");
   return GraphCall::Prepared(
-      call, work, [conv, in = std::move(in), seed = settings.seed, call = call.get()] {
+      call, work, settings.seed, inputs, [conv, in, seed = settings.seed, call = call.get()] {
         const auto result = ResultOfDirection(conv);
         const auto values = Permuted<double>(call->Download(result.name), result.sizes, false);
-        return workload::CheckOutput(conv, in, workload::ProductOutput<double>{values}, seed);
+        return workload::CheckOutput(conv, *in, workload::ProductOutput<double>{values}, seed);
       });
 }
 

@@ -101,11 +101,12 @@ workload::PreparedCall PrepareCase(const Case& conv, std::string_view op,
   onednn::RequireSupport(conv, SizesOf(conv),
                          "int8 convolutions have no backward pass: oneDNN only has fwd");
   const auto what = fmt::format("{} {}", op, conv.type);
-  return onednn::PrepareProduct(conv, settings, what, [&](const workload::ProductInputs& inputs) {
-    auto call = MakeCall(conv, inputs);
-    call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
-    return call;
-  });
+  return onednn::PrepareProduct(conv, settings, what,
+                                [conv](const workload::ProductInputs& inputs) {
+                                  auto call = MakeCall(conv, inputs);
+                                  call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
+                                  return call;
+                                });
 }
 
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,

@@ -138,26 +138,25 @@ struct DeviceTensor {
   }
 };
 
-std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
-                                             const workload::ProductInputs& inputs) {
+std::map<Matrix, DeviceTensor> EmptyTensors(const MatmulCase& matmul) {
   std::map<Matrix, DeviceTensor> tensors;
   const auto& p = matmul.problem;
   for (const auto& [matrix, count] :
-       {std::pair{Matrix::kA, CountA(p)}, {Matrix::kB, CountB(p)}, {Matrix::kC, CountC(p)}}) {
-    auto& tensor = tensors.try_emplace(matrix, TypeOf(matmul.types, matrix), count).first->second;
-    if (matrix != ProductOf(matmul).result) tensor.Upload(MatrixOf(inputs, matrix));
-  }
+       {std::pair{Matrix::kA, CountA(p)}, {Matrix::kB, CountB(p)}, {Matrix::kC, CountC(p)}})
+    tensors.try_emplace(matrix, TypeOf(matmul.types, matrix), count);
   return tensors;
 }
 
-// A factor's scales in GPU memory. The constructor multiplies `elements` (the check's) by them.
+// A factor's scales in GPU memory.
 struct DeviceScales {
   FactorScales scales;
   cuda::DeviceBuffer buffer;
 
-  DeviceScales(const MatmulCase& matmul, Matrix matrix, uint64_t seed, std::vector<float>& elements)
-      : scales(matmul, matrix, 4 * seed + (matrix == Matrix::kA ? 0 : 1)),
-        buffer(std::max<size_t>(scales.Stored().size(), 1)) {
+  DeviceScales(const MatmulCase& matmul, Matrix matrix)
+      : scales(matmul, matrix, 0), buffer(std::max<size_t>(scales.Stored().size(), 1)) {}
+  // Sets seeded scales, and multiplies `elements` (the check's) by them.
+  void Set(const MatmulCase& matmul, Matrix matrix, uint64_t seed, std::vector<float>& elements) {
+    scales = FactorScales(matmul, matrix, 4 * seed + (matrix == Matrix::kA ? 0 : 1));
     if (scales.count() == 0) return;
     buffer.CopyFrom(scales.Stored().data());
     scales.Apply(elements);
@@ -238,17 +237,25 @@ class Call {
  public:
   Call(const MatmulCase& matmul, unsigned seed)
       : matmul_(matmul),
-        seed_(seed),
-        inputs_(workload::SeededInputs(matmul, seed)),
-        tensors_(FilledTensors(matmul, inputs_)),
+        tensors_(EmptyTensors(matmul)),
         bias_(workload::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
-        scales_a_(matmul, Matrix::kA, seed, inputs_.source),
-        scales_b_(matmul, Matrix::kB, seed, inputs_.weights),
+        scales_a_(matmul, Matrix::kA),
+        scales_b_(matmul, Matrix::kB),
         workspace_(kWorkspaceBytes),
         library_(NewLibrary()),
         plan_(matmul, {bias_.buffer.get(), scales_a_.buffer.get(), scales_b_.buffer.get()}) {
-    if (matmul.bias) bias_.Upload(inputs_.bias);
+    NewInputs(seed);
     plan_.Choose(library_, At(), stream_);
+  }
+
+  void NewInputs(unsigned seed) {
+    seed_ = seed;
+    inputs_ = workload::SeededInputs(matmul_, seed);
+    for (auto& [matrix, tensor] : tensors_)
+      if (matrix != ProductOf(matmul_).result) tensor.Upload(MatrixOf(inputs_, matrix));
+    if (matmul_.bias) bias_.Upload(inputs_.bias);
+    scales_a_.Set(matmul_, Matrix::kA, seed, inputs_.source);
+    scales_b_.Set(matmul_, Matrix::kB, seed, inputs_.weights);
   }
 
   void Enqueue(void* stream) const {
@@ -289,8 +296,8 @@ class Call {
   }
 
   MatmulCase matmul_;
-  unsigned seed_;
-  workload::ProductInputs inputs_;
+  unsigned seed_ = 0;
+  workload::ProductInputs inputs_{};
   std::map<Matrix, DeviceTensor> tensors_;
   DeviceTensor bias_;
   DeviceScales scales_a_, scales_b_;
@@ -306,20 +313,24 @@ class GroupedCall {
  public:
   GroupedCall(const GroupedCase& grouped, unsigned seed)
       : grouped_(grouped),
-        seed_(seed),
-        inputs_(workload::SeededInputs(grouped, seed)),
-        a_(grouped.types.source, std::ssize(inputs_.source)),
-        b_(grouped.types.weights, std::ssize(inputs_.weights)),
+        a_(grouped.types.source, SizesOf(grouped).source),
+        b_(grouped.types.weights, SizesOf(grouped).weights),
         c_(grouped.types.destination, SizesOf(grouped).destination),
         workspace_(kWorkspaceBytes),
         library_(NewLibrary()) {
-    a_.Upload(inputs_.source);
-    b_.Upload(inputs_.weights);
+    NewInputs(seed);
     int64_t row = 0, expert = 0;
     for (const auto rows : RowsOfExperts(grouped.problem)) {
       if (rows > 0) AddPart(expert, row, rows);
       ++expert, row += rows;
     }
+  }
+
+  void NewInputs(unsigned seed) {
+    seed_ = seed;
+    inputs_ = workload::SeededInputs(grouped_, seed);
+    a_.Upload(inputs_.source);
+    b_.Upload(inputs_.weights);
   }
 
   void Enqueue(void* stream) const {
@@ -367,8 +378,8 @@ class GroupedCall {
   }
 
   GroupedCase grouped_;
-  unsigned seed_;
-  workload::ProductInputs inputs_;
+  unsigned seed_ = 0;
+  workload::ProductInputs inputs_{};
   DeviceTensor a_, b_, c_;
   cuda::DeviceBuffer workspace_;
   Library library_;
@@ -396,6 +407,7 @@ workload::PreparedCall Prepared(const std::shared_ptr<AnyCall>& call, Work model
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
+  prepared.new_inputs = [call](unsigned seed) { call->NewInputs(seed); };
   prepared.algorithm = call->Algorithm();
   prepared.modelled = std::move(modelled);
   prepared.modelled.launches.reset();  // unknown: a split sum needs several kernels

@@ -30,16 +30,19 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   Describe(request, *call);
   call->Propose();
   call->Allocate(sizes.problem);
-  const auto in = workload::SeededInputs(request, settings.seed);
-  call->Upload("a", {in.source.begin(), in.source.end()});
-  call->Upload("b", {in.weights.begin(), in.weights.end()});
-  call->Upload("first_rows", FirstRows(request.problem));
-  return GraphCall::Prepared(call, WorkOf(request, PipeOf(request.type)),
-                             [request, in, seed = settings.seed, call = call.get()] {
-                               return workload::CheckOutput(
-                                   request, in,
-                                   workload::ProductOutput<double>{call->Download("c")}, seed);
-                             });
+  const auto in = std::make_shared<workload::ProductInputs>();
+  const auto upload = [request, in, call = call.get()](unsigned seed) {
+    *in = workload::SeededInputs(request, seed);
+    call->Upload("a", {in->source.begin(), in->source.end()});
+    call->Upload("b", {in->weights.begin(), in->weights.end()});
+    call->Upload("first_rows", FirstRows(request.problem));
+  };
+  const auto compare = [request, in, seed = settings.seed, call = call.get()] {
+    return workload::CheckOutput(request, *in, workload::ProductOutput<double>{call->Download("c")},
+                                 seed);
+  };
+  return GraphCall::Prepared(call, WorkOf(request, PipeOf(request.type)), settings.seed, upload,
+                             compare);
 }
 
 [[maybe_unused]] const bool backend_registered = workload::RegisterBackend(

@@ -111,9 +111,9 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   onednn::RequireSupport(matmul, SizesOf(matmul), "int8 products have no backward pass, only fwd");
   const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
                                 Key(matmul.direction), matmul.type);
-  return onednn::PrepareProduct(matmul, settings, what, [&](const workload::ProductInputs& inputs) {
-    return MakeCall(matmul, inputs);
-  });
+  return onednn::PrepareProduct(
+      matmul, settings, what,
+      [matmul](const workload::ProductInputs& inputs) { return MakeCall(matmul, inputs); });
 }
 
 [[maybe_unused]] const bool backend_registered = workload::RegisterBackend(

@@ -105,6 +105,13 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
     *inputs = {};
     return found;
   };
+  prepared.new_inputs = [call, inputs, grouped](unsigned seed) {
+    *inputs = workload::SeededInputs(grouped, seed);
+    const auto other = MakeCall(grouped, *inputs);
+    onednn::CopyTensor(other->source, call->source);
+    onednn::CopyTensor(other->weights, call->weights);
+    onednn::CopyTensor(other->destination, call->destination);
+  };
   return prepared;
 }
 

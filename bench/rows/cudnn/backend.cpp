@@ -55,12 +55,12 @@ struct SoftmaxCall {
   cudnn::StreamUse use{};  // must be destroyed before the stream
 };
 
-workload::PreparedCall PrepareSoftmax(const RowsCase& request, uint64_t seed) {
-  const auto in = request.op->inputs(request, seed);
-  const auto bytes = in.source.size() * static_cast<size_t>(workload::ElementBytes(request.type));
+workload::PreparedCall PrepareSoftmax(const RowsCase& request, unsigned seed) {
+  const auto in = std::make_shared<Tensors<float>>(request.op->inputs(request, seed));
+  const auto bytes = in->source.size() * static_cast<size_t>(workload::ElementBytes(request.type));
   cudnn::RequireDeviceMemory(2 * static_cast<double>(bytes), ToText(request.rows));
   const auto call = std::make_shared<SoftmaxCall>(request, bytes);
-  call->x.CopyFrom(workload::Encoded(in.source, request.type).data());
+  call->x.CopyFrom(workload::Encoded(in->source, request.type).data());
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
@@ -70,7 +70,11 @@ workload::PreparedCall PrepareSoftmax(const RowsCase& request, uint64_t seed) {
     call->Run();
     std::vector<std::byte> result(call->y.bytes());
     call->y.CopyTo(result.data());
-    return Check(request, in, workload::Decoded(result, request.type), seed);
+    return Check(request, *in, workload::Decoded(result, request.type), seed);
+  };
+  prepared.new_inputs = [call, request, in](unsigned other) {
+    *in = request.op->inputs(request, other);
+    call->x.CopyFrom(workload::Encoded(in->source, request.type).data());
   };
   prepared.algorithm = "cudnnSoftmaxForward, accurate";
   prepared.modelled = WorkOf(request);
@@ -79,14 +83,9 @@ workload::PreparedCall PrepareSoftmax(const RowsCase& request, uint64_t seed) {
   return prepared;
 }
 
-workload::PreparedCall PrepareGraph(const RowsCase& request, uint64_t seed) {
-  const auto call = std::make_shared<GraphCall>();
-  Describe(request, *call);
-  call->Propose();
-  call->Allocate(ToText(request.rows));
-  const auto in = request.op->inputs(request, seed);
+void UploadInputs(const RowsCase& request, const Tensors<float>& in, GraphCall& call) {
   const auto upload = [&](const std::string& name, const std::vector<float>& values) {
-    call->Upload(name, {values.begin(), values.end()});
+    call.Upload(name, {values.begin(), values.end()});
   };
   upload("x", in.source);
   if (request.op == &kSwiGlu) upload("up", in.parameters[kUp]);
@@ -102,7 +101,19 @@ workload::PreparedCall PrepareGraph(const RowsCase& request, uint64_t seed) {
   } else if (request.residual) {
     upload("residual", in.parameters[kResidual]);
   }
-  return GraphCall::Prepared(call, WorkOf(request), [request, in, seed, call = call.get()] {
+}
+
+workload::PreparedCall PrepareGraph(const RowsCase& request, unsigned seed) {
+  const auto call = std::make_shared<GraphCall>();
+  Describe(request, *call);
+  call->Propose();
+  call->Allocate(ToText(request.rows));
+  const auto in = std::make_shared<Tensors<float>>();
+  const auto inputs = [request, in, call = call.get()](unsigned of_seed) {
+    *in = request.op->inputs(request, of_seed);
+    UploadInputs(request, *in, *call);
+  };
+  const auto compare = [request, in, seed, call = call.get()] {
     auto result = call->Download("y");
     if (request.residual) {
       const auto sums = call->Download("sum");
@@ -115,8 +126,9 @@ workload::PreparedCall PrepareGraph(const RowsCase& request, uint64_t seed) {
                                 : std::vector<double>(static_cast<size_t>(request.rows.n));
         result.insert(result.end(), values.begin(), values.end());
       }
-    return Check(request, in, result, seed);
-  });
+    return Check(request, *in, result, seed);
+  };
+  return GraphCall::Prepared(call, WorkOf(request), seed, inputs, compare);
 }
 
 template <const RowsOperator& kOperator>

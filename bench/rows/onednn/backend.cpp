@@ -1,5 +1,5 @@
-// Softmax, LayerNorm, Eltwise and SwiGlu /cpu/onednn by oneDNN 3.x: over the last axis, out of
-// place, row-major. In training LayerNorm also writes mean and variance.
+// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu /cpu/onednn by oneDNN 3.x: over the last axis,
+// out of place, row-major. In training LayerNorm also writes mean and variance, RmsNorm the latter.
 #include <fmt/format.h>
 
 #include "bench/onednn/call.h"
@@ -53,6 +53,23 @@ dnnl::memory::desc ColumnDesc(const RowsCase& norm) {
   return onednn::PlainDesc({norm.rows.n}, dnnl::memory::data_type::f32);
 }
 
+// Returns the primitive's flags. Headers before oneDNN 3.9 lack RMS normalization's: dnnl_rms_norm
+// of include/oneapi/dnnl/dnnl_types.h. Throws Unsupported if the loaded library is older. 3.13's
+// gradient is found wrong: it subtracts the gradient's mean, as that of layer normalization does.
+dnnl::normalization_flags FlagsOf(const RowsCase& norm) {
+  constexpr unsigned kRms = 0x20;
+  constexpr int kFirstMinor = 9;
+  auto flags = dnnl::normalization_flags::none;
+  if (norm.scale) flags |= dnnl::normalization_flags::use_scale;
+  if (norm.shift) flags |= dnnl::normalization_flags::use_shift;
+  if (norm.op != &kRmsNorm) return flags;
+  if (dnnl_version()->minor < kFirstMinor)
+    throw Unsupported(
+        "oneDNN {} has no RMS normalization, only 3.9 and newer: choose one by --dlroof_onednn",
+        onednn::Version());
+  return flags | static_cast<dnnl::normalization_flags>(kRms);
+}
+
 onednn::Call LayerNormBackwardCall(const RowsCase& norm, dnnl::normalization_flags flags,
                                    const dnnl::layer_normalization_forward::primitive_desc& hint,
                                    const Tensors<float>& in) {
@@ -62,7 +79,7 @@ onednn::Call LayerNormBackwardCall(const RowsCase& norm, dnnl::normalization_fla
   auto call = onednn::CallOf<dnnl::layer_normalization_backward>(chosen);
   call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), in.source);
   call.AddInput(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), in.parameters[kGradient]);
-  call.AddInput(DNNL_ARG_MEAN, chosen.mean_desc(), in.parameters[kMean]);
+  if (norm.op != &kRmsNorm) call.AddInput(DNNL_ARG_MEAN, chosen.mean_desc(), in.parameters[kMean]);
   call.AddInput(DNNL_ARG_VARIANCE, chosen.variance_desc(), in.parameters[kVariance]);
   call.AddOutput(DNNL_ARG_DIFF_SRC, chosen.diff_src_desc());
   if (norm.scale) {
@@ -91,9 +108,7 @@ std::vector<float> ResultOf(const RowsCase& request, const onednn::Call& call) {
 }
 
 onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
-  auto flags = dnnl::normalization_flags::none;
-  if (norm.scale) flags |= dnnl::normalization_flags::use_scale;
-  if (norm.shift) flags |= dnnl::normalization_flags::use_shift;
+  const auto flags = FlagsOf(norm);
   const dnnl::layer_normalization_forward::primitive_desc chosen(
       onednn::CpuEngine(), onednn::ForwardKind(norm.training || norm.backward), Desc(norm),
       Desc(norm), kLayerNormEpsilon, flags);
@@ -102,7 +117,7 @@ onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
   if (norm.scale) call.AddInput(DNNL_ARG_SCALE, ColumnDesc(norm), in.parameters[kScale]);
   if (norm.shift) call.AddInput(DNNL_ARG_SHIFT, ColumnDesc(norm), in.parameters[kShift]);
   if (norm.training) {
-    call.AddOutput(DNNL_ARG_MEAN, chosen.mean_desc());
+    if (norm.op != &kRmsNorm) call.AddOutput(DNNL_ARG_MEAN, chosen.mean_desc());
     call.AddOutput(DNNL_ARG_VARIANCE, chosen.variance_desc());
   }
   call.weights = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT};
@@ -118,9 +133,9 @@ bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
     RequireMemory(request);
     return onednn::PrepareCall(
         settings, fmt::format("{} {} {}", name.op, name.direction, name.type),
-        op.inputs(request, settings.seed),
-        [&](const onednn::Call&) { return workload::WorkOfLogged(Logged(request)); },
-        [&](const Tensors<float>& in) { return kMakeCall(request, in); },
+        [request](unsigned seed) { return request.op->inputs(request, seed); },
+        [&](const onednn::Call&) { return WorkOf(request); },
+        [request](const Tensors<float>& in) { return kMakeCall(request, in); },
         [request, seed = settings.seed](const Tensors<float>& in, const onednn::Call& call) {
           return Check(request, in, ResultOf(request, call), seed);
         });
@@ -134,7 +149,8 @@ bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
     RegisterOnednn<SoftmaxCall>("Softmax", kSoftmax) &&
     RegisterOnednn<EltwiseCall>("Eltwise", kEltwise) &&
     RegisterOnednn<SwiGluCall>("SwiGlu", kSwiGlu) &&
-    RegisterOnednn<LayerNormCall>("LayerNorm", kLayerNorm);
+    RegisterOnednn<LayerNormCall>("LayerNorm", kLayerNorm) &&
+    RegisterOnednn<LayerNormCall>("RmsNorm", kRmsNorm);
 
 }  // namespace
 }  // namespace dlroof::rows

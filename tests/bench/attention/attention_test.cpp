@@ -1,5 +1,6 @@
 #include "bench/attention/attention.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "bench/conv2d/conv3d.h"
 #include "bench/matmul/case.h"
 #include "bench/matmul/grouped.h"
+#include "bench/rows/rows.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
@@ -440,7 +442,7 @@ ModelFlops FlopsOf(const std::string& suite) {
     if (name.type != "bf16") continue;
     if (name.op == "Matmul") {
       sum.products += layer.count * matmul::Flops(matmul::ParseMatmul(name.problem));
-    } else {
+    } else if (name.op == "Attention") {
       const auto problem = ParseAttention(name.problem);
       sum.attention += layer.count * 4 * problem.d * Pairs(problem);
     }
@@ -462,6 +464,42 @@ TEST(Llama3Suites, MultiplyEachParameterOncePerToken) {
             (ModelFlops{16 * 2 * (kLayers + kWords), 16 * kPair * 4096}));
 }
 
+double LeftOut(std::string_view text, std::string_view of) {
+  const auto end = text.find(of);
+  const auto begin = text.rfind(' ', end - 1);
+  return std::stod(std::string(text.substr(begin + 1, end - begin - 1)));
+}
+
+// The share of one pass that a suite's text states is that of what it leaves out: 64 residuals of
+// 2048 x 4096 (three tensors, one addition) and the rotations of 32 + 8 heads of 128 in 32 layers
+// (two tensors; two products and an addition).
+TEST(Llama3Suites, SayWhichShareTheyLeaveOut) {
+  constexpr double kElement = 2;  // [byte]
+  constexpr double kResiduals = 64.0 * 2048 * 4096, kRotated = 32.0 * 2048 * (32 + 8) * 128;
+  const double left_flops = kResiduals + 3 * kRotated;
+  const double left_bytes = kElement * (3 * kResiduals + 2 * kRotated);
+  double flops = left_flops, bytes = left_bytes;
+  const auto suites = suites::SelectSuites({"llama3_8b"});
+  for (const auto& layer : suites.at(0).layers) {
+    const auto name = workload::ParseBenchmarkName(layer.name);
+    if (name.type != "bf16") continue;
+    Work work;
+    if (name.op == "Matmul")
+      work = workload::ProductWork(matmul::ReadOnednnMatmulCase(name), "bf16.matrix");
+    else if (name.op == "Attention")
+      work = WorkOf(Read(name), name.type, {"bf16.matrix", "bf16.matrix", "fp32.vector"}, 1);
+    else
+      work = rows::WorkOf(
+          rows::ReadOnednnCase(name.op == "RmsNorm" ? rows::kRmsNorm : rows::kSwiGlu, name));
+    const auto times = static_cast<double>(layer.count);
+    flops += times * TotalFlops(work).value();
+    bytes += times * work.bytes.at(Level::kDram);
+  }
+  const auto text = TextOf(suites::BuiltInSuites(), "llama3_8b");
+  EXPECT_NEAR(LeftOut(text, " % of the FLOPs"), 100 * left_flops / flops, 5e-4);
+  EXPECT_NEAR(LeftOut(text, " % of the bytes"), 100 * left_bytes / bytes, 0.5);
+}
+
 // A layer's weights: four of 1024 x 1024, two of 1024 x 4096; the pooler, of one token, 1024 x
 // 1024.
 TEST(BertLargeSuite, HasItsWeightsAndTheDensePairs) {
@@ -478,6 +516,9 @@ struct Parameters {
 // multiplies.
 class ModelWeights : public testing::TestWithParam<Parameters> {};
 
+const std::set<std::string> kWithoutWeights = {"Attention", "RmsNorm", "SwiGlu", "LayerNorm",
+                                               "Eltwise"};
+
 TEST_P(ModelWeights, AreThePublishedParameters) {
   const auto& [suite, published, left_out] = GetParam();
   const auto suites = suites::SelectSuites({suite});
@@ -485,7 +526,7 @@ TEST_P(ModelWeights, AreThePublishedParameters) {
   int64_t weights = 0;
   for (const auto& layer : suites.at(0).layers) {
     const auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.type != "bf16" || name.op == "Attention") continue;
+    if (name.type != "bf16" || kWithoutWeights.contains(name.op)) continue;
     int64_t inputs = 0, outputs = 0;
     if (name.op == "Matmul") {
       const auto product = matmul::ParseMatmul(name.problem);
@@ -523,6 +564,64 @@ INSTANTIATE_TEST_SUITE_P(
         // those of attention and of the result.
         Parameters{"video_vae", 73295603, 7 * 768 + 576 + 3 * 384 + 3 * 192 + 384 + 96}),
     [](const auto& made) { return made.param.suite; });
+
+// benchdnn's driver --sdpa.
+
+// Returns the name of the benchmark of a line with one problem, or why there is none.
+std::string ReadSdpa(const std::string& line) {
+  const auto read = suites::ReadBenchdnn("--sdpa " + line, "a line");
+  EXPECT_EQ(read.size(), 1U) << line;
+  return read.at(0).name.value_or(read.at(0).reason);
+}
+
+TEST(Sdpa, LinesAreReadBack) {
+  std::mt19937 random(57);
+  std::set<std::string> names;
+  constexpr int kLines = 5000;
+  for (int i = 0; i < kLines; ++i) {
+    auto p = RandomProblem(random);
+    p.lengths.clear(), p.window.reset();
+    p.d *= 1 + static_cast<int64_t>(random() % 64);
+    if (p.causal == Causal::kBottomRight && (p.q >= p.k || p.q == 1)) p.causal = Causal::kNone;
+    const char* const types[] = {"f32", "bf16", "f16"};
+    const char* const masks[] = {"none", "causal_top_left", "causal_bottom_right"};
+    const auto* const type = types[random() % 3];
+    const auto name = fmt::format("Attention/cpu/onednn/fwd/{}/{}", type, ToText(p));
+    const auto line = fmt::format("--dt={} --mask={} {}x{}x{}x{}:{}x{}x{}x{}:{}x{}x{}x{}", type,
+                                  masks[static_cast<int>(p.causal)], p.b, p.h, p.q, p.d, p.b, p.kv,
+                                  p.d, p.k, p.b, p.kv, p.k, p.d);
+    ASSERT_EQ(ReadSdpa(line), name) << line;
+    names.insert(name);
+  }
+  EXPECT_GT(names.size(), 4000U);
+}
+
+// Lines of oneDNN's tests/benchdnn/inputs/sdpa and doc/driver_sdpa.md.
+TEST(Sdpa, OtherCallsHaveAReason) {
+  EXPECT_EQ(ReadSdpa("--dt=f16 --mask=causal_top_left 1x12x128x64:1x12x64x128:1x12x128x64"),
+            "Attention/cpu/onednn/fwd/f16/b1h12q128k128d64_tl");
+  EXPECT_EQ(ReadSdpa("--scale=div --ktag=abdc 1x32x1x128:1x8x128x385:1x8x385x128"),
+            "Attention/cpu/onednn/fwd/f32/b1h32q1k385d128_kv8");
+  EXPECT_EQ(ReadSdpa("--mask=causal_bottom_right 1x2x8x16:1x2x16x8:1x2x8x16"),
+            "Attention/cpu/onednn/fwd/f32/b1h2q8k8d16_tl");
+  EXPECT_EQ(ReadSdpa("--mask=causal_bottom_right 1x2x1x16:1x2x16x8:1x2x8x16"),
+            "Attention/cpu/onednn/fwd/f32/b1h2q1k8d16");
+  for (const auto& [line, reason] :
+       {std::pair("--dir=BWD_D 1x1x64x32:1x1x32x64:1x1x64x32", "--dir=BWD_D: not supported"),
+        {"--mask=buffer_2d 1x2x8x16:1x2x16x8:1x2x8x16", "--mask=buffer_2d: not supported"},
+        {"--dt=f16:f16:f16:f32 1x2x8x16:1x2x16x8:1x2x8x16", "types f16:f16:f16:f32"},
+        {"--dt=f16:f16 1x2x8x16:1x2x16x8:1x2x8x16", "expected one word, or those of Q, K, V"},
+        {"--qtag=acbd 1x2x8x16:1x2x16x8:1x2x8x16", "--qtag=acbd: not supported"},
+        {"1x16x384x64:1x16x64x384:1x16x384x32", "values of another head size, 32"},
+        {"2x2x8x16:1x2x16x8:1x2x8x16", "broadcast batch"},
+        {"1x2x8x16:1x2x16x8", "expected the sizes of Q, K and V"},
+        {"1x2x8x16:1x2x8x8:1x2x8x16", "Q and K do not match: head sizes 16 and 8"},
+        {"1x2x8x16:1x2x16x8:1x2x9x16", "K and V do not match: 2 and 2 heads, 8 and 9 keys"},
+        {"1x3x8x16:1x2x16x8:1x2x8x16", "the key-value heads (kv) do not divide the heads (h)"},
+        {"--mask=causal_bottom_right 1x2x9x16:1x2x16x8:1x2x8x16", "a query sees no key"},
+        {"9x2x8x2000000000:9x2x2000000000x2000000000:9x2x2000000000x2000000000", "the size of k"}})
+    EXPECT_THAT(ReadSdpa(line), HasSubstr(reason)) << line;
+}
 
 }  // namespace
 }  // namespace dlroof::attention

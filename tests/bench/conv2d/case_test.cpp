@@ -180,33 +180,6 @@ TEST(Conv2dCase, ReadsEveryOptionAndRefusesWithTheColumnInTheWholeName) {
   CaseRefuses("fwd/bf16/n1c1h8w8k1r3s3/scales", "'scales'");
 }
 
-// 2 images of 4 channels 5x6, 6 filters 3x2 in 2 groups, stride 2, one more row below and one more
-// column on the right: P = (6-3)/2+1 = 2, Q = (7-2)/2+1 = 3; source 2*4*5*6 = 240, weights
-// 6*2*3*2 = 72, destination 2*6*2*3 = 72 elements.
-constexpr const char* kProblem = "n2c4h5w6k6r3s2_s2p0:1x0:1g2";
-
-TEST(Conv2dWork, CountsFlopsAndEachTensorOnceAndAddsWhatBiasAndReluDo) {
-  const auto conv = Case(std::string("fwd/bf16/") + kProblem);
-  EXPECT_EQ(delta::OutputRows(conv.problem), 2);
-  EXPECT_EQ(delta::OutputColumns(conv.problem), 3);
-  auto work = workload::ProductWork(conv, "bf16.matrix");
-  // No tap meets the padding: 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
-  EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 1728}}));
-  EXPECT_EQ(work.parts, (std::map<std::string, double>{{"matrix", 1728}}));
-  EXPECT_EQ(work.launches, 1);
-  EXPECT_EQ(work.bytes.at(Level::kDram), 2 * (240 + 72 + 72));
-  work = workload::ProductWork(Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"),
-                               "int8.vector");
-  EXPECT_EQ(work.flops,
-            (std::map<std::string, double>{{"int8.vector", 1728}, {"fp32.vector", 2 * 72}}));
-  EXPECT_EQ(work.parts.at("elementwise"), 2 * 72);
-  // One byte each for source and weights, four for the destination and for six bias values.
-  EXPECT_EQ(work.bytes.at(Level::kDram), 240 + 72 + 4 * 72 + 4 * 6);
-  const auto same_pipe = workload::ProductWork(
-      Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
-  EXPECT_EQ(same_pipe.flops, (std::map<std::string, double>{{"fp32.vector", 1728 + 72}}));
-}
-
 std::optional<double> Executed(const std::string& problem, ProductDirection direction,
                                const std::string& implementation) {
   Conv2dCase conv;

@@ -93,13 +93,6 @@ TEST(MatmulCase, ReadsEveryOptionAndRefusesWithTheColumnInTheWholeName) {
   EXPECT_THAT(Refusal("bwd_data/f32/m1n2k3/any"), HasSubstr("'any'"));
 }
 
-TEST(MatmulWork, CountsFlopsAndEachMatrixOnce) {
-  const auto work = workload::ProductWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
-  EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 2 * 2 * 3 * 4 * 5}}));
-  EXPECT_EQ(work.bytes.at(Level::kDram), 2 * 2 * (3 * 5 + 5 * 4 + 3 * 4));
-  EXPECT_EQ(work.launches, 1);
-}
-
 MatmulCase CublasltCase(const std::string& name) {
   return ReadCublasltMatmulCase(workload::ParseBenchmarkName("Matmul/gpu/cublaslt/" + name));
 }

@@ -38,22 +38,6 @@ MatmulCase SmallCase(std::mt19937& random, ProductDirection direction) {
   return matmul;
 }
 
-TEST(MatmulReference, CountsWhatTheClosedFormSays) {
-  std::mt19937 random(3);
-  for (int i = 0; i < 900; ++i) {
-    const auto matmul = SmallCase(random, kAll[i % 3]);
-    auto arrays = ZeroMatrices<fakes::CountedNumber>(matmul.problem);
-    if (matmul.bias) arrays.bias.resize(matmul.problem.n);
-    if (matmul.sum) arrays.addend.resize(arrays.destination.size());
-    fakes::CountedNumber::operations = 0;
-    RunMatmulCase(matmul, arrays);
-    ASSERT_EQ(fakes::CountedNumber::operations,
-              Flops(matmul.problem) +
-                  static_cast<int64_t>(workload::ProductWork(matmul, "").parts["elementwise"]))
-        << Key(matmul.direction) << ' ' << ToText(matmul.problem);
-  }
-}
-
 // The definition, by an element's place in its matrix and not in memory.
 class Definition {
  public:
@@ -417,23 +401,6 @@ TEST(FactorScales, AreStoredAsCublasltReadsThem) {
               scales.At(row, step))
               << ToText(matmul.problem) << " " << static_cast<int>(matmul.scaling);
     }
-}
-
-TEST(ScaleBytes, CountsEachScaleOnce) {
-  const auto bytes = [](const std::string& name) { return ScaleBytes(Case(name)); };
-  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB"), 0);
-  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-tensor"), 4 * 2);
-  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-rows"), 4 * (130 + 257));
-  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-blocks"), 4 * (130 * 3 + 3 * 3));
-  EXPECT_EQ(bytes(kFp8 + "m130n257k300_tB/scales-mx"), (130 + 257) * 10);
-  EXPECT_EQ(bytes(kFp4 + "m130n257k300_tB/scales-nv"), (130 + 257) * 19);
-}
-
-TEST(ScaledWork, HasHalfAByteForAnElementOfFp4) {
-  const auto matmul = Case(kFp4 + "m6n4k32_tB/scales-nv");
-  const auto work = workload::ProductWork(matmul, PipeOf(matmul.type));
-  EXPECT_EQ(work.bytes.at(Level::kDram), (6 * 32 + 4 * 32) / 2 + 2 * 6 * 4);
-  EXPECT_EQ(work.flops.at("fp4.matrix"), 2 * 6 * 4 * 32);
 }
 
 // What a GPU returns: products of the stored elements, times the scales in memory, rounded to bf16.

@@ -243,5 +243,30 @@ TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedOnTheThreadsOfItsRuntime) {
   }
 }
 
+// The second verification of a call, with other inputs in the same memory.
+TEST(NewInputs, AreComputedAsTheFirstOnesAndAStoredResultDiffers) {
+  for (const std::string name :
+       {"Conv2D/cpu/onednn/fwd/f32/n1c8h9w9k8r3s3_p1/bias/relu",
+        "Conv2D/cpu/onednn/bwd_weights/f32/n2c8h9w9k8r3s3_p1",
+        "Conv3D/cpu/onednn/fwd/f32/n1c4d5h6w7k8t3r3s3_p1", "Matmul/cpu/onednn/fwd/f32/m5n7k9/sum",
+        "Matmul/cpu/onednn/fwd/int8/m5n7k9", "GroupedMatmul/cpu/onednn/fwd/f32/g3m8n5k7",
+        "Attention/cpu/onednn/fwd/f32/b2h4q5k5d8_kv2tl", "Softmax/cpu/onednn/fwd/f32/m5n7",
+        "LayerNorm/cpu/onednn/bwd/f32/m5n7/scale/shift", "SwiGlu/cpu/onednn/fwd/f32/m5n7"}) {
+    auto call = workload::MakeWorkload(name).prepare({.seed = 3});
+    const auto contents = [&] {
+      std::string all;
+      for (const auto& region : call.memory)
+        all.append(static_cast<const char*>(region.begin), region.bytes);
+      return all;
+    };
+    EXPECT_TRUE(call.verify().ok) << name;
+    call.new_inputs(1234567);
+    const auto changed = contents();
+    const auto found = call.verify();
+    EXPECT_TRUE(found.ok) << name << ' ' << found.max_error;
+    EXPECT_NE(contents(), changed) << name;  // the outputs were written anew
+  }
+}
+
 }  // namespace
 }  // namespace dlroof::onednn

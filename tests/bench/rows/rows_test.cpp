@@ -68,52 +68,13 @@ TEST(RowsCase, ReadsEveryPartAndRefusesWithTheColumnInTheWholeName) {
         {"Eltwise/cpu/onednn/fwd/f32/m2n3/relu", "column 33"},
         {"LayerNorm/cpu/onednn/bwd/f32/m2n3/training", "column 35: 'training' applies to fwd"},
         {"LayerNorm/cpu/onednn/bwd_data/f32/m2n3", "column 22: expected a direction (fwd, bwd)"},
-        {"RmsNorm/cpu/onednn/fwd/f32/m2n3", "RmsNorm"},
+        {"RmsNorm/cpu/onednn/fwd/f32/m2n3/residual", "column 33: 'residual' is for RmsNorm/gpu"},
         {"RmsNorm/gpu/cudnn/bwd/f16/m2n3/residual/scale", "'residual' applies to fwd"},
         {"LayerNorm/gpu/cudnn/fwd/f16/m2n3/residual", "no option 'residual'"},
         {"RmsNorm/gpu/cudnn/fwd/f16/m2n3/shift", "column 32"},
         {"Softmax/gpu/cudnn/fwd/int8/m2n3", "expected a type (f32, f16, bf16)"},
         {"Eltwise/cpu/onednn/fwd/f32/m2n3/tanh/logistic", "tanh"}})
     EXPECT_THAT(refusal(name), HasSubstr(reason)) << name;
-}
-
-// Softmax of 4 numbers: 3 comparisons, 4 subtractions, 4 exponentials, 3 additions, 4 divisions.
-// Normalization of 4: mean 4 (3 additions, a division), variance 12, 1/sqrt(variance + epsilon) 3,
-// normalization 8; scale 4, shift 4. Without mean: mean square 8, 3, normalization 4. 0.5 * x * (1
-// + erf(c * x)) is 5 operations of an element.
-TEST(RowsWork, IsWorkedByHand) {
-  struct Row {
-    RowsCase request;
-    double flops, bytes;
-  };
-  for (const auto& [request, flops, bytes] :
-       {Row{CaseOf(kSoftmax, "fwd/bf16/m3n4"), 3 * 18, 2 * (12 + 12)},
-        {{&kSoftmax, {3, 4}, "f64"}, 3 * 18, 8 * (12 + 12)},
-        {CaseOf(kLayerNorm, "fwd/f32/m3n4"), 3 * 27, 4 * (12 + 12)},
-        {CaseOf(kLayerNorm, "fwd/bf16/m3n4/training/scale/shift"), 3 * 35,
-         2 * (12 + 12) + 4 * (3 + 3) + 4 * (4 + 4)},
-        {{&kRmsNorm, {3, 4}, "f16"}, 3 * 15, 2 * (12 + 12)},
-        {{&kRmsNorm, {3, 4}, "bf16", true, true}, 3 * 19, 2 * (12 + 12) + 4 * 3 + 4 * 4},
-        // Per row 1/sqrt 3, normalization 2 n, g n, means 3 n, gradient 4 n; per column of dscale 3
-        // products and 2 sums, of dshift 2 sums.
-        {CaseOf(kLayerNorm, "bwd/f32/m3n4/scale/shift"), 3 * 43 + 4 * (5 + 2),
-         4 * (3 * 12 + 2 * 3 + 3 * 4)},
-        {{&kRmsNorm, {3, 4}, "bf16", false, true, false, Eltwise::kRelu, true},
-         3 * 31 + 4 * 5,
-         2 * 3 * 12 + 4 * (3 + 2 * 4)},
-        {{&kRmsNorm, {3, 4}, "bf16", false, true, false, Eltwise::kRelu, false, true},
-         3 * 19 + 12,
-         2 * (4 * 12 + 4)},
-        {CaseOf(kEltwise, "fwd/bf16/m3n4/gelu_erf"), 12 * 5, 2 * (12 + 12)},
-        {CaseOf(kSwiGlu, "fwd/bf16/m3n4"), 12 * 4, 2 * (12 + 12 + 12)},
-        {{&kSwiGlu, {3, 4}, "f64"}, 12 * 4, 8 * (12 + 12 + 12)},
-        {CaseOf(kEltwise, "fwd/f32/m3n4"), 12, 4 * (12 + 12)}}) {
-    const auto work = WorkOf(request);
-    const std::string pipe = request.type == "f64" ? "fp64.vector" : "fp32.vector";
-    EXPECT_EQ(work.flops, (std::map<std::string, double>{{pipe, flops}})) << request.op->name;
-    EXPECT_EQ(work.bytes.at(Level::kDram), bytes) << request.op->name;
-    EXPECT_EQ(work.launches, 1);
-  }
 }
 
 std::vector<double> Loops(const RowsCase& request, const Tensors<double>& in) {

@@ -1,11 +1,13 @@
-// The runner's benchmarks of a GPU that is made up, and when its calls are counted.
+// The runner's benchmarks of a GPU that is made up, when its calls are counted, and wrong results.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "bench/runner/prepared_calls.h"
+#include "reporters/roofline/roofline.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/runner_records.h"
 
@@ -427,6 +429,97 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
   EXPECT_THAT(records[2].counting,
               Contains(testing::Field(&CountingNote::text, HasSubstr("the counter broke"))));
   EXPECT_EQ(records[2].status, record::Status::kOk);
+}
+
+// Results that are right before the timing and wrong after it, and a clock that lies.
+enum class Fault { kNone, kReturnsStored, kLeavesStored, kBreaks };
+
+// A library that squares a number. Its first calls are right; with a fault, later ones are not.
+struct Square {
+  Fault fault = Fault::kNone;
+  double x = 3, y = 0;
+  std::optional<double> stored{};
+  int calls = 0;
+
+  void Run() {
+    constexpr int kBreaksAt = 100;
+    if (stored && fault == Fault::kLeavesStored) return;
+    if (!stored || fault != Fault::kReturnsStored) stored = x * x;
+    y = *stored;
+    if (fault == Fault::kBreaks && ++calls > kBreaksAt) y += 1;
+  }
+};
+
+workload::Workload Squaring(Fault fault) {
+  fakes::RunLog log;
+  auto workload = fakes::Fake("Fake/cpu/none/fwd/f32/n1", log);
+  workload.prepare = [fault](const workload::RunSettings&) {
+    const auto square = std::make_shared<Square>(Square{fault});
+    workload::PreparedCall call{.run = [square] { square->Run(); }, .algorithm = "fake"};
+    call.verify = [square] {
+      square->Run();
+      const bool ok = square->y == square->x * square->x;
+      return workload::Verification{ok, ok ? 0.0 : 7.0, 1, "all 1 outputs"};
+    };
+    call.new_inputs = [square](unsigned seed) {
+      square->x = 4 + seed % 7;
+      square->y = std::numeric_limits<double>::quiet_NaN();
+    };
+    return call;
+  };
+  return workload;
+}
+
+TEST(Runner, FindsAResultThatIsStoredOrBreaksWhileItIsTimed) {
+  RunnerOptions all{.repetitions = 3}, until_content{.keep_noisy = true};
+  until_content.stop = runner::StoppingRule{.repetitions = 3, .max_noise = 1e9, .max_seconds = 100};
+  for (const auto& options : {all, until_content}) {
+    const int offered = options.stop ? 10 : 3;
+    const auto right = fakes::RecordOf(Squaring(Fault::kNone), {}, options, offered);
+    EXPECT_EQ(right.status, record::Status::kOk) << right.reason;
+    EXPECT_EQ(right.verified,
+              "all 1 outputs, error 0 of 1 allowed; again after the timing, with other inputs");
+    for (const auto fault : {Fault::kReturnsStored, Fault::kLeavesStored, Fault::kBreaks}) {
+      const auto wrong = fakes::RecordOf(Squaring(fault), {}, options, offered);
+      EXPECT_EQ(wrong.status, record::Status::kWrong);
+      EXPECT_THAT(wrong.reason, HasSubstr("after the timing, with other inputs: differs from the"));
+    }
+  }
+}
+
+TEST(Runner, SaysThatTheMemoryOfASecondVerificationDoesNotSuffice) {
+  auto workload = Squaring(Fault::kReturnsStored);
+  workload.prepare = [prepare = workload.prepare](const workload::RunSettings& settings) {
+    auto call = prepare(settings);
+    call.new_inputs = [](unsigned) { throw Unsupported("too little memory"); };
+    return call;
+  };
+  const auto record = fakes::RecordOf(workload, {}, {.repetitions = 2});
+  EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
+  EXPECT_THAT(record.verified, HasSubstr("not again after the timing: too little memory"));
+}
+
+// Of 1e6 flop and 1e5 byte, 1 us each on the fake's roofs.
+TEST(RunnerOfGpu, AClockThatLiesPutsTheCallAboveItsRoofs) {
+  const auto machine = fakes::FakeGpuWithCeilings();
+  for (const double seconds : {11e-6, 0.1e-6}) {
+    const auto open = fakes::OpenWith([seconds](fakes::FakeClock& clock) {
+      clock.graph = [seconds](const gpu::Enqueue& call, int calls) {
+        return [=] {
+          call(nullptr);
+          return gpu::GpuBatch{3e-6 + calls * seconds, 1.7e9};
+        };
+      };
+    });
+    const auto record =
+        fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"}, {open});
+    ASSERT_EQ(record.status, record::Status::kOk) << record.reason;
+    const auto remarks = roofline::Place(record, &machine).remarks;
+    const bool above = std::ranges::any_of(remarks, [](const std::string& remark) {
+      return remark.find("above the dram roof by 900 %") != std::string::npos;
+    });
+    EXPECT_EQ(above, seconds < 1e-6) << testing::PrintToString(remarks);
+  }
 }
 
 }  // namespace

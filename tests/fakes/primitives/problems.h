@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -132,6 +133,109 @@ inline Values ProductsOf(const Values& a, const Values& b) {
   Values products;
   for (std::size_t i = 0; i < a.size(); ++i) products.push_back(a[i] * b[i]);
   return products;
+}
+
+using Formula = std::function<void()>;
+
+// Forward formulas of eltwise, by name; a, b, c and e are constants.
+inline std::map<std::string, Formula> ForwardFormulas() {
+  static const Tally s, a, b, c, e, one;
+  return {{"relu", [] { (void)Max(s, one); }},
+          {"tanh", [] { (void)Function(s); }},
+          {"logistic", [] { (void)Function(s); }},
+          {"exp", [] { (void)Function(s); }},
+          {"sqrt", [] { (void)Function(s); }},
+          {"abs", [] { (void)Function(s); }},
+          {"log", [] { (void)Function(s); }},
+          {"round", [] { (void)Function(s); }},
+          {"square", [] { (void)(s * s); }},
+          {"elu", [] { (void)IsAbove(s, one), (void)(a * (Function(s) - one)); }},
+          {"linear", [] { (void)(a * s + b); }},
+          {"clip", [] { (void)Min(Max(s, a), b); }},
+          {"clip_v2", [] { (void)Min(Max(s, a), b); }},
+          {"soft_relu", [] { (void)(Function(one + Function(a * s)) / a); }},
+          {"logsigmoid", [] { (void)(one - Function(one + Function(one - s))); }},
+          {"pow", [] { (void)(a * Function(s)); }},
+          {"gelu_tanh", [] { (void)(a * s * (one + Function(c * s * (one + e * s * s)))); }},
+          {"gelu_erf", [] { (void)(a * s * (one + Function(c * s))); }},
+          {"swish", [] { (void)(s * Function(a * s)); }},
+          {"mish", [] { (void)(s * Function(Function(one + Function(s)))); }},
+          {"hardswish", [] { (void)(s * Max(one, Min(one, a * s + b))); }},
+          {"hardsigmoid", [] { (void)Max(one, Min(one, a * s + b)); }}};
+}
+
+// Loops over a row, with its statistics.
+struct NormFlags {
+  bool global, scale, shift, relu;
+  bool rms = false;  // the mean is zero
+  std::string Text() const {
+    return fmt::format("flags:{}{}{}{}", global ? "G" : "", scale ? "C" : "", shift ? "H" : "",
+                       relu ? "R" : "");
+  }
+};
+
+inline Tally Mean(const Values& x) { return SumOf(x) / Tally(); }
+
+// Mean and variance of a group.
+inline void Statistics(const Values& x, bool rms) {
+  if (rms) return (void)Mean(ProductsOf(x, x));
+  const Tally mean = Mean(x);
+  Values squares;
+  for (const auto& value : x) {
+    const Tally off = value - mean;
+    squares.push_back(off * off);
+  }
+  Mean(squares);
+}
+
+inline Tally InverseDeviation() { return Tally() / Function(Tally() + Tally()); }
+
+inline Values Normalized(const Values& x, Tally inverse, bool rms = false) {
+  Values normalized;
+  for (const auto& value : x) normalized.push_back((rms ? value : value - Tally()) * inverse);
+  return normalized;
+}
+
+inline void NormalizeForward(const Values& x, const NormFlags& flags) {
+  if (!flags.global) Statistics(x, flags.rms);
+  for (Tally y : Normalized(x, InverseDeviation(), flags.rms)) {
+    if (flags.scale) y = y * Tally();
+    if (flags.shift) y = y + Tally();
+    if (flags.relu) y = Max(y, Tally());
+  }
+}
+
+inline void LayerBackward(const Values& x, const NormFlags& flags) {
+  const Tally inverse = InverseDeviation();
+  const auto normalized = Normalized(x, inverse, flags.rms);
+  Values gradient = x;
+  if (flags.scale) gradient = ProductsOf(x, x);
+  if (flags.global) {
+    for (const auto& value : gradient) (void)(inverse * value);
+    return;
+  }
+  if (!flags.rms) {
+    const Tally mean = Mean(gradient);
+    for (auto& value : gradient) value = value - mean;
+  }
+  const Tally along = Mean(ProductsOf(gradient, normalized));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    (void)(inverse * (gradient[i] - normalized[i] * along));
+}
+
+// The gradients of scale and shift of a column.
+inline void ColumnBackward(const Values& column, const NormFlags& flags) {
+  if (flags.scale) (void)SumOf(ProductsOf(column, column));
+  if (flags.shift) (void)SumOf(column);
+}
+
+inline void Softmax(const Values& x, bool logarithm) {
+  const Tally greatest = MaxOf(x);
+  Values exps;
+  for (const auto& value : x) exps.push_back(Function(value - greatest));
+  Tally sum = SumOf(exps);
+  if (logarithm) sum = Function(sum);
+  for (const auto& value : exps) (void)(logarithm ? value - sum : value / sum);
 }
 
 }  // namespace dlroof::fakes

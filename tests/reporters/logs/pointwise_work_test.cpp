@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <map>
 
 #include "tests/fakes/primitives/problems.h"
@@ -9,41 +8,14 @@
 namespace dlroof::logs {
 namespace {
 
-using fakes::Draw, fakes::ExpectWork, fakes::Filter, fakes::Function, fakes::IsAbove,
-    fakes::kFiltered, fakes::kInOut, fakes::kProblems, fakes::Made, fakes::Max, fakes::MaxOf,
-    fakes::Min, fakes::MultiplyAdd, fakes::Operations, fakes::ProductsOf, fakes::RandomFilter,
-    fakes::SumOf, fakes::Tally, fakes::Times, fakes::Values;
+using fakes::ColumnBackward, fakes::Draw, fakes::ExpectWork, fakes::Filter, fakes::Formula,
+    fakes::ForwardFormulas, fakes::Function, fakes::InverseDeviation, fakes::IsAbove,
+    fakes::kFiltered, fakes::kInOut, fakes::kProblems, fakes::LayerBackward, fakes::Made,
+    fakes::Max, fakes::MaxOf, fakes::MultiplyAdd, fakes::NormalizeForward, fakes::Normalized,
+    fakes::NormFlags, fakes::Operations, fakes::ProductsOf, fakes::RandomFilter, fakes::SumOf,
+    fakes::Tally, fakes::Times, fakes::Values;
 
 // Closed forms of elementwise kinds and pooling against loops that count: 300 random problems each.
-
-using Formula = std::function<void()>;
-
-// Forward formulas of eltwise, by name; a, b, c and e are constants.
-std::map<std::string, Formula> ForwardFormulas() {
-  static const Tally s, a, b, c, e, one;
-  return {{"relu", [] { (void)Max(s, one); }},
-          {"tanh", [] { (void)Function(s); }},
-          {"logistic", [] { (void)Function(s); }},
-          {"exp", [] { (void)Function(s); }},
-          {"sqrt", [] { (void)Function(s); }},
-          {"abs", [] { (void)Function(s); }},
-          {"log", [] { (void)Function(s); }},
-          {"round", [] { (void)Function(s); }},
-          {"square", [] { (void)(s * s); }},
-          {"elu", [] { (void)IsAbove(s, one), (void)(a * (Function(s) - one)); }},
-          {"linear", [] { (void)(a * s + b); }},
-          {"clip", [] { (void)Min(Max(s, a), b); }},
-          {"clip_v2", [] { (void)Min(Max(s, a), b); }},
-          {"soft_relu", [] { (void)(Function(one + Function(a * s)) / a); }},
-          {"logsigmoid", [] { (void)(one - Function(one + Function(one - s))); }},
-          {"pow", [] { (void)(a * Function(s)); }},
-          {"gelu_tanh", [] { (void)(a * s * (one + Function(c * s * (one + e * s * s)))); }},
-          {"gelu_erf", [] { (void)(a * s * (one + Function(c * s))); }},
-          {"swish", [] { (void)(s * Function(a * s)); }},
-          {"mish", [] { (void)(s * Function(Function(one + Function(s)))); }},
-          {"hardswish", [] { (void)(s * Max(one, Min(one, a * s + b))); }},
-          {"hardsigmoid", [] { (void)Max(one, Min(one, a * s + b)); }}};
-}
 
 // The gradient g of the destination times the derivative; d is the destination.
 std::map<std::string, Formula> BackwardFormulas() {
@@ -173,46 +145,8 @@ TEST(PrimitiveWork, Pooling) {
 constexpr const char* kProps[] = {"forward_training", "forward_inference", "backward",
                                   "backward_data"};
 
-// Mean and variance of a group.
-void Statistics(const Values& x) {
-  const Tally mean = SumOf(x) / Tally();
-  Values squares;
-  for (const auto& value : x) {
-    const Tally off = value - mean;
-    squares.push_back(off * off);
-  }
-  (void)(SumOf(squares) / Tally());
-}
-
-Tally InverseDeviation() { return Tally() / Function(Tally() + Tally()); }
-
-struct Flags {
-  bool global, scale, shift, relu;
-  std::string Text() const {
-    return fmt::format("flags:{}{}{}{}", global ? "G" : "", scale ? "C" : "", shift ? "H" : "",
-                       relu ? "R" : "");
-  }
-};
-
-void NormalizeForward(const Values& x, const Flags& flags) {
-  if (!flags.global) Statistics(x);
-  const Tally inverse = InverseDeviation();
-  for (const auto& value : x) {
-    Tally y = (value - Tally()) * inverse;
-    if (flags.scale) y = y * Tally();
-    if (flags.shift) y = y + Tally();
-    if (flags.relu) y = Max(y, Tally());
-  }
-}
-
-Values Normalized(const Values& x, Tally inverse) {
-  Values normalized;
-  for (const auto& value : x) normalized.push_back((value - Tally()) * inverse);
-  return normalized;
-}
-
 // The gradients of scale and shift are the sums that the data's gradient needs.
-void BatchBackward(const Values& x, const Flags& flags, bool makes_scales) {
+void BatchBackward(const Values& x, const NormFlags& flags, bool makes_scales) {
   const Tally inverse = InverseDeviation();
   if (flags.relu)
     for (const auto& value : x) (void)IsAbove(value, Tally());
@@ -237,7 +171,7 @@ TEST(PrimitiveWork, BatchNormalization) {
   for (int i = 0; i < kProblems; ++i) {
     const auto mb = draw.UpTo(4), ic = draw.UpTo(4), ih = draw.UpTo(4), iw = draw.UpTo(4);
     const std::string prop = kProps[i % 4];
-    const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), draw.Coin()};
+    const NormFlags flags{draw.Coin(), draw.Coin(), draw.Coin(), draw.Coin()};
     const Values x(static_cast<std::size_t>(mb * ih * iw));
     ExpectWork(Made("batch_normalization", prop, kInOut, flags.Text(),
                     fmt::format("mb{}ic{}_ih{}_iw{}", mb, ic, ih, iw)),
@@ -247,44 +181,6 @@ TEST(PrimitiveWork, BatchNormalization) {
                                                 : NormalizeForward(x, flags);
                  });
                }));
-  }
-}
-
-void LayerBackward(const Values& x, const Flags& flags) {
-  const Tally inverse = InverseDeviation();
-  const auto normalized = Normalized(x, inverse);
-  Values gradient = x;
-  if (flags.scale) gradient = ProductsOf(x, x);
-  if (flags.global) {
-    for (const auto& value : gradient) (void)(inverse * value);
-    return;
-  }
-  const Tally mean = SumOf(gradient) / Tally();
-  const Tally along = SumOf(ProductsOf(gradient, normalized)) / Tally();
-  for (std::size_t i = 0; i < x.size(); ++i)
-    (void)(inverse * (gradient[i] - mean - normalized[i] * along));
-}
-
-TEST(PrimitiveWork, LayerNormalization) {
-  Draw draw;
-  for (int i = 0; i < kProblems; ++i) {
-    const auto rows = draw.UpTo(6), n = draw.UpTo(8);
-    const std::string prop = kProps[i % 4];
-    const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), false};
-    const Values x(static_cast<std::size_t>(n)), column(static_cast<std::size_t>(rows));
-    const auto operations = Operations([&] {
-      Times(rows, [&] {
-        prop.starts_with("backward") ? LayerBackward(x, flags) : NormalizeForward(x, flags);
-      });
-      if (prop != "backward") return;
-      Times(n, [&] {
-        if (flags.scale) (void)SumOf(ProductsOf(column, column));
-        if (flags.shift) (void)SumOf(column);
-      });
-    });
-    ExpectWork(
-        Made("layer_normalization", prop, kInOut, flags.Text(), fmt::format("{}x{}", rows, n)), 0,
-        operations);
   }
 }
 
@@ -298,16 +194,13 @@ TEST(PrimitiveWork, GroupNormalization) {
     const auto mb = draw.UpTo(3), g = draw.UpTo(3), ic = g * draw.UpTo(3), ih = draw.UpTo(3);
     const std::string prop = kProps[i % 4];
     const bool backward = prop.starts_with("backward");
-    const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), !backward && draw.Coin()};
+    const NormFlags flags{draw.Coin(), draw.Coin(), draw.Coin(), !backward && draw.Coin()};
     const Values x(static_cast<std::size_t>(ic / g * ih * 2)),
         channel(static_cast<std::size_t>(mb * ih * 2));
     const auto operations = Operations([&] {
       Times(mb * g, [&] { backward ? LayerBackward(x, flags) : NormalizeForward(x, flags); });
       if (prop != "backward") return;
-      Times(ic, [&] {
-        if (flags.scale) (void)SumOf(ProductsOf(channel, channel));
-        if (flags.shift) (void)SumOf(channel);
-      });
+      Times(ic, [&] { ColumnBackward(channel, flags); });
     });
     const auto made = Made("group_normalization", prop, backward ? kInOutGradient : kInOut,
                            flags.Text(), fmt::format("g{}mb{}ic{}ih{}iw2", g, mb, ic, ih));
@@ -341,12 +234,7 @@ TEST(PrimitiveWork, Softmax) {
           for (const auto& d : x) (void)(logarithm ? d - Function(d) * sum : d * (d - sum));
           return;
         }
-        const Tally greatest = MaxOf(x);
-        Values exps;
-        for (const auto& value : x) exps.push_back(Function(value - greatest));
-        Tally sum = SumOf(exps);
-        if (logarithm) sum = Function(sum);
-        for (const auto& value : exps) (void)(logarithm ? value - sum : value / sum);
+        fakes::Softmax(x, logarithm);
       });
     });
     ExpectWork(Made("softmax", backward ? "backward_data" : "forward_inference", kInOut,

@@ -22,6 +22,7 @@ machine::Machine MachineOfRules() {
   all.bytes[Level::kL1] = {.per_second = 200, .status = machine::CeilingStatus::kValidated};
   all.mixes["dram.copy.avx2"] = {.per_second = 7, .status = machine::CeilingStatus::kValidated};
   all.mixes["dram.copy-nt.avx2"] = {.per_second = 8, .status = machine::CeilingStatus::kValidated};
+  all.mixes["dram.triad.avx2"] = {.per_second = 9, .status = machine::CeilingStatus::kValidated};
   all.mixes["dram.update.avx2"] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
   all.mixes["l3.copy.avx2"] = {.per_second = 49};
   all.launch_seconds = 0.5;
@@ -188,6 +189,12 @@ TEST(AdviceRules, MemoryAtItsRoofOrThatOfACopyIfItWritesAsMuch) {
             "8.00 B/s)");
   EXPECT_THAT(Advice(copy),
               HasSubstr("Takes 1.4x the time that its DRAM bandwidth roof allows; it writes"));
+  for (const auto& [op, direction, rate] : {std::tuple("RmsNorm", "fwd", "8.00"),
+                                            {"RmsNorm", "bwd", "9.00"},
+                                            {"SwiGlu", "fwd", "9.00"}}) {
+    copy.op = op, copy.direction = direction;
+    EXPECT_THAT(Evidence("mix", copy), HasSubstr(rate)) << op << ' ' << direction;
+  }
   copy.repetitions = {{.seconds = 10}};
   EXPECT_EQ(Evidence("mix", copy), "-") << "something else bounds it";
 }
