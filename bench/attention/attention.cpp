@@ -84,15 +84,10 @@ std::string ToText(const AttentionProblem& p) {
 }
 
 AttentionProblem ParseAttention(std::string_view text, int column_offset) {
-  workload::TextCursor cursor(text, column_offset);
-  const auto problem = ReadParts(cursor);
-  try {
+  return workload::ParseProblem(text, column_offset, ReadParts, [&](const auto& problem) {
     CheckProblem(problem);
     if (ToText(problem) != text) throw BadInput("its text is {}", ToText(problem));
-  } catch (const BadInput& error) {
-    throw BadInput({.column = column_offset + 1}, error.what());
-  }
-  return problem;
+  });
 }
 
 KeyRange KeysOf(const AttentionProblem& p, int64_t sequence, int64_t query) {

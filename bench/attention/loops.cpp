@@ -11,7 +11,6 @@
 namespace dlroof::attention {
 namespace {
 
-// The visible keys of a row of q.
 struct Row {
   int64_t first = 0;            // index in k and v of the first visible element
   std::vector<double> weights;  // softmax weights of the visible keys

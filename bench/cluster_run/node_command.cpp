@@ -71,7 +71,6 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   fs::remove(folder.Facts(facts.name));
 }
 
-// Writes each character to both buffers.
 class BothBuffers : public std::streambuf {
  public:
   BothBuffers(std::streambuf* first, std::streambuf* second) : first_(first), second_(second) {}
@@ -143,7 +142,6 @@ int RunNode(const NodeFlags& flags) {
     setenv("CUDA_VISIBLE_DEVICES", facts.gpu.c_str(), 1);
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);  // as nvidia-smi and schedulers count them
   }
-  // The folder where this process and its children cache ceilings.
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
   WriteFile(folder.Facts(facts.name), JsonText(cluster::ToJson(facts)) + '\n');
@@ -234,31 +232,24 @@ constexpr std::size_t kSteal = 7;  // position in CpuTimes
 
 runner::Command MakeClusterNode() {
   auto flags = std::make_shared<NodeFlags>();
-  return {.name = "node",
-          .about = "measure on one node and write DIR/nodes/NAME.json; continues after a kill",
-          .options = {{"--out",
-                       &flags->out,
-                       "folder that all nodes share",
-                       {.type = runner::kFolder, .required = true}},
-                      {"--bench",
-                       &flags->bench,
-                       "the dlroof_bench to run (default: the one beside this program)",
-                       {.type = runner::kFile}},
-                      {"--visit",
-                       &flags->visit,
-                       "the number of a further visit, from 1",
-                       {.limits = runner::Range{1, 10000}}},
-                      {"--per-gpu", &flags->per_gpu,
-                       "this process is one of several on a node, each of which sees only one GPU"},
-                      {"--timeout",
-                       &flags->timeout_seconds,
-                       "[s] limit for one benchmark (default 600)",
-                       {.limits = runner::AboveZero{}}},
-                      {"ARGUMENTS",
-                       &flags->arguments,
-                       "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50",
-                       {.type = runner::kFlag}}},
-          .run = [flags] { return RunNode(*flags); }};
+  return {
+      .name = "node",
+      .about = "measure on one node and write DIR/nodes/NAME.json; continues after a kill",
+      .options = {runner::Ruled("--out", {.type = runner::kFolder, .required = true}, &flags->out,
+                                "folder that all nodes share"),
+                  runner::Ruled("--bench", {.type = runner::kFile}, &flags->bench,
+                                "the dlroof_bench to run (default: the one beside this program)"),
+                  runner::Ruled("--visit", {.limits = runner::Range{1, 10000}}, &flags->visit,
+                                "the number of a further visit, from 1"),
+                  {"--per-gpu", &flags->per_gpu,
+                   "this process is one of several on a node, each of which sees only one GPU"},
+                  runner::Ruled("--timeout", {.limits = runner::AboveZero{}},
+                                &flags->timeout_seconds,
+                                "[s] limit for one benchmark (default 600)"),
+                  runner::Ruled(
+                      "ARGUMENTS", {.type = runner::kFlag}, &flags->arguments,
+                      "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50")},
+      .run = [flags] { return RunNode(*flags); }};
 }
 
 std::string GpuOfTask(const std::string& visible, const std::string& local) {

@@ -271,22 +271,14 @@ runner::Command MakeClusterGather() {
       .about =
           "join the files of all nodes to one cluster file; exit code 1: a node is slow, 3: some "
           "nodes are incomplete, 2: a node's file is invalid",
-      .options = {{"DIR",
-                   &flags->folder,
-                   "the nodes' shared folder",
-                   {.type = runner::kFolder, .required = true}},
-                  {"-o,--output",
-                   &flags->output,
-                   "cluster file to write (default cluster.json)",
-                   {.type = runner::kFile}},
-                  {"--without",
-                   &flags->without,
-                   "leave out these nodes, such as n3,n5; may be repeated",
-                   {.one_each = true, .comma = true}},
-                  {"--drain-list",
-                   &flags->drain_list,
-                   "file to write with the names of the slow nodes, one per line",
-                   {.type = runner::kFile}}},
+      .options = {runner::Ruled("DIR", {.type = runner::kFolder, .required = true}, &flags->folder,
+                                "the nodes' shared folder"),
+                  runner::Ruled("-o,--output", {.type = runner::kFile}, &flags->output,
+                                "cluster file to write (default cluster.json)"),
+                  runner::Ruled("--without", {.one_each = true, .comma = true}, &flags->without,
+                                "leave out these nodes, such as n3,n5; may be repeated"),
+                  runner::Ruled("--drain-list", {.type = runner::kFile}, &flags->drain_list,
+                                "file to write with the names of the slow nodes, one per line")},
       .run = [flags] { return RunGather(*flags); }};
 }
 
@@ -298,21 +290,17 @@ runner::Command MakeClusterReport() {
           "show a cluster file: nodes, and roofs and benchmarks over nodes; exit code 1: a node is "
           "slow or misses a requirement, 3: some nodes are incomplete",
       .options =
-          {{"FILE",
-            &flags->file,
-            "file of `dlroof cluster gather`",
-            {.type = runner::kFile, .required = true}},
-           {"-o,--output",
-            &flags->outputs,
-            "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
-            "nodes and benchmarks)",
-            {.type = runner::kFile, .one_each = true}},
+          {runner::Ruled("FILE", {.type = runner::kFile, .required = true}, &flags->file,
+                         "file of `dlroof cluster gather`"),
+           runner::Ruled(
+               "-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
+               "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
+               "nodes and benchmarks)"),
            {"--verbose", &flags->verbose, "show all rows, not only the first 20"},
-           {"--require",
-            &flags->requirements,
-            "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
-            "\"times\": {\"BENCHMARK\": 6e-5}}",
-            {.type = runner::kFile}}},
+           runner::Ruled(
+               "--require", {.type = runner::kFile}, &flags->requirements,
+               "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
+               "\"times\": {\"BENCHMARK\": 6e-5}}")},
       .run = [flags] { return ReportCluster(*flags); }};
 }
 

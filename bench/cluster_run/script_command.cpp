@@ -161,7 +161,7 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
-void RunScript(ScriptFlags flags) {
+int RunScript(ScriptFlags flags) {
   auto& request = flags.request;
   if (flags.revisit)
     FillRevisit(*flags.revisit, request);
@@ -174,10 +174,11 @@ void RunScript(ScriptFlags flags) {
   const auto script = LaunchScript(request);
   if (!flags.output) {
     std::cout << script << std::flush;
-    return;
+    return 0;
   }
   WriteFile(*flags.output, script);
   std::cerr << "wrote " << *flags.output << '\n';
+  return 0;
 }
 
 }  // namespace
@@ -193,38 +194,25 @@ runner::Command MakeClusterScript() {
       .options =
           {{"-N,--nodes", &request.nodes, "number of nodes", {.limits = runner::Range{1, 100000}}},
            {"--out", &request.out, "folder that all nodes share", {.type = runner::kFolder}},
-           {"--dlroof",
-            &request.dlroof,
-            "path of dlroof on the nodes (default: the path of this program)",
-            {.type = runner::kFile}},
-           {"--option",
-            &request.options,
-            "option for sbatch (--option=--partition=gpu); may be repeated",
-            {.one_each = true}},
-           {"--per-gpu",
-            &request.gpus,
-            "number of GPUs of a node: start one process for each GPU, which sees only this GPU "
-            "(default: one process for each node, which sees all GPUs)",
-            {.limits = runner::Range{1, 64}}},
+           runner::Ruled("--dlroof", {.type = runner::kFile}, &request.dlroof,
+                         "path of dlroof on the nodes (default: the path of this program)"),
+           runner::Ruled("--option", {.one_each = true}, &request.options,
+                         "option for sbatch (--option=--partition=gpu); may be repeated"),
+           runner::Ruled(
+               "--per-gpu", {.limits = runner::Range{1, 64}}, &request.gpus,
+               "number of GPUs of a node: start one process for each GPU, which sees only this GPU "
+               "(default: one process for each node, which sees all GPUs)"),
            {"--time", &request.time,
             "limit of the job's time as sbatch writes it, such as 2:00:00"},
-           {"--revisit",
-            &flags->revisit,
-            "cluster file whose suspects are visited again together with ordinary nodes, five "
-            "times",
-            {.type = runner::kFile}},
-           {"-o,--output",
-            &flags->output,
-            "file to write the script to (default: standard output)",
-            {.type = runner::kFile}},
-           {"ARGUMENTS",
-            &request.arguments,
-            "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50",
-            {.type = runner::kFlag}}},
-      .run = [flags] {
-        RunScript(*flags);
-        return 0;
-      }};
+           runner::Ruled(
+               "--revisit", {.type = runner::kFile}, &flags->revisit,
+               "cluster file whose suspects are visited again together with ordinary nodes, five "
+               "times"),
+           runner::Ruled("-o,--output", {.type = runner::kFile}, &flags->output,
+                         "file to write the script to (default: standard output)"),
+           runner::Ruled("ARGUMENTS", {.type = runner::kFlag}, &request.arguments,
+                         "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50")},
+      .run = [flags] { return RunScript(*flags); }};
 }
 
 }  // namespace dlroof::cluster_run

@@ -65,7 +65,6 @@ std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suite
   return models;
 }
 
-// Returns the number of devices per node, if the run file states it.
 std::optional<int> DevicesPerNode(const record::RunFile& file) {
   const auto& count = record::Member(record::Member(file.context, "dlroof"), "devices_per_node");
   if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();
@@ -145,7 +144,7 @@ void CheckVersusFlags(const VersusFlags& flags) {
     throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
 }
 
-void RunVersus(const VersusFlags& flags) {
+int RunVersus(const VersusFlags& flags) {
   CheckVersusFlags(flags);
   std::optional<cluster::Prices> prices;
   if (flags.prices) prices = cluster::ReadPrices(*flags.prices);
@@ -165,6 +164,7 @@ void RunVersus(const VersusFlags& flags) {
   document::Write(cluster::VersusDocument(report), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
+  return 0;
 }
 
 }  // namespace
@@ -177,44 +177,33 @@ runner::Command MakeClusterVersus() {
           "compare the same operators on two clusters: times, % of roof, the number of nodes of A "
           "that equal one of B, costs",
       .options =
-          {{"A",
-            &flags->a,
-            "run file, or several of one machine separated by commas",
-            {.type = runner::kFile, .required = true}},
-           {"B",
-            &flags->b,
-            "run file, or several of one machine separated by commas",
-            {.type = runner::kFile, .required = true}},
-           {"--prices",
-            &flags->prices,
-            "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": \"AMD "
-            "EPYC\"}, \"per_node_hour\": 1.2}]} (no default)",
-            {.type = runner::kFile}},
-           {"--suite",
-            &flags->suites,
-            "also sum up the layers of this model (default: the models that the runs name)",
-            {.type = runner::kSuite, .one_each = true}},
-           {"--devices",
-            &flags->devices,
-            "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)",
-            {.limits = runner::Range{1, 1024}, .one_each = true, .comma = true}},
-           {"--types",
-            &flags->types,
-            "same (default): pair records of the same data type; best: pair the fastest records of "
-            "an operator, of any type",
-            {.choices = {"same", "best"}}},
+          {runner::Ruled("A", {.type = runner::kFile, .required = true}, &flags->a,
+                         "run file, or several of one machine separated by commas"),
+           runner::Ruled("B", {.type = runner::kFile, .required = true}, &flags->b,
+                         "run file, or several of one machine separated by commas"),
+           runner::Ruled(
+               "--prices", {.type = runner::kFile}, &flags->prices,
+               "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": \"AMD "
+               "EPYC\"}, \"per_node_hour\": 1.2}]} (no default)"),
+           runner::Ruled(
+               "--suite", {.type = runner::kSuite, .one_each = true}, &flags->suites,
+               "also sum up the layers of this model (default: the models that the runs name)"),
+           runner::Ruled(
+               "--devices", {.limits = runner::Range{1, 1024}, .one_each = true, .comma = true},
+               &flags->devices,
+               "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)"),
+           runner::Ruled("--types", {.choices = {"same", "best"}}, &flags->types,
+                         "same (default): pair records of the same data type; best: pair the "
+                         "fastest records of "
+                         "an operator, of any type"),
            {"--latency", &flags->latency,
             "compare single calls: on a GPU that is idle, with their launch (default: calls that "
             "follow each other, on a GPU by the device's time of queued calls)"},
-           {"-o,--output",
-            &flags->outputs,
-            "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
-            "rooflines)",
-            {.type = runner::kFile, .one_each = true}}},
-      .run = [flags] {
-        RunVersus(*flags);
-        return 0;
-      }};
+           runner::Ruled(
+               "-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
+               "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
+               "rooflines)")},
+      .run = [flags] { return RunVersus(*flags); }};
 }
 
 }  // namespace dlroof::cluster_run

@@ -50,7 +50,6 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
   return options;
 }
 
-// The files of a comparison.
 struct Inputs {
   compare::NamedRun base, contender;
   std::optional<compare::NamedRun> rerun;  // second measurement of NEW's benchmarks
@@ -74,7 +73,6 @@ std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::st
   return std::filesystem::is_directory(own, none) || !data ? own : *data / "baselines";
 }
 
-// Reads large files in parallel.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (const auto folder = BaselinesFolder(flags.baseline)) {
@@ -98,7 +96,6 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   return inputs;
 }
 
-// Compares, and measures unclear benchmarks again.
 supervise::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
                                     const compare::CompareOptions& options) {
   const history::Builds builds(history::FolderBeside(flags.database.value_or("perf.sqlite")));

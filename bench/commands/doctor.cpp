@@ -247,7 +247,7 @@ struct DoctorFlags {
   std::optional<std::string> onednn;
 };
 
-void Examine(const DoctorFlags& flags) {
+int Examine(const DoctorFlags& flags) {
   if (flags.onednn) workload::UseLibraryFile("onednn", *flags.onednn, "doctor: --onednn");
   const auto durations = flags.quick ? Durations{.freezes = 0.05, .core = 0.05} : Durations{};
   Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
@@ -263,6 +263,7 @@ void Examine(const DoctorFlags& flags) {
   ReportGpu();
   Line("data", DataText());
   Line("cache", CacheText());
+  return 0;
 }
 
 Command MakeDoctor() {
@@ -273,10 +274,7 @@ Command MakeDoctor() {
                       Ruled("--onednn", {.type = kFile}, &flags->onednn,
                             "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of "
                             "the one that dlroof was built with")},
-          .run = [flags] {
-            Examine(*flags);
-            return 0;
-          }};
+          .run = [flags] { return Examine(*flags); }};
 }
 
 [[maybe_unused]] const bool doctor_registered = RegisterCommand(MakeDoctor);

@@ -140,7 +140,6 @@ bool LacksParts(const record::RunFile& file) {
   });
 }
 
-// Explains benchmarks, or the records of a run file. Returns the exit code.
 int ExplainAll(const ExplainFlags& flags) {
   const TemporaryFolder folder;
   const bool file =

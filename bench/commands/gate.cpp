@@ -33,7 +33,6 @@ struct GateFlags {
   std::vector<std::string> command;
 };
 
-// The program to measure, with arguments.
 struct Measured {
   std::string program;
   std::vector<std::string> arguments;

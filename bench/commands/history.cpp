@@ -267,7 +267,6 @@ struct DashboardFlags {
   std::string output = "site";
 };
 
-// Reads the run files of a folder into a temporary history in memory.
 history::History HistoryOfFolder(const std::string& folder) {
   history::History history(":memory:", history::Access::kWrite);
   int others = 0;
@@ -286,7 +285,7 @@ history::History HistoryOfFolder(const std::string& folder) {
   return history;
 }
 
-void RunDashboard(const DashboardFlags& flags) {
+int RunDashboard(const DashboardFlags& flags) {
   if (flags.folder.has_value() == flags.db.has_value())
     throw BadInput("dashboard: expected a folder of run files, or --db with a history");
   const history::History history = flags.db ? history::History(*flags.db, history::Access::kRead)
@@ -294,6 +293,7 @@ void RunDashboard(const DashboardFlags& flags) {
   const auto counts = history::WriteDashboard(history, flags.output);
   std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} dates, {} changed their level\n",
                            flags.output, counts.series, counts.runs, counts.changed);
+  return 0;
 }
 
 Command MakeDashboard() {
@@ -305,10 +305,7 @@ Command MakeDashboard() {
                             "file of a history (dlroof history), instead of DIR"),
                       Ruled("-o,--output", {.type = kFolder}, &flags->output,
                             "folder to write the site to (default site)")},
-          .run = [flags] {
-            RunDashboard(*flags);
-            return 0;
-          }};
+          .run = [flags] { return RunDashboard(*flags); }};
 }
 
 [[maybe_unused]] const bool dashboard_registered = RegisterCommand(MakeDashboard);
@@ -342,11 +339,12 @@ std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
   return runs;
 }
 
-void RunExport(const ExportFlags& flags) {
+int RunExport(const ExportFlags& flags) {
   auto runs = ReadRuns(flags);
   std::ostringstream out;
   history::Export(flags.format, std::move(runs), out, std::cerr);
   WriteOutput(flags.output, out.str());
+  return 0;
 }
 
 Command MakeExport() {
@@ -370,10 +368,7 @@ Command MakeExport() {
                   Ruled("--format", {.choices = names, .required = true}, &flags->format, formats),
                   Ruled("-o,--output", {.type = kFile}, &flags->output,
                         "file to write (default: standard output)")},
-      .run = [flags] {
-        RunExport(*flags);
-        return 0;
-      }};
+      .run = [flags] { return RunExport(*flags); }};
 }
 
 [[maybe_unused]] const bool export_registered = RegisterCommand(MakeExport);

@@ -89,7 +89,7 @@ std::optional<machine::Machine> MachineOf(const ImportFlags& flags) {
 }
 
 // Reports a program's oneDNN log, and writes the run file if -o is set.
-void ImportProgram(const ImportFlags& flags, const std::string& text) {
+int ImportProgram(const ImportFlags& flags, const std::string& text) {
   if (flags.set || flags.provenance)
     throw BadInput("import: --set and --provenance do not apply to a program's log");
   const auto machine = MachineOf(flags);
@@ -100,9 +100,9 @@ void ImportProgram(const ImportFlags& flags, const std::string& text) {
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
+  return 0;
 }
 
-// Applies the flags for rates in Google Benchmark files.
 void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_view format,
                 std::vector<record::Record>& records) {
   if (!flags.pipe && !flags.flops_per_item) return;
@@ -119,7 +119,7 @@ void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_v
     throw BadInput("{}: --flops-per-item: no benchmark has items_per_second", flags.file);
 }
 
-void Import(const ImportFlags& flags) {
+int Import(const ImportFlags& flags) {
   const auto text = ReadText(flags.file);
   if (const auto other = imports::ExportOfOtherTool(flags.file, ""); other && !flags.format)
     throw BadInput("{}: {}", flags.file, other->text);
@@ -136,7 +136,7 @@ void Import(const ImportFlags& flags) {
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
     WriteOutput(flags.output, JsonText(machine::ToJson(*imported.machine), 1) + '\n');
-    return;
+    return 0;
   }
   const imports::ImportOptions options = {flags.set.value_or(""),
                                           ProvenanceFromKey(flags.provenance.value_or(""))};
@@ -144,6 +144,7 @@ void Import(const ImportFlags& flags) {
       imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
   WriteOutput(flags.output, JsonText(roofline::ToJson(run)) + '\n');
+  return 0;
 }
 
 Command MakeImport() {
@@ -178,10 +179,7 @@ Command MakeImport() {
             "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
            Ruled("--flops-per-item", {.limits = AboveZero{}}, &flags->flops_per_item,
                  "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")},
-      .run = [flags] {
-        Import(*flags);
-        return 0;
-      }};
+      .run = [flags] { return Import(*flags); }};
 }
 
 [[maybe_unused]] const bool import_registered = RegisterCommand(MakeImport);

@@ -6,7 +6,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"

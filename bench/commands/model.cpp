@@ -58,7 +58,6 @@ std::string ChoiceText(const ModelFlags& flags) {
                      flags.batch ? fmt::format(", batch {}", *flags.batch) : "");
 }
 
-// Input of all reports.
 struct ModelInputs {
   std::optional<record::RunFile> run;
   std::optional<machine::Machine> machine;
@@ -117,7 +116,6 @@ std::string TextOf(const std::vector<model::ModelReport>& reports) {
   return text.str();
 }
 
-// Returns one report, or an array of reports for several GPUs, as JSON.
 std::string JsonOf(const std::vector<model::ModelReport>& reports) {
   if (reports.size() == 1) return JsonText(model::ToJson(reports[0]), 1) + "\n";
   auto all = nlohmann::json::array();
@@ -138,13 +136,14 @@ std::string ContentOf(const std::vector<model::ModelReport>& reports, const std:
   throw BadInput("-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path);
 }
 
-void ShowModel(const ModelFlags& flags) {
+int ShowModel(const ModelFlags& flags) {
   const auto inputs = InputsOf(flags);
   std::vector<model::ModelReport> reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
   for (const auto& path : flags.outputs) WriteOutput(path, ContentOf(reports, path));
-  if (!flags.outputs.empty()) return;
+  if (!flags.outputs.empty()) return 0;
   std::cout << (flags.format == "json" ? JsonOf(reports) : TextOf(reports)) << std::flush;
+  return 0;
 }
 
 Command MakeModel() {
@@ -183,10 +182,7 @@ Command MakeModel() {
            Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
                  "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
                  "x.png) instead of the table")},
-      .run = [flags] {
-        ShowModel(*flags);
-        return 0;
-      }};
+      .run = [flags] { return ShowModel(*flags); }};
 }
 
 [[maybe_unused]] const bool model_registered = RegisterCommand(MakeModel);

@@ -55,7 +55,7 @@ std::string Filled(std::string_view text, const std::string& name) {
   return filled;
 }
 
-void WriteProject(const std::string& path) {
+int WriteProject(const std::string& path) {
   auto folder = fs::path(path).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "mybench/"
   const auto name = ProjectName(folder);
@@ -73,6 +73,7 @@ void WriteProject(const std::string& path) {
             << " && cmake --build " << (folder / "build").string() << " && "
             << (folder / "build" / name).string() << '\n'
             << std::flush;
+  return 0;
 }
 
 Command MakeNew() {
@@ -82,10 +83,7 @@ Command MakeNew() {
       .about = "write a folder with a first benchmark of your own, to be built with CMake",
       .options = {Ruled("NAME", {.required = true}, folder.get(),
                         "name of the new folder and of its benchmark program, such as mybench")},
-      .run = [folder] {
-        WriteProject(*folder);
-        return 0;
-      }};
+      .run = [folder] { return WriteProject(*folder); }};
 }
 
 [[maybe_unused]] const bool new_registered = RegisterCommand(MakeNew);

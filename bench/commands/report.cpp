@@ -111,7 +111,6 @@ void ShowPicture(const roofline::PlacedRun& run, int columns, bool required) {
   }
 }
 
-// Returns the sweep parameters: "batch, filters or steps".
 std::string SweepNames() {
   const auto names = roofline::SweepNames(roofline::WordsOf(nullptr));
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
@@ -149,7 +148,7 @@ void Filter(const std::string& pattern, const std::string& path, record::RunFile
   if (file.records.empty()) throw BadInput("--filter {}: {} has no such benchmark", pattern, path);
 }
 
-void Report(const ReportFlags& flags) {
+int Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
   std::vector<std::pair<std::string, record::RunFile>> files;
@@ -181,10 +180,11 @@ void Report(const ReportFlags& flags) {
     WriterFor(path).write(run, options, path);
     std::cerr << "wrote " << path << '\n';
   }
-  if (!flags.outputs.empty()) return;
+  if (!flags.outputs.empty()) return 0;
   if (!several && tables) WriteTables(run, flags.tables);
   if (flags.show != "table") ShowPicture(run, text::TerminalColumns(), flags.show == "picture");
   std::cout << std::flush;
+  return 0;
 }
 
 Command MakeReport() {
@@ -227,10 +227,7 @@ Command MakeReport() {
            Ruled("--before", {.type = kFile}, &flags->before,
                  "for pages and figures: an older run file; arrows lead from each benchmark's old "
                  "point to its new one")},
-      .run = [flags] {
-        Report(*flags);
-        return 0;
-      }};
+      .run = [flags] { return Report(*flags); }};
 }
 
 [[maybe_unused]] const bool report_registered = RegisterCommand(MakeReport);

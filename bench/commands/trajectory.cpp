@@ -107,7 +107,6 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
   return all;
 }
 
-// A run whose records are the points of the trajectories.
 struct TrajectoryRun {
   roofline::PlacedRun run;
   std::string along;

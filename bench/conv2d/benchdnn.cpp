@@ -145,29 +145,7 @@ std::optional<Reason> CallReason(const BenchdnnConv& problem,
   return suites::AttributeReason(choice, types, direction == ProductDirection::kForward, kPostOps);
 }
 
-Conv2dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
-  Conv2dProblem p;
-  const int64_t images = choice.Count("mb");
-  p.n = images != 0 ? images : problem.images;
-  p.c = problem.in_channels;
-  p.k = problem.out_channels;
-  p.h = problem.h.input;
-  p.w = problem.w.input;
-  p.r = problem.h.filter;
-  p.s = problem.w.filter;
-  p.stride_h = problem.h.stride;
-  p.stride_w = problem.w.stride;
-  p.pad_top = problem.h.padding;
-  p.pad_left = problem.w.padding;
-  p.pad_bottom = FarPaddingName(problem.h).value_or(0);
-  p.pad_right = FarPaddingName(problem.w).value_or(0);
-  p.dilation_h = problem.h.dilation + 1;
-  p.dilation_w = problem.w.dilation + 1;
-  p.groups = problem.groups;
-  return p;
-}
-
-Conv3dProblem VolumeProblem(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
+Conv3dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
   Conv3dProblem p;
   const int64_t images = choice.Count("mb");
   p.n = images != 0 ? images : problem.images;
@@ -187,14 +165,14 @@ Conv3dProblem VolumeProblem(const BenchdnnConv& problem, const suites::BenchdnnC
 std::optional<std::string> ProblemName(const BenchdnnConv& problem,
                                        const suites::BenchdnnChoice& choice) {
   try {
-    if (problem.dimensions == 3) return ToText(ParseConv3d(ToText(VolumeProblem(problem, choice))));
-    return ToText(ParseConv2d(ToText(OurProblem(problem, choice))));
+    const auto ours = OurProblem(problem, choice);
+    if (problem.dimensions == 3) return ToText(ParseConv3d(ToText(ours)));
+    return ToText(ParseConv2d(ImageText(ours)));
   } catch (const BadInput&) {
     return std::nullopt;
   }
 }
 
-// Returns the options of dlroof's name, in canonical order.
 std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
                                     const suites::BenchdnnDirection& direction) {
   auto options = suites::ProductOptionsOf(choice, direction.training, direction.bias);

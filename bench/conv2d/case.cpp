@@ -10,147 +10,47 @@
 #include "counters/delta/prediction.h"
 
 namespace dlroof::conv2d {
-namespace {
 
-int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
-int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
-
-// Returns the number of image rows or columns that a filter of `taps` taps spans.
-int64_t Extent(int64_t taps, int64_t dilation) { return (taps - 1) * dilation + 1; }
-
-std::string Pair(char letter, int64_t height, int64_t width) {
-  if (height == width) return fmt::format("{}{}", letter, height);
-  return fmt::format("{}{}x{}", letter, height, width);
+Conv3dProblem VolumeOf(const Conv2dProblem& p) {
+  return {p.n,
+          p.c,
+          p.k,
+          p.groups,
+          {VolumeAxis(),
+           {p.h, p.r, p.stride_h, p.dilation_h, p.pad_top, p.pad_bottom},
+           {p.w, p.s, p.stride_w, p.dilation_w, p.pad_left, p.pad_right}}};
 }
 
-std::string PaddingText(const Conv2dProblem& p) {
-  if (p.pad_top == p.pad_bottom && p.pad_left == p.pad_right)
-    return Pair('p', p.pad_top, p.pad_left);
-  return fmt::format("p{}:{}x{}:{}", p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
+Conv2dProblem ImageOf(const Conv3dProblem& p) {
+  const auto& [frame, h, w] = p.axes;
+  return {.n = p.n,
+          .c = p.c,
+          .h = h.size,
+          .w = w.size,
+          .k = p.k,
+          .r = h.filter,
+          .s = w.filter,
+          .stride_h = h.stride,
+          .stride_w = w.stride,
+          .pad_top = h.pad_before,
+          .pad_bottom = h.pad_after,
+          .pad_left = w.pad_before,
+          .pad_right = w.pad_after,
+          .dilation_h = h.dilation,
+          .dilation_w = w.dilation,
+          .groups = p.groups};
 }
 
-// Parses the values after the letter in the problem's text: "2" or "2x1".
-void ReadPair(workload::TextCursor& cursor, int64_t& height, int64_t& width,
-              std::string_view what) {
-  height = cursor.Integer(1, what);
-  width = cursor.Accept("x") ? cursor.Integer(1, what) : height;
-}
-
-// Parses the values after the letter in the problem's text: "1", "1x0" or "0:1x0:1".
-void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
-  p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = cursor.Integer(0, "padding");
-  if (cursor.Accept(":")) {
-    p.pad_bottom = cursor.Integer(0, "bottom padding");
-    cursor.Expect("x");
-    p.pad_left = cursor.Integer(0, "left padding");
-    cursor.Expect(":");
-    p.pad_right = cursor.Integer(0, "right padding");
-  } else if (cursor.Accept("x")) {
-    p.pad_left = p.pad_right = cursor.Integer(0, "horizontal padding");
-  }
-}
-
-// Parses a problem in any spelling; the caller compares with the canonical one.
-Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
-  Conv2dProblem p;
-  cursor.Sizes(
-      {{"n", p.n}, {"c", p.c}, {"h", p.h}, {"w", p.w}, {"k", p.k}, {"r", p.r}, {"s", p.s}});
-  if (cursor.AtEnd()) return p;
-  cursor.Expect("_");
-  bool any = false;
-  if (cursor.Accept("s")) any = true, ReadPair(cursor, p.stride_h, p.stride_w, "a stride");
-  if (cursor.Accept("p")) any = true, ReadPadding(cursor, p);
-  if (cursor.Accept("d")) any = true, ReadPair(cursor, p.dilation_h, p.dilation_w, "a dilation");
-  if (cursor.Accept("g")) any = true, p.groups = cursor.Integer(1, "a number of groups");
-  if (!cursor.AtEnd() || !any)
-    cursor.Refuse(any ? "the end, or a later letter in the order s p d g" : "one of s p d g");
-  return p;
-}
-
-void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
-  if (Extent(taps, dilation) > padded)
-    throw BadInput("the filter spans {} {} but the padded image has {}", Extent(taps, dilation),
-                   what, padded);
-}
-
-// Throws BadInput (without a column) for an invalid shape.
-void CheckShape(const Conv2dProblem& p) {
-  CheckFits(p.r, p.dilation_h, PaddedHeight(p), "rows");
-  CheckFits(p.s, p.dilation_w, PaddedWidth(p), "columns");
-  if (p.c % p.groups != 0)
-    throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
-  if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
-  // Size of the widest type, so that no type overflows.
-  constexpr int64_t kBytes = 8;
-  workload::CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)},
-                         "the source's size in byte");
-  const auto weights =
-      workload::CheckedCount({kBytes, p.k, p.c / p.groups, p.r, p.s}, "the weights' size in byte");
-  const auto destination =
-      workload::CheckedCount({kBytes, p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)},
-                             "the destination's size in byte");
-  int64_t total = workload::CheckedCount({kBytes, p.n, p.c, p.h, p.w}, "the source's size in byte");
-  if (__builtin_add_overflow(total, weights, &total) ||
-      __builtin_add_overflow(total, destination, &total))
-    throw BadInput("the tensors' size in byte overflows 64 bits");
-  workload::CheckedCount(
-      {2, p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p), p.c / p.groups, p.r, p.s},
-      "the number of FLOPs");
-}
-
-}  // namespace
-
-void RequireCanonical(std::string_view canonical, std::string_view text, int column_offset) {
-  if (canonical == text) return;
-  const auto* const differs =
-      std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
-  throw BadInput({.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
-                 "write this problem as {} (without defaults and repeated values)", canonical);
-}
-
-int64_t SourceCount(const Conv2dProblem& p) { return p.n * p.c * p.h * p.w; }
-int64_t WeightsCount(const Conv2dProblem& p) { return p.k * (p.c / p.groups) * p.r * p.s; }
-int64_t DestinationCount(const Conv2dProblem& p) {
-  return p.n * p.k * delta::OutputRows(p) * delta::OutputColumns(p);
-}
-
-std::string ToText(const Conv2dProblem& p) {
-  std::string options;
-  if (p.stride_h != 1 || p.stride_w != 1) options += Pair('s', p.stride_h, p.stride_w);
-  if (p.pad_top != 0 || p.pad_bottom != 0 || p.pad_left != 0 || p.pad_right != 0)
-    options += PaddingText(p);
-  if (p.dilation_h != 1 || p.dilation_w != 1) options += Pair('d', p.dilation_h, p.dilation_w);
-  if (p.groups != 1) options += fmt::format("g{}", p.groups);
-  return fmt::format("n{}c{}h{}w{}k{}r{}s{}{}{}", p.n, p.c, p.h, p.w, p.k, p.r, p.s,
-                     options.empty() ? "" : "_", options);
-}
+std::string ToText(const Conv2dProblem& p) { return ImageText(VolumeOf(p)); }
 
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
-  workload::TextCursor cursor(text, column_offset);
-  const auto problem = ReadLetters(cursor);
-  RequireCanonical(ToText(problem), text, column_offset);
-  try {
-    CheckShape(problem);
-  } catch (const BadInput& error) {
-    throw BadInput({.column = column_offset + 1}, error.text);
-  }
-  return problem;
+  return ImageOf(ParseImage(text, column_offset));
 }
 
-int64_t Flops(const Conv2dProblem& p) { return 2 * delta::MultiplyAdds(p); }
+int64_t Flops(const Conv2dProblem& p) { return Flops(VolumeOf(p)); }
+int64_t DenseFlops(const Conv2dProblem& p) { return DenseFlops(VolumeOf(p)); }
 
-int64_t DenseFlops(const Conv2dProblem& p) { return 2 * delta::DenseMultiplyAdds(p); }
-
-int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
-  if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
-  if (direction == ProductDirection::kBackwardWeights)
-    return p.n * delta::OutputRows(p) * delta::OutputColumns(p);
-  // Without dilation at most one of every stride_h taps reads a given source row.
-  const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
-  const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
-  const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;
-  return (p.k / p.groups) * rows * columns;
-}
+workload::ProductSizes SizesOf(const Conv2dProblem& p) { return SizesOf(VolumeOf(p), ToText(p)); }
 
 namespace {
 
@@ -175,25 +75,6 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
   const int64_t made = of_data ? channels : filters, summed = of_data ? filters : channels;
   const bool pads_sum = jit && summed >= lanes;
   return Padding(made, lanes) * (pads_sum ? Padding(summed, lanes) : 1);
-}
-
-void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv) {
-  if (conv.direction != ProductDirection::kForward)
-    workload::RefuseOption(name, "training", "applies to fwd: backward passes always train");
-  if (conv.direction == ProductDirection::kBackwardData)
-    workload::RefuseOption(name, "bias",
-                           "belongs to fwd and bwd_weights: the data gradient does not read it");
-}
-
-workload::ProductSizes SizesOf(const Conv2dCase& conv) {
-  const auto& p = conv.problem;
-  return {ToText(p),
-          SourceCount(p),
-          WeightsCount(p),
-          DestinationCount(p),
-          p.k,
-          TapsPerOutput(p, ProductDirection::kForward),
-          Flops(p)};
 }
 
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,

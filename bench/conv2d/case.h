@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/conv2d/conv3d.h"
 #include "bench/suites/benchdnn.h"
 #include "bench/workload/products.h"
 #include "bench/workload/workload.h"
@@ -18,27 +19,18 @@ namespace dlroof::conv2d {
 
 using Conv2dProblem = delta::ConvShape;
 
-// Return the number of elements of a tensor, without padding.
-int64_t SourceCount(const Conv2dProblem& problem);
-int64_t WeightsCount(const Conv2dProblem& problem);
-int64_t DestinationCount(const Conv2dProblem& problem);
+// Return the convolution as one of volumes of a single frame, and back.
+Conv3dProblem VolumeOf(const Conv2dProblem& problem);
+Conv2dProblem ImageOf(const Conv3dProblem& problem);
 
 // Returns "n16c64h112w112k64r3s3_s2p0:1x0:1". Default values are omitted.
 std::string ToText(const Conv2dProblem& problem);
 
-// The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
-// `column_offset`) of the first bad character, or of the problem's start for an invalid shape: a
-// filter larger than the padded image, channels or filters not divisible by the groups, or element
-// counts, bytes or FLOPs beyond 64 bits.
+// The inverse of ToText; each problem has one text. Throws BadInput as ParseConv3d.
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
 
-// Useful FLOPs: 2 per multiply-add of a tap in the image, in each direction (work.h).
-int64_t Flops(const Conv2dProblem& problem);
-// Returns the dense FLOPs, including those on padding: 2 N K P Q (C/groups) R S.
-int64_t DenseFlops(const Conv2dProblem& problem);
-
-// Returns the maximum number of multiply-adds for one element of the direction's result.
-int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);
+int64_t Flops(const Conv2dProblem& problem);       // useful, as those of a Conv3dProblem
+int64_t DenseFlops(const Conv2dProblem& problem);  // including those on padding
 
 // The memory layout of source and destination. kAny: the library chooses.
 enum class Conv2dLayout { kAny, kNchw, kNhwc };
@@ -63,18 +55,13 @@ struct Conv2dCase : workload::ProductCase {
 std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,
                                          std::string_view isa);
 
-// Returns the sizes of the case. Filters are the channels of the destination.
-workload::ProductSizes SizesOf(const Conv2dCase& conv);
+workload::ProductSizes SizesOf(const Conv2dProblem& problem);
+inline workload::ProductSizes SizesOf(const Conv2dCase& conv) { return SizesOf(conv.problem); }
 
 // Parses a name. Throws BadInput with the column, in the full name: as ReadProductCase, for an
 // invalid problem, and for an option that does not apply to the direction or type.
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
-
-// Throws BadInput with the column unless `text` equals `canonical`, the text by ToText.
-void RequireCanonical(std::string_view canonical, std::string_view text, int column_offset);
-// Throws BadInput for an option that does not apply to the direction of a convolution.
-void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv);
 
 // Returns the text of the name's problem with this batch size. Throws BadInput if invalid.
 template <auto kParse>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "bench/conv2d/case.h"
@@ -14,82 +15,86 @@ namespace dlroof::conv2d {
 namespace {
 
 constexpr std::array kAxisNames = {"frames", "rows", "columns"};
+// Numbers of axes that the text of a problem names, the last ones.
+constexpr size_t kImage = 2, kVolume = 3;
+
+using Axes = std::span<const VolumeAxis>;
 
 int64_t Extent(const VolumeAxis& axis) { return (axis.filter - 1) * axis.dilation + 1; }
 int64_t Padded(const VolumeAxis& axis) { return axis.size + axis.pad_before + axis.pad_after; }
 
-// Returns the product of `of(axis)` over the three axes.
 template <class Of>
 int64_t Product(const Conv3dProblem& p, Of of) {
   return of(p.axes[0]) * of(p.axes[1]) * of(p.axes[2]);
 }
 
 // Returns "s2" or "s1x2x2", or "" if all values are `otherwise`.
-std::string Triple(char letter, const Conv3dProblem& p, int64_t VolumeAxis::*value,
-                   int64_t otherwise) {
-  const auto [d, h, w] = p.axes;
-  if (d.*value == h.*value && h.*value == w.*value)
-    return d.*value == otherwise ? "" : fmt::format("{}{}", letter, d.*value);
-  return fmt::format("{}{}x{}x{}", letter, d.*value, h.*value, w.*value);
+std::string Values(char letter, Axes axes, int64_t VolumeAxis::*value, int64_t otherwise) {
+  const int64_t first = axes[0].*value;
+  const bool equal = std::ranges::count(axes, first, value) == std::ssize(axes);
+  if (equal) return first == otherwise ? "" : fmt::format("{}{}", letter, first);
+  std::string text;
+  for (const auto& axis : axes)
+    text += fmt::format("{}{}", text.empty() ? letter : 'x', axis.*value);
+  return text;
 }
 
-std::string PaddingText(const Conv3dProblem& p) {
+std::string PaddingText(Axes axes) {
   const auto equal = [](const VolumeAxis& axis) { return axis.pad_before == axis.pad_after; };
-  if (std::ranges::all_of(p.axes, equal)) return Triple('p', p, &VolumeAxis::pad_before, 0);
-  const auto [d, h, w] = p.axes;
-  return fmt::format("p{}:{}x{}:{}x{}:{}", d.pad_before, d.pad_after, h.pad_before, h.pad_after,
-                     w.pad_before, w.pad_after);
+  if (std::ranges::all_of(axes, equal)) return Values('p', axes, &VolumeAxis::pad_before, 0);
+  std::string text;
+  for (const auto& axis : axes)
+    text += fmt::format("{}{}:{}", text.empty() ? 'p' : 'x', axis.pad_before, axis.pad_after);
+  return text;
 }
 
 // Parse the values after a letter of the problem: "2", "1x2x2" or, for padding, "2:0x1:1x1:1".
-void ReadTriple(workload::TextCursor& cursor, int64_t least, std::string_view what,
-                Conv3dProblem& p, int64_t VolumeAxis::*value) {
+void ReadValues(workload::TextCursor& cursor, int64_t least, std::string_view what,
+                std::span<VolumeAxis> axes, int64_t VolumeAxis::*value) {
   const int64_t first = cursor.Integer(least, what);
-  for (auto& axis : p.axes) axis.*value = first;
+  for (auto& axis : axes) axis.*value = first;
   if (!cursor.Accept("x")) return;
-  p.axes[1].*value = cursor.Integer(least, what);
-  cursor.Expect("x");
-  p.axes[2].*value = cursor.Integer(least, what);
+  for (size_t i = 1; i < axes.size(); ++i) {
+    if (i > 1) cursor.Expect("x");
+    axes[i].*value = cursor.Integer(least, what);
+  }
 }
 
-void ReadPadding(workload::TextCursor& cursor, Conv3dProblem& p) {
+void ReadPadding(workload::TextCursor& cursor, std::span<VolumeAxis> axes) {
   const auto before = cursor;
-  const int64_t first = cursor.Integer(0, "a padding");
-  if (!cursor.Accept(":")) {
-    cursor = before;
-    ReadTriple(cursor, 0, "a padding", p, &VolumeAxis::pad_before);
-    for (auto& axis : p.axes) axis.pad_after = axis.pad_before;
+  cursor.Integer(0, "a padding");
+  const bool both_ends = cursor.Accept(":");
+  cursor = before;
+  if (!both_ends) {
+    ReadValues(cursor, 0, "a padding", axes, &VolumeAxis::pad_before);
+    for (auto& axis : axes) axis.pad_after = axis.pad_before;
     return;
   }
-  p.axes[0].pad_before = first;
-  p.axes[0].pad_after = cursor.Integer(0, "a padding");
-  for (auto* axis : {&p.axes[1], &p.axes[2]}) {
-    cursor.Expect("x");
-    axis->pad_before = cursor.Integer(0, "a padding");
+  for (auto& axis : axes) {
+    if (&axis != &axes.front()) cursor.Expect("x");
+    axis.pad_before = cursor.Integer(0, "a padding");
     cursor.Expect(":");
-    axis->pad_after = cursor.Integer(0, "a padding");
+    axis.pad_after = cursor.Integer(0, "a padding");
   }
 }
 
 // Parses a problem in any spelling; the caller compares with the canonical one.
-Conv3dProblem ReadLetters(workload::TextCursor& cursor) {
+Conv3dProblem ReadLetters(workload::TextCursor& cursor, size_t named_axes) {
   Conv3dProblem p;
   auto& [d, h, w] = p.axes;
-  cursor.Sizes({{"n", p.n},
-                {"c", p.c},
-                {"d", d.size},
-                {"h", h.size},
-                {"w", w.size},
-                {"k", p.k},
-                {"t", d.filter},
-                {"r", h.filter},
-                {"s", w.filter}});
+  const auto axes = std::span(p.axes).last(named_axes);
+  cursor.Sizes({{"n", p.n}, {"c", p.c}});
+  if (named_axes == kVolume) cursor.Sizes({{"d", d.size}});
+  cursor.Sizes({{"h", h.size}, {"w", w.size}, {"k", p.k}});
+  if (named_axes == kVolume) cursor.Sizes({{"t", d.filter}});
+  cursor.Sizes({{"r", h.filter}, {"s", w.filter}});
   if (cursor.AtEnd()) return p;
   cursor.Expect("_");
   bool any = false;
-  if (cursor.Accept("s")) any = true, ReadTriple(cursor, 1, "a stride", p, &VolumeAxis::stride);
-  if (cursor.Accept("p")) any = true, ReadPadding(cursor, p);
-  if (cursor.Accept("d")) any = true, ReadTriple(cursor, 1, "a dilation", p, &VolumeAxis::dilation);
+  if (cursor.Accept("s")) any = true, ReadValues(cursor, 1, "a stride", axes, &VolumeAxis::stride);
+  if (cursor.Accept("p")) any = true, ReadPadding(cursor, axes);
+  if (cursor.Accept("d"))
+    any = true, ReadValues(cursor, 1, "a dilation", axes, &VolumeAxis::dilation);
   if (cursor.Accept("g")) any = true, p.groups = cursor.Integer(1, "a number of groups");
   if (!cursor.AtEnd() || !any)
     cursor.Refuse(any ? "the end, or a later letter in the order s p d g" : "one of s p d g");
@@ -97,11 +102,12 @@ Conv3dProblem ReadLetters(workload::TextCursor& cursor) {
 }
 
 // Throws BadInput (without a column) for an invalid shape.
-void CheckShape(const Conv3dProblem& p) {
+void CheckShape(const Conv3dProblem& p, size_t named_axes) {
   for (size_t i = 0; i < p.axes.size(); ++i)
     if (Extent(p.axes.at(i)) > Padded(p.axes.at(i)))
-      throw BadInput("the filter spans {} {} but the padded volume has {}", Extent(p.axes.at(i)),
-                     kAxisNames.at(i), Padded(p.axes.at(i)));
+      throw BadInput("the filter spans {} {} but the padded {} has {}", Extent(p.axes.at(i)),
+                     kAxisNames.at(i), named_axes == kVolume ? "volume" : "image",
+                     Padded(p.axes.at(i)));
   if (p.c % p.groups != 0)
     throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
   if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
@@ -123,6 +129,40 @@ void CheckShape(const Conv3dProblem& p) {
                          "the number of FLOPs");
 }
 
+std::string TextOf(const Conv3dProblem& p, size_t named_axes) {
+  const auto axes = std::span(p.axes).last(named_axes);
+  auto options = Values('s', axes, &VolumeAxis::stride, 1) + PaddingText(axes) +
+                 Values('d', axes, &VolumeAxis::dilation, 1);
+  if (p.groups != 1) options += fmt::format("g{}", p.groups);
+  const auto [d, h, w] = p.axes;
+  const auto depth = [&](char letter, int64_t size) {
+    return named_axes == kVolume ? fmt::format("{}{}", letter, size) : "";
+  };
+  return fmt::format("n{}c{}{}h{}w{}k{}{}r{}s{}{}{}", p.n, p.c, depth('d', d.size), h.size, w.size,
+                     p.k, depth('t', d.filter), h.filter, w.filter, options.empty() ? "" : "_",
+                     options);
+}
+
+// Throws BadInput with the column unless `text` equals `canonical`, the text by TextOf.
+void RequireCanonical(std::string_view canonical, std::string_view text, int column_offset) {
+  if (canonical == text) return;
+  const auto* const differs =
+      std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
+  throw BadInput({.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
+                 "write this problem as {} (without defaults and repeated values)", canonical);
+}
+
+Conv3dProblem Parse(std::string_view text, int column_offset, size_t named_axes) {
+  const auto read = [&](workload::TextCursor& cursor) {
+    const auto problem = ReadLetters(cursor, named_axes);
+    RequireCanonical(TextOf(problem, named_axes), text, column_offset);
+    return problem;
+  };
+  return workload::ParseProblem(text, column_offset, read, [&](const Conv3dProblem& problem) {
+    CheckShape(problem, named_axes);
+  });
+}
+
 int64_t Taps(const Conv3dProblem& p) {
   return Product(p, [](const VolumeAxis& axis) { return axis.filter; });
 }
@@ -134,25 +174,14 @@ int64_t FlopsOfPair(const Conv3dProblem& p) { return 2 * p.n * p.k * (p.c / p.gr
 
 int64_t Outputs(const VolumeAxis& axis) { return (Padded(axis) - Extent(axis)) / axis.stride + 1; }
 
-std::string ToText(const Conv3dProblem& p) {
-  auto options = Triple('s', p, &VolumeAxis::stride, 1) + PaddingText(p) +
-                 Triple('d', p, &VolumeAxis::dilation, 1);
-  if (p.groups != 1) options += fmt::format("g{}", p.groups);
-  const auto [d, h, w] = p.axes;
-  return fmt::format("n{}c{}d{}h{}w{}k{}t{}r{}s{}{}{}", p.n, p.c, d.size, h.size, w.size, p.k,
-                     d.filter, h.filter, w.filter, options.empty() ? "" : "_", options);
-}
+std::string ToText(const Conv3dProblem& p) { return TextOf(p, kVolume); }
+std::string ImageText(const Conv3dProblem& p) { return TextOf(p, kImage); }
 
 Conv3dProblem ParseConv3d(std::string_view text, int column_offset) {
-  workload::TextCursor cursor(text, column_offset);
-  const auto problem = ReadLetters(cursor);
-  RequireCanonical(ToText(problem), text, column_offset);
-  try {
-    CheckShape(problem);
-  } catch (const BadInput& error) {
-    throw BadInput({.column = column_offset + 1}, error.text);
-  }
-  return problem;
+  return Parse(text, column_offset, kVolume);
+}
+Conv3dProblem ParseImage(std::string_view text, int column_offset) {
+  return Parse(text, column_offset, kImage);
 }
 
 int64_t Flops(const Conv3dProblem& p) {
@@ -170,16 +199,27 @@ int64_t DenseFlops(const Conv3dProblem& p) {
   return FlopsOfPair(p) * Product(p, Outputs) * Taps(p);
 }
 
-workload::ProductSizes SizesOf(const Conv3dCase& conv) {
-  const auto& p = conv.problem;
+workload::ProductSizes SizesOf(const Conv3dProblem& p, const std::string& text) {
   const int64_t depth = p.c / p.groups;
-  return {ToText(p),
+  return {text,
           p.n * p.c * Product(p, [](const VolumeAxis& axis) { return axis.size; }),
           p.k * depth * Taps(p),
           p.n * p.k * Product(p, Outputs),
           p.k,
           depth * Taps(p),
           Flops(p)};
+}
+
+workload::ProductSizes SizesOf(const Conv3dCase& conv) {
+  return SizesOf(conv.problem, ToText(conv.problem));
+}
+
+void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv) {
+  if (conv.direction != ProductDirection::kForward)
+    workload::RefuseOption(name, "training", "applies to fwd: backward passes always train");
+  if (conv.direction == ProductDirection::kBackwardData)
+    workload::RefuseOption(name, "bias",
+                           "belongs to fwd and bwd_weights: the data gradient does not read it");
 }
 
 namespace {
@@ -246,12 +286,6 @@ namespace {
 // An index or the sizes of a five-dimensional tensor, outermost dimension first.
 using Five = std::array<int64_t, 5>;
 
-int64_t IndexOf(const Five& at, const Five& sizes) {
-  int64_t index = 0;
-  for (size_t i = 0; i < at.size(); ++i) index = index * sizes.at(i) + at.at(i);
-  return index;
-}
-
 Five PositionOf(int64_t index, const Five& sizes) {
   Five at{};
   for (size_t i = at.size(); i-- > 0; index /= sizes.at(i)) at.at(i) = index % sizes.at(i);
@@ -263,7 +297,6 @@ Five With(int64_t first, int64_t second, const Conv3dProblem& p, Of of) {
   return {first, second, of(p.axes[0]), of(p.axes[1]), of(p.axes[2])};
 }
 
-// The sizes of the three tensors.
 struct Shapes {
   Five source, weights, destination;
 };
@@ -273,55 +306,58 @@ Shapes ShapesOf(const Conv3dProblem& p) {
           With(p.n, p.k, p, Outputs)};
 }
 
-constexpr int64_t kAny = -1;  // any index along the axis
+// Indices, along one axis, of two elements that are multiplied.
+struct Factors {
+  int64_t first, second;
+};
+using FactorList = std::vector<Factors>;
 
-// Calls visit(source, tap, output) for each product along an axis. `fixed`: (source, tap, output)
-// with one index given, which selects the products; the others are kAny.
-template <class Visit>
-void ForEachPair(const VolumeAxis& axis, const std::array<int64_t, 3>& fixed, Visit visit) {
-  const auto [only_source, only_tap, only_output] = fixed;
-  for (int64_t tap = std::max<int64_t>(only_tap, 0);
-       tap < (only_tap < 0 ? axis.filter : only_tap + 1); ++tap)
-    for (int64_t out = std::max<int64_t>(only_output, 0);
-         out < (only_output < 0 ? Outputs(axis) : only_output + 1); ++out) {
-      const int64_t in = out * axis.stride + tap * axis.dilation - axis.pad_before;
-      if (in >= 0 && in < axis.size && (only_source < 0 || in == only_source)) visit(in, tap, out);
+// Returns the products along an axis for the element at `index` of the direction's result: pairs
+// (source, tap) for an output, (output, tap) for a source element, (source, output) for a tap.
+FactorList FactorsOf(const VolumeAxis& axis, ProductDirection direction, int64_t index) {
+  FactorList factors;
+  const auto add_source = [&](int64_t output, int64_t tap, int64_t second) {
+    const int64_t source = output * axis.stride + tap * axis.dilation - axis.pad_before;
+    if (source >= 0 && source < axis.size) factors.push_back({source, second});
+  };
+  if (direction == ProductDirection::kBackwardWeights)
+    for (int64_t output = 0; output < Outputs(axis); ++output) add_source(output, index, output);
+  else if (direction == ProductDirection::kForward)
+    for (int64_t tap = 0; tap < axis.filter; ++tap) add_source(index, tap, tap);
+  else
+    for (int64_t tap = 0; tap < axis.filter; ++tap) {
+      const int64_t distance = index + axis.pad_before - tap * axis.dilation;
+      if (distance >= 0 && distance % axis.stride == 0 && distance / axis.stride < Outputs(axis))
+        factors.push_back({distance / axis.stride, tap});
     }
+  return factors;
 }
 
-// Returns `fixed` of ForEachPair for the element at `index` of the direction's result.
-std::array<int64_t, 3> Fixed(ProductDirection direction, int64_t index) {
-  if (direction == ProductDirection::kForward) return {kAny, kAny, index};
-  if (direction == ProductDirection::kBackwardData) return {index, kAny, kAny};
-  return {kAny, index, kAny};
+// Blocks (of three dimensions) of a tensor: the first one, and the distances between blocks, frames
+// and rows [elements].
+struct Blocks {
+  const float* begin;
+  int64_t block, frame, row;
+};
+// Returns every `step`-th block from number `first` on.
+Blocks BlocksOf(const std::vector<float>& tensor, const Five& sizes, int64_t first, int64_t step) {
+  const int64_t row = sizes[4], frame = sizes[3] * row, block = sizes[2] * frame;
+  return {tensor.data() + first * block, step * block, frame, row};
 }
 
-// Adds the products of one image, filter and channel to the element at position `at`.
-void AddProducts(const Conv3dCase& conv, const workload::ProductInputs& in, const Shapes& shapes,
-                 const Five& at, const std::array<int64_t, 3>& image_filter_channel,
-                 workload::ProductElement& sum) {
-  const auto& p = conv.problem;
-  const auto [image, filter, depth] = image_filter_channel;
-  const int64_t channel = filter / (p.k / p.groups) * (p.c / p.groups) + depth;
-  const auto fixed = [&](size_t axis) { return Fixed(conv.direction, at.at(2 + axis)); };
-  ForEachPair(p.axes[0], fixed(0), [&](int64_t z, int64_t t, int64_t to_z) {
-    ForEachPair(p.axes[1], fixed(1), [&](int64_t y, int64_t r, int64_t to_y) {
-      ForEachPair(p.axes[2], fixed(2), [&](int64_t x, int64_t s, int64_t to_x) {
-        const auto value = [](const std::vector<float>& tensor, const Five& where,
-                              const Five& sizes) {
-          return static_cast<double>(tensor[static_cast<size_t>(IndexOf(where, sizes))]);
-        };
-        double product = 1;
-        if (conv.direction != ProductDirection::kForward)
-          product *= value(in.destination, {image, filter, to_z, to_y, to_x}, shapes.destination);
-        if (conv.direction != ProductDirection::kBackwardData)
-          product *= value(in.source, {image, channel, z, y, x}, shapes.source);
-        if (conv.direction != ProductDirection::kBackwardWeights)
-          product *= value(in.weights, {filter, depth, t, r, s}, shapes.weights);
-        sum.Add(product);
-      });
-    });
-  });
+workload::ProductElement Sum(const Blocks& first, const Blocks& second, int64_t blocks,
+                             const std::array<FactorList, 3>& factors) {
+  workload::ProductElement sum;
+  for (int64_t i = 0; i < blocks; ++i)
+    for (const auto& z : factors[0])
+      for (const auto& y : factors[1]) {
+        const float* const a =
+            first.begin + i * first.block + z.first * first.frame + y.first * first.row;
+        const float* const b =
+            second.begin + i * second.block + z.second * second.frame + y.second * second.row;
+        for (const auto& x : factors[2]) sum.Add(double{a[x.first]} * double{b[x.second]});
+      }
+  return sum;
 }
 
 const Five& ResultSizes(const Shapes& shapes, ProductDirection direction) {
@@ -329,55 +365,59 @@ const Five& ResultSizes(const Shapes& shapes, ProductDirection direction) {
   return direction == ProductDirection::kBackwardData ? shapes.source : shapes.weights;
 }
 
-workload::ProductElement ElementAt(const Conv3dCase& conv, const workload::ProductInputs& in,
-                                   int64_t index) {
-  const auto& p = conv.problem;
+workload::ProductElement ElementAt(const Conv3dProblem& p, ProductDirection direction,
+                                   const workload::ProductInputs& in, int64_t index) {
   const auto shapes = ShapesOf(p);
-  const auto at = PositionOf(index, ResultSizes(shapes, conv.direction));
+  const auto at = PositionOf(index, ResultSizes(shapes, direction));
+  std::array<FactorList, 3> factors;
+  for (size_t i = 0; i < factors.size(); ++i)
+    factors.at(i) = FactorsOf(p.axes.at(i), direction, at.at(2 + i));
   const int64_t depth = p.c / p.groups, filters = p.k / p.groups;
-  workload::ProductElement sum;
-  if (conv.direction == ProductDirection::kForward)
-    for (int64_t c = 0; c < depth; ++c) AddProducts(conv, in, shapes, at, {at[0], at[1], c}, sum);
-  else if (conv.direction == ProductDirection::kBackwardData)
-    for (int64_t k = 0; k < filters; ++k)
-      AddProducts(conv, in, shapes, at, {at[0], at[1] / depth * filters + k, at[1] % depth}, sum);
-  else
-    for (int64_t n = 0; n < p.n; ++n) AddProducts(conv, in, shapes, at, {n, at[0], at[1]}, sum);
-  return sum;
+  if (direction == ProductDirection::kForward)
+    return Sum(BlocksOf(in.source, shapes.source, at[0] * p.c + at[1] / filters * depth, 1),
+               BlocksOf(in.weights, shapes.weights, at[1] * depth, 1), depth, factors);
+  if (direction == ProductDirection::kBackwardWeights)
+    return Sum(BlocksOf(in.source, shapes.source, at[0] / filters * depth + at[1], p.c),
+               BlocksOf(in.destination, shapes.destination, at[0], p.k), p.n, factors);
+  const int64_t filter = at[1] / depth * filters;
+  return Sum(BlocksOf(in.destination, shapes.destination, at[0] * p.k + filter, 1),
+             BlocksOf(in.weights, shapes.weights, filter * depth + at[1] % depth, depth), filters,
+             factors);
 }
 
 // Returns the maximum number of multiply-adds for one element of the result.
-int64_t TermsOf(const Conv3dCase& conv) {
-  const auto& p = conv.problem;
-  if (conv.direction == ProductDirection::kForward) return SizesOf(conv).terms;
-  int64_t terms = conv.direction == ProductDirection::kBackwardData ? p.k / p.groups : p.n;
+int64_t TermsOf(const Conv3dProblem& p, ProductDirection direction) {
+  if (direction == ProductDirection::kForward) return p.c / p.groups * Taps(p);
+  const bool of_data = direction == ProductDirection::kBackwardData;
+  int64_t terms = of_data ? p.k / p.groups : p.n;
   for (const auto& axis : p.axes) {
     // With dense taps at most one of every `stride` taps reads a given source element.
     const int64_t step = axis.dilation == 1 ? axis.stride : 1;
-    terms *= conv.direction == ProductDirection::kBackwardData ? (axis.filter + step - 1) / step
-                                                               : Outputs(axis);
+    terms *= of_data ? (axis.filter + step - 1) / step : Outputs(axis);
   }
   return terms;
 }
 
-// Returns the indices of all corners and of random positions, half of which are moved to the
-// surface of the volume, where padding matters.
-std::vector<int64_t> Sampled(const Five& sizes, int64_t count, uint64_t seed) {
-  constexpr int64_t kCorners = 32;
+// Returns the indices of all corners and of random positions, half of which are moved to a border,
+// the first or last element along an axis of the volume or image, where padding matters.
+std::vector<int64_t> Sampled(const std::vector<int64_t>& sizes, int64_t count, uint64_t seed) {
+  const size_t axes = sizes.size() - 2;
+  const int64_t corners = int64_t{1} << sizes.size();
+  const auto random =
+      workload::SeededIndices(count * std::ssize(sizes), seed, std::numeric_limits<int64_t>::max());
   std::vector<int64_t> indices;
-  for (unsigned corner = 0; corner < kCorners; ++corner) {
-    Five at{};
-    for (size_t i = 0; i < at.size(); ++i) at.at(i) = (corner >> i & 1U) != 0 ? sizes.at(i) - 1 : 0;
-    indices.push_back(IndexOf(at, sizes));
-  }
-  const auto random = workload::SeededIndices(count * 5, seed, std::numeric_limits<int64_t>::max());
-  for (int64_t i = kCorners; i < count; ++i) {
-    Five at{};
-    for (size_t j = 0; j < at.size(); ++j)
-      at.at(j) = random.at(static_cast<size_t>(i) * 5 + j) % sizes.at(j);
-    const auto border = static_cast<size_t>(i / 2 % 6);  // one of six: three axes, first and last
-    if (i % 2 == 0) at.at(2 + border % 3) = border < 3 ? 0 : sizes.at(2 + border % 3) - 1;
-    indices.push_back(IndexOf(at, sizes));
+  for (int64_t i = 0; i < std::max(count, corners); ++i) {
+    const auto border = static_cast<size_t>(i / 2) % (2 * axes);
+    int64_t index = 0;
+    for (size_t j = 0; j < sizes.size(); ++j) {
+      const int64_t last = sizes[j] - 1;
+      const bool moved = i % 2 == 0 && j == 2 + border % axes;
+      const int64_t at = i < corners ? ((i >> j & 1) != 0 ? last : 0)
+                         : moved     ? (border < axes ? 0 : last)
+                                 : random.at(static_cast<size_t>(i) * sizes.size() + j) % sizes[j];
+      index = index * sizes[j] + at;
+    }
+    indices.push_back(index);
   }
   std::ranges::sort(indices);
   indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
@@ -386,22 +426,22 @@ std::vector<int64_t> Sampled(const Five& sizes, int64_t count, uint64_t seed) {
 
 }  // namespace
 
-workload::ProductResult ResultOf(const Conv3dCase& conv, const workload::ProductInputs& inputs) {
-  const auto shapes = ShapesOf(conv.problem);
-  const auto sizes = ResultSizes(shapes, conv.direction);
-  const auto& to = shapes.destination;
-  const int64_t volume = to[2] * to[3] * to[4];
-  return {sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizes[4],
-          TermsOf(conv),
+workload::ProductResult ResultOf(const Conv3dProblem& p, ProductDirection direction,
+                                 const workload::ProductInputs& inputs, size_t named_axes) {
+  const auto all = ResultSizes(ShapesOf(p), direction);
+  std::vector<int64_t> sizes = {all[0], all[1]};
+  sizes.insert(sizes.end(), all.end() - static_cast<std::ptrdiff_t>(named_axes), all.end());
+  const int64_t volume = Product(p, Outputs);
+  return {all[0] * all[1] * all[2] * all[3] * all[4],
+          TermsOf(p, direction),
           [sizes](int64_t count, uint64_t seed) { return Sampled(sizes, count, seed); },
-          [&](int64_t index) { return ElementAt(conv, inputs, index); },
-          [volume, k = conv.problem.k](int64_t index) { return index / volume % k; },
-          [&, volume](int64_t filter) {
+          [p, direction, &inputs](int64_t index) { return ElementAt(p, direction, inputs, index); },
+          [volume, k = p.k](int64_t index) { return index / volume % k; },
+          [volume, n = p.n, k = p.k, &inputs](int64_t filter) {
             workload::ProductElement sum;
-            for (int64_t n = 0; n < conv.problem.n; ++n)
+            for (int64_t image = 0; image < n; ++image)
               for (int64_t i = 0; i < volume; ++i)
-                sum.Add(inputs.destination[static_cast<size_t>(
-                    (n * conv.problem.k + filter) * volume + i)]);
+                sum.Add(inputs.destination[static_cast<size_t>((image * k + filter) * volume + i)]);
             return sum;
           }};
 }

@@ -1,4 +1,5 @@
 // Conv3D, of video models: the problem (shape, text, FLOPs), the parsed name, the check of results.
+// Conv2D's problems are volumes of a single frame here, and share all this (VolumeOf in case.h).
 #pragma once
 
 #include <array>
@@ -35,13 +36,25 @@ struct Conv3dProblem {
 // dilation and groups unless default. A stride, padding or dilation has one value for all axes, or
 // three (depth x height x width); padding is before:after if these differ.
 std::string ToText(const Conv3dProblem& problem);
-// The inverse of ToText; each problem has one text. Throws BadInput as ParseConv2d.
+// The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
+// `column_offset`) of the first bad character, or of the problem's start for an invalid shape: a
+// filter larger than the padded volume, channels or filters not divisible by the groups, or element
+// counts, bytes or FLOPs beyond 64 bits.
 Conv3dProblem ParseConv3d(std::string_view text, int column_offset = 0);
+// The same for the texts of images, which omit the depth.
+std::string ImageText(const Conv3dProblem& problem);
+Conv3dProblem ParseImage(std::string_view text, int column_offset);
 
 // Useful FLOPs: 2 per multiply-add of a tap in the volume, in each direction (work.h).
 int64_t Flops(const Conv3dProblem& problem);
 // Returns the dense FLOPs, including those on padding: 2 N K outputs C/groups taps.
 int64_t DenseFlops(const Conv3dProblem& problem);
+
+// Returns the sizes of a problem. Filters are the channels of the destination.
+workload::ProductSizes SizesOf(const Conv3dProblem& problem, const std::string& text);
+
+// Throws BadInput for an option that does not apply to the direction of a convolution.
+void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv);
 
 struct Conv3dCase : workload::ProductCase {
   Conv3dProblem problem;
@@ -56,9 +69,15 @@ workload::ProductSizes SizesOf(const Conv3dCase& conv);
 Conv3dCase ReadOnednnConv3dCase(const workload::BenchmarkName& name);
 Conv3dCase ReadCudnnConv3dCase(const workload::BenchmarkName& name);
 
-// Returns the correct results for workload::CheckOutput, each element computed in double. Samples
-// contain all corners; half of the other elements are at a border.
-workload::ProductResult ResultOf(const Conv3dCase& conv, const workload::ProductInputs& inputs);
+// Returns the correct results for workload::CheckOutput; elements skip the padding, each sum is in
+// double. Samples contain all corners; half of the other elements are at a border. `named_axes`: 3,
+// or 2 for images.
+workload::ProductResult ResultOf(const Conv3dProblem& problem, ProductDirection direction,
+                                 const workload::ProductInputs& inputs, size_t named_axes = 3);
+inline workload::ProductResult ResultOf(const Conv3dCase& conv,
+                                        const workload::ProductInputs& inputs) {
+  return ResultOf(conv.problem, conv.direction, inputs);
+}
 
 // As ConvBenchdnn in case.h.
 std::optional<std::string> ConvBenchdnn(const Conv3dCase& conv);

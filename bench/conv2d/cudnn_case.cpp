@@ -25,7 +25,6 @@ constexpr std::string_view kKnobs =
     "tile_rows tile_cols load_size cta_count stream_k split_p_slc tile_m tile_n warp_spec_cfg "
     "swap_ab";
 
-// Indices into kKnobs.
 constexpr int kTileSize = 2, kTileM = 40;
 
 std::string NameIn(std::string_view names, int value, std::string_view unknown) {

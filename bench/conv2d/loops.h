@@ -17,9 +17,10 @@ template <class Number>
 workload::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
   const int64_t padded =
       p.n * p.c * (p.h + p.pad_top + p.pad_bottom) * (p.w + p.pad_left + p.pad_right);
+  const auto sizes = SizesOf(p);
   return {std::vector<Number>(static_cast<size_t>(padded)),
-          std::vector<Number>(static_cast<size_t>(WeightsCount(p))),
-          std::vector<Number>(static_cast<size_t>(DestinationCount(p))),
+          std::vector<Number>(static_cast<size_t>(sizes.weights)),
+          std::vector<Number>(static_cast<size_t>(sizes.destination)),
           {}};
 }
 
@@ -99,12 +100,10 @@ void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arra
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
 }
 
-// Returns the correct results for workload::CheckOutput; elements skip the padding. Samples contain
-// all corners; half of the other elements are at a border.
-workload::ProductResult ResultOf(const Conv2dCase& conv, const workload::ProductInputs& inputs);
-
-// Computes one element; `index` into the direction's row-major result without padding.
-workload::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
-                                         const workload::ProductInputs& inputs, int64_t index);
+// Returns the correct results for workload::CheckOutput, as those of a Conv3dProblem.
+inline workload::ProductResult ResultOf(const Conv2dCase& conv,
+                                        const workload::ProductInputs& inputs) {
+  return ResultOf(VolumeOf(conv.problem), conv.direction, inputs, 2);
+}
 
 }  // namespace dlroof::conv2d

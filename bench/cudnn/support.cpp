@@ -23,7 +23,6 @@ constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 7> kTypes = {
      {"u8", CUDNN_DATA_UINT8},
      {"e4m3", CUDNN_DATA_FP8_E4M3}}};
 
-// Returns cuDNN's message for the last failed call.
 std::string LastMessage(cudnnStatus_t status) {
   std::array<char, 1024> message{};
   cudnnGetLastErrorString(message.data(), message.size());

@@ -52,7 +52,6 @@ std::string PathOfProgram() {
   return std::filesystem::read_symlink("/proc/self/exe", none).string();
 }
 
-// Returns all numbers of threads in the names.
 std::set<int> ThreadsOf(const std::vector<std::string>& names) {
   std::set<int> threads;
   for (const auto& name : names)
@@ -119,7 +118,6 @@ class NullReporter : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
-// Tells Program which benchmarks have ended.
 class Follower : public NullReporter {
  public:
   explicit Follower(Program& program) : program_(program) {}

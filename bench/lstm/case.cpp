@@ -231,7 +231,6 @@ void Convert(const std::vector<float>& from, std::vector<double>& to) {
   to.assign(from.begin(), from.end());
 }
 
-// Generates seeded values, independent between the tensors of a call.
 class ValueSource {
  public:
   explicit ValueSource(uint64_t seed) : seed_(seed << 20U) {}

@@ -25,7 +25,6 @@ double Gate(const LstmLayerWeights<double>& weights, const lstm_reference::PassS
   return sum;
 }
 
-// Hidden and cell state of one sample after one step.
 struct States {
   std::vector<double> hidden, cell;
 };
@@ -178,7 +177,6 @@ workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput
 
 namespace {
 
-// All tensors that one call of the reference loops reads and writes.
 struct ReferenceCall {
   LstmProblem problem;
   LstmInput<double> input;

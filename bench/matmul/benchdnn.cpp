@@ -202,7 +202,6 @@ suites::BenchdnnName IpName(std::string_view text, const suites::BenchdnnChoice&
                 choice);
 }
 
-// Returns whether the text begins like a matmul problem: "12x64".
 bool BeginsMatmul(std::string_view text) {
   const auto end = text.find_first_not_of("0123456789");
   return end != 0 && end != std::string_view::npos && text[end] == 'x';

@@ -56,14 +56,7 @@ std::string ToText(const MatmulProblem& p) {
 }
 
 MatmulProblem ParseMatmul(std::string_view text, int column_offset) {
-  workload::TextCursor cursor(text, column_offset);
-  const auto problem = ReadLetters(cursor);
-  try {
-    CheckShape(problem);
-  } catch (const BadInput& error) {
-    throw BadInput("column {}: {}", column_offset + 1, error.what());
-  }
-  return problem;
+  return workload::ParseProblem(text, column_offset, ReadLetters, CheckShape);
 }
 
 int64_t Flops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }

@@ -13,6 +13,16 @@
 namespace dlroof::matmul {
 namespace {
 
+GroupedProblem ReadLetters(workload::TextCursor& cursor) {
+  GroupedProblem p;
+  cursor.Sizes({{"g", p.g}, {"m", p.m}, {"n", p.n}, {"k", p.k}});
+  if (cursor.AtEnd()) return p;
+  cursor.Expect("_zipf");
+  p.zipf_seed = cursor.Integer(0, "a seed");
+  if (!cursor.AtEnd()) cursor.Refuse("the end");
+  return p;
+}
+
 // Throws BadInput (without a column) if a size in bytes or the FLOPs overflow 64 bits.
 void CheckShape(const GroupedProblem& p) {
   constexpr int64_t kBytes = 8;  // of the widest type
@@ -53,20 +63,7 @@ std::string ToText(const GroupedProblem& p) {
 }
 
 GroupedProblem ParseGrouped(std::string_view text, int column_offset) {
-  workload::TextCursor cursor(text, column_offset);
-  GroupedProblem p;
-  cursor.Sizes({{"g", p.g}, {"m", p.m}, {"n", p.n}, {"k", p.k}});
-  if (!cursor.AtEnd()) {
-    cursor.Expect("_zipf");
-    p.zipf_seed = cursor.Integer(0, "a seed");
-    if (!cursor.AtEnd()) cursor.Refuse("the end");
-  }
-  try {
-    CheckShape(p);
-  } catch (const BadInput& error) {
-    throw BadInput({.column = column_offset + 1}, error.text);
-  }
-  return p;
+  return workload::ParseProblem(text, column_offset, ReadLetters, CheckShape);
 }
 
 std::vector<int64_t> RowsOfExperts(const GroupedProblem& p) {

@@ -232,7 +232,6 @@ Table::Row LayerRow(const PredictedLayer& layer) {
           std::string(delta::Key(layer.prediction.time.bottleneck))};
 }
 
-// Returns the number of GPU parameters whose source begins with `source`.
 std::ptrdiff_t CountFrom(const delta::GpuSpec& gpu, std::string_view source) {
   return std::ranges::count_if(
       gpu.sources, [&](const auto& parameter) { return parameter.second.starts_with(source); });

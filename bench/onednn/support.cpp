@@ -62,7 +62,6 @@ int64_t Elements(const memory::dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Maps a memory object for reading and writing during its lifetime.
 class Mapping {
  public:
   explicit Mapping(const memory& memory) : memory_(memory), bytes_(memory.map_data<char>()) {}
@@ -275,7 +274,6 @@ namespace {
 using Dims = dnnl::memory::dims;
 using Type = dnnl::memory::data_type;
 
-// New primitives use one thread while this object exists.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { SetThreads(1); }

@@ -25,7 +25,6 @@ constexpr std::string_view kDefault =
 constexpr std::string_view kPerf = "perf,";
 constexpr double kMaxGigaops = 1e15;  // larger numbers are invalid
 
-// A field of a line, and its column.
 struct Field {
   std::string_view text;
   int column = 1;

@@ -37,7 +37,6 @@ constexpr int kSocketPerByte = 4;
   throw BadInput("{}: {}", call, std::strerror(errno));
 }
 
-// A signal received by the handler.
 struct Arrived {
   int signal;
   bool of_terminal;  // sent by the kernel to the process group

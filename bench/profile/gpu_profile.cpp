@@ -33,7 +33,6 @@ constexpr const char* kLibrary = "libdlroof_gpu_trace.so";
 
 fs::path TraceLibrary() { return gpu_loader::GpuModuleFile().parent_path() / kLibrary; }
 
-// Returns the paths of installed libcupti versions, separated by colons.
 std::string CuptiFiles() {
   std::vector<std::string> files;
   std::error_code none;
@@ -170,7 +169,6 @@ TracedRun RunProgram(const ProfileRequest& program, const Variables& variables) 
   return run;
 }
 
-// Returns whether the hook has marked calls of modules.
 bool HasModules(const std::vector<gpu_trace::Trace>& traces) {
   return std::ranges::any_of(traces, [](const auto& trace) {
     return std::ranges::any_of(trace.texts, [](const std::string& text) {

@@ -31,7 +31,6 @@ struct Window {
   std::uintmax_t modules = 0;  // [1] number of module calls, set by WeightsOf
 };
 
-// Returns the windows of each process, in order of time.
 std::map<std::string, std::vector<Window>> WindowsIn(const std::string& folder) {
   std::map<std::string, std::vector<Window>> processes;
   std::error_code error;

@@ -30,7 +30,6 @@ constexpr std::size_t kMaxMark = 256;  // [byte] longer lines are cut in the log
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Returns all texts that begin a line of oneDNN.
 const std::vector<std::string>& Beginnings() {
   static const auto all = [] {
     std::vector<std::string> texts;

@@ -164,7 +164,6 @@ const RowsOperator kRmsNorm = {"RmsNorm",
 
 namespace {
 
-// A row of the inputs.
 template <class Number>
 struct Row {
   Row(const RowsCase& norm, const Tensors<Number>& in, int64_t row)

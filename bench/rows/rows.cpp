@@ -112,16 +112,15 @@ suites::BenchdnnName NameOf(const RowsOperator& op, const RowsBenchdnn& benchdnn
 std::string ToText(const Rows& rows) { return fmt::format("m{}n{}", rows.m, rows.n); }
 
 Rows ParseRows(std::string_view text, int column_offset) {
-  workload::TextCursor cursor(text, column_offset);
-  Rows rows;
-  cursor.Sizes({{"m", rows.m}, {"n", rows.n}});
-  if (!cursor.AtEnd()) cursor.Refuse("the end");
-  try {
+  const auto read = [](workload::TextCursor& cursor) {
+    Rows rows;
+    cursor.Sizes({{"m", rows.m}, {"n", rows.n}});
+    if (!cursor.AtEnd()) cursor.Refuse("the end");
+    return rows;
+  };
+  return workload::ParseProblem(text, column_offset, read, [](const Rows& rows) {
     workload::CheckedCount({16, rows.m, rows.n}, "the tensors' size in bytes");  // two of f64
-  } catch (const BadInput& error) {
-    throw BadInput({.column = column_offset + 1}, error.what());
-  }
-  return rows;
+  });
 }
 
 RowsCase ReadOnednnCase(const RowsOperator& op, const workload::BenchmarkName& name) {

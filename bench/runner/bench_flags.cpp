@@ -40,7 +40,6 @@ std::optional<double> Seconds(const std::string& text) {
   return seconds;
 }
 
-// Returns the numbers of a version, "1.7.1".
 std::array<int, 3> Numbers(std::string_view version) {
   std::array<int, 3> numbers = {};
   const char* at = version.data();

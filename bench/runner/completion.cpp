@@ -19,7 +19,6 @@ void AddCommands(const Command& command, const std::string& path, std::vector<Na
   for (const auto& below : command.commands) AddCommands(below, path + ' ' + below.name, all);
 }
 
-// Returns the programs and all commands below them.
 std::vector<NamedCommand> AllCommands(const std::vector<Command>& programs) {
   std::vector<NamedCommand> all;
   for (const auto& program : programs) AddCommands(program, program.name, all);

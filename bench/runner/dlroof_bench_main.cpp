@@ -63,7 +63,6 @@ int MostThreads(const std::vector<workload::Workload>& workloads,
   return most;
 }
 
-// Returns whether --benchmark_filter selects a benchmark of the device.
 bool Runs(const std::vector<workload::Workload>& workloads, const std::string& device,
           const std::string& filter) {
   return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
@@ -86,7 +85,6 @@ std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
   return {counts.begin(), counts.end()};
 }
 
-// Returns the pipes that the selected CPU benchmarks may use.
 std::set<std::string> PipesOf(const std::vector<workload::Workload>& workloads,
                               const std::string& filter) {
   std::set<std::string> pipes;

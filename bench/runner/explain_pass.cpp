@@ -81,7 +81,6 @@ cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t 
   });
 }
 
-// Repeated timings of one call.
 class Tries {
  public:
   // Finds how many calls take kTrySeconds. A single call that takes longer is the first timing.

@@ -293,7 +293,6 @@ gpu::QueuedCalls GpuTimer::TimeCalls(const gpu::Enqueue& enqueue, std::int64_t c
   return all;
 }
 
-// Returns why the times are not those of calls in a CUDA graph, or nullopt.
 std::optional<Reason> GpuTimer::NotInGraph() const {
   if (repeated_) return repeated_->reason();
   if (queued_->CanQueue()) return std::nullopt;
@@ -302,7 +301,6 @@ std::optional<Reason> GpuTimer::NotInGraph() const {
       "holds. Its time includes the launch"};
 }
 
-// Samples the other times of a call of `seconds`.
 record::GpuSample GpuTimer::Sample(const gpu::Enqueue& enqueue, double seconds) {
   auto* const queued = repeated_ && queued_->CanQueue() ? &*queued_ : nullptr;
   auto sample = SampleGpu(*clock_, enqueue, seconds, cache_, queued);

@@ -84,7 +84,6 @@ const Command& Find(const Command& program, const std::vector<std::string>& word
   return *command;
 }
 
-// Returns the option that takes the words after "--", or null.
 const Option* AfterDashes(const Command& command) {
   const auto found = std::ranges::find_if(command.options, [](const Option& option) {
     return option.rules.type == kFlag || option.rules.type == kProgram;

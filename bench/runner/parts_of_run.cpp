@@ -69,7 +69,6 @@ cpu::TeamState BestState(const live::Session& session, int threads) {
   return {};
 }
 
-// Opens the CPU's energy counters if the flags request energy.
 EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs, bool gpu_runs) {
   EnergyPass pass;
   if (!flags.energy) return pass;

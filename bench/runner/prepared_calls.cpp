@@ -240,7 +240,6 @@ workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
   return call;
 }
 
-// Pins each thread to its own CPU if the settings name CPUs.
 void PreparedCalls::Pin() {
   if (settings_.cpus.empty()) return;
   if (static_cast<size_t>(threads_) > settings_.cpus.size())

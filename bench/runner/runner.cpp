@@ -41,7 +41,6 @@ struct BenchmarkState {
   std::optional<std::string> timed_algorithm;
 };
 
-// Adds the wall time [s] of its lifetime to `sum`.
 class WallTime {
  public:
   explicit WallTime(double& sum) : sum_(sum), begin_(cpu::WallSeconds()) {}
@@ -275,7 +274,6 @@ class Runner::Impl {
     Fail(state, StateOf(workload), message);
   }
 
-  // Stores the prepared call if it is counted later, or frees it.
   void Release() {
     if (prepared_ != nullptr && prepared_->timed_algorithm) Store(prepared_->workload);
     Forget();
@@ -324,7 +322,6 @@ class Runner::Impl {
     return part;
   }
 
-  // Adds the clocks of a thread that is not the first.
   static void AddThread(const cpu::ClockReading& spent, Team& team) {
     {
       const std::lock_guard lock(team.mutex);

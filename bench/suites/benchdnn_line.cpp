@@ -15,7 +15,6 @@
 namespace dlroof::suites {
 namespace {
 
-// Returns the layout's tag, or "any" if the library chose it.
 std::string TagOf(const logs::Tensor& tensor) {
   const bool blocked = std::ranges::any_of(
       tensor.tag, [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0; });
@@ -161,7 +160,6 @@ constexpr size_t kMaxBenchmarks = 500'000;
 // Returns whether the word is a path of benchdnn ("./benchdnn"), which may begin a command.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
 
-// Returns the driver named by an option --DRIVER, or null.
 const BenchdnnDriver* NamedDriver(std::string_view text) {
   return text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
 }

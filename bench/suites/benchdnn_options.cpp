@@ -121,7 +121,6 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 
 namespace {
 
-// Options of every driver.
 constexpr BenchdnnOption kCommonOptions[] = {
     {"attr-scratchpad", "library", ""},
     {"ctx-init", "auto", "auto:auto auto:auto:auto"},
@@ -130,7 +129,6 @@ constexpr BenchdnnOption kCommonOptions[] = {
     {"cpu-isa-hints", "none", "no_hints"},
 };
 
-// See IsIgnoredOption.
 constexpr std::string_view kIgnoredOptions[] = {
     "allow-enum-tags-only", "attr-same-pd-check", "canonical",       "check-ref-impl", "fast-ref",
     "fast-ref-gpu",         "global-skip-impl",   "num-streams",     "stream-kind",    "summary",

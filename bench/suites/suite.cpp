@@ -63,7 +63,6 @@ std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   return parts;
 }
 
-// One choice of each part.
 using Pieces = std::vector<std::string_view>;
 
 // Returns every combination of choices. Throws BadInput if there are more than `most`.
@@ -133,7 +132,6 @@ class SuiteReader {
     suite_.name = file;
   }
 
-  // Returns the suite. Throws BadInput with the line of the first error.
   Suite Read(std::string_view text) {
     for (const auto line : logs::SplitText(text, '\n')) {
       ++source_.line;
@@ -226,11 +224,8 @@ class SuiteReader {
 
   // Throws BadInput for an invalid name, with the column in the name.
   void Check(const std::string& name) const {
-    try {
-      workload::MakeWorkload(name);
-    } catch (const BadInput& error) {
-      source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), error.what()));
-    }
+    if (const auto reason = workload::InvalidReason(name))
+      source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), reason->what()));
   }
 
   // Checks a name and adds it to the suite if `runs`: it is for a device of the run.

@@ -46,7 +46,6 @@ std::string Without(const NameRow& row, NamePart part) {
   return key;
 }
 
-// A flag and its value as written by the user.
 struct Flag {
   std::string_view name;
   const std::string& value;
@@ -71,15 +70,6 @@ struct Flag {
     return sizes;
   }
 };
-
-std::optional<Reason> InvalidReason(const std::string& name) {
-  try {
-    workload::MakeWorkload(name);
-  } catch (const BadInput& error) {
-    return Reason{error.text};
-  }
-  return std::nullopt;
-}
 
 std::string NameOf(const NameRow& row) { return fmt::format("{}", fmt::join(row.parts, "/")); }
 
@@ -106,13 +96,14 @@ bool HasType(const NameRow& row, std::string_view type) {
   const std::string op(row.parts.at(kOp));
   for (const auto& backend : workload::AllBackends())
     for (const auto& direction : workload::FindOp(op)->directions)
-      if (backend.op == op && !InvalidReason(workload::ToText({op,
-                                                               backend.device,
-                                                               backend.library,
-                                                               direction,
-                                                               std::string(type),
-                                                               std::string(row.parts.at(kProblem)),
-                                                               {}})))
+      if (backend.op == op &&
+          !workload::InvalidReason(workload::ToText({op,
+                                                     backend.device,
+                                                     backend.library,
+                                                     direction,
+                                                     std::string(type),
+                                                     std::string(row.parts.at(kProblem)),
+                                                     {}})))
         return true;
   return false;
 }
@@ -127,7 +118,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
       continue;
     auto row = first.begin()->second;
     row.parts.at(kType) = item;
-    flag.Refuse(InvalidReason(NameOf(row)).value().text);
+    flag.Refuse(workload::InvalidReason(NameOf(row)).value().text);
   }
 }
 
@@ -150,7 +141,7 @@ std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Fl
 
 void AddLayer(std::string name, int64_t count, Suite& suite,
               std::unordered_map<std::string, size_t>& place) {
-  if (auto reason = InvalidReason(name)) {
+  if (auto reason = workload::InvalidReason(name)) {
     suite.skipped.push_back({suite.name, std::nullopt, std::move(name), std::move(reason->text)});
     return;
   }
@@ -255,13 +246,11 @@ void MoveToGpu(Suite& suite) {
     name.library = GpuLibrary(name.op).value_or("");
     const auto text = workload::ToText(name);
     if (present.count(text) > 0) continue;
-    try {
-      workload::MakeWorkload(text);
+    if (!workload::InvalidReason(text))
       layer.name = text;
-    } catch (const BadInput&) {
+    else
       suite.skipped.push_back(
           {suite.name, std::nullopt, layer.name, "the GPU's benchmarks have no such case"});
-    }
   }
 }
 

@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Runs Git's commands in a folder of a repository.
 class Git {
  public:
   explicit Git(std::string folder) : folder_(std::move(folder)) {}
@@ -39,7 +38,6 @@ class Git {
     return Child(arguments).exit_code == 0;
   }
 
-  // Returns the full name of a commit. Throws BadInput if there is none.
   std::string CommitOf(const std::string& revision) const {
     const auto ran =
         Child({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
@@ -52,7 +50,6 @@ class Git {
   std::string Title(const std::string& commit) const {
     return Run({"log", "-1", "--abbrev=12", "--format=%h %s", commit});
   }
-  // The function Search::Candidates.
   std::vector<std::string> Candidates(const std::string& bad,
                                       const std::vector<std::string>& goods) const {
     std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};

@@ -78,7 +78,6 @@ class Schedule {
   record::Record RecordOfSide(const ListedPair& benchmark, std::size_t side) const {
     return RecordOf(ListedBy(benchmark, side), PartsOf(benchmark, side));
   }
-  // Returns the results of program `side` for all benchmarks.
   std::vector<Supervised> Done(std::size_t side) const {
     std::vector<Supervised> done;
     for (const auto& pair : benchmarks())
@@ -299,7 +298,6 @@ class Block {
   std::array<std::unique_ptr<InterleavedProcess>, 2> processes_;
 };
 
-// The results of one benchmark's blocks so far.
 struct Progress {
   std::array<std::optional<json>, 2> choices;    // of BASE and NEW, if libraries differ
   std::optional<statistics::PairedShift> shift;  // NEW relative to BASE, at the last look

@@ -240,11 +240,9 @@ std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
 
 std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
                                             std::ostream& log) {
-  for (const auto& name : request.names) try {
-      workload::MakeWorkload(name);
-    } catch (const BadInput& error) {
-      throw BadInput("{}: {}: {}", request.command, name, error.what());
-    }
+  for (const auto& name : request.names)
+    if (const auto reason = workload::InvalidReason(name))
+      throw BadInput("{}: {}: {}", request.command, name, reason->what());
   request.arguments.emplace_back("--dlroof_explain");
   log << fmt::format("measuring {} benchmark{}\n", request.names.size(),
                      request.names.size() == 1 ? "" : "s");

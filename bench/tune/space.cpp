@@ -22,19 +22,9 @@ namespace {
 
 constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
 constexpr int64_t kMaxBatch = 1 << 16;
-// Variables that are tuned unless set by the user.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
                                       "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
                                       "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};
-
-bool Exists(const workload::BenchmarkName& name) {
-  try {
-    workload::MakeWorkload(workload::ToText(name));
-    return true;
-  } catch (const BadInput&) {
-    return false;
-  }
-}
 
 bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>& options) {
   return std::ranges::any_of(options,
@@ -112,7 +102,7 @@ class Space {
     for (const char* type : {"tf32", "bf16", "f16"}) {
       auto changed = name_;
       changed.type = type;
-      if (name_.type == "f32" && Exists(changed))
+      if (name_.type == "f32" && !workload::InvalidReason(workload::ToText(changed)))
         coordinate.choices.push_back({{{"type", type}}, "a narrower type; results differ"});
     }
     coordinate.name = "precision";

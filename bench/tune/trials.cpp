@@ -42,7 +42,6 @@ settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Par
   return result;
 }
 
-// A process that measures one setting of a block.
 class SettingProcess {
  public:
   SettingProcess(const BenchTrialRequest& request, const settings::Setting& setting,

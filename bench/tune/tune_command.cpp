@@ -363,11 +363,9 @@ std::vector<std::string> LargestFirst(std::vector<std::string> names) {
 }
 
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out) {
-  for (const auto& name : request.names) try {
-      workload::MakeWorkload(name);
-    } catch (const BadInput& error) {
-      throw BadInput("tune: {}: {}", name, error.what());
-    }
+  for (const auto& name : request.names)
+    if (const auto reason = workload::InvalidReason(name))
+      throw BadInput("tune: {}: {}", name, reason->what());
   auto ordered = request;
   ordered.names = LargestFirst(request.names);
   return Tunings(ordered, log, out).Run();

@@ -114,7 +114,6 @@ std::vector<std::string> FilesToLoad(const ChoosableLibrary& library, const std:
   return files;
 }
 
-// Starts this program again in this process, with its command line.
 [[noreturn]] void Replace() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> args;

@@ -89,7 +89,6 @@ std::vector<int64_t> Sample(int64_t units, int64_t count, uint64_t seed) {
   return sample;
 }
 
-// Returns the units to compare: all, or a sample.
 std::vector<int64_t> Compared(const OutputReference& reference, uint64_t seed) {
   if (reference.flops > kAllBelowFlops) {
     const double of_unit =

@@ -340,7 +340,6 @@ double FpmathRounding(const std::optional<std::string>& mode) {
   return *mode == "bf16" || *mode == "any" ? 0x1p-8 : 0x1p-11;
 }
 
-// Computes the expected value and the allowed error of each element.
 class Expected {
  public:
   Expected(const ProductCase& product, const ProductSizes& sizes, const ProductResult& right,
@@ -357,7 +356,6 @@ class Expected {
       throw std::logic_error(fmt::format("no rounding of type {}", type));
   }
 
-  // Returns the error of element `index` divided by its allowed error.
   double Error(int64_t index, double output) const {
     const auto sum = right_.element(index);
     return Error(product_.direction == ProductDirection::kForward ? Finished(index, sum) : sum,

@@ -208,16 +208,20 @@ Workload MakeWorkload(const std::string& text) {
   return workload;
 }
 
+std::optional<BadInput> InvalidReason(const std::string& name) {
+  try {
+    MakeWorkload(name);
+  } catch (const BadInput& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
 std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::string& option) {
   for (size_t at = 0; at <= name.options.size(); ++at) {
     auto changed = name;
     changed.options.insert(changed.options.begin() + static_cast<std::ptrdiff_t>(at), option);
-    try {
-      MakeWorkload(ToText(changed));
-      return changed;
-    } catch (const BadInput&) {
-      continue;  // the option cannot be here
-    }
+    if (!InvalidReason(ToText(changed))) return changed;
   }
   return std::nullopt;
 }
@@ -333,17 +337,8 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
 
 namespace {
 
-std::optional<Reason> InvalidReason(const std::string& name) {
-  try {
-    MakeWorkload(name);
-  } catch (const BadInput& error) {
-    return Reason{fmt::format("{}: {}", name, error.what())};
-  }
-  return std::nullopt;
-}
-
 void CheckName(const std::string& name) {
-  if (const auto reason = InvalidReason(name)) throw BadInput(reason->text);
+  if (const auto reason = InvalidReason(name)) throw BadInput("{}: {}", name, reason->what());
 }
 
 const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& parameter) {
@@ -367,7 +362,7 @@ std::string WithSize(const std::string& name, const std::string& parameter, std:
     parsed.problem = problem;
     const auto reason = InvalidReason(ToText(parsed));
     if (!reason) return ToText(parsed);
-    if (!first) first = reason;
+    if (!first) first = Reason{fmt::format("{}: {}", ToText(parsed), reason->what())};
   }
   throw BadInput("{} {}: {}", parameter, value, first ? first->text : "");
 }

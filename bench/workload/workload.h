@@ -52,6 +52,20 @@ class TextCursor {
   int column_offset_;
 };
 
+// Parses a problem's text by read(cursor). If check(problem) throws BadInput, for sizes that do not
+// fit each other, it gets the column of the problem's first character.
+template <class Read, class Check>
+auto ParseProblem(std::string_view text, int column_offset, Read read, Check check) {
+  TextCursor cursor(text, column_offset);
+  const auto problem = read(cursor);
+  try {
+    check(problem);
+  } catch (const BadInput& error) {
+    throw BadInput({.column = column_offset + 1}, error.text);
+  }
+  return problem;
+}
+
 // Returns the product of the sizes. Throws BadInput with `what` if it overflows 64 bits.
 int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what);
 
@@ -263,6 +277,9 @@ Workload CheckedWorkload(const BenchmarkName& name) {
 // an unknown op, device or library (the message lists the known ones). If the build lacks the
 // library, the workload's `prepare` throws Unsupported, so that the run records it.
 Workload MakeWorkload(const std::string& name);
+
+// Returns what MakeWorkload throws for the name, or nothing for a valid name.
+std::optional<BadInput> InvalidReason(const std::string& name);
 
 // Returns the name with the option inserted where the name's grammar allows it, or nothing if no
 // such benchmark exists.

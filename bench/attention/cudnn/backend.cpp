@@ -108,7 +108,6 @@ void DescribeBackward(const CudnnAttentionCase& request, GraphCall& call) {
   call.Output("dv", dv, KeySizes(p), request.type);
 }
 
-// Uploads the inputs common to forward and backward calls.
 void UploadInputs(const CudnnAttentionCase& request, const Tensors& in, uint64_t seed,
                   GraphCall& call) {
   const auto& p = request.problem;

@@ -59,7 +59,6 @@ struct Candidate {
   cudnn::Descriptor pack;
 };
 
-// One convolution: its seeded tensors and chosen engine.
 class Call {
  public:
   // Gets cuDNN's proposals, fills GPU memory, and chooses an engine: the first allowed one that
@@ -67,11 +66,8 @@ class Call {
   // Unsupported if cuDNN does not support the call.
   Call(const CudnnConv2dCase& request, unsigned seed);
 
-  // Starts one call on a cudaStream_t.
   void Enqueue(void* on) const { Execute(Chosen(), on); }
-  // Makes one call and returns when it has finished.
   void Run() const { Run(Chosen()); }
-  // Sets the result to NaN, runs one call, and compares the result with the reference.
   workload::Verification Verify();
   // After Verify found a wrong result: chooses the next proposal that runs, or returns false.
   bool TakeNext();

@@ -63,7 +63,6 @@ Attributes AttributesOf(const Conv3dProblem& p) {
   return attributes;
 }
 
-// The tensor written by the direction.
 struct Result {
   const char* name;
   Sizes sizes;

@@ -2,6 +2,8 @@
 // unless the name specifies one. Reorders happen once, before the timing.
 #include <fmt/format.h>
 
+#include <span>
+
 #include "bench/conv2d/conv3d.h"
 #include "bench/conv2d/loops.h"
 #include "bench/onednn/call.h"
@@ -13,7 +15,6 @@ using dnnl::algorithm;
 using dnnl::memory;
 using onednn::CpuEngine;
 
-// A problem as oneDNN describes it.
 struct Shape {
   memory::desc source, weights, destination, bias;  // `bias` is empty for a call without bias
   memory::dims strides, dilations, begin, end;
@@ -33,40 +34,34 @@ memory::desc BiasOf(const workload::ProductCase& conv, int64_t filters) {
   return conv.bias ? Desc({filters}, workload::BiasType(conv.types)) : memory::desc();
 }
 
-Shape ShapeOf(const Conv2dCase& conv) {
-  const auto& p = conv.problem;
-  memory::dims weights = {p.k, p.c / p.groups, p.r, p.s};
-  if (p.groups > 1) weights = {p.groups, p.k / p.groups, p.c / p.groups, p.r, p.s};
-  const auto tag = TagOf(conv.layout);
-  return {
-      Desc({p.n, p.c, p.h, p.w}, conv.types.source, tag),
-      Desc(weights, conv.types.weights),
-      Desc({p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.types.destination, tag),
-      BiasOf(conv, p.k),
-      {p.stride_h, p.stride_w},
-      {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN's dilation 0 is dense
-      {p.pad_top, p.pad_left},
-      {p.pad_bottom, p.pad_right}};
-}
-
-Shape ShapeOf(const Conv3dCase& conv) {
-  const auto& p = conv.problem;
+// `axes`: the image's or the volume's.
+Shape ShapeOf(const workload::ProductCase& conv, const Conv3dProblem& p,
+              std::span<const VolumeAxis> axes, memory::format_tag tag) {
   const auto of_axes = [&](memory::dims first, auto of) {
-    for (const auto& axis : p.axes) first.push_back(of(axis));
+    for (const auto& axis : axes) first.push_back(of(axis));
     return first;
   };
   const auto filter = [](const VolumeAxis& axis) { return axis.filter; };
   auto weights = of_axes({p.k, p.c / p.groups}, filter);
   if (p.groups > 1) weights = of_axes({p.groups, p.k / p.groups, p.c / p.groups}, filter);
   return {Desc(of_axes({p.n, p.c}, [](const VolumeAxis& axis) { return axis.size; }),
-               conv.types.source),
+               conv.types.source, tag),
           Desc(weights, conv.types.weights),
-          Desc(of_axes({p.n, p.k}, Outputs), conv.types.destination),
-          BiasOf(conv, p.k),
+          Desc(of_axes({p.n, p.k}, Outputs), conv.types.destination, tag), BiasOf(conv, p.k),
           of_axes({}, [](const VolumeAxis& axis) { return axis.stride; }),
+          // oneDNN's dilation 0 is dense
           of_axes({}, [](const VolumeAxis& axis) { return axis.dilation - 1; }),
           of_axes({}, [](const VolumeAxis& axis) { return axis.pad_before; }),
           of_axes({}, [](const VolumeAxis& axis) { return axis.pad_after; })};
+}
+
+Shape ShapeOf(const Conv2dCase& conv) {
+  const auto p = VolumeOf(conv.problem);
+  return ShapeOf(conv, p, std::span(p.axes).last(2), TagOf(conv.layout));
+}
+
+Shape ShapeOf(const Conv3dCase& conv) {
+  return ShapeOf(conv, conv.problem, conv.problem.axes, memory::format_tag::any);
 }
 
 algorithm AlgorithmOf(const Conv2dCase& conv) {

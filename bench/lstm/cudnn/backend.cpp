@@ -58,7 +58,6 @@ class DeviceTensor {
   cuda::DeviceBuffer buffer_;
 };
 
-// Inputs and outputs of a call, or their gradients.
 struct TensorSet {
   TensorSet(std::string_view type, const LstmElements& count)
       : source(type, count.source),
@@ -382,7 +381,6 @@ LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
   return gradient;
 }
 
-// Runs the call once and compares all its outputs with the reference loops.
 workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   call.Renew();

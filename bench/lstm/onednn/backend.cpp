@@ -35,7 +35,6 @@ float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
 }
 
-// Returns one weight tensor of a stage, concatenated over its layers.
 std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
                           std::vector<float> Weights::*tensor) {
   std::vector<float> values;
@@ -54,7 +53,6 @@ std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& s
           states.begin() + (stage.first + stage.layers) * layer};
 }
 
-// Returns a descriptor whose layout the library chooses.
 memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }

@@ -122,7 +122,6 @@ Layout NewLayout(const MatrixSpec& spec, int64_t batch) {
   return layout;
 }
 
-// One matrix or bias in GPU memory.
 struct DeviceTensor {
   std::string type;
   cuda::DeviceBuffer buffer;

@@ -17,7 +17,6 @@ dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
   return onednn::AttributesOf(matmul, workload::ScalesOf(matmul), per_column);
 }
 
-// Returns the dimensions of one matrix, or of a batch if batch > 1.
 memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
   if (batch == 1) return {rows, columns};
   return {batch, rows, columns};
@@ -74,7 +73,6 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const workload::Product
   return call;
 }
 
-// Creates an inner product; the library chooses all layouts.
 onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
                                      const workload::ProductInputs& inputs) {
   const auto& p = matmul.problem;

@@ -12,7 +12,6 @@ dnnl::memory::desc Desc(const RowsCase& request) {
   return onednn::PlainDesc({request.rows.m, request.rows.n}, onednn::DataType(request.type));
 }
 
-// Returns the call of a forward primitive, with source and destination.
 template <class Primitive>
 onednn::Call RowsCall(const typename Primitive::primitive_desc& chosen, const Tensors<float>& in) {
   auto call = onednn::CallOf<Primitive>(chosen);

@@ -55,7 +55,7 @@ TEST(Conv2dReference, MultipliesThePaddingToo) {
       fakes::CountedNumber::operations = 0;
       RunConv2dCase(conv, arrays);
       ASSERT_EQ(fakes::CountedNumber::operations,
-                2 * DestinationCount(p) * (p.c / p.groups) * p.r * p.s +
+                2 * SizesOf(p).destination * (p.c / p.groups) * p.r * p.s +
                     static_cast<int64_t>(workload::ProductWork(conv, "").parts["elementwise"]))
           << Key(direction) << ' ' << ToText(p) << conv.bias << conv.eltwise.has_value();
     }
@@ -75,11 +75,11 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
       RunConv2dReference(p, direction, arrays);
       auto output = direction == ProductDirection::kForward ? arrays.destination : arrays.weights;
       if (direction == ProductDirection::kBackwardData) {
-        output.resize(SourceCount(p));
+        output.resize(SizesOf(p).source);
         ForEachSource(p, [&](int64_t to, int64_t from) { output.at(to) = arrays.source.at(from); });
       }
       for (size_t j = 0; j < output.size(); ++j) {
-        const auto right = Conv2dElementAt(p, direction, inputs, static_cast<int64_t>(j));
+        const auto right = ResultOf(conv, inputs).element(static_cast<int64_t>(j));
         ASSERT_NEAR(output[j], right.value, 1e-14 * right.magnitude) << Key(direction) << ToText(p);
       }
     }
@@ -146,7 +146,7 @@ Conv2dCase MadeCase(std::string_view problem, std::string_view type, bool full =
 double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs, int64_t index) {
   const auto& p = conv.problem;
   const int64_t filter = index / (delta::OutputRows(p) * delta::OutputColumns(p)) % p.k;
-  double value = Conv2dElementAt(p, conv.direction, inputs, index).value;
+  double value = ResultOf(conv, inputs).element(index).value;
   if (conv.scales) value *= 0.5 * (filter % 2 == 0 ? 0.5 : 0.25);
   if (conv.bias) value += inputs.bias.at(filter);
   if (conv.eltwise) value = std::max(value, 0.0);
@@ -155,7 +155,7 @@ double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs,
 
 // A right result in the type.
 std::vector<float> RightOutput(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
-  std::vector<float> output(static_cast<size_t>(DestinationCount(conv.problem)));
+  std::vector<float> output(static_cast<size_t>(SizesOf(conv).destination));
   const auto& type = conv.types.destination;
   for (size_t i = 0; i < output.size(); ++i) {
     const double exact = RightValue(conv, inputs, static_cast<int64_t>(i));
@@ -230,8 +230,8 @@ TEST(CheckConv2d, EveryBiasGradientCountsAndFpmathAllowsNarrowFactorsAndNoMore) 
   conv.bias = true;
   const auto inputs = workload::SeededInputs(conv, 1);
   workload::ProductOutput<double> output;
-  for (int64_t i = 0; i < WeightsCount(conv.problem); ++i)
-    output.values.push_back(Conv2dElementAt(conv.problem, conv.direction, inputs, i).value);
+  for (int64_t i = 0; i < SizesOf(conv).weights; ++i)
+    output.values.push_back(ResultOf(conv, inputs).element(i).value);
   for (int64_t k = 0; k < conv.problem.k; ++k) {
     double sum = 0;  // one image of 28x28 gradients per filter
     for (int64_t i = 0; i < 784; ++i) sum += inputs.destination.at(k * 784 + i);
@@ -416,7 +416,9 @@ TEST(Conv3d, FlopsElementsAndSizesAreThoseOfTheDefinition) {
     const auto terms = AllTerms(conv.problem);
     const auto text = ToText(conv.problem);
     ASSERT_EQ(Flops(conv.problem), 2 * std::ssize(terms)) << text;
-    ASSERT_LE(Flops(conv.problem), DenseFlops(conv.problem)) << text;
+    int64_t dense = 2 * conv.problem.n * conv.problem.k * (conv.problem.c / conv.problem.groups);
+    for (const auto& axis : conv.problem.axes) dense *= Outputs(axis) * axis.filter;
+    ASSERT_EQ(DenseFlops(conv.problem), dense) << text;
     for (const auto direction : {ProductDirection::kForward, ProductDirection::kBackwardData,
                                  ProductDirection::kBackwardWeights}) {
       conv.direction = direction;

@@ -1,8 +1,6 @@
 // The work that a program gives for a call.
 #include <gmock/gmock.h>
 
-#include <cmath>
-
 #include "bench/library/program.h"
 #include "tests/fakes/refusal.h"
 

@@ -154,30 +154,6 @@ TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
   EXPECT_NEAR(added.destination[1], 0.8413447461, 1e-9);
 }
 
-// The check finds an addend that is left out, and the other GELU (they differ by up to 5e-4).
-TEST(MatmulCheck, FindsAMissingAddendAndTheOtherFunction) {
-  MatmulCase matmul;
-  matmul.problem = ParseMatmul("m8n9k10");
-  matmul.sum = true;
-  matmul.eltwise = workload::Eltwise::kGeluErf;
-  const auto inputs = workload::SeededInputs(matmul, 3);
-  const auto result = [&](const MatmulCase& other) {
-    auto arrays = ZeroMatrices<double>(matmul.problem);
-    arrays.source.assign(inputs.source.begin(), inputs.source.end());
-    arrays.weights.assign(inputs.weights.begin(), inputs.weights.end());
-    arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
-    RunMatmulCase(other, arrays);
-    return workload::ProductOutput<float>{{arrays.destination.begin(), arrays.destination.end()}};
-  };
-  EXPECT_TRUE(workload::CheckOutput(matmul, inputs, result(matmul), 3).ok);
-  auto other = matmul;
-  other.sum = false;
-  EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
-  other = matmul;
-  other.eltwise = workload::Eltwise::kGeluTanh;
-  EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
-}
-
 MatmulCase CheckedCase(const std::string& name) {
   return ReadOnednnMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
@@ -190,12 +166,30 @@ workload::ProductOutput<float> RightOutput(const MatmulCase& matmul,
     std::copy(MatrixOf(inputs, matrix).begin(), MatrixOf(inputs, matrix).end(),
               MatrixOf(arrays, matrix).begin());
   arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
+  arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
   RunMatmulCase(matmul, arrays);
   const auto& result = MatrixOf(arrays, ProductOf(matmul).result);
   workload::ProductOutput<float> output{{result.begin(), result.end()}};
   if (matmul.bias && matmul.direction != ProductDirection::kForward)
     output.bias_gradient.assign(arrays.bias.begin(), arrays.bias.end());
   return output;
+}
+
+// The check finds an addend that is left out, and the other GELU (they differ by up to 5e-4).
+TEST(MatmulCheck, FindsAMissingAddendAndTheOtherFunction) {
+  MatmulCase matmul;
+  matmul.problem = ParseMatmul("m8n9k10");
+  matmul.sum = true;
+  matmul.eltwise = workload::Eltwise::kGeluErf;
+  const auto inputs = workload::SeededInputs(matmul, 3);
+  const auto result = [&](const MatmulCase& other) { return RightOutput(other, inputs); };
+  EXPECT_TRUE(workload::CheckOutput(matmul, inputs, result(matmul), 3).ok);
+  auto other = matmul;
+  other.sum = false;
+  EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
+  other = matmul;
+  other.eltwise = workload::Eltwise::kGeluTanh;
+  EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
 }
 
 constexpr const char* kCases[] = {"fwd/f32/m17n9k33/bias/relu", "bwd_data/f32/b3m5n7k9_tAtB",
