@@ -16,8 +16,8 @@ CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
     "lines of C++ without tests": 93_028,
-    "lines of C++ of tests": 43_450,
-    "lines of scripts": 13_964,
+    "lines of C++ of tests": 43_439,
+    "lines of scripts": 13_965,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
