@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 93_000,
-    "lines of C++ of tests": 43_200,
-    "lines of scripts": 13_960,
+    "lines of C++ without tests": 93_200,
+    "lines of C++ of tests": 43_260,
+    "lines of scripts": 13_990,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
-    "files": 1_105,
+    "files": 1_110,
     "lines in the table of commands and flags": 230,
 }
 # What an operator's folder for a library may have; older folders may keep what they have.

@@ -29,6 +29,7 @@ MODELS_OF = {"jax": ("lstm", "bert"), "modules": ("resnet50_train", "bert")}  # 
 MODES = ("eager", "modules", "graphs", "compiled", "jax")
 WARM_UP, STEPS = 5, 20
 PROGRAM_SECONDS, TYPICAL_SECONDS, BUDGET = 60, 25, 10  # a program's limit, what it mostly takes, what of it counting may take
+BUDGETS = {"deeplabv3": 36}  # for 95 % of the time of its 60 kernels
 # What is no kernel in a profiler's events.
 NO_KERNEL = ("Memcpy", "Memset", "step")
 
@@ -161,7 +162,7 @@ def compare(dlroof, out, machine, model, mode):
     base.with_suffix(f".{mode}.alone.txt").write_text(alone)
     row["alone"], row["profiler"] = number(r"step: ([0-9.]+) ms", alone), number(r"device: ([0-9.]+) ms", alone)
     begin = time.monotonic()
-    how = ["--torch", "--budget", "0"] if mode == "modules" else ["--budget", str(BUDGET)]
+    how = ["--torch", "--budget", "0"] if mode == "modules" else ["--budget", str(BUDGETS.get(model, BUDGET))]
     code, text = command([dlroof, "profile", "--gpu", *how, "--machine", machine, "-o", f"{base}.json", "--", *program])
     row["seconds"] = round(time.monotonic() - begin, 1)
     base.with_suffix(f".{mode}.txt").write_text(text)

@@ -15,6 +15,7 @@ namespace {
 
 struct TuneFlags {
   std::vector<std::string> what, suites, environment;
+  std::string device = "cpu";
   bool verify = false;
   std::optional<std::string> min_effect;  // "2%" or "0.02"
   tune::TuneRequest request;
@@ -47,9 +48,12 @@ tune::TuneRequest RequestFrom(const TuneFlags& flags) {
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   request.space.environment = VariablesFrom(flags.environment);
   if (flags.suites.empty()) return request;
-  const auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
+  const bool gpu = flags.device == "gpu";
+  const auto suites =
+      suites::OnDevices(suites::SelectSuites(flags.suites, {!gpu, gpu}, "--suite"), !gpu, gpu);
   for (const auto& workload : suites::WorkloadsOf(suites))
-    if (workload.name.device == "cpu") request.names.push_back(workload::ToText(workload.name));
+    if (workload.name.device == flags.device)
+      request.names.push_back(workload::ToText(workload.name));
   return request;
 }
 
@@ -70,6 +74,8 @@ int Run(const TuneFlags& flags) {
   if (flags.verify && !file)
     throw BadInput("tune: --verify: expected one file that dlroof tune wrote");
   if (file) return RunOnFile(flags, flags.what.front());
+  if (flags.device == "gpu" && flags.suites.empty())
+    throw BadInput("tune: --device=gpu: expected --suite; a NAME has its device in it");
   StopOnInterrupt();
   const auto request = RequestFrom(flags);
   if (request.names.empty())
@@ -84,13 +90,15 @@ Command MakeTune() {
       .name = "tune",
       .about =
           "find the best setting of benchmarks: on a CPU threads, pinning, waiting, layout, "
-          "algorithm, instruction set, memory; on a GPU engine, layout, padding, CUDA graph, by "
-          "the device's time; reports only gains that new processes confirm",
+          "algorithm, instruction set, memory; on a GPU engine, layout, padding, persistent "
+          "algorithm, by the kernels' time; reports only gains that new processes confirm",
       .options =
           {Ruled("NAME", {.type = runner::kBenchmark}, &flags->what,
                  "names of benchmarks; or a file of tunings to show"),
            Ruled("--suite", {.type = runner::kSuite}, &flags->suites,
                  "tune all benchmarks of a suite (see --dlroof_suite of dlroof_bench)"),
+           Ruled("--device", {.choices = {"cpu", "gpu"}}, &flags->device,
+                 "where to tune the problems of --suite: cpu (default) or gpu"),
            {"--verify", &flags->verify,
             "measure the default and the best setting in a file of tunings again, interleaved"},
            {"--allow-precision", &request.space.precision,

@@ -322,7 +322,8 @@ void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags) {
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.filter = BenchmarkFlag(args, "filter");
-  const std::set<std::string> off = {"false", "no", "off", "0"};
+  const std::set<std::string> off = {"", "false", "no", "off", "0"};
+  flags.interleaved = off.count(BenchmarkFlag(args, "enable_random_interleaving")) == 0;
   for (const auto& arg : args)
     if (arg.starts_with("--benchmark_list_tests"))
       flags.lists_only = off.count(arg.substr(arg.find('=') + 1)) == 0;

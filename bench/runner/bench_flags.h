@@ -54,6 +54,7 @@ struct BenchFlags {
   // Google Benchmark's flags, parsed again here because Google Benchmark does not export them.
   std::string filter;
   bool lists_only = false;            // --benchmark_list_tests
+  bool interleaved = false;           // --benchmark_enable_random_interleaving
   std::optional<double> min_seconds;  // [s] per repetition; absent if given as iterations
   bool gpu_steady = false;            // load the GPU until its clock settles
   int repetitions = 1;

@@ -195,6 +195,7 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
           .gpu = {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady},
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,
+          .interleaved = flags.interleaved,
           .explain = ExplainOptionsOf(flags),
           .benchmarks = benchmarks,
           .energy = EnergyPassOf(flags, cpu_runs, gpu_runs)};

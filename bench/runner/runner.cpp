@@ -54,7 +54,7 @@ class WallTime {
   double begin_;
 };
 
-// Returns kernels and launches of the call's CUDA graph; stores the names in call.gpu->kernels.
+// Returns kernels and launches of the call's CUDA graph; sets call.gpu->kernels to the names.
 Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
   Counting counting;
@@ -65,6 +65,7 @@ Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
         {kSource, {}, fmt::format("the call's kernels are not known: {}", error.what())});
   }
   if (counting.kernels.empty()) return counting;
+  call.gpu.value().kernels.clear();
   double launches = 0;
   for (const auto& kernel : counting.kernels) {
     launches += kernel.launches;
@@ -138,7 +139,7 @@ class Runner::Impl {
       Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
       if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
       if (!benchmark.timed_algorithm &&
-          (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device)))
+          (IsStored(workload) || options_.energy.Measures(workload.name.device)))
         benchmark.timed_algorithm = calls_.Call().algorithm;
       if (benchmark.record.repetitions.size() == options_.repetitions) VerifyAgain(benchmark);
     } catch (const std::exception& error) {
@@ -305,11 +306,15 @@ class Runner::Impl {
     return found->second;
   }
 
-  // Stores the prepared call until it is counted. Not calls of other programs' benchmarks, because
-  // they use memory that the benchmark frees at its end.
+  // Returns whether the prepared call is needed again: for the next of alternating repetitions, or
+  // to be counted. Not calls of other programs' benchmarks, because they use memory that the
+  // benchmark frees at its end.
+  bool IsStored(const workload::Workload& workload) {
+    const bool again = options_.interleaved && workload.name.device == "gpu";
+    return !workload.other_name && (again || calls_.CountsLater(workload));
+  }
   void Store(const workload::Workload& workload) {
-    if (!workload.other_name && calls_.CountsLater(workload))
-      calls_.Store(workload::NameOf(workload));
+    if (IsStored(workload)) calls_.Store(workload::NameOf(workload));
   }
 
   // Returns the number of calls per part. Google Benchmark rounds the number of calls up to whole

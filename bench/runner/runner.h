@@ -57,7 +57,9 @@ struct RunnerOptions {
   runner::GpuTiming gpu;
   // Decides when to stop; later repetitions of Google Benchmark are skipped.
   std::optional<runner::StoppingRule> stop;
-  bool keep_noisy = false;   // use noisy repetitions, too
+  bool keep_noisy = false;  // use noisy repetitions, too
+  // Google Benchmark mixes the benchmarks' repetitions: GPU calls stay prepared between theirs.
+  bool interleaved = false;
   bool own_seconds = false;  // records always have dlroof's times, never Google Benchmark's
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
   // and run ExplainCall after all benchmarks.

@@ -224,27 +224,36 @@ bool TellsNoisy(const json& context) {
 
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block,
               bool plain) {
-  Part part{.name = plain ? listed : record::BareName(listed),
-            .block = block,
-            .settling = block ? kSettlingRepetitions : 0,
-            .failure = outcome.failure};
-  if (part.failure) return part;
+  return std::move(PartsFrom({listed}, outcome, block, plain).front());
+}
+
+std::vector<Part> PartsFrom(const std::vector<std::string>& listed, const Outcome& outcome,
+                            std::optional<int> block, bool plain) {
+  std::optional<record::RunFile> run;
+  auto failure = outcome.failure;
   std::ostringstream warnings;
-  try {
-    const record::RunFile run =
-        record::ParseRunFile(JsonText(outcome.result), "its run file", warnings);
-    const auto found = std::ranges::find(run.records, part.name, &record::Record::name);
-    if (found == run.records.end()) {
+  if (!failure) try {
+      run = record::ParseRunFile(JsonText(outcome.result), "its run file", warnings);
+    } catch (const std::exception& error) {
+      failure = Reason{error.what()};
+    }
+  std::vector<Part> parts;
+  for (const auto& name : listed) {
+    auto& part = parts.emplace_back(Part{.name = plain ? name : record::BareName(name),
+                                         .block = block,
+                                         .settling = block ? kSettlingRepetitions : 0,
+                                         .failure = failure});
+    if (!run) continue;
+    const auto found = std::ranges::find(run->records, part.name, &record::Record::name);
+    if (found == run->records.end()) {
       part.failure = Reason{"the process succeeded, but left no result of this benchmark"};
-      return part;
+      continue;
     }
     part.record = *found;
-    part.context = run.context;
+    part.context = run->context;
     part.benchmarks = outcome.result.value("benchmarks", json::array());
-  } catch (const std::exception& error) {
-    part.failure = Reason{error.what()};
   }
-  return part;
+  return parts;
 }
 
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {

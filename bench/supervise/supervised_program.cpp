@@ -30,7 +30,7 @@ using nlohmann::json;
 constexpr double kListSeconds = 120;
 constexpr int kPipeOfProgress = 4;  // the descriptor that WatchedProcess::ReadLine reads
 constexpr std::size_t kTailLines = 3, kTailBytes = 400;
-constexpr double kWindowSeconds = 0.02, kPlainWindowSeconds = 0.005;
+constexpr double kWindowSeconds = 0.02, kBriefWindowSeconds = 0.005;
 // Default number of repetitions of a plain program: that of dlroof_bench.
 constexpr int kPlainRepetitions = 9;
 constexpr const char* kNoLiveCheck = "--dlroof_live_check=false";  // a flag of dlroof programs
@@ -254,9 +254,9 @@ std::optional<std::string> MeasureExplained(NamedRunRequest request, const Tempo
   return file;
 }
 
-std::vector<std::string> WindowFlags(bool plain) {
+std::vector<std::string> WindowFlags(bool brief) {
   return {fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
-          fmt::format("--benchmark_min_time={}", plain ? kPlainWindowSeconds : kWindowSeconds)};
+          fmt::format("--benchmark_min_time={}", brief ? kBriefWindowSeconds : kWindowSeconds)};
 }
 
 InterleavedProcess::InterleavedProcess(std::vector<std::string> command, ProcessPaths paths,

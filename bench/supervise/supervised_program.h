@@ -123,6 +123,9 @@ struct Part {
 // program without dlroof, whose records have the names that it lists.
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block,
               bool plain = false);
+// Returns the results of a process for several benchmarks.
+std::vector<Part> PartsFrom(const std::vector<std::string>& listed, const Outcome& outcome,
+                            std::optional<int> block, bool plain = false);
 
 // Joins a benchmark's parts (at least one) to a record, with the repetitions of all parts and their
 // numbers. Marks noisy windows of blocks. If a part has failed, the record has failed.
@@ -235,9 +238,9 @@ inline constexpr int kWindows = 5;
 // Returns the flags that set the number and length of an interleaved process's windows. A window is
 // so short that most slow periods of a shared machine affect both programs, and so long that
 // switching processes (refilling caches, waking threads) costs little. Blocks are short because the
-// precision depends on their number. Plain programs get shorter windows: their processes run one
-// after the other, not window by window, and a block of both must be short.
-std::vector<std::string> WindowFlags(bool plain = false);
+// precision depends on their number. `brief`: shorter windows, for plain programs, whose processes
+// run one after the other, not window by window, and for trains of calls on a GPU.
+std::vector<std::string> WindowFlags(bool brief = false);
 
 // Variables with which oneDNN prints a line per primitive of a process, but none for timed calls.
 extern const std::map<std::string, std::string> kLogOfCreations;

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -26,9 +29,8 @@ std::string ListedName(const TunedBenchmark& tuned) {
   return record::ListedName(workload::ToText(tuned.name), runner::UsesManualTime(workload));
 }
 
-settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Outcome& outcome) {
-  const auto listed = ListedName(tuned);
-  const auto record = supervise::RecordOf(listed, {supervise::PartFrom(listed, outcome, 0)});
+settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Part& part) {
+  const auto record = supervise::RecordOf(ListedName(tuned), {part});
   if (record.status != record::Status::kOk)
     return {{},
             Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
@@ -66,7 +68,7 @@ class SettingProcess {
     nlohmann::json machines;
     const auto outcome =
         supervise::OutcomeOf(process_->End(), timeout_seconds_, process_->paths(), machines);
-    return ResultOf(tuned_, outcome);
+    return ResultOf(tuned_, supervise::PartFrom(ListedName(tuned_), outcome, 0));
   }
 
  private:
@@ -75,47 +77,54 @@ class SettingProcess {
   std::unique_ptr<supervise::InterleavedProcess> process_;
 };
 
-// Measures the settings of a block that need the same variables in one process, because GPU
-// processes start slowly and times hardly differ. If it fails, measures each in its own.
-void MeasureTogether(const BenchTrialRequest& request, const std::vector<TunedBenchmark>& tuned,
-                     const std::vector<std::size_t>& group, settings::TrialBlock& block) {
-  const TemporaryFolder folder;
-  const auto paths = supervise::PathsIn(folder, "gpu");
-  std::string names;
-  for (const auto i : group) names += workload::ToText(tuned[i].name) + "\n";
-  WriteFile(folder / "names.txt", names);
-  auto command = supervise::WindowFlags();
-  // Without counters: CUPTI would take longer than the measurement.
-  command.insert(command.begin(),
-                 {request.program, "--dlroof_suite=" + (folder / "names.txt"),
-                  "--dlroof_device=gpu", "--dlroof_counters=off", "--dlroof_machine=none",
-                  "--dlroof_live_check=false", "--benchmark_out=" + paths.run_file});
-  WatchedProcess process(command, {paths.out, paths.err}, tuned[group.front()].environment);
-  nlohmann::json machines;
-  const auto end = process.WaitForEnd(request.timeout_seconds);
-  const auto outcome = supervise::OutcomeOf(end, request.timeout_seconds, paths, machines);
-  const bool again = outcome.failure && group.size() > 1;
-  for (const auto i : group) {
-    if (StoppedByInterrupt()) return;
-    if (again)
-      MeasureTogether(request, tuned, {i}, block);
-    else
-      block.results[i] = ResultOf(tuned[i], outcome);
-  }
+// A setting to measure on a GPU.
+struct GpuTrial {
+  TunedBenchmark tuned;
+  settings::TrialResult* result;
+};
+
+std::vector<std::string> GpuCommand(const GpuRequest& request, const std::string& names,
+                                    const std::string& run_file) {
+  auto command = supervise::WindowFlags(/*brief=*/true);
+  // Without counters: CUPTI would take longer than the measurement. The repetitions of all settings
+  // are mixed, so that a change of the clock affects all of them alike.
+  command.insert(
+      command.begin(),
+      {request.program, "--dlroof_suite=" + names, "--dlroof_device=gpu", "--dlroof_counters=off",
+       "--dlroof_machine=none", "--dlroof_live_check=false", "--dlroof_max_seconds=0",
+       "--benchmark_enable_random_interleaving=true", "--benchmark_out=" + run_file});
+  return command;
 }
 
-// Measures one block on a GPU. Returns false after an interrupt.
-bool MeasureOnGpu(const BenchTrialRequest& request, settings::TrialBlock& block,
-                  std::uint64_t seed) {
-  const double begin = cpu::WallSeconds();
-  std::vector<TunedBenchmark> tuned;
-  for (const auto& setting : block.settings) tuned.push_back(UnderSetting(request.name, setting));
-  std::map<Variables, std::vector<std::size_t>> groups;
-  for (const auto i : ShuffledOrder(tuned.size(), seed)) groups[tuned[i].environment].push_back(i);
-  block.results.resize(tuned.size());
-  for (const auto& [variables, group] : groups) MeasureTogether(request, tuned, group, block);
-  block.seconds = cpu::WallSeconds() - begin;
-  return !StoppedByInterrupt();
+// Measures settings that need the same variables in one process, because GPU processes start slowly
+// and times hardly differ between them. If it fails, measures each half in its own.
+void MeasureTogether(const GpuRequest& request, std::span<const GpuTrial> trials) {
+  if (StoppedByInterrupt()) return;
+  const TemporaryFolder folder;
+  const auto paths = supervise::PathsIn(folder, "gpu");
+  std::set<std::string> names;
+  std::vector<std::string> listed;
+  for (const auto& trial : trials) {
+    names.insert(workload::ToText(trial.tuned.name));
+    listed.push_back(ListedName(trial.tuned));
+  }
+  WriteFile(folder / "names.txt", fmt::format("{}\n", fmt::join(names, "\n")));
+  const double timeout_seconds =
+      request.timeout_seconds + 3 * kGpuSettingSeconds * static_cast<double>(trials.size());
+  WatchedProcess process(GpuCommand(request, folder / "names.txt", paths.run_file),
+                         {paths.out, paths.err}, trials.front().tuned.environment);
+  nlohmann::json machines;
+  const auto end = process.WaitForEnd(timeout_seconds);
+  const auto outcome = supervise::OutcomeOf(end, timeout_seconds, paths, machines);
+  const auto half = trials.size() / 2;
+  if (outcome.failure && half > 0) {
+    MeasureTogether(request, trials.first(half));
+    MeasureTogether(request, trials.subspan(half));
+    return;
+  }
+  const auto parts = supervise::PartsFrom(listed, outcome, 0);
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    *trials[i].result = ResultOf(trials[i].tuned, parts[i]);
 }
 
 // Measures one block on a CPU. Returns false after an interrupt.
@@ -152,11 +161,49 @@ bool MeasureOnCpu(const BenchTrialRequest& request, settings::TrialBlock& block,
 
 }  // namespace
 
+bool MeasureOnGpu(const GpuRequest& request, const std::vector<GpuBlock>& blocks) {
+  const double begin = cpu::WallSeconds();
+  std::map<Variables, std::vector<GpuTrial>> processes;
+  double settings = 0;
+  for (const auto& [name, block] : blocks) {
+    block->results.resize(block->settings.size());
+    settings += static_cast<double>(block->settings.size());
+    for (std::size_t i = 0; i < block->settings.size(); ++i) {
+      const auto tuned = UnderSetting(name, block->settings[i]);
+      processes[tuned.environment].push_back({tuned, &block->results[i]});
+    }
+  }
+  for (const auto& [variables, trials] : processes) MeasureTogether(request, trials);
+  const double each = (cpu::WallSeconds() - begin) / settings;
+  for (const auto& [name, block] : blocks)
+    block->seconds = each * static_cast<double>(block->settings.size());
+  return !StoppedByInterrupt();
+}
+
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
   return [request](settings::TrialBlock& block, std::uint64_t seed) {
-    const auto measure = request.name.device == "gpu" ? MeasureOnGpu : MeasureOnCpu;
-    return measure(request, block, seed);
+    if (request.name.device != "gpu") return MeasureOnCpu(request, block, seed);
+    return MeasureOnGpu({request.program, request.timeout_seconds}, {{request.name, &block}});
   };
+}
+
+GpuPlan PlanOnGpu(const std::vector<std::size_t>& settings) {
+  constexpr std::size_t kMaxSettings = 64;  // in one process, which holds the memory of all
+  constexpr double kConfirmations = 2, kConfirmed = 2;  // processes; settings of each benchmark
+  GpuPlan plan;
+  std::size_t in_group = kMaxSettings;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    if (in_group + settings[i] > kMaxSettings) {
+      plan.groups.push_back({i, i});
+      plan.seconds.push_back((1 + kConfirmations) * kGpuProcessSeconds);
+      in_group = 0;
+    }
+    in_group += settings[i];
+    plan.groups.back().second = i + 1;
+    plan.seconds.back() +=
+        kGpuSettingSeconds * (static_cast<double>(settings[i]) + kConfirmations * kConfirmed);
+  }
+  return plan;
 }
 
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads) {
@@ -210,7 +257,8 @@ std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
                                   const BenchTrialRequest& request) {
   settings::TrialBlock block{.stage = "try", .settings = {{}}, .results = {}};
   for (const auto& proposal : proposals) block.settings.push_back(proposal.setting);
-  if (!MeasureOnGpu(request, block, 1)) return {};
+  if (!MeasureOnGpu({request.program, request.timeout_seconds}, {{request.name, &block}}))
+    return {};
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < proposals.size(); ++i)
     sentences.push_back(ComparedText(proposals[i], block.results[0], block.results[i + 1]));

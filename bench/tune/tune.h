@@ -82,6 +82,30 @@ struct BenchTrialRequest {
 // all in one process. Failed processes have a reason.
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
+// [s] Costs on an H100: the start of a process, and a setting in it.
+inline constexpr double kGpuProcessSeconds = 1.9, kGpuSettingSeconds = 0.34;
+
+struct GpuRequest {
+  std::string program;       // path of dlroof_bench
+  double timeout_seconds{};  // [s] for a process, beside three times kGpuSettingSeconds per setting
+};
+// A block of a GPU benchmark, whose `results` and `seconds` are to be set.
+struct GpuBlock {
+  workload::BenchmarkName name;  // with the default setting
+  settings::TrialBlock* block;
+};
+// Measures the settings of all blocks in one process, with their repetitions in random order.
+// Returns false after an interrupt.
+bool MeasureOnGpu(const GpuRequest& request, const std::vector<GpuBlock>& blocks);
+
+// GPU benchmarks that are tuned together, one block of each per process, and how long that takes.
+struct GpuPlan {
+  std::vector<std::pair<std::size_t, std::size_t>> groups;  // first and last + 1 benchmark of each
+  std::vector<double> seconds;  // [s] of each group, if each benchmark has a gain to confirm
+};
+// `settings`: number of settings of each benchmark's first block.
+GpuPlan PlanOnGpu(const std::vector<std::size_t>& settings);
+
 struct Proposal {
   settings::Setting setting;
   std::string text;  // for messages: "on 1 thread"
@@ -121,8 +145,12 @@ struct TuneRequest {
   SpaceRequest space;
 };
 
-// Tunes benchmarks one by one; writes the file after each block. Returns the exit code: 0; 1 if a
-// benchmark fails with its default settings; InterruptCode() after an interrupt. Throws BadInput.
+// Returns the names with those of a GPU last, of these the largest (by FLOPs, if known) first.
+std::vector<std::string> LargestFirst(std::vector<std::string> names);
+
+// Tunes benchmarks one by one, on a GPU in the groups of PlanOnGpu, and writes the file after each
+// block. Returns the exit code: 0; 1 if a benchmark fails with its default settings;
+// InterruptCode() after an interrupt. Throws BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
 // Measures the file's confirmed best settings against the default again, and adds the effects.

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
 
 #include "baselines/settings/tuning.h"
 #include "bench/supervise/supervised_program.h"
@@ -211,12 +214,25 @@ class Tunings {
         file_(OpenTunings(request.output, AboutOf(request), request.resume, request.space)) {}
 
   int Run() {
-    for (std::size_t i = 0; i < request_.names.size(); ++i) {
+    const auto groups = Groups();
+    double left = 0;
+    for (const auto& group : groups) left += group.seconds;
+    if (left > 0)
+      log_ << fmt::format("the benchmarks on the GPU take about {}, the largest first\n",
+                          supervise::LeftText({left}, 1));
+    for (const auto& [begin, end, seconds] : groups) {
       if (StoppedByInterrupt()) return Interrupted();
-      log_ << fmt::format("[{}/{}] {}\n", i + 1, request_.names.size(), request_.names[i]);
-      TuneOne(i);
+      log_ << fmt::format("[{}/{}] {}", begin + 1, request_.names.size(), request_.names[begin]);
+      if (end - begin > 1) log_ << fmt::format(" and {} more", end - begin - 1);
+      log_ << (seconds > 0 ? fmt::format("; about {} left\n", supervise::LeftText({left}, 1))
+                           : "\n");
+      if (OnGpu(begin))
+        TuneTogether(begin, end);
+      else
+        TuneOne(begin);
       if (StoppedByInterrupt()) return Interrupted();
-      Show(file_.tunings[i]);
+      for (auto i = begin; i < end; ++i) Show(file_.tunings[i]);
+      left -= seconds;
     }
     return std::ranges::any_of(file_.tunings,
                                [](const settings::Tuning& tuning) {
@@ -227,23 +243,55 @@ class Tunings {
   }
 
  private:
+  // Benchmarks that are tuned together: one on the CPU, or several on the GPU.
+  struct Group {
+    std::size_t begin, end;
+    double seconds = 0;  // [s] expected, on the GPU
+  };
+
+  bool OnGpu(std::size_t i) const {
+    return workload::ParseBenchmarkName(request_.names[i]).device == "gpu";
+  }
+
+  // The benchmarks on the GPU come last (see LargestFirst).
+  std::vector<Group> Groups() const {
+    std::vector<Group> groups;
+    std::size_t i = 0;
+    for (; i < request_.names.size() && !OnGpu(i); ++i) groups.push_back({i, i + 1});
+    std::vector<std::size_t> settings;
+    for (auto gpu = i; gpu < request_.names.size(); ++gpu) {
+      settings.push_back(1);
+      for (const auto& coordinate : PlanOf(request_, request_.names[gpu]).coordinates)
+        settings.back() += coordinate.choices.size();
+    }
+    const auto plan = PlanOnGpu(settings);
+    for (std::size_t group = 0; group < plan.groups.size(); ++group) {
+      const auto [begin, end] = plan.groups[group];
+      groups.push_back({i + begin, i + end, plan.seconds[group]});
+    }
+    return groups;
+  }
+
   void Show(const settings::Tuning& tuning) const {
     document::Write({{ReportOf(tuning, supervise::BenchProgram(request_.bench))}}, 0, out_);
     out_ << '\n' << std::flush;
   }
 
-  void TuneOne(std::size_t i) {
-    settings::Tuning before;
-    if (i < file_.tunings.size()) {
-      before = file_.tunings[i];
-      const bool more = before.budget_spent && request_.budget_seconds > before.plan.budget_seconds;
-      if (before.state != settings::TuningState::kUnfinished && !more) return;
-      before.plan.budget_seconds = request_.budget_seconds;
-    } else {
-      before.plan = PlanOf(request_, request_.names[i]);
-      file_.tunings.push_back(before);
+  // Returns whether the benchmark is to be tuned, from the blocks that it has in the file.
+  bool Begin(std::size_t i) {
+    if (i == file_.tunings.size()) {
+      file_.tunings.push_back({.plan = PlanOf(request_, request_.names[i])});
+      return true;
     }
-    if (StoppedByInterrupt()) return;
+    auto& before = file_.tunings[i];
+    const bool more = before.budget_spent && request_.budget_seconds > before.plan.budget_seconds;
+    if (before.state != settings::TuningState::kUnfinished && !more) return false;
+    before.plan.budget_seconds = request_.budget_seconds;
+    return true;
+  }
+
+  void TuneOne(std::size_t i) {
+    if (!Begin(i)) return;
     const auto save = [&](const settings::Tuning& tuning) {
       file_.tunings[i] = tuning;
       Write();
@@ -251,7 +299,34 @@ class Tunings {
     const auto say = [&](const std::string& sentence) {
       log_ << text::Printable(sentence) << '\n';
     };
+    const auto before = file_.tunings[i];
     settings::Tune(before.plan, before.blocks, {TrialsOf(request_, request_.names[i]), save, say});
+  }
+
+  // Measures the next block of all benchmarks in one process, until each has its last one.
+  void TuneTogether(std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> unfinished;
+    for (auto i = begin; i < end; ++i)
+      if (Begin(i)) unfinished.push_back(i);
+    while (!StoppedByInterrupt()) {
+      std::map<std::size_t, settings::TrialBlock> blocks;
+      for (const auto i : unfinished) {
+        auto& tuning = file_.tunings[i];
+        const auto ask = [&](const settings::TrialBlock& next, std::uint64_t) {
+          blocks[i] = next;
+          return false;
+        };
+        tuning = settings::Tune(tuning.plan, tuning.blocks, {ask});
+      }
+      Write();
+      if (blocks.empty()) return;
+      std::vector<GpuBlock> measured;
+      for (auto& [i, block] : blocks)
+        measured.push_back({workload::ParseBenchmarkName(request_.names[i]), &block});
+      const GpuRequest gpu{supervise::BenchProgram(request_.bench), request_.timeout_seconds};
+      if (!MeasureOnGpu(gpu, measured)) return;
+      for (auto& [i, block] : blocks) file_.tunings[i].blocks.push_back(std::move(block));
+    }
   }
 
   void Write() const { WriteFile(request_.output, JsonText(settings::ToJson(file_), 1) + "\n"); }
@@ -273,11 +348,27 @@ class Tunings {
 
 }  // namespace
 
+std::vector<std::string> LargestFirst(std::vector<std::string> names) {
+  const auto flops = [](const std::string& text) {
+    const auto name = workload::ParseBenchmarkName(text);
+    if (name.device != "gpu") return std::numeric_limits<double>::infinity();
+    const auto* op = workload::FindOp(name.op);
+    const auto found = op != nullptr && op->words.product_flops
+                           ? op->words.product_flops(name.problem)
+                           : std::nullopt;
+    return found ? found->useful : 0;
+  };
+  std::ranges::stable_sort(names, std::greater(), flops);
+  return names;
+}
+
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out) {
   for (const auto& name : request.names)
     if (const auto reason = workload::InvalidReason(name))
       throw BadInput("tune: {}: {}", name, reason->what());
-  return Tunings(request, log, out).Run();
+  auto ordered = request;
+  ordered.names = LargestFirst(request.names);
+  return Tunings(ordered, log, out).Run();
 }
 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,

@@ -3,10 +3,11 @@ import functools
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
-from checks import DLROOF, by_name, contains, exits, holds, never_prints, prints, program, run, says, verify
+from checks import DLROOF, by_name, contains, exits, finish, holds, never_prints, prints, program, run, says, start, verify
 
 pytestmark = pytest.mark.serial
 BENCH, FAKES = program("DLROOF_BENCH"), program("DLROOF_FAKE_MODULES")
@@ -33,11 +34,11 @@ def use(module):
         shutil.copy(f"{FAKES}/{module}.so", "bin/libdlroof_cuda.so")
 
 
-def gpu(command, driver=True, cache="cache"):
+def gpu(command, driver=True, cache="cache", **variables):
     library_path = os.environ.get("LD_LIBRARY_PATH", "")
     if driver:
         library_path = ":".join(filter(None, [os.path.abspath("driver"), library_path]))
-    return run("bin/" + command, timeout=120, LD_LIBRARY_PATH=library_path, XDG_CACHE_HOME=os.path.abspath(cache))
+    return run("bin/" + command, timeout=120, LD_LIBRARY_PATH=library_path, XDG_CACHE_HOME=os.path.abspath(cache), **variables)
 
 
 SUITE = "dlroof_bench --dlroof_device=gpu --dlroof_suite=suite.txt "
@@ -264,11 +265,11 @@ class TestEngines:
             ran,
             [
                 exits(0),
-                prints(r"the heuristic of cudnn loses 2\.00x on one of 1 \(.*/best\), 2\.00x in the median"),
+                prints(r"the heuristic of cudnn loses 1\.10x on one of 1 \(.*/best\), 1\.10x in the median"),
                 holds("run.json", lambda r: r["records"][0]["name"] == CONVOLUTION + "/best"),
             ],
         )
-        verify(gpu("dlroof report run.json"), [exits(0), prints(r"loses 2\.00x on one of 1")])
+        verify(gpu("dlroof report run.json"), [exits(0), prints(r"loses 1\.10x on one of 1")])
 
     def test_a_wrong_engine_is_named_and_the_next_one_is_timed(self):
         ran = gpu("dlroof_bench --dlroof_device=gpu --dlroof_suite=weights.txt " + QUICK)
@@ -282,11 +283,34 @@ class TestEngines:
 
     def test_explain_tries_the_other_options_of_the_name(self):
         ran = gpu(f"dlroof explain {CONVOLUTION} --machine=none --try")
-        verify(ran, [exits(0), prints(r"tried padded: 4\.00 µs on the device instead of 12\.0 µs, 3\.00x as fast"), prints(r"tried best: 6\.00 µs .*2\.00x")])
+        verify(ran, [exits(0), prints(r"tried padded: 61\.1 µs on the device instead of 19\.0 µs, 0\.31x as fast"), prints(r"tried best: 17\.2 µs .*1\.10x")])
 
-    def test_tune_finds_the_engine_and_the_padding(self):
-        Path("gpu_tune.json").unlink(missing_ok=True)
-        ran = gpu(f"dlroof tune {CONVOLUTION} -o gpu_tune.json --budget=100")
-        verify(ran, [exits(0), prints("/padded/best")])
-        best = json.loads(Path("gpu_tune.json").read_text())["tunings"][0]
-        assert best["state"] == "confirmed" and abs(best["total"]["ratio"] - 1 / 6) < 0.001, best["total"]
+    def test_tune_decides_in_three_processes_in_which_the_choices_alternate(self):
+        lstm = "LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h64"
+        Path("two.txt").write_text(f"{CONVOLUTION.replace('n1', 'n8')}\n{CONVOLUTION}\n{lstm}\n")
+        ran = gpu("dlroof tune --suite=two.txt --device=gpu -o gpu_tune.json", DLROOF_FAKE_GRAPHS=os.path.abspath("graphs.txt"))
+        # Three processes, 8 + 8 + 4 settings, and two of each benchmark twice: 3 * 1.9 s + 32 * 0.34 s.
+        verify(ran, [exits(0), says("on the GPU take about 1[67] s, the largest first"), says(r"^\[1/3\] .*/n8.* and 2 more")])
+        tunings = {one["subject"]: one for one in json.loads(Path("gpu_tune.json").read_text())["tunings"]}
+        assert {name: one["best"]["algorithm"] for name, one in tunings.items()} == {**dict.fromkeys(list(tunings)[:2], "best"), lstm: "persist-small-h"}
+        assert abs(tunings[CONVOLUTION]["total"]["ratio"] - 17.2 / 19) < 0.001 and abs(tunings[lstm]["total"]["ratio"] - 26.4 / 103.5) < 0.001
+        processes = [part.split() for part in Path("graphs.txt").read_text().split("process")[1:]]
+        assert [len(set(names)) for names in processes] == [20, 6, 6]
+        for names in processes:  # consecutive repetitions would change as often as there are settings
+            assert sum(a != b for a, b in zip(names, names[1:])) > 2 * len(set(names)), names
+
+    def test_a_stop_keeps_what_was_decided(self):
+        names = [CONVOLUTION.replace("n1", f"n{n}") for n in range(9, 0, -1)]  # 8 settings each: 64 are a group
+        Path("nine.txt").write_text("\n".join(names) + "\n")
+        command = "dlroof tune --suite=nine.txt --device=gpu -o nine.json"
+        process = start("bin/" + command, LD_LIBRARY_PATH=os.path.abspath("driver"), XDG_CACHE_HOME=os.path.abspath("cache"))
+        while not process.stderr.readline().startswith("[9/9]"):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert finish(process).code == 130
+        stopped = json.loads(Path("nine.json").read_text())["tunings"]
+        assert [one["subject"] for one in stopped[:8]] == names[:8] and {one["state"] for one in stopped[:8]} == {"confirmed"}
+        verify(gpu(command + " --resume"), [exits(0)])
+        finished = json.loads(Path("nine.json").read_text())["tunings"]
+        assert finished[:8] == stopped[:8] and finished[8]["state"] == "confirmed"
+        verify(gpu(f"dlroof tune {CONVOLUTION} --device=gpu"), [exits(2), says("expected --suite; a NAME has its device in it")])

@@ -28,15 +28,16 @@ class MadeUpProgram {
   MadeUpProgram(std::function<double(const Setting&)> seconds, MadeUpNoise noise, unsigned seed)
       : seconds_(std::move(seconds)), noise_(noise), engine_(seed) {}
 
-  // Returns a simulated block: a process takes 0.2 s, a window 20 ms.
+  // Returns a simulated block.
   MeasureBlock Measure() {
     return [this](TrialBlock& block, std::uint64_t) {
       if (stop_after == 0) return false;
       --stop_after;
       const double spell = Draw(noise_.spell);
+      block.seconds = process_seconds;
       for (const auto& setting : block.settings) {
         block.results.push_back(Result(setting, spell));
-        block.seconds += 0.2 + 7 * 0.02;
+        block.seconds += setting_seconds;
         ++measured;
       }
       return true;
@@ -46,6 +47,8 @@ class MadeUpProgram {
   std::map<Setting, std::string> failures;  // by the settings that fail
   int stop_after = -1;                      // blocks until the interrupt, if not below 0
   int measured = 0;                         // settings in all blocks
+  double process_seconds = 0;               // [s] start of a process that measures a whole block
+  double setting_seconds = 0.2 + 7 * 0.02;  // [s] a process of its own, and windows of 20 ms
 
  private:
   double Draw(double deviation) { return std::exp(deviation * normal_(engine_)); }
@@ -191,6 +194,8 @@ TEST(TuneOnGpu, OneBlockOfAllChoicesDecidesAndTwoConfirm) {
       MadeUpProgram program(
           [&](const Setting& setting) { return 1e-6 * times.at(ValueOf(setting, "algorithm")); },
           {.window = 0.002, .process = 0.004, .spell = 0.01}, seed);
+      program.process_seconds = 1.9;
+      program.setting_seconds = 0.34;
       const auto tuned =
           Tuned(program, {.subject = name, .coordinates = {knob}, .budget_seconds = 10});
       const auto best = std::ranges::min_element(times, {}, [](const auto& t) { return t.second; });
@@ -200,6 +205,7 @@ TEST(TuneOnGpu, OneBlockOfAllChoicesDecidesAndTwoConfirm) {
       EXPECT_NEAR(tuned.total->ratio, best->second / times.at(""), 0.02);
       EXPECT_EQ(tuned.blocks.size(), 3U);
       EXPECT_EQ(program.measured, 8) << "four, then the best and the default twice";
+      EXPECT_LE(SecondsOf(tuned), 10);
     }
 }
 

@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <sstream>
 
+#include "bench/suites/suite.h"
 #include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -179,6 +182,37 @@ TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithmsWhichCanBeTakenAw
       workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3/nchw");
   EXPECT_EQ(workload::ToText(UnderSetting(with_engine, {{"without", "nchw"}}).name),
             "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3");
+}
+
+TEST(PlanOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutesTheLargestFirst) {
+  const auto expect_decided_within = [](double seconds, const std::vector<std::string>& names) {
+    std::vector<std::size_t> settings;
+    for (const auto& name : names) {
+      settings.push_back(1);
+      for (const auto& coordinate : Space(name)) settings.back() += coordinate.choices.size();
+    }
+    const auto plan = PlanOnGpu(settings);
+    EXPECT_LE(std::accumulate(plan.seconds.begin(), plan.seconds.end(), 0.0), seconds);
+    EXPECT_EQ(plan.groups.back().second, names.size());
+  };
+  expect_decided_within(10, {"LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h64"});
+  expect_decided_within(10, {"Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1"});
+  std::vector<std::string> names;
+  const auto suites =
+      suites::OnDevices(suites::SelectSuites({"resnet50"}, {false, true}), false, true);
+  for (const auto& workload : suites::WorkloadsOf(suites))
+    names.push_back(workload::ToText(workload.name));
+  expect_decided_within(600, names);
+  names = LargestFirst(names);
+  ASSERT_EQ(names.size(), 159U);
+  const auto flops = [](const std::string& name) {
+    const auto parsed = workload::ParseBenchmarkName(name);
+    return workload::FindOp("Conv2D")->words.product_flops(parsed.problem)->useful;
+  };
+  EXPECT_TRUE(std::ranges::is_sorted(names, std::greater(), flops));
+  EXPECT_EQ(LargestFirst({names[0], kLstm})[0], kLstm) << "the CPU's are first";
+  // Groups of at most 64 settings: 40 + 24, 8, then 70 alone.
+  EXPECT_EQ(PlanOnGpu({40, 24, 8, 70}).groups.size(), 3U);
 }
 
 roofline::Breakdown BreakdownOf(roofline::ComponentKind largest) {

@@ -125,6 +125,9 @@ void FakeTraceCall(std::uint32_t function, bool traced) {
   if (function == kGraphLaunch) traces_graph = traced;
 }
 
+bool FakeTracesKernels() { return enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]; }
+bool FakeTracesNodes() { return FakeTracesKernels() && !enabled[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]; }
+
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
   *version = static_cast<std::uint32_t>(Number("FAKE_CUPTI_VERSION", CUPTI_API_VERSION));
   return CUPTI_SUCCESS;

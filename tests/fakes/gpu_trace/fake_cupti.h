@@ -26,6 +26,10 @@ void FakeFill(std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t duratio
 void FakeDrop(std::uint64_t records);
 // Sets the clock, which never goes back, and goes on by 1 ns with each reading.
 void FakeNow(std::uint64_t ns);
+// Returns whether records of kernels are wanted, and whether of each node of a CUDA graph, not of
+// the graph as a whole. Both slow programs down.
+bool FakeTracesKernels();
+bool FakeTracesNodes();
 // Whether records of this function of CUDA's runtime are wanted.
 void FakeTraceCall(std::uint32_t function, bool traced);
 }

@@ -8,9 +8,9 @@
 //   graphs N                   the same as launches of one graph
 //   ranges N                   the same with NVTX ranges around each step and its parts
 //   lstm N                     an LSTM of JAX on an H200: steps of 710 us, each a graph of 304
-//   kernels
-//                              and 102 copies; 2076 us where the nodes are traced
-//   eager N                    DeepLabv3 there, launch by launch: 5390 us, 8360 where it is traced
+//                              kernels and 102 copies; 2076 us while CUPTI traces the nodes
+//   eager N                    DeepLabv3 there, launch by launch: 5390 us, 8360 while CUPTI traces
+//                              kernels
 //   many N                     N launches of 1 us, 1 us apart
 //   drop N; push NAME; pop; print TEXT; sleep MS; flushed BYTES (waits until this process's
 //   trace has that many bytes); fork COMMANDS... done
@@ -151,15 +151,10 @@ void Steps(int count, unsigned graph, bool ranges) {
   }
 }
 
-// Whether the trace has this detail (DLROOF_GPU_TRACE_DETAIL).
-bool IsTraced(const char* detail) {
-  const char* value = std::getenv("DLROOF_GPU_TRACE_DETAIL");
-  return std::strcmp(value == nullptr ? "nodes" : value, detail) == 0;
-}
-
 void Lstm(int count) {
   constexpr double kKernel = 1.728, kCopy = 1.04;
-  const double step = IsTraced("nodes") ? 2076 : 710, gap = IsTraced("nodes") ? 3.386 : 0.021;
+  const bool traced = Find<bool()>("FakeTracesNodes")();
+  const double step = traced ? 2076 : 710, gap = traced ? 3.386 : 0.021;
   for (int i = 0; i < 6; ++i) Launch(kTranspose, 8 + i, 256, 7, 100 * i, 40);
   for (int i = 0; i < count; ++i) {
     double at = 1000 + step * i;
@@ -167,14 +162,14 @@ void Lstm(int count) {
     for (int j = 0; j < 102; ++j) {
       for (int k = 0; k < (j < 101 ? 3 : 1); ++k, at += kKernel + gap)
         Launch(k == 0 ? kGemm : k == 1 ? kAdd : kRelu, 128, 128, 7, at, kKernel, 3, ++node);
-      if (IsTraced("nodes")) CopyIn(8, 32'000, 7, at, kCopy);
+      if (traced) CopyIn(8, 32'000, 7, at, kCopy);
       at += kCopy + gap;
     }
   }
 }
 
 void Eager(int count) {
-  const double step = IsTraced("calls") ? 5390 : 8360;
+  const double step = Find<bool()>("FakeTracesKernels")() ? 8360 : 5390;
   for (int i = 0; i < 6; ++i) Launch(kTranspose, 8 + i, 256, 7, 100 * i, 40);
   for (int i = 0; i < count; ++i)
     for (int j = 0; j < 10; ++j)

@@ -1,6 +1,9 @@
-// A GPU on which "best" takes half of the time and "padded" a third, and whose library prefers a
-// wrong engine in bwd_weights.
+// A GPU with the times of an H100 for a convolution and an LSTM, whose library prefers a wrong
+// engine in bwd_weights. Writes the benchmark of each graph into the file DLROOF_FAKE_GRAPHS.
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
 
 #include "tests/fakes/fake_gpu.h"
 
@@ -10,24 +13,32 @@ using dlroof::workload::BenchmarkName;
 using dlroof::workload::PreparedCall;
 using dlroof::workload::RunSettings;
 
-double call_seconds = 0;  // [s] of the call that was enqueued last
-
-bool Has(const BenchmarkName& name, const std::string& option) {
-  return std::ranges::count(name.options, option) > 0;
-}
+// The call that was enqueued last.
+double call_seconds = 0;  // [s]
+std::string call_name;
 
 double SecondsOf(const BenchmarkName& name) {
-  double seconds = 12e-6;
-  if (Has(name, "best")) seconds /= 2;
-  if (Has(name, "padded")) seconds /= 3;
-  return seconds;
+  const double plain = name.op == "LSTM" ? 103.5e-6 : 19.0e-6;
+  static const std::map<std::string, double> seconds = {{"best", 17.2e-6},
+                                                        {"nchw", 59.8e-6},
+                                                        {"padded", 61.1e-6},
+                                                        {"persist-static", 34.6e-6},
+                                                        {"persist-small-h", 26.4e-6},
+                                                        {"persist-dynamic", 186e-6}};
+  double all = plain;
+  for (const auto& option : name.options) all *= seconds.at(option) / plain;
+  return all;
 }
 
 PreparedCall EnginePrepare(const BenchmarkName& name, const RunSettings&) {
   auto call = dlroof::fakes::FakeCall();
-  call.gpu->enqueue = [seconds = SecondsOf(name)](void*) { call_seconds = seconds; };
+  call.gpu->enqueue = [name](void*) {
+    call_seconds = SecondsOf(name);
+    call_name = name.problem;
+    for (const auto& option : name.options) call_name += "/" + option;
+  };
   call.run = [enqueue = call.gpu->enqueue] { enqueue(nullptr); };
-  if (Has(name, "best")) call.heuristic_over_best = 2;
+  if (std::ranges::count(name.options, "best") > 0) call.heuristic_over_best = 19.0 / 17.2;
   if (name.direction != "bwd_weights") return call;
   call.algorithm = "engine 20";
   const auto wrong = std::make_shared<bool>(true);
@@ -58,7 +69,12 @@ std::shared_ptr<dlroof::gpu::GpuClock> EngineClock(int) {
     call(nullptr);
     return dlroof::gpu::QueuedCalls{std::vector<double>(calls, call_seconds), 1.7e9};
   };
-  clock->graph = [](const dlroof::gpu::Enqueue& call, int calls) {
+  const auto* const path = std::getenv("DLROOF_FAKE_GRAPHS");
+  const auto graphs = std::make_shared<std::ofstream>(path == nullptr ? "" : path, std::ios::app);
+  *graphs << "process" << std::endl;
+  clock->graph = [graphs](const dlroof::gpu::Enqueue& call, int calls) {
+    call(nullptr);
+    *graphs << call_name << std::endl;
     return [call, calls] {
       call(nullptr);
       return dlroof::gpu::GpuBatch{3e-6 + calls * call_seconds, 1.7e9};
@@ -73,6 +89,8 @@ extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = [] {
     auto made = dlroof::fakes::FakeModule();
     made.backends.at(0).prepare = EnginePrepare;
+    made.backends.push_back(made.backends.front());
+    made.backends.back().op = "LSTM";
     made.clock = EngineClock;
     return made;
   }();
