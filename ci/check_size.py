@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 93_028,
-    "lines of C++ of tests": 43_439,
-    "lines of scripts": 13_965,
+    "lines of C++ without tests": 93_164,
+    "lines of C++ of tests": 43_510,
+    "lines of scripts": 13_967,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
