@@ -155,10 +155,10 @@ bool GraphCall::TakeNext() {
   return false;
 }
 
-void GraphCall::Enqueue(void* stream) const {
+void GraphCall::Execute(void* stream, Pointers& pointers) const {
   UseStream(stream);
   const auto status =
-      graph.execute_plan_at_index(Handle(), pointers_, workspace_->get(), plan_.value());
+      graph.execute_plan_at_index(Handle(), pointers, workspace_->get(), plan_.value());
   if (status.is_bad()) throw std::runtime_error("cuDNN: " + Message(status));
 }
 
@@ -183,6 +183,12 @@ workload::PreparedCall GraphCall::Prepared(const std::shared_ptr<GraphCall>& cal
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
+  prepared.gpu->on_copies = [call](const std::map<const void*, void*>& copies) {
+    auto pointers = call->pointers_;
+    for (auto& [id, pointer] : pointers)
+      if (const auto copy = copies.find(pointer); copy != copies.end()) pointer = copy->second;
+    return [call, pointers](void* stream) mutable { call->Execute(stream, pointers); };
+  };
   prepared.verify = [call, compare = std::move(compare)] {
     constexpr int kNotANumber = 0xff;
     for (auto& [name, tensor] : call->tensors_)

@@ -60,7 +60,7 @@ class GraphCall {
 
   // Chooses the next plan that compiles and runs. Returns false if none is left.
   bool TakeNext();
-  void Enqueue(void* stream) const;
+  void Enqueue(void* stream) const { Execute(stream, pointers_); }
   void Run() const;
 
   // Returns a prepared call. Calls upload(seed), which sets the inputs, now and as `new_inputs`.
@@ -84,6 +84,8 @@ class GraphCall {
   void Describe(const std::string& name, const GraphTensor& tensor, Tensor made,
                 std::vector<int64_t> strides);
   std::string Algorithm() const;
+  using Pointers = std::unordered_map<int64_t, void*>;  // by tensor's id
+  void Execute(void* stream, Pointers& pointers) const;
 
   std::map<std::string, Tensor> tensors_;
   int64_t plans_ = 0, next_ = 0;
@@ -92,7 +94,7 @@ class GraphCall {
   int64_t workspace_bytes_ = 0;
   std::optional<cuda::DeviceBuffer> workspace_;
   // The frontend adds pointers to its own constants and workspace.
-  mutable std::unordered_map<int64_t, void*> pointers_;
+  mutable Pointers pointers_;
   std::optional<cuda::CudaStream> stream_;
   StreamUse use_;  // must be destroyed before stream_
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -26,6 +28,7 @@ constexpr int kTrials = 3;
 constexpr int kMaxLost = 10;  // queues that the GPU began too early
 constexpr int kEmptyCalls = 64;
 constexpr double kLongSeconds = 0.1;  // [s] a longer batch is timed once
+constexpr int kMaxCopies = 64;        // of the tensors of a cold call
 
 void Renew(const GpuCacheState& cache) {
   if (cache.renew) cache.renew();
@@ -110,10 +113,39 @@ gpu::QueuedCalls QueuedTimer::Time(std::int64_t calls) {
   return all;
 }
 
-RepeatedTimer::RepeatedTimer(gpu::GpuClock& clock, const gpu::Enqueue& call,
-                             std::function<void()> renew, double seconds,
-                             std::optional<double> launches)
-    : renew_(std::move(renew)), calls_(CallsToFill(seconds, kTrainSeconds, kMaxTrain)) {
+Rotation RotationOf(gpu::GpuClock& clock, const workload::PreparedCall& call,
+                    workload::CacheState cache) {
+  if (!call.gpu->on_copies) throw Unsupported("the call can only use its own tensors");
+  std::vector<workload::MemoryRegion> regions;
+  double bytes = 0;
+  for (const auto& region : call.memory)
+    if (cache == workload::CacheState::kCold || region.weights) {
+      regions.push_back(region);
+      bytes += static_cast<double>(region.bytes);
+    }
+  const double copies = std::floor(2 * clock.L2Bytes() / bytes) + 2;
+  if (copies > kMaxCopies)
+    throw Unsupported("{:.0f} copies of its tensors would fill L2 twice, of at most {}", copies,
+                      kMaxCopies);
+  std::vector<std::shared_ptr<void>> owned;
+  std::vector<gpu::Enqueue> calls;
+  while (static_cast<double>(calls.size()) < copies) {
+    std::map<const void*, void*> at;
+    for (const auto& region : regions)
+      at[region.begin] = owned.emplace_back(clock.Copy(region.begin, region.bytes)).get();
+    calls.push_back(call.gpu->on_copies(at));
+  }
+  const auto count = static_cast<int>(calls.size());
+  return {[owned = std::move(owned), calls = std::move(calls),
+           next = std::size_t{0}](void* stream) mutable { calls[next++ % calls.size()](stream); },
+          count};
+}
+
+RepeatedTimer::RepeatedTimer(gpu::GpuClock& clock, Rotation rotation, std::function<void()> renew,
+                             double seconds, std::optional<double> launches)
+    : rotation_(std::move(rotation)), renew_(std::move(renew)) {
+  const auto& [call, copies] = rotation_;
+  calls_ = (CallsToFill(seconds, kTrainSeconds, kMaxTrain) + copies - 1) / copies * copies;
   try {
     trains_ = {clock.Graph(call, calls_), clock.Graph(call, 2 * calls_)};
     for (const std::size_t train : {0, 1}) Run(train);  // uploads the graph
@@ -121,9 +153,10 @@ RepeatedTimer::RepeatedTimer(gpu::GpuClock& clock, const gpu::Enqueue& call,
   } catch (const std::exception& error) {
     reason_ = Reason{fmt::format("the call is not in a CUDA graph: {}", error.what())};
   }
+  if (copies > 1) return;
   for (calls_ = std::max(CallsToQueue(seconds, launches) / 2, 1);; calls_ /= 2) {
     for (const int times : {1, 2})
-      trains_[times - 1] = [&clock, call, calls = times * calls_] {
+      trains_[times - 1] = [&clock, call = call, calls = times * calls_] {
         return clock.Batch(call, calls, {});
       };
     if (Run(1).queued) return;
@@ -226,12 +259,14 @@ void GpuTimer::Open() {
 void GpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int) {
   TearDown();
   cache_ = GpuCacheOf(call, cache);
+  state_ = cache;
 }
 
 void GpuTimer::TearDown() {
   cache_ = {};
   queued_.reset();
   repeated_.reset();
+  not_repeated_.reset();
   launches_.reset();
   steady_seconds_.reset();
   iterations_ = 0;
@@ -278,9 +313,21 @@ void GpuTimer::Begin(const workload::PreparedCall& call) {
       queued_->CanQueue() ? *queued_->Seconds() : TimeOnce(*clock_, enqueue, cache_);
   if (options_.steady)
     steady_seconds_ = LoadUntilSteady(*clock_, enqueue, seconds, cache_, options_.now);
-  if (cache_.l2.flush) return;
-  repeated_.emplace(*clock_, enqueue, cache_.renew, seconds, launches_);
-  if (!repeated_->CanRepeat()) repeated_.reset();
+  try {
+    Repeat(call, seconds);
+  } catch (const std::exception& error) {
+    if (!cache_.l2.flush) throw;
+    not_repeated_ = Reason{error.what()};
+  }
+}
+
+// Prepares sequences of calls, in which cold calls use copies of their tensors in turn.
+void GpuTimer::Repeat(const workload::PreparedCall& call, double seconds) {
+  auto rotation = cache_.l2.flush ? RotationOf(*clock_, call, state_) : Rotation{call.gpu->enqueue};
+  repeated_.emplace(*clock_, std::move(rotation), cache_.renew, seconds, launches_);
+  if (repeated_->CanRepeat()) return;
+  not_repeated_ = repeated_->reason();
+  repeated_.reset();
 }
 
 // Returns times of calls: in repeated trains, else queued, else launched on the idle GPU.
@@ -295,6 +342,10 @@ gpu::QueuedCalls GpuTimer::TimeCalls(const gpu::Enqueue& enqueue, std::int64_t c
 
 std::optional<Reason> GpuTimer::NotInGraph() const {
   if (repeated_) return repeated_->reason();
+  if (queued_->CanQueue() && cache_.l2.flush && not_repeated_)
+    return Reason{fmt::format(
+        "each cold call follows a flush of L2 and is between two events, which are in its time: {}",
+        not_repeated_->text)};
   if (queued_->CanQueue()) return std::nullopt;
   return Reason{
       "the call cannot be queued: it waits for the GPU, or it launches more than the GPU's queue "

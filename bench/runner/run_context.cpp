@@ -60,8 +60,9 @@ constexpr std::pair<const char*, const char*> kConventions[] = {
      "% "
      "of its time"},
     {"gpu.l2",
-     "cold: twice the size of L2 is written before each call; cold-weights: then all but the "
-     "weights is read"},
+     "cold: in a graph the calls use copies of their tensors (cold-weights: of the weights) in "
+     "turn, more than twice the size of L2; before each other call so much is written "
+     "(cold-weights: then all but the weights is read)"},
     {"data",
      "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
      "fit 8 bit"},

@@ -133,8 +133,9 @@ class CpuTimer : public Timer {
 //   seconds          a call in a sequence of calls, without host and events
 //   queued_seconds   one queued call: the GPU runs [event, call, event] without the host
 //   call_seconds     one call on an idle GPU, including its launch
-// A cold call follows a flush of L2, not another call, so its `seconds` equal queued_seconds. If a
-// call waits for the GPU, its `seconds` are measured as call_seconds, which are then absent.
+// The calls of a cold sequence use copies of the tensors in turn (Rotation). Without copies, a cold
+// call follows a flush of L2, not another call, and its `seconds` equal queued_seconds. If a call
+// waits for the GPU, its `seconds` are measured as call_seconds, which are then absent.
 
 // Returns how many calls of `seconds` fill `target_seconds`: from 1 to `most`, for 0 `most`.
 int CallsToFill(double seconds, double target_seconds, int most);
@@ -182,13 +183,25 @@ class QueuedTimer {
   std::optional<double> seconds_;  // [s] of the first queued call
 };
 
+// Calls on copies of tensors in turn. Between two calls on one copy the others use more than twice
+// the size of L2.
+struct Rotation {
+  gpu::Enqueue enqueue;
+  int copies = 1;  // [1] a sequence of calls must be a multiple of it
+};
+// Returns calls on copies of all tensors (kCold) or of the weights (kColdWeights). Throws
+// Unsupported if the call can only use its own tensors or needs too many copies, and the driver's
+// message if the GPU has not enough memory.
+Rotation RotationOf(gpu::GpuClock& clock, const workload::PreparedCall& call,
+                    workload::CacheState cache);
+
 // Measures the time of a call as (time of 2N calls - time of N calls) / N. Each series of calls (a
 // train) is a CUDA graph or, if the call cannot be captured, a queue. `renew` runs before each
 // train; later calls of a train do the same work on data that the first call has consumed.
 class RepeatedTimer {
  public:
   // `seconds` [s] is the approximate time of a call. Throws if the GPU fails.
-  RepeatedTimer(gpu::GpuClock& clock, const gpu::Enqueue& call, std::function<void()> renew,
+  RepeatedTimer(gpu::GpuClock& clock, Rotation rotation, std::function<void()> renew,
                 double seconds, std::optional<double> launches);
 
   // Returns false if the call can neither be captured nor be queued twice.
@@ -204,6 +217,7 @@ class RepeatedTimer {
  private:
   gpu::GpuBatch Run(std::size_t train) const;
 
+  Rotation rotation_;  // owns the copies that the trains use
   std::function<void()> renew_;
   int calls_ = 1;
   std::array<std::function<gpu::GpuBatch()>, 2> trains_;
@@ -253,6 +267,7 @@ class GpuTimer : public Timer {
   bool CountsLast() const override { return true; }
 
  private:
+  void Repeat(const workload::PreparedCall& call, double seconds);
   bool IsAttempt(std::int64_t iterations, double gpu_seconds, double host_seconds);
   void Begin(const workload::PreparedCall& call);
   gpu::QueuedCalls TimeCalls(const gpu::Enqueue& enqueue, std::int64_t calls);
@@ -261,12 +276,14 @@ class GpuTimer : public Timer {
 
   GpuOpener open_;
   GpuTiming options_;
-  std::shared_ptr<gpu::GpuClock> clock_;   // set by Open
-  std::optional<double> empty_seconds_;    // [s] queued time of an empty kernel
-  GpuCacheState cache_;                    // how to prepare each call
+  std::shared_ptr<gpu::GpuClock> clock_;  // set by Open
+  std::optional<double> empty_seconds_;   // [s] queued time of an empty kernel
+  workload::CacheState state_ = workload::CacheState::kWarm;
+  GpuCacheState cache_;                    // how to prepare each call, for state_
   std::optional<double> launches_;         // [1] of the call, set by Kernels if known
   std::optional<QueuedTimer> queued_;      // set by the call's first repetition
   std::optional<RepeatedTimer> repeated_;  // set if the call can be repeated
+  std::optional<Reason> not_repeated_;     // why a cold call is not
   std::optional<double> steady_seconds_;   // [s] time under load before the first repetition
   std::int64_t iterations_ = 0;            // number of iterations of the last repetition
   std::optional<Reason> lost_;             // why the GPU cannot be used any more

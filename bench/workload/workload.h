@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -142,6 +143,10 @@ struct GpuCapabilities {
   // Restores the inputs that a call overwrites, and returns when that has finished. Called before
   // calls that are timed or counted, outside of the measurement. Absent if calls overwrite nothing.
   std::function<void()> renew;
+  // Returns `enqueue` for copies of tensors: of those that begin at the keys, at the values. Absent
+  // if the call can only use its own tensors.
+  std::function<std::function<void(void* stream)>(const std::map<const void*, void*>& copies)>
+      on_copies;
   // The thread blocks wait for each other, so all must be resident on the GPU at once.
   bool blocks_wait = false;
   // Names of the kernels that a call launches, if they are known (Timer::Kernels).

@@ -234,6 +234,15 @@ class CudaClock final : public gpu::GpuClock {
     CheckCuda(LaunchEmpty(static_cast<cudaStream_t>(stream)), "an empty kernel");
   }
 
+  double L2Bytes() override { return identity_.l2_bytes; }
+  std::shared_ptr<void> Copy(const void* begin, std::size_t bytes) override {
+    const auto buffer = std::make_shared<DeviceBuffer>(bytes);
+    CheckCuda(cudaMemcpy(buffer->get(), begin, bytes, cudaMemcpyDeviceToDevice),
+              "copying a tensor");
+    CheckCuda(cudaDeviceSynchronize(), "copying a tensor");
+    return {buffer, buffer->get()};
+  }
+
   void Recover() override { RequireWorkingGpu(); }
   gpu::GpuHealth Health() override { return nvml_.Health(); }
   std::optional<double> EnergyJoules() override { return nvml_.EnergyJoules(); }

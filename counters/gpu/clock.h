@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -95,6 +96,9 @@ class GpuClock {
   // finds modified lines of other data, as in a program, and its time contains their write-back;
   // the write-back of its own modified lines is in the time of later calls.
   virtual void Prepare(const L2State& l2) = 0;
+  virtual double L2Bytes() = 0;  // [byte] size of L2
+  // Returns a copy of GPU memory. Throws if the GPU has not enough. The clock must outlive it.
+  virtual std::shared_ptr<void> Copy(const void* begin, std::size_t bytes) = 0;
   // Call this after a failure: waits until the GPU is idle and clears the error. Throws the
   // driver's message if the error is sticky (an illegal address): all later GPU work fails.
   virtual void Recover() = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -49,6 +50,11 @@ struct FakeClock final : gpu::GpuClock {
     return std::vector<LaunchedKernel>{{"fake_kernel", 1, std::nullopt, facts}};
   };
   std::function<void(const gpu::L2State&)> prepare = [](const gpu::L2State&) {};
+  std::function<std::shared_ptr<void>(const void*, std::size_t)> copy = [](const void* begin,
+                                                                           std::size_t bytes) {
+    const auto text = std::make_shared<std::string>(static_cast<const char*>(begin), bytes);
+    return std::shared_ptr<void>(text, text->data());
+  };
   std::function<void()> recover = [] {};
   std::function<std::optional<double>()> energy_joules = [] { return std::optional<double>(); };
   static inline int empties = 0;  // empty kernels in a queue, whose stream points here
@@ -72,6 +78,10 @@ struct FakeClock final : gpu::GpuClock {
     return kernels();
   }
   void Prepare(const gpu::L2State& l2) override { prepare(l2); }
+  double L2Bytes() override { return 2000; }
+  std::shared_ptr<void> Copy(const void* begin, std::size_t bytes) override {
+    return copy(begin, bytes);
+  }
   void Recover() override { recover(); }
   gpu::GpuHealth Health() override { return health(); }
   std::optional<double> EnergyJoules() override { return energy_joules(); }
@@ -116,6 +126,9 @@ inline workload::PreparedCall FakeCall() {
   workload::PreparedCall call;
   const auto output = std::make_shared<std::string>(1000, 'x');
   call.gpu.emplace().enqueue = [output](void*) { output->front() = 'y'; };
+  call.gpu->on_copies = [](const std::map<const void*, void*>& copies) {
+    return [copy = static_cast<char*>(copies.rbegin()->second)](void*) { *copy = 'y'; };
+  };
   call.run = [enqueue = call.gpu->enqueue] { enqueue(nullptr); };
   call.verify = [] { return workload::Verification{true, 0, 1, "by decree"}; };
   call.algorithm = "fake engine";

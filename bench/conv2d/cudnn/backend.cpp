@@ -67,6 +67,12 @@ class Call {
   Call(const CudnnConv2dCase& request, unsigned seed);
 
   void Enqueue(void* on) const { Execute(Chosen(), on); }
+  // Returns a call on copies of tensors, by their addresses. Not for a source that is padded first.
+  std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
+    const auto pack = std::make_shared<cudnn::Descriptor>(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    Point(*pack, copies);
+    return [this, pack](void* on) { Execute(Chosen().plan, *pack, on); };
+  }
   void Run() const { Run(Chosen()); }
   workload::Verification Verify();
   // Replaces the inputs by those of another seed, in the same memory.
@@ -86,12 +92,14 @@ class Call {
   const Candidate& Chosen() const { return candidates_.front(); }
 
   void Execute(const Candidate& candidate, void* on) const {
+    Execute(candidate.plan, candidate.pack, on);
+  }
+  void Execute(const Plan& plan, const cudnn::Descriptor& pack, void* on) const {
     const bool cuts = request_.conv.direction == ProductDirection::kBackwardData;
     if (plain_source_ && !cuts) CopyPadding(on, true);
     cudnn::UseStream(on);
-    cudnn::CheckExecuted(
-        cudnnBackendExecute(cudnn::Handle(), candidate.plan.descriptor.get(), candidate.pack.get()),
-        "a convolution");
+    cudnn::CheckExecuted(cudnnBackendExecute(cudnn::Handle(), plan.descriptor.get(), pack.get()),
+                         "a convolution");
     if (plain_source_ && cuts) CopyPadding(on, false);
   }
   void CopyPadding(void* on, bool adds) const;
@@ -105,7 +113,7 @@ class Call {
   std::optional<Candidate> Try(Proposal& proposal, workload::Failure& failure) const;
   bool NextCandidate();
   void Pack();
-  void Point(cudnn::Descriptor& pack) const;
+  void Point(cudnn::Descriptor& pack, const std::map<const void*, void*>& copies = {}) const;
   void KeepOnly(size_t candidate);
   void TakeFirstThatRuns();
   void TakeFastest();
@@ -234,14 +242,15 @@ void Call::Pack() {
   for (auto& candidate : candidates_) Point(candidate.pack);
 }
 
-// Sets the pointers of a variant pack: tensors and workspace.
-void Call::Point(cudnn::Descriptor& pack) const {
+// Sets the pointers of a variant pack: tensors, or their copies, and workspace.
+void Call::Point(cudnn::Descriptor& pack, const std::map<const void*, void*>& copies) const {
   const void* const space = workspace_ ? workspace_->get() : nullptr;
   std::vector<int64_t> ids;
   std::vector<const void*> pointers;
   for (const auto& [id, buffer] : tensors_) {
     ids.push_back(id);
-    pointers.push_back(buffer.get());
+    const auto copy = copies.find(buffer.get());
+    pointers.push_back(copy == copies.end() ? buffer.get() : copy->second);
   }
   pack.SetInts(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
   pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
@@ -391,6 +400,10 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
+  if (!request.padded)
+    prepared.gpu->on_copies = [call](const std::map<const void*, void*>& copies) {
+      return [call, moved = call->Moved(copies)](void* stream) { moved(stream); };
+    };
   prepared.verify = [call] { return call->Verify(); };
   prepared.new_inputs = [call](unsigned seed) { call->NewInputs(seed); };
   prepared.algorithm = DescribeCall(request, call->choice());

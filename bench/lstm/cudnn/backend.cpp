@@ -220,13 +220,19 @@ struct LstmGpuCall::State {
     };
     return {offset(matrix_at), part.HasBias() ? offset(bias_at) : 0};
   }
-  void Forward() const {
+  // `copies`: of tensors, by their addresses.
+  void Forward(const std::map<const void*, void*>& copies = {}) const {
+    const auto at = [&](void* tensor) {
+      const auto copy = copies.find(tensor);
+      return copy == copies.end() ? tensor : copy->second;
+    };
     cudnn::CheckExecuted(
         cudnnRNNForward(cudnn::Handle(), rnn.get(), Mode(), Lengths(), source.get(),
-                        tensors->source.get(), output.get(), tensors->output.get(), hidden.get(),
-                        tensors->hidden_in.get(), tensors->hidden_out.get(), cell.get(),
-                        tensors->cell_in.get(), tensors->cell_out.get(), weight_bytes,
-                        weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
+                        at(tensors->source.get()), output.get(), at(tensors->output.get()),
+                        hidden.get(), at(tensors->hidden_in.get()), at(tensors->hidden_out.get()),
+                        cell.get(), at(tensors->cell_in.get()), at(tensors->cell_out.get()),
+                        weight_bytes, at(weights->get()), work_bytes, Pointer(work), reserve_bytes,
+                        at(Pointer(reserve))),
         "an LSTM's forward call");
   }
   void Backward() const {
@@ -278,12 +284,12 @@ LstmGpuCall::LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& inpu
 
 LstmGpuCall::~LstmGpuCall() = default;
 
-void LstmGpuCall::Enqueue(void* stream) const {
+void LstmGpuCall::Enqueue(void* stream, const std::map<const void*, void*>& copies) const {
   cudnn::UseStream(stream);
   if (state_->IsBackward())
     state_->Backward();
   else
-    state_->Forward();
+    state_->Forward(copies);
 }
 
 void LstmGpuCall::Run() const {
@@ -419,7 +425,12 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   prepared.run = [call] { call->Run(); };
   auto& gpu = prepared.gpu.emplace();
   gpu.enqueue = [call](void* stream) { call->Enqueue(stream); };
-  if (lstm.direction == LstmDirection::kBackward) gpu.renew = [call] { call->Restore(); };
+  if (lstm.direction == LstmDirection::kBackward)
+    gpu.renew = [call] { call->Restore(); };
+  else
+    gpu.on_copies = [call](const std::map<const void*, void*>& copies) {
+      return [call, copies](void* stream) { call->Enqueue(stream, copies); };
+    };
   gpu.blocks_wait = lstm.algorithm != RnnAlgorithm::kStandard;
   prepared.verify = [call, seed = settings.seed] { return Verify(*call, seed); };
   prepared.algorithm = call->Algorithm();

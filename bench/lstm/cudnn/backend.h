@@ -3,6 +3,7 @@
 
 #include <cudnn.h>
 
+#include <map>
 #include <memory>
 
 #include "bench/lstm/case.h"
@@ -24,8 +25,9 @@ class LstmGpuCall {
   LstmGpuCall(const LstmGpuCall&) = delete;
   LstmGpuCall& operator=(const LstmGpuCall&) = delete;
 
-  // Starts one call on a cudaStream_t and returns without waiting.
-  void Enqueue(void* stream) const;
+  // Starts one call on a cudaStream_t and returns without waiting. `copies` of its tensors, by
+  // their addresses: only of a forward call.
+  void Enqueue(void* stream, const std::map<const void*, void*>& copies = {}) const;
   // Makes one call and returns when it has finished.
   void Run() const;
   // Restores what `bwd` changes of its inputs: the reserve space of the forward call, which cuDNN

@@ -258,8 +258,16 @@ class Call {
     scales_b_.Set(matmul_, Matrix::kB, seed, inputs_.weights);
   }
 
-  void Enqueue(void* stream) const {
-    Check(plan_.Multiply(library_, At(), static_cast<cudaStream_t>(stream)), "the product");
+  void Enqueue(void* stream) const { Enqueue(At(), stream); }
+  // Returns the call on copies of its matrices, by their addresses. Bias and scales stay.
+  std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
+    auto at = At();
+    for (const auto& [tensor, copy] : copies) {
+      if (at.first == tensor) at.first = copy;
+      if (at.second == tensor) at.second = copy;
+      if (at.result == tensor) at.result = copy;
+    }
+    return [this, at](void* stream) { Enqueue(at, stream); };
   }
   void Run() const {
     Enqueue(stream_.get());
@@ -288,6 +296,9 @@ class Call {
   }
 
  private:
+  void Enqueue(const Plan::Memory& at, void* stream) const {
+    Check(plan_.Multiply(library_, at, static_cast<cudaStream_t>(stream)), "the product");
+  }
   Plan::Memory At() const {
     const auto& spec = plan_.spec();
     return {tensors_.at(spec.first.matrix).buffer.get(),
@@ -406,6 +417,10 @@ workload::PreparedCall Prepared(const std::shared_ptr<AnyCall>& call, Work model
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
+  if constexpr (requires { call->Moved({}); })
+    prepared.gpu->on_copies = [call](const std::map<const void*, void*>& copies) {
+      return [call, moved = call->Moved(copies)](void* stream) { moved(stream); };
+    };
   prepared.verify = [call] { return call->Verify(); };
   prepared.new_inputs = [call](unsigned seed) { call->NewInputs(seed); };
   prepared.algorithm = call->Algorithm();

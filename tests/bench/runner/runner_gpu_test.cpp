@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "bench/runner/prepared_calls.h"
 #include "reporters/roofline/roofline.h"
@@ -182,6 +184,62 @@ TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
               HasSubstr("cftcftc"));
   EXPECT_THAT(stepped("Fake/gpu/none/fwd/f32/n1", workload::CacheState::kWarm),
               testing::Not(HasSubstr("f")));
+}
+
+// The tensors have 600 byte and 400 byte of weights, L2 2000 byte: 4000 / 1000 + 2 copies of all,
+// or 4000 / 400 + 2 copies of the weights exceed it twice between two calls on one copy.
+TEST(RunnerOfGpu, ColdCallsInAGraphUseCopiesInTurnOrAreQueuedWithAReason) {
+  std::vector<std::size_t> copied;  // [byte]
+  std::vector<const void*> used;
+  const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
+    clock.copy = [&, copy = clock.copy](const void* begin, std::size_t bytes) {
+      copied.push_back(bytes);
+      return copy(begin, bytes);
+    };
+  });
+  const auto timed = [&](workload::CacheState cache,
+                         const std::function<void(workload::PreparedCall&)>& change) {
+    copied.clear(), used.clear();
+    auto workload = OnGpu("Fake/gpu/none/fwd/f32/n1/cold");
+    workload.cache = cache;
+    workload.prepare = [&](const workload::RunSettings&) {
+      auto call = fakes::FakeCall();
+      call.gpu->on_copies = [&](const std::map<const void*, void*>& copies) {
+        return [&used, copy = copies.rbegin()->second](void*) { used.push_back(copy); };
+      };
+      change(call);
+      return call;
+    };
+    return fakes::RecordOf(workload, {}, {open});
+  };
+  const auto keep = [](workload::PreparedCall&) {};
+  for (const auto& [cache, copies] :
+       {std::pair(workload::CacheState::kCold, 6), {workload::CacheState::kColdWeights, 12}}) {
+    const auto record = timed(cache, keep);
+    EXPECT_EQ(record.timed, record::timed::kGraph);
+    const auto& repetition = record.repetitions.front();
+    EXPECT_NEAR(repetition.seconds, fakes::kFakeInGraph, 1e-12);
+    EXPECT_DOUBLE_EQ(repetition.gpu->queued_seconds.value(), fakes::kFakeQueued);
+    EXPECT_EQ(repetition.gpu->graph_calls, 48);  // 46 of 11 us in 0.5 ms, and whole turns
+    const std::vector<std::size_t> weights = {400}, all = {600, 400};
+    EXPECT_THAT(copied, testing::IsSupersetOf(copies == 6 ? all : weights));
+    ASSERT_GE(used.size(), 3 * 48U);
+    EXPECT_EQ((std::set<const void*>(used.begin(), used.begin() + copies).size()), copies);
+    for (std::size_t i = copies; i < used.size(); ++i) EXPECT_EQ(used[i], used[i - copies]);
+  }
+  const auto expect_queued = [&](const char* reason, const auto& change) {
+    const auto record = timed(workload::CacheState::kCold, change);
+    EXPECT_EQ(record.timed, record::timed::kDevice);
+    EXPECT_NEAR(record.repetitions.front().seconds, fakes::kFakeQueued, 1e-12);
+    EXPECT_THAT(record.counting, Contains(testing::Field(&CountingNote::text, HasSubstr(reason))));
+  };
+  expect_queued("own tensors", [](auto& call) { call.gpu->on_copies = {}; });
+  expect_queued("402 copies of its tensors", [](auto& call) { call.memory = {{&call, 10}}; });
+  expect_queued("out of memory", [](auto& call) {
+    call.gpu->on_copies = [](const auto&) -> gpu::Enqueue {
+      throw std::runtime_error("cudaMalloc: out of memory");
+    };
+  });
 }
 
 TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueTrainAndCall) {
