@@ -255,7 +255,7 @@ TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsAndACallThatCannotBeCapturedIsQueu
   auto clock = Logging(log);
   int renewed = 0;
   RepeatedTimer timer(
-      clock, kNothing, [&] { ++renewed; }, 1e-4, 1);
+      clock, {kNothing}, [&] { ++renewed; }, 1e-4, 1);
   ASSERT_TRUE(timer.CanRepeat());
   const auto times = timer.Time(1);
   ASSERT_EQ(times.seconds.size(), 3);
@@ -271,7 +271,7 @@ TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsAndACallThatCannotBeCapturedIsQueu
   slow.graph = [&trains](const gpu::Enqueue&, int calls) {
     return [&trains, calls] { return trains.trains.push_back(calls), gpu::GpuBatch{0.5 * calls}; };
   };
-  RepeatedTimer long_timer(slow, kNothing, {}, 0.5, 1);
+  RepeatedTimer long_timer(slow, {kNothing}, {}, 0.5, 1);
   EXPECT_EQ(long_timer.Time(1).seconds, std::vector<double>{0.5});
   EXPECT_THAT(trains.trains, testing::ElementsAre(1, 2, 1, 2));
   // A call of 9 us that no graph takes: trains in the stream, as long as the queue allows.
@@ -285,14 +285,14 @@ TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsAndACallThatCannotBeCapturedIsQueu
     queues.push_back(calls);
     return gpu::GpuBatch{2e-6 + calls * 9e-6, std::nullopt, calls <= most};
   };
-  RepeatedTimer queueing(capturing, kNothing, {}, 9e-6, 1);
+  RepeatedTimer queueing(capturing, {kNothing}, {}, 9e-6, 1);
   EXPECT_THAT(queues, testing::ElementsAre(100, 50, 24, 12));
   EXPECT_NEAR(queueing.Time(1).seconds.at(0), 9e-6, 1e-12);
   EXPECT_THAT(queueing.reason()->text,
               testing::HasSubstr("not permitted when stream is capturing"));
   EXPECT_EQ(queueing.calls(), 6);
   most = 0;  // it waits for the GPU
-  EXPECT_FALSE(RepeatedTimer(capturing, kNothing, {}, 9e-6, 1).CanRepeat());
+  EXPECT_FALSE(RepeatedTimer(capturing, {kNothing}, {}, 9e-6, 1).CanRepeat());
   EXPECT_THROW(queueing.Time(1), std::runtime_error);
 }
 
