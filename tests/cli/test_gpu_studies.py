@@ -149,3 +149,14 @@ def test_the_time_based_study_classifies_as_the_run_files_do():
 def test_every_study_is_in_the_list():
     folders = {path.name for path in STUDIES.iterdir() if path.is_dir() and (path / "README.md").exists()}
     assert set(re.findall(r"^- \[[^]]*\]\(([^)]*)\)", (STUDIES / "README.md").read_text(), re.M)) == folders
+
+
+def test_no_stored_point_is_above_its_roof():
+    points = 0
+    for path in [*(ROOT / "baselines").rglob("*.json"), *(ROOT / "baselines").rglob("*.json.gz")]:
+        whole = lib.read(path)
+        for record in whole.get("records", []) if isinstance(whole, dict) else []:
+            for point in record.get("classic", []) if isinstance(record, dict) else []:
+                points += 1
+                assert point["flops_per_second"] <= 1.001 * point["roof"], (path, record["name"])
+    assert points > 2000
