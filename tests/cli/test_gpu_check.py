@@ -130,7 +130,6 @@ class TestAWorkingGpu:
 
     @parametrize(
         {
-            "the script exits 0": exits(0),
             **{
                 f"the result has {file}": has(file)
                 for file in (
@@ -173,6 +172,9 @@ class TestAWorkingGpu:
     )
     def test_result(self, ran, expectation):
         expectation(ran)
+
+    def test_kernel_times_alone_fail_as_no_made_up_kernel_has_a_duration(self, ran):
+        assert ran.code == 1 and re.findall("^([a-z0-9_]+) +exit [1-9]", Path("result/summary.txt").read_text(), re.M) == ["kernel_time"]
 
     def test_each_step_ran_once_in_the_order_of_the_table(self, ran):
         steps = ordered(table())
