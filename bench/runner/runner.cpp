@@ -138,9 +138,8 @@ class Runner::Impl {
       if (IsWatched(workload)) Watch(benchmark);
       Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
       if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
-      if (!benchmark.timed_algorithm &&
-          (IsStored(workload) || calls_.CountsLater(workload) ||
-           options_.energy.Measures(workload.name.device)))
+      if (!benchmark.timed_algorithm && (IsStored(workload) || calls_.CountsLater(workload) ||
+                                         options_.energy.Measures(workload.name.device)))
         benchmark.timed_algorithm = calls_.Call().algorithm;
       if (benchmark.record.repetitions.size() == options_.repetitions) VerifyAgain(benchmark);
     } catch (const std::exception& error) {
