@@ -300,7 +300,7 @@ std::string PipeOf(const workload::ProductCase& product, const std::string& impl
 // Prepares the call returned by make(inputs). `what` names the call in messages.
 template <class Case, class Make>
 workload::PreparedCall PrepareProduct(const Case& product, const workload::RunSettings& settings,
-                                      std::string_view what, Make make) {
+                                      std::string_view what, const Make& make) {
   return PrepareCall(
       settings, what, [product](unsigned seed) { return workload::SeededInputs(product, seed); },
       [product](const auto& call) {

@@ -58,7 +58,7 @@ class TextCursor {
 template <class Read, class Check>
 auto ParseProblem(std::string_view text, int column_offset, Read read, Check check) {
   TextCursor cursor(text, column_offset);
-  const auto problem = read(cursor);
+  auto problem = read(cursor);
   try {
     check(problem);
   } catch (const BadInput& error) {
