@@ -141,8 +141,9 @@ struct Centre {
 };
 
 // Returns the weighted mean of the values within 2.5 standard deviations of the densest 40 %.
-// `between` is that of the side with less scatter: noise makes BASE slower as often as NEW, but a
-// change of the program moves its benchmarks to one side. Needs at least one value.
+// `between` is estimated from the values above the center and from those below it, and the smaller
+// result is used: noise scatters ratios to both sides, a change of the program to one side only.
+// Needs at least one value.
 Centre CentreOf(const std::vector<Estimate>& values);
 
 }  // namespace dlroof::statistics

@@ -398,8 +398,8 @@ int64_t TermsOf(const Conv3dProblem& p, ProductDirection direction) {
   return terms;
 }
 
-// Returns the indices of all corners and of random positions, half of which are moved to a border,
-// the first or last element along an axis of the volume or image, where padding matters.
+// Returns indices of elements of a tensor: all corners and random ones. Half of the random ones are
+// moved to the first or last position along an axis of the image, where padding matters.
 std::vector<int64_t> Sampled(const std::vector<int64_t>& sizes, int64_t count, uint64_t seed) {
   const size_t axes = sizes.size() - 2;
   const int64_t corners = int64_t{1} << sizes.size();

@@ -90,7 +90,7 @@ void RequireMemory(const RowsCase& request);
 
 // Returns the call as in oneDNN's verbose log. Work and benchdnn's line derive from it.
 logs::PrimitiveText Logged(const RowsCase& request);
-// Returns a call's work. For RmsNorm that of LayerNorm without the mean.
+// Returns a call's work. RmsNorm counts as LayerNorm does, but no operations for the mean.
 Work WorkOf(const RowsCase& request);
 
 // Returns the number of elements of a call's result: y (m x n), with a residual followed by the

@@ -65,7 +65,7 @@ struct RunnerOptions {
   // and run ExplainCall after all benchmarks.
   std::optional<ExplainOptions> explain;
   int benchmarks = 0;           // number of benchmarks that run, for the progress of `explain`
-  std::size_t repetitions = 0;  // most that Google Benchmark runs; 0: unknown
+  std::size_t repetitions = 0;  // per benchmark, at most; 0: unknown
   EnergyPass energy;            // measured after all benchmarks were timed
   // Watches the quota of CPU time, if there is one; must outlive the benchmarks.
   const QuotaWatch* quota = nullptr;

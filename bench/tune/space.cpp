@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
 constexpr int64_t kMaxBatch = 1 << 16;
+// Environment variables that are tuned unless the user sets them.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
                                       "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
                                       "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};

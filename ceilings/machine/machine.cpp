@@ -26,7 +26,7 @@ bool IsStable(const std::string& key) {
   return std::ranges::any_of(kStablePrefixes, [&](auto prefix) { return key.starts_with(prefix); });
 }
 
-// Returns a number of threads or SMs, or nullopt if the text is not a whole number above 0.
+// Reads a whole number above 0, such as a number of threads. Returns nullopt for other text.
 std::optional<int> CountIn(std::string_view text) {
   int count = 0;
   const auto end = text.data() + text.size();

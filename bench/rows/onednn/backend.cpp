@@ -54,8 +54,8 @@ dnnl::memory::desc ColumnDesc(const RowsCase& norm) {
 }
 
 // Returns the primitive's flags. Headers before oneDNN 3.9 lack RMS normalization's: dnnl_rms_norm
-// of include/oneapi/dnnl/dnnl_types.h. Throws Unsupported if the loaded library is older. 3.13's
-// gradient is found wrong: it subtracts the gradient's mean, as that of layer normalization does.
+// of include/oneapi/dnnl/dnnl_types.h. Throws Unsupported if the loaded library is older. The
+// gradient that oneDNN 3.13 computes fails verification: it is that of layer normalization.
 dnnl::normalization_flags FlagsOf(const RowsCase& norm) {
   constexpr unsigned kRms = 0x20;
   constexpr int kFirstMinor = 9;
