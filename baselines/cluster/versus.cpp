@@ -103,8 +103,7 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   side.node_calls_per_second = cluster.devices * (1 / side.seconds.value);
   side.fallback = IsFallback(placed);
   side.counted_flops = BestFlops(cluster.run.file.records[index]).first;
-  side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.seconds,
-                             cluster.devices, prices);
+  side.energies = EnergiesOf(cluster, index, prices);
   auto time = placed.placement.time;
   if (!time) return side;
   side.specified = std::exchange(time->specified, false);  // so that BoundText does not repeat it
@@ -141,14 +140,26 @@ std::string RoofsText(const VersusSide& side) {
   return side.specified ? "given" : "measured";
 }
 
-std::vector<std::string> Differences(const record::Record& a, const VersusSide& side_a,
-                                     const record::Record& b, const VersusSide& side_b,
+// Returns "1 of 2 CPUs" if the call had fewer threads than its machine has CPUs, else "".
+std::string PartOfCpus(const VersusCluster& cluster, const record::Record& record) {
+  const auto* machine = record::MachineFor(cluster.run.file, record);
+  if (machine == nullptr || record.device != "cpu" || !record.threads) return "";
+  const auto cpus = machine->facts.find("allowed_cpus");
+  if (cpus == machine->facts.end() || cpus->second == std::to_string(*record.threads)) return "";
+  return fmt::format("{} of {} CPUs", *record.threads, cpus->second);
+}
+
+std::vector<std::string> Differences(const VersusCluster& cluster_a, const VersusSide& side_a,
+                                     const VersusCluster& cluster_b, const VersusSide& side_b,
                                      CallTime times) {
+  const auto& a = cluster_a.run.file.records[side_a.record];
+  const auto& b = cluster_b.run.file.records[side_b.record];
   std::vector<std::string> differences;
-  const auto add = [&](const char* what, const std::string& of_a, const std::string& of_b) {
+  const auto add = [&](const char* what, const std::string& of_a, const std::string& of_b,
+                       const char* unknown = "unknown") {
     if (of_a != of_b)
-      differences.push_back(fmt::format("{}: {} | {}", what, of_a.empty() ? "unknown" : of_a,
-                                        of_b.empty() ? "unknown" : of_b));
+      differences.push_back(fmt::format("{}: {} | {}", what, of_a.empty() ? unknown : of_a,
+                                        of_b.empty() ? unknown : of_b));
   };
   const auto options = [](const record::Record& record) {
     return record.options.empty() ? std::string("none")
@@ -166,6 +177,7 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
   add("cache", a.cache.value_or(""), b.cache.value_or(""));
   if (!IsTimed(times, a) || !IsTimed(times, b)) add("times", timed(a), timed(b));
   add("roofs", RoofsText(side_a), RoofsText(side_b));
+  add("a node counts as", PartOfCpus(cluster_a, a), PartOfCpus(cluster_b, b), "a whole node");
   if (side_a.counted_flops && side_b.counted_flops &&
       Differ(*side_a.counted_flops, *side_b.counted_flops))
     differences.push_back(fmt::format("FLOPs, by more than {:g} %: {} | {}", 100 * kSameFlops,
@@ -191,7 +203,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
     SetCost(*options.prices, a, row.flops, row.a);
     SetCost(*options.prices, b, row.flops, row.b);
   }
-  row.differences = Differences(record_a, row.a, record_b, row.b, options.times);
+  row.differences = Differences(a, row.a, b, row.b, options.times);
   return row;
 }
 
@@ -427,17 +439,19 @@ std::string_view Key(EnergyClass energy_class) {
   return KeyIn(kKeys, energy_class);
 }
 
-Energies EnergiesOf(const record::RunFile& run, const record::Record& record,
-                    const Quantity& seconds, int devices, const Prices* prices) {
+Energies EnergiesOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   Energies energies;
+  const auto& record = cluster.run.file.records[index];
+  const auto& placed = cluster.run.places[index];
   if (const auto& energy = record.energy)
     energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95,
                                         energy::HasOthersEnergy(*energy)};
-  const auto* machine = prices == nullptr ? nullptr : record::MachineFor(run, record);
+  const auto* machine = prices == nullptr ? nullptr : record::MachineFor(cluster.run.file, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
-  if (price != nullptr && price->watts)
+  const auto& time = placed.placement.time;
+  if (price != nullptr && price->watts && !(time && time->bound == roofline::Bound::kOverhead))
     energies[EnergyClass::kAssumed] =
-        Times(*price->watts / price->devices.value_or(devices), seconds);
+        Times(*price->watts / price->devices.value_or(cluster.devices), QuantityOf(*placed.timing));
   return energies;
 }
 

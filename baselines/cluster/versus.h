@@ -108,17 +108,14 @@ const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine);
 
 enum class EnergyClass {
   kMeasured,  // by energy counters of the devices, read before and after the calls
-  kAssumed    // watts of a node under load, from the file of prices, times the call's seconds
+  kAssumed    // watts of a node under load, from the file of prices, times the call's seconds;
+              // not of calls bound by overhead, in which the devices mostly wait
 };
 std::string_view Key(EnergyClass energy_class);
 inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kAssumed};
 
 // Class -> energy [J] of a call or of all calls of a model, for the classes that are known.
 using Energies = std::map<EnergyClass, Quantity>;
-
-// The energies of one call of `record` on a node whose `devices` all make it. `prices` may be null.
-Energies EnergiesOf(const record::RunFile& run, const record::Record& record,
-                    const Quantity& seconds, int devices, const Prices* prices);
 
 // Returns A's energy divided by B's, for each class that both have.
 std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b);
@@ -138,6 +135,10 @@ struct VersusCluster {
   // Set for a cluster file: each time is the median over nodes.
   std::optional<EstimateCount> node_times = {};
 };
+
+// Returns the energies of one call of the record at `index` on a node whose devices all make it.
+// `prices` may be null.
+Energies EnergiesOf(const VersusCluster& cluster, std::size_t index, const Prices* prices);
 
 // Returns the cost [currency] of one call of `seconds` on a device, if `prices` (may be null) has
 // it.

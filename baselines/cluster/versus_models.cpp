@@ -21,24 +21,33 @@ struct LayerCall {
   std::optional<double> cost;  // [currency]
 };
 
-// The calls of each operator in one type, without fallbacks.
+// Returns whether the type is of 8-bit integers, in which nobody trains.
+bool IsInteger(const std::string& type) {
+  return type.find("u8") != type.npos || type.find("s8") != type.npos || type == "int8";
+}
+
+// The calls of each operator in one type, or each in its fastest ("best") of those that the pass
+// can use, without fallbacks.
 class TimesOf {
  public:
-  TimesOf(const VersusCluster& cluster, const std::string& type, const VersusOptions& options) {
+  TimesOf(const VersusCluster& cluster, const std::string& type, std::string_view pass,
+          const VersusOptions& options) {
     const auto key_of = [&](const record::Record& record) {
+      const bool fits = type == "best" ? pass == "inference" || !IsInteger(record.type)
+                                       : ComparedType(record) == type;
+      if (!fits) return std::string();
       const VersusLayer layer{
           .op = record.op,
           .problem = record.problem,
           .options = WithoutImplementationOptions(record.options, options.is_implementation_option),
           .directions = {}};
-      return ComparedType(record) == type ? KeyOf(layer, record.direction) : "";
+      return KeyOf(layer, record.direction);
     };
     for (const auto& [key, i] : FastestByKey(cluster.run, key_of)) {
       if (IsFallback(cluster.run.places[i])) continue;
       const auto seconds = QuantityOf(*cluster.run.places[i].timing);
       const auto& record = cluster.run.file.records[i];
-      calls_[key] = {seconds,
-                     EnergiesOf(cluster.run.file, record, seconds, cluster.devices, options.prices),
+      calls_[key] = {seconds, EnergiesOf(cluster, i, options.prices),
                      CallCost(options.prices, cluster, record, seconds.value)};
     }
   }
@@ -137,7 +146,8 @@ std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
   return {std::move(row), std::move(times)};
 }
 
-std::vector<std::string> Types(const VersusCluster& cluster) {
+std::vector<std::string> Types(const VersusCluster& cluster, const VersusOptions& options) {
+  if (options.best_type) return {"best"};
   std::vector<std::string> types;
   for (const auto& record : cluster.run.file.records)
     if (const auto type = ComparedType(record); std::ranges::find(types, type) == types.end())
@@ -157,8 +167,8 @@ bool HasPass(const Model& model, std::string_view pass) {
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
              const std::string& type, const VersusOptions& options,
              std::vector<VersusModel>& rows) {
-  const TimesOf in_a(a, type, options), in_b(b, type, options);
   for (const auto pass : kPasses) {
+    const TimesOf in_a(a, type, pass, options), in_b(b, type, pass, options);
     auto [row, times] = CompareModel(model, pass, in_a, in_b);
     if (row.in_both == 0 || !HasPass(model, pass)) continue;
     row.type = type;
@@ -229,10 +239,10 @@ std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCl
                                           const std::vector<Model>& models,
                                           const VersusOptions& options) {
   std::vector<VersusModel> rows;
-  const auto types_b = Types(b);
+  const auto types_b = Types(b, options);
   for (const auto& model : models) {
     const auto before = rows.size();
-    for (const auto& type : Types(a))
+    for (const auto& type : Types(a, options))
       if (std::ranges::find(types_b, type) != types_b.end())
         AddRows(a, b, model, type, options, rows);
     if (rows.size() > before) continue;

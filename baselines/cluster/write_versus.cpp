@@ -134,7 +134,7 @@ void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes)
   if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
     notes.emplace_back(
         "energy (assumed): the watts of a node under load in the file of prices, times the call's "
-        "seconds; not measured, and never compared with a measurement");
+        "seconds, unless it is bound by overhead; never compared with a measurement");
 }
 
 bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
@@ -189,29 +189,44 @@ std::string NumbersText(const std::vector<std::string>& some,
 }
 
 void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  for (const auto& [name, side] : {std::pair("A", &VersusRow::a), {"B", &VersusRow::b}}) {
+  for (const auto& [name, cluster, side] :
+       {std::tuple("A", report.a, &VersusRow::a), {"B", report.b, &VersusRow::b}}) {
     std::size_t count = 0;
-    for (const auto& row : report.versus.rows) count += (row.*side).bound_by_overhead ? 1 : 0;
+    std::set<std::string_view> kinds;
+    for (const auto& row : report.versus.rows) {
+      if (!(row.*side).bound_by_overhead) continue;
+      ++count;
+      const auto& record = cluster->run.file.records[(row.*side).record];
+      kinds.insert(record.timed == record::timed::kGraph ? "gaps between kernels"
+                                                         : "starting calls and kernels");
+    }
     if (count > 0)
       notes.push_back(fmt::format(
-          "{} rows of {} are bound by overhead: their times are those of launching calls, and say "
-          "little about the device",
-          count, name));
+          "{} rows of {} are bound by overhead ({}): more work per call, such as a larger batch, "
+          "changes their ratios",
+          count, name, fmt::join(kinds, ", ")));
   }
 }
 
 void AddFallbackNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto& rows = report.versus.rows;
-  const auto is_fallback = [](const VersusRow& row) { return row.a.fallback || row.b.fallback; };
-  const auto row = std::ranges::find_if(rows, is_fallback);
-  if (row == rows.end()) return;
-  const auto& record = row->a.fallback ? report.a->run.file.records[row->a.record]
-                                       : report.b->run.file.records[row->b.record];
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> names;
+  for (const auto& row : report.versus.rows) {
+    if (!row.a.fallback && !row.b.fallback) continue;
+    const auto& record = row.a.fallback ? report.a->run.file.records[row.a.record]
+                                        : report.b->run.file.records[row.b.record];
+    names.push_back(fmt::format("{}, by {}", record.name, record::AlgorithmText(record)));
+  }
+  if (names.empty()) return;
+  const auto count = names.size();
+  if (count > kShown) {
+    names.resize(kShown);
+    names.emplace_back("...");
+  }
   notes.push_back(fmt::format(
       "!: below {:g} % of its roof: a fallback of the library, in place of which a framework would "
-      "pad, or take another type; {} such rows are in no total: {}, by {}",
-      100 * kFallbackShare, std::ranges::count_if(rows, is_fallback), record.name,
-      record::AlgorithmText(record)));
+      "pad, or take another type; {} such rows are in no total: {}",
+      100 * kFallbackShare, count, fmt::join(names, "; ")));
 }
 
 std::string TimesText(const record::Record& record) {
@@ -346,8 +361,8 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   const auto lacks_share = [](const VersusRow& row) { return !row.a.share || !row.b.share; };
   if (std::ranges::any_of(versus.rows, lacks_share))
     notes.emplace_back(
-        "in place of a % of roof: overhead: the time is that of launching calls; no roof: the run "
-        "has no FLOPs and bytes of the call, or no roof for its type");
+        "in place of a % of roof: overhead: most of the time is between kernels or calls; no roof: "
+        "the run has no FLOPs and bytes of the call, or no roof for its type");
   const bool noisy =
       std::ranges::any_of(versus.rows, [](const VersusRow& row) { return row.nodes_of_a.noisy; });
   if (noisy) notes.emplace_back(record::kEstimateMeaning);

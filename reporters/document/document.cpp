@@ -22,7 +22,6 @@ using nlohmann::json;
 constexpr int kTenths = 1000;      // [1] number of 0.1 % in 100 %
 constexpr int kBarColumns = 40;    // length of a bar in a terminal
 constexpr int kStripColumns = 60;  // length of a strip in a terminal
-constexpr int kColumnGap = 2;      // [columns] between two cells
 constexpr int kMinSentence = 24;   // [columns] minimum width of sentences in the last column
 
 bool IsEmpty(const Sentences& block) { return block.texts.empty(); }
@@ -107,7 +106,7 @@ void Fit(const Table& table, int width, Texts& rows) {
   const auto available = [&] {
     int left = width;
     for (std::size_t i = 0; i < widths.size(); ++i)
-      if (widths[i] > 0) left -= (i == flexible ? 0 : widths[i]) + (i == 0 ? 0 : kColumnGap);
+      if (widths[i] > 0) left -= (i == flexible ? 0 : widths[i]) + (i == 0 ? 0 : text::kColumnGap);
     return left;
   };
   if (width > 0) {

@@ -67,18 +67,6 @@ void AddPlace(const record::Record& record, const roofline::Placed& placed,
       rate && rate->intensity && rate->level == level ? text::ThreeDigits(*rate->intensity) : "");
 }
 
-Row RecordRow(const record::Record& record, const roofline::Placed& placed,
-              const roofline::PlaceView& view, const std::optional<Level>& level) {
-  Row row;
-  row.reserve(8);  // a table of 10^5 rows has no cells to spare
-  row.emplace_back(record.name);
-  row.emplace_back(fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
-                               text::WithPrefix(placed.timing->median, "s")));
-  row.emplace_back(roofline::SpreadText(*placed.timing));
-  AddPlace(record, placed, view, level, row);
-  return row;
-}
-
 // Returns whether the record has GPU times in addition to `seconds`.
 bool HasGpuTimes(const record::Record& record) {
   return record::SampleMedian(record, &record::GpuSample::graph_seconds) ||
@@ -220,7 +208,7 @@ Table RecordsTable(const roofline::PlacedRun& run) {
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     if (!run.places[i].timing || record::IsKernelSum(record)) continue;
-    table.rows.push_back(RecordRow(record, run.places[i], run.view, level));
+    table.rows.push_back(ResultRow(record, run.places[i], run.view, level));
     if (gpu_times) AddGpuTimes(record, *run.places[i].timing, table.rows.back());
   }
   if (HasShortSpread(run)) table.notes.emplace_back(roofline::kSpreadMeaning);
@@ -490,6 +478,18 @@ Document CaveatsDocument(const roofline::PlacedRun& run) {
       "placed under other roofs only, or not at all, because a ceiling failed its checks", missing,
       false));
   return document;
+}
+
+Table::Row ResultRow(const record::Record& record, const roofline::Placed& placed,
+                     const roofline::PlaceView& view, const std::optional<Level>& level) {
+  Row row;
+  row.reserve(8);  // a table of 10^5 rows has no cells to spare
+  row.emplace_back(record.name);
+  row.emplace_back(fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
+                               text::WithPrefix(placed.timing->median, "s")));
+  row.emplace_back(roofline::SpreadText(*placed.timing));
+  AddPlace(record, placed, view, level, row);
+  return row;
 }
 
 Document RunDocument(const roofline::PlacedRun& run, const TableOptions& options) {

@@ -25,6 +25,11 @@ struct TableOptions {
 // zero-FLOP kernels, ceilings, and the benchmarks with the most time above their roofs.
 document::Document RunDocument(const roofline::PlacedRun& run, const TableOptions& options = {});
 
+// Returns the row of a record that has a time: name, time, ±, % roof, bound, x roof, FLOP/s (or
+// B/s), FLOP/byte if it is of `level`; "" for what is unknown.
+Table::Row ResultRow(const record::Record& record, const roofline::Placed& placed,
+                     const roofline::PlaceView& view, const std::optional<Level>& level);
+
 // Returns the summary that dlroof_bench writes below the rows of benchmarks.
 document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose);
 

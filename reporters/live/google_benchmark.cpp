@@ -22,40 +22,10 @@
 namespace dlroof::live {
 namespace {
 
-// Returns the cells: share of the roof, bound, x roof, FLOP/s, FLOP per DRAM byte; "-" if unknown.
-std::array<std::string, 5> RoofCells(const record::Record& record, const record::Timing& timing,
-                                     const roofline::Placement& placement) {
-  std::array<std::string, 5> cells;
-  cells[0] = roofline::RoofShareText(roofline::RoofShareOf(placement), false);
-  if (const auto& time = placement.time) {
-    cells[1] = roofline::BoundText(*time);
-    cells[2] = roofline::TimesOverRoofText(*time);
-  }
-  if (const auto rate = roofline::WorkRateOf(record, timing)) {
-    cells[3] = text::WithPrefix(rate->flops_per_second, "FLOP/s");
-    if (rate->level == Level::kDram) cells[4] = text::ThreeDigits(*rate->intensity);
-  }
-  for (auto& cell : cells)
-    if (cell.empty()) cell = "-";
-  return cells;
-}
-
-std::string CpuText(const record::Record& record) {
-  const bool all = !record::Summarize(record.repetitions);
-  double seconds = 0;
-  int counted = 0;
-  for (const auto& repetition : record.repetitions)
-    if ((all || !repetition.noisy) && repetition.cpu_seconds) {
-      seconds += *repetition.cpu_seconds;
-      ++counted;
-    }
-  return counted == 0 ? "-" : text::WithPrefix(seconds / counted, "s");
-}
-
-// Returns the widths of the cells [columns]. Fixed, as rows are written while benchmarks finish.
-std::vector<int> Widths(std::size_t name_width) {
-  return {static_cast<int>(name_width), 9, 7, 10, 9, 8, 12, 11, 9, 10};
-}
+const std::vector<std::string> kHeader = {"Benchmark", "Time",   "±",      "% roof",
+                                          "bound",     "x roof", "FLOP/s", "FLOP/B DRAM"};
+constexpr std::size_t kMinColumns = 6;  // without FLOP/s and FLOP/B
+constexpr int kMinName = 24;            // [columns]
 
 using Run = benchmark::BenchmarkReporter::Run;
 
@@ -95,6 +65,12 @@ std::set<std::string>& SharedNames() {
   return names;
 }
 
+// The names of all records, if Google Benchmark listed the benchmarks before the run.
+std::vector<std::string>& RecordNames() {
+  static std::vector<std::string> names;
+  return names;
+}
+
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
 // Returns the runs without NaN and infinity (such as the coefficient of variation of a counter that
@@ -120,6 +96,8 @@ void SetListedNames(const std::vector<std::string>& listed) {
   for (const auto& name : listed)
     if (auto bare = record::BareName(name); !seen.insert(bare).second)
       SharedNames().insert(std::move(bare));
+  RecordNames().clear();
+  for (const auto& name : listed) RecordNames().push_back(RecordName(name));
 }
 
 std::string RecordName(const std::string& listed) {
@@ -148,30 +126,55 @@ std::string ResultSummary(const std::vector<record::Record>& records,
   return text + '\n';
 }
 
-std::string ResultHeader(size_t name_width) {
-  const auto line = text::AlignedLine({"Benchmark", "Time", "±", "% roof", "bound", "x roof",
-                                       "FLOP/s", "FLOP/B DRAM", "CPU", "Iterations"},
-                                      Widths(name_width));
-  const std::string rule(static_cast<std::size_t>(text::TextWidth(line)), '-');
-  return rule + '\n' + line + '\n' + rule + '\n';
+LiveTable::LiveTable(const std::vector<std::string>& names, int width)
+    // Wide enough for the longest cell of each column, as rows are written one by one.
+    : widths_{text::TextWidth(kHeader.front()), 9, 7, 10, 9, 8, 12, 11} {
+  int longest = 0;
+  for (const auto& name : names) longest = std::max(longest, text::TextWidth(name));
+  const auto left = [&] {
+    int columns = width;
+    for (std::size_t i = 1; i < widths_.size(); ++i) columns -= widths_[i] + text::kColumnGap;
+    return columns;
+  };
+  while (width > 0 && left() < std::min(longest, kMinName) && widths_.size() > kMinColumns)
+    widths_.pop_back();
+  if (width > 0 && left() < longest) {
+    const auto shown = text::ShortenNames(names, std::max(left(), kMinName));
+    longest = 0;
+    for (std::size_t i = 0; i < names.size() && shown; ++i) {
+      shown_[names[i]] = (*shown)[i];
+      longest = std::max(longest, text::TextWidth((*shown)[i]));
+    }
+  }
+  widths_.front() = std::max(widths_.front(), longest);
 }
 
-std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
-                      size_t name_width) {
+std::string LiveTable::Line(const std::string& name, std::vector<std::string> cells) const {
+  cells.resize(widths_.size());
+  const bool own_line = text::TextWidth(name) > widths_.front();
+  cells.front() = own_line ? "" : name;
+  return (own_line ? name + '\n' : "") + text::AlignedLine(cells, widths_) + '\n';
+}
+
+std::string LiveTable::Header() const {
+  const auto line = Line(kHeader.front(), kHeader);
+  const std::string rule(static_cast<std::size_t>(text::TextWidth(line)) - 1, '-');
+  return rule + '\n' + line + rule + '\n';
+}
+
+std::string LiveTable::Row(const record::Record& record, const machine::Machine* machine) const {
+  const auto shown = shown_.find(record.name);
+  const auto& name = shown == shown_.end() ? record.name : shown->second;
   if (record.status != record::Status::kOk)
-    return fmt::format("{:<{}} {}: {}\n", record.name, name_width, record::Key(record.status),
+    return fmt::format("{:<{}} {}: {}\n", name, widths_.front(), record::Key(record.status),
                        record.reason);
-  const auto timing = record::TimeOf(record.repetitions);
-  if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
-  const auto mark = roofline::MarkOf(timing->noisy);
-  const auto [share, bound, times_over_roof, rate, intensity] =
-      RoofCells(record, *timing, placement);
-  return text::AlignedLine(
-             {record.name, fmt::format("{}{}", mark, text::WithPrefix(timing->median, "s")),
-              roofline::SpreadText(*timing), share, bound, times_over_roof, rate, intensity,
-              CpuText(record), fmt::format("{:.0f}", record.repetitions.front().iterations)},
-             Widths(name_width)) +
-         '\n';
+  const auto placed = roofline::PlaceWritten(roofline::Written(record), machine);
+  if (!placed.timing)
+    return fmt::format("{:<{}} no time: {}\n", name, widths_.front(), record.reason);
+  std::vector<std::string> cells;
+  for (const auto& cell : document::ResultRow(record, placed, {}, Level::kDram))
+    cells.push_back(cell.text.empty() ? "-" : cell.text);
+  return Line(name, std::move(cells));
 }
 
 namespace {
@@ -276,37 +279,37 @@ bool TerminalReporter::ReportContext(const Context& context) {
     GetErrorStream() << "(The DEBUG warning above can be ignored: Debian's Google Benchmark "
                         "package is optimized, "
                         "and the timed loop is compiled here.)\n";
-  name_width_ = context.name_field_width;
-  GetOutputStream() << ResultHeader(name_width_) << std::flush;
+  table_ = LiveTable(RecordNames(), text::TerminalColumns());
+  Print(table_.Header());
   return true;
+}
+
+void TerminalReporter::Print(const std::string& text) {
+  const bool ascii = text::TerminalColumns() > 0 && !text::LocaleHasUtf8();
+  GetOutputStream() << (ascii ? text::InAscii(text) : text) << std::flush;
 }
 
 void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
   if (std::ranges::none_of(runs, IsRepetition)) return ReportAggregates(runs);
   const record::Record& record = session_.Add(RecordFromRuns(runs, session_).value());
   if (record.status == record::Status::kUnsupported) return;  // Finalize lists them by reason
-  const machine::Machine* machine = record::MachineFor(session_.file(), record);
-  GetOutputStream() << ResultRow(record, roofline::Place(record, machine), name_width_)
-                    << std::flush;
+  Print(table_.Row(record, record::MachineFor(session_.file(), record)));
 }
 
 void TerminalReporter::Finalize() {
   session_.Finish();
-  if (!session_.counted_late().empty())
-    GetOutputStream() << "Counted after all benchmarks were timed:\n" << ResultHeader(name_width_);
-  for (const auto& record : session_.file().records) {
-    const auto& late = session_.counted_late();
-    if (std::find(late.begin(), late.end(), record.name) != late.end())
-      GetOutputStream() << ResultRow(
-          record, roofline::Place(record, record::MachineFor(session_.file(), record)),
-          name_width_);
-  }
+  const auto& late = session_.counted_late();
+  if (!late.empty()) Print("Counted after all benchmarks were timed:\n" + table_.Header());
+  for (const auto& record : session_.file().records)
+    if (std::ranges::find(late, record.name) != late.end())
+      Print(table_.Row(record, record::MachineFor(session_.file(), record)));
   const auto run = roofline::PlaceRun(session_.file());
-  if (document::HasShortSpread(run)) GetOutputStream() << roofline::kSpreadMeaning << '\n';
+  std::ostringstream below;
+  if (document::HasShortSpread(run)) below << roofline::kSpreadMeaning << '\n';
   const auto summary = document::SummaryDocument(run, verbose_);
-  if (!summary.blocks.empty()) GetOutputStream() << '\n';
-  document::Write(summary, 0, GetOutputStream());
-  GetOutputStream() << std::flush;
+  if (!summary.blocks.empty()) below << '\n';
+  document::Write(summary, 0, below);
+  Print(below.str());
   GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }
 
@@ -317,10 +320,10 @@ void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
     if (NotRun(run) || session_.Has(NameOf(run))) continue;
     const double value =
         run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
-    GetOutputStream() << fmt::format(
-        "{:<{}} {:>10}\n", run.run_name.function_name + '_' + run.aggregate_name, name_width_,
-        run.aggregate_unit == benchmark::kTime ? text::WithPrefix(value, "s")
-                                               : text::PercentText(run.real_accumulated_time));
+    const auto shown = run.aggregate_unit == benchmark::kTime
+                           ? text::WithPrefix(value, "s")
+                           : text::PercentText(run.real_accumulated_time);
+    Print(table_.Line(run.run_name.function_name + '_' + run.aggregate_name, {"", shown}));
   }
 }
 

@@ -100,9 +100,24 @@ bool HasNoTime(const benchmark::BenchmarkReporter::Run& run);
 // Turns a run into a failed one with this error message.
 void MarkFailed(benchmark::BenchmarkReporter::Run& run, const std::string& message);
 
-std::string ResultHeader(size_t name_width);
-std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
-                      size_t name_width);
+// The table whose rows are written while benchmarks finish, so that its widths are chosen before.
+class LiveTable {
+ public:
+  // Fits the names into a terminal of `width` columns (0: any): without FLOP/byte and FLOP/s if
+  // necessary, and shortened where they stay different; else they get lines of their own.
+  explicit LiveTable(const std::vector<std::string>& names = {}, int width = 0);
+
+  std::string Header() const;
+  // Returns the row of a record, as `report` shows it, or its status and reason if it has no time.
+  // `machine` may be null.
+  std::string Row(const record::Record& record, const machine::Machine* machine) const;
+  // Returns a line with these cells; the first is replaced by `name`.
+  std::string Line(const std::string& name, std::vector<std::string> cells) const;
+
+ private:
+  std::vector<int> widths_;                   // [columns]
+  std::map<std::string, std::string> shown_;  // shortened names
+};
 
 // Returns one line: the number of benchmarks per status, and advice if many are noisy. `stopped`:
 // the reason, such as a CPU quota, why this process was paused so that waiting does not help.
@@ -135,11 +150,12 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
 
  private:
   void ReportAggregates(const std::vector<Run>& runs);
+  void Print(const std::string& text);
 
   Session& session_;
   bool verbose_;
   std::function<std::optional<Reason>()> stopped_;
-  size_t name_width_ = 0;
+  LiveTable table_;
 };
 
 // Wraps one of Google Benchmark's reporters, which ignore write errors, to detect them.

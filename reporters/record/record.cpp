@@ -26,7 +26,7 @@ constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
 // [1] The clocks of a repetition agree if they differ by at most this share of its time.
-constexpr double kClockAgreement = 0.02;
+constexpr double kClockNarrowment = 0.02;
 // [1] Least share of a noisy repetition that the call may have needed: threads that wait one after
 // the other may wait longer than the call takes, so that nothing is left.
 constexpr double kMinShare = 0.01;
@@ -71,9 +71,11 @@ double LeastSeconds(const Repetition& repetition) {
                   kMinShare * repetition.seconds);
 }
 
-// Estimates the time from clean repetitions and those without noisy calls, if at least three. A
-// repetition without noisy calls whose core's share is unknown may have had half a core.
+// Returns the median of the clean repetitions and of those whose noisy calls were left out, if at
+// least three: an estimate, unless its 95 % interval (from six on) is narrow. A repetition without noisy calls whose
+// core's share is unknown may have had half a core, so it does not count.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
+  constexpr double kNarrow = 0.1;  // [1] of the median
   std::vector<double> times, least;
   Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
@@ -88,6 +90,12 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   std::ranges::sort(times);
   timing.median = MedianOfSorted(times);
   timing.ci95 = {std::ranges::min(least), times.back()};
+  const auto interval = MedianInterval95OfSorted(times);
+  if (!interval || interval->first < (1 - kNarrow) * timing.median ||
+      interval->second > (1 + kNarrow) * timing.median)
+    return timing;
+  timing.ci95 = interval;
+  timing.noisy = false;
   return timing;
 }
 
@@ -97,7 +105,7 @@ std::optional<double> CheckedCpuTime(const Repetition& repetition) {
   const auto& [all, main, waited] =
       std::tie(repetition.cpu_seconds, repetition.main_cpu_seconds, repetition.run_delay_seconds);
   if (!repetition.noisy || repetition.gpu || !all || !main || !waited) return std::nullopt;
-  const double tolerance = kClockAgreement * repetition.seconds;
+  const double tolerance = kClockNarrowment * repetition.seconds;
   if (*main <= 0 || std::abs(*all - *main) > tolerance ||
       std::abs(*main + *waited - repetition.seconds) > tolerance)
     return std::nullopt;
@@ -180,8 +188,7 @@ std::string NoiseText(const std::vector<Record>& records) {
   constexpr Cause kCauses[] = {
       {[](const Repetition& repetition) { return repetition.gpu && IsThrottled(*repetition.gpu); },
        "the GPU's clock was low: let it cool"},
-      {[](const Repetition& repetition) { return Waited(repetition) || LacksCalls(repetition); },
-       "threads waited while other programs ran: stop those, or wait, and run again"},
+      {Waited, "threads waited while other programs ran: stop those, or wait, and run again"},
       {[](const Repetition& repetition) {
          return repetition.core_share.value_or(1) < cpu::kMinCoreShare;
        },
@@ -192,10 +199,13 @@ std::string NoiseText(const std::vector<Record>& records) {
        },
        "threads ran on cores far apart"},
       {[](const Repetition& repetition) { return OffCpu(repetition).value_or(0) > kOffCpuShare; },
-       "the main thread lost its CPU to no program of this system: a hypervisor takes it"}};
+       "the main thread lost its CPU to no program of this system: a hypervisor takes it"},
+      {LacksCalls, "calls were interrupted, by other programs or by a hypervisor"}};
   std::array<int, std::size(kCauses)> counts{};
   int noisy = 0;
-  for (const auto& record : records)
+  for (const auto& record : records) {
+    const auto timing = TimeOf(record.repetitions);
+    if (!timing || !timing->noisy) continue;
     for (const auto& repetition : record.repetitions) {
       if (!repetition.noisy) continue;
       ++noisy;
@@ -203,6 +213,7 @@ std::string NoiseText(const std::vector<Record>& records) {
           kCauses, [&](const Cause& cause) { return cause.disturbed(repetition); });
       if (found != std::end(kCauses)) ++counts.at(static_cast<std::size_t>(found - kCauses));
     }
+  }
   std::vector<std::pair<int, std::string_view>> reasons;
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts.at(i) > 0) reasons.emplace_back(counts.at(i), kCauses[i].text);

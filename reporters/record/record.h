@@ -140,7 +140,7 @@ struct Timing {
   double median = 0;  // [s]
   // [s] Set for a clean time from 6 repetitions on: fewer cannot give 95 % confidence.
   std::optional<std::pair<double, double>> ci95;
-  int clean = 0;       // [1] clean repetitions; the median of a clean time uses only these
+  int clean = 0;       // [1] number of clean repetitions
   bool noisy = false;  // an estimate, because too few repetitions were clean
 };
 
@@ -199,14 +199,16 @@ std::optional<double> RelativeError(const AggregateTime& aggregate);
 // than half of all repetitions are clean: with so much noise some only look clean.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize() or, if that is nullopt, an estimate: the median of the clean repetitions and
-// of those whose noisy calls were left out (clean_calls), if they are at least three; otherwise the
-// fastest repetition. A noisy repetition of one thread counts without its waits for a CPU if three
-// clocks agree: the process used no more CPU time than the thread, and that time and the waits add
-// up to the wall time, both within 2 %. Of several threads' waits nobody knows which ones delayed
-// the call: they lower only the begin of the interval, the fastest repetition without all waits.
-// Its end is the slowest of the repetitions that the median uses or, where the fastest one counts,
-// the median of all: other programs only lengthen them. Returns nullopt without repetitions.
+// Returns Summarize() or, if that is nullopt, the median of the clean repetitions and of those
+// whose noisy calls were left out (clean_calls), if they are at least three: a clean time if at
+// least six agree within 10 % of their median, else an estimate. Otherwise an estimate, the fastest
+// repetition. A noisy repetition of one thread counts without its waits for a CPU if three clocks
+// agree: the process used no more CPU time than the thread, and that time and the waits add up to
+// the wall time, both within 2 %. Of several threads' waits nobody knows which ones delayed the
+// call: they lower only the begin of an estimate's interval, the fastest repetition without all
+// waits. Its end is the slowest of the repetitions that the median uses or, where the fastest one
+// counts, the median of all: other programs only lengthen them. Returns nullopt without
+// repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Returns what the times of repetitions with GPU samples are (see GpuSample), or nullopt if none
@@ -254,8 +256,8 @@ std::string EstimateText(const std::vector<Repetition>& repetitions, const Timin
 inline constexpr std::string_view kEstimateMeaning =
     "~ noisy: an estimate, the fastest measured unless a line says otherwise";
 
-// Returns for people why repetitions of these records are noisy, the most frequent reason first,
-// each with its remedy and its share of them; "" if no reason is known.
+// Returns for people why the repetitions of estimated times are noisy, the most frequent reason
+// first, each with its remedy and its share of them; "" if no reason is known.
 std::string NoiseText(const std::vector<Record>& records);
 
 }  // namespace dlroof::record

@@ -21,8 +21,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr int kMinName = 40;   // [columns] minimum width of benchmark names
-constexpr int kColumnGap = 2;  // [columns] between two cells
+constexpr int kMinName = 40;  // [columns] minimum width of benchmark names
 
 constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
                                                         "M", "G", "T", "P", "E"};

@@ -55,6 +55,8 @@ double RoundedToClock(double seconds, double iterations, int digits = 0);
 // lines of their own. A width of 0 means that lines may have any length.
 void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
+inline constexpr int kColumnGap = 2;  // [columns] between two cells of a table
+
 // Returns one row without a line end: first cell left-, others right-aligned in their widths.
 std::string AlignedLine(const std::vector<std::string>& row, const std::vector<int>& widths);
 
