@@ -13,12 +13,12 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-constexpr double kMinBytes = 4096;  // [byte] smallest working set
+constexpr double kMinBytes = 4096;  // [byte] smallest working set of a sweep
 constexpr int kPerOctave = 4;
-constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] relative falls of the rate
-constexpr std::size_t kLevelPoints = 4;                 // min points of a level
+constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] min loss of rate: per step, per edge
+constexpr std::size_t kLevelPoints = 4;                 // min points of a cache level's plateau
 constexpr double kPartOfFall = 0.25;  // [1] part of a fall (in logarithms) at which the cache ends
-constexpr double kAgreeFactor = 2, kNearFactor = 4;  // [1] largest ratio of two sizes
+constexpr double kAgreeFactor = 2, kNearFactor = 4;  // [1] max ratio of edge to reported size
 constexpr double kSlowerBeyond = 0.1;                // [1] min loss of rate beyond the edge
 
 // Returns the logarithms of the rates, each raised to the highest rate of any larger working set.
@@ -68,7 +68,8 @@ bool Agree(const CapacityEdge& edge, double reported) {
   return Ratio(edge.bytes, reported) <= kAgreeFactor;
 }
 
-// Returns the edge nearest to the level's size, or null if it is far or nearer to another's size.
+// Returns the edge nearest to the level's reported size. Returns null if their ratio exceeds
+// kNearFactor or if the edge is nearer to the reported size of another level.
 const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
                                 const std::map<Level, double>& reported, Level level) {
   const double size = reported.at(level);
@@ -81,7 +82,7 @@ const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
   return &*nearest;
 }
 
-// Returns the last edge if it may be the end of the usable part of the farthest cache, else null.
+// Returns the last edge if it may show that only part of the farthest cache is usable, else null.
 const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
                                const std::map<Level, double>& reported,
                                const std::map<Level, CapacityEdge>& found) {
@@ -143,7 +144,7 @@ void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
       machine::AddReason(ceiling, reason);
 }
 
-constexpr double kNearerShares = 3;  // L3 working sets are at least this x a thread's L2
+constexpr double kNearerShares = 3;  // [1] min L3 working set / a thread's share of L2
 // Working sets as parts of a thread's share of a cache. The usually fastest part comes first: in L2
 // a small one (a quarter is 6 % faster than a half on Cascade Lake).
 using Parts = std::initializer_list<std::pair<double, const char*>>;

@@ -17,7 +17,7 @@
 
 namespace dlroof::cpu_ceilings {
 
-// A nearer cache serves part of the traffic if the working set is below kServedBelow x its size.
+// A nearer cache serves part of the traffic of working sets below kServedBelow x the cache's size.
 inline constexpr double kServedBelow = 2;
 // [byte] Working set of all threads in DRAM if the system reports no cache sizes.
 inline constexpr double kUnknownCacheDramBytes = 1 << 30;
@@ -77,9 +77,10 @@ struct LevelEdges {
   std::map<Level, CapacityEdge> found;  // the edge of each level (MatchEdges), if found
 };
 
-// Returns for each level the edge nearest to its reported size, within a factor of 4. If the
-// farthest cache has no such edge, it gets the curve's last edge, if no other level has it and it
-// is between the sizes of this and the nearer one: a virtual machine may get only part of it.
+// Returns for each level the edge nearest to its reported size, within a factor of 4. A farthest
+// cache without such an edge gets the curve's last edge if it is beyond all other levels' edges and
+// between the reported sizes of the next nearer and the farthest cache: a virtual machine may get
+// only part of the farthest cache.
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
                                          const std::map<Level, double>& reported);
 
@@ -88,9 +89,11 @@ std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
 machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level);
 
 // Returns a reason if `per_second` [byte/s] of all threads on arrays of `bytes` per thread may not
-// be the bandwidth of `level`: a cache's edge differs from its reported size by more than a factor
-// of 2, and the arrays exceed the level's edge and are at least 10 % slower than before the edge,
-// or a nearer cache is so large that it contains half of the arrays.
+// be the bandwidth of `level`. That is so if a cache's edge differs from its reported size by more
+// than a factor of 2, and
+// - the cache is that of `level`, the arrays exceed the edge, and `per_second` is at least 10 %
+//   below the rate before the edge, or
+// - the cache is nearer, larger than reported, and larger than half of the arrays.
 std::optional<Reason> EdgeReason(const LevelEdges& edges, Level level, double bytes,
                                  double per_second);
 

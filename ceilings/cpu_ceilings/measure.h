@@ -23,7 +23,7 @@ struct MeasureOptions {
   bool roofs_only = false;
   std::set<std::string> pipes = {};  // plain pipes ("fp32.vector") to measure; empty: all
   // If not empty, measures only these rows (keys of CeilingSet::flops and ::mixes by thread count)
-  // once more, for about 3 s (a visit), and ignores the members above.
+  // once more, for about 3 s (a visit), and ignores all other members except `progress`.
   std::map<int, std::set<std::string>> rows = {};
   std::function<void(const machine::MeasureProgress&)> progress = {};  // may be empty
 };
@@ -40,19 +40,21 @@ inline constexpr const char *kKernelFact = "kernel", *kMicrocodeFact = "microcod
 std::set<std::string> PipesOf(const cpu::Cpu& cpu);
 
 // Chooses the roofs of pipes and levels (CeilingSet::flops, ::bytes) among the rows, compares
-// thread counts and marks roofs that a ridge point exceeds. Call it after rows were joined.
-// `cores`: as in machine::AddScaling.
+// thread counts and marks roofs that a ridge point exceeds. Call it after machine::Learned has
+// joined rows of several measurements. `cores` is the parameter of machine::AddScaling.
 void AddRoofs(machine::Machine& machine, std::optional<int> cores);
 
 // Returns the device, name, fingerprint, caches and facts of the CPU, without ceilings.
 machine::Machine DescribeCpu(const cpu::Cpu& cpu);
 
 // Returns `wanted` sorted and without duplicates. If it is empty: 1 and the number of all CPUs;
-// with `thorough` also the powers of two between. Throws BadInput as MeasureCpu does.
+// with `thorough` also the powers of two between. Throws BadInput if a count is below 1 or exceeds
+// the number of allowed CPUs.
 std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough);
 
 // Returns the time [s] that the next of `steps_left` steps may take so that all finish within
-// `budget_left` [s], if the others take 1.25 x `nominal` [s]: 1.25 to `longest` x `nominal`.
+// `budget_left` [s], if the others take 1.25 x `nominal` [s]. The result is at least 1.25 x and at
+// most `longest` x `nominal`.
 double Allowance(double budget_left, int steps_left, double nominal, double longest);
 
 }  // namespace dlroof::cpu_ceilings

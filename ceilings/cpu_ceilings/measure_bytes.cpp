@@ -94,7 +94,6 @@ void AllocateArrays(CpuBench& bench, const BytesProbe& probe, const WorkingSet& 
   bench.AllocateArrays(set.bytes, probe.mix.OfStreams().arrays, probe.isa->step_floats);
 }
 
-// Returns the working set with the highest rate in a short measurement.
 const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, machine::RatePolicy policy) {
   policy.repetitions = 3;
   policy.doubled = 1;

@@ -249,17 +249,15 @@ Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, 
           threads, probe.key};
 }
 
-constexpr int kEnoughAtTheLimit = 2;  // clean repetitions near the best
+constexpr int kEnoughAtTheLimit = 2;  // min agreeing clean repetitions
 constexpr double kMaxSeconds = 1;     // [s] longest time of a further pass of one row
 
-// Returns the ceiling of a row of CeilingSet::flops or ::mixes, or null.
 const Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
   for (const auto* rows : {&set.flops, &set.mixes})
     if (const auto found = rows->find(row); found != rows->end()) return &found->second;
   return nullptr;
 }
 
-// Implementation of RoofOf for const and non-const sets.
 template <class Set>
 auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
   const auto* ceiling = FindRow(set, row);
@@ -292,7 +290,8 @@ double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double p
   return best;
 }
 
-// Returns the clock [1/s] of the slowest core under the load of the row that has just run.
+// Returns the clock [1/s] of the slowest core under the load of the row that has just run, or
+// nothing if the row has no clock kernel.
 std::optional<double> ClockOf(CpuBench& bench, const std::optional<cpu_kernels::LoadClock>& clock) {
   if (!clock) return std::nullopt;
   std::vector<double> clocks(static_cast<std::size_t>(bench.threads()));

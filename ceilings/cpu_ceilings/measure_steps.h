@@ -35,12 +35,13 @@ class ThreadTeam {
   int size() const;
 
   // Runs task(thread index) on every thread at once and returns when all are done. The calling
-  // thread sleeps meanwhile, and takes no CPU from the team. Rethrows an exception of a task.
+  // thread sleeps meanwhile, and takes no CPU from the team. Rethrows an exception of a task. Time
+  // also returns the task's time.
   void Run(const std::function<void(int)>& task);
   machine::TeamTime Time(const std::function<void(int)>& task);
-  // As Time. Also measures, outside of the timed interval, each thread's share of its core before
-  // and after the task, and right after the task each core's clock [1/s] as `clock`(thread index)
-  // returns it. `clock` may continue the task's load; if it is empty, the core has no load then.
+  // Runs and times the task like Time. Also measures each thread's share of its core before and
+  // after the task, and right after it each core's clock [1/s]: `clock`(thread index), which may
+  // continue the task's load, returns it. If `clock` is empty, it is measured without load.
   machine::TeamTime TimeWithCores(const std::function<void(int)>& task,
                                   const std::function<double(int)>& clock = {});
   // Returns SharesOfBest::Best (issue rate, round trip) of the states that TimeWithCores measured.
@@ -59,7 +60,7 @@ class ThreadTeam {
 struct LaunchCost {
   double seconds = 0;  // [s] per synchronous call in the best repetition
   bool clean = false;  // no thread waited for a CPU; if false, `seconds` has no meaning
-  std::string how;     // library, version and primitive; why it is not clean
+  std::string how;     // library, version, primitive, repetitions; why not validated
 };
 
 // Returns the cost of one call. `calls(n)` runs n calls one after another. Repetitions in which a
@@ -67,7 +68,7 @@ struct LaunchCost {
 LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls,
                         const machine::RatePolicy& policy);
 
-// Returns the cost of a call with `threads` threads, if the library can be limited to them.
+// Measures the cost of a call with `threads` threads. The cost of "timer" ignores `threads`.
 using LaunchProbe = std::function<LaunchCost(int threads, const machine::RatePolicy& policy)>;
 
 // Registers the probe of an overhead: "launch" (start of a primitive), "fork-join" or "timer". Call
@@ -75,15 +76,16 @@ using LaunchProbe = std::function<LaunchCost(int threads, const machine::RatePol
 bool RegisterOverheadProbe(const std::string& name, LaunchProbe probe);
 const std::map<std::string, LaunchProbe>& OverheadProbes();
 
-inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;  // [1] of RatePolicy
+// [1] RatePolicy::tolerance of arithmetic and memory kernels.
+inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
 inline constexpr double kPassTolerance = 0.05;  // [1] `tolerance` of MergePasses
 
 struct Effort {
   const char* name;
   double budget_seconds;        // [s] for all rows and thread counts together
   double repetition_seconds;    // [s] RatePolicy::repetition_seconds
-  int repetitions, doubled;     // as in RatePolicy
-  int passes;                   // each measures every candidate for a roof
+  int repetitions, doubled;     // RatePolicy::repetitions, ::doubled
+  int passes;                   // number of passes; each measures every candidate for a roof
   double again_seconds;         // [s] for RemeasureNotValidated
   int sustained;                // number of pipes that run for 10 s
   bool sustained_dram = false;  // also runs DRAM's roof for 10 s
@@ -111,7 +113,6 @@ class CpuBench {
   // Measures an arithmetic kernel on the operands in the workspaces. Reads the clock under the
   // kernel's load if the kernel has a clock kernel that counts cycles on this CPU.
   machine::Rate Measure(const cpu_kernels::FlopsProbe& probe, const machine::RatePolicy& policy);
-  // Returns the clock kernel of the probe for this team (FindLoadClock).
   std::optional<cpu_kernels::LoadClock> LoadClockOf(const cpu_kernels::FlopsProbe& probe);
   // Returns the issue rate [1/cycle] of the first thread's core, if it can be measured
   // (counters/cpu/clocks.h). The other threads sleep meanwhile.
@@ -132,7 +133,6 @@ struct Step {
   std::optional<std::string> row = {};  // key in CeilingSet::flops or ::mixes; absent: none
 };
 
-// All measurements of one row of a CeilingSet.
 struct Row {
   std::string how;
   double work_per_iteration = 0;      // [flop] or [byte] of all threads
@@ -143,7 +143,8 @@ struct Row {
 
   // Returns the rate [flop/s] or [byte/s] of the best pass, or 0 if there is no pass.
   double BestRate() const;
-  // Returns the clean repetitions of all passes that agree with the best pass.
+  // Returns the number of clean repetitions near the best (Rate::agreeing), over all passes whose
+  // rates are within kArithmeticTolerance of the best pass.
   int Agreeing() const;
   // Returns Validation::drift [1], or nothing if there are fewer than two clean passes.
   std::optional<double> Drift() const;
@@ -162,7 +163,6 @@ struct Rows {
   std::map<Level, std::map<std::string, Row>> bytes;  // by level and "<mix>.<isa>"
 };
 
-// The state of one measurement.
 struct MeasureSession {
   cpu::Cpu cpu;
   Effort effort;
@@ -192,14 +192,12 @@ struct RunningRow {
   double work_per_iteration = 0;           // [flop] or [byte] of all threads
   std::function<void(CpuBench&)> prepare;  // writes the operands or allocates the arrays
   cpu_kernels::Kernel kernel = nullptr;
-  std::optional<cpu_kernels::FlopsProbe> probe = {};  // of arithmetic, whose clock can be read
+  std::optional<cpu_kernels::FlopsProbe> probe = {};  // set for arithmetic: its clock can be read
 };
 
 // ---- arithmetic: FLOP/s of each pipe and instruction set ----
 
-// Adds the steps of pass `pass` that measure the arithmetic rows with `threads` threads.
 void AddFlopsSteps(MeasureSession& session, int threads, int pass);
-// Converts the measured arithmetic rows of all thread counts into ceilings.
 void FinishFlops(MeasureSession& session);
 // Adds to `flops` the roof of each pipe ("fp32.vector"): a copy of the row ("fp32.vector.avx2")
 // that ChooseRoof chooses. `how` of the roof begins with the row's key. Pure.
@@ -207,7 +205,6 @@ void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops);
 
 // ---- memory: byte/s of each level, mix of loads and stores, and instruction set ----
 
-// Adds the steps of pass `pass` that measure the memory rows with `threads` threads.
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 // Converts the measured memory rows into ceilings. The best row of each level becomes its roof.
 void FinishBytes(MeasureSession& session);
@@ -228,8 +225,9 @@ void FinishCurves(MeasureSession& session);
 
 // ---- another pass for roofs that are not validated ----
 
-// Runs one more pass of each row with NeedsAnotherPass, for at most Effort::again_seconds. Call it
-// after FinishFlops and FinishBytes. If it returns true, a row was measured: call both again.
+// Runs one more pass of each row for which NeedsAnotherPass is true, in at most
+// Effort::again_seconds in all. Call it after FinishFlops and FinishBytes. If it returns true, a
+// row was measured: call both again.
 bool RemeasureNotValidated(MeasureSession& session);
 // Returns true if `row` is a roof, is not validated, and could be validated by another pass.
 bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row);
@@ -239,13 +237,13 @@ const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string
 
 // ---- rates after 10 s without a pause, when heat and power limits have lowered the clock ----
 
-// Adds steps that run roofs with the largest thread count for 10 s: the pipe with the highest rate,
-// in a thorough measurement all pipes and DRAM.
+// Adds steps that run roofs with the largest thread count for 10 s: in a full measurement the pipe
+// with the highest rate, in a thorough one all pipes and DRAM, otherwise none.
 void AddSustainedSteps(MeasureSession& session);
-// Sets CeilingSet::sustained to `per_second` [flop/s] or [byte/s], a row's rate after 10 s, over
-// its burst rate. If the rate is more than 3 % below the burst rate, sets sustained_per_second and
-// sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof. If it is more than 3 % above, it
-// replaces the burst rate of both, which was too low. Pure.
+// Writes to CeilingSet::sustained the ratio of `per_second` [flop/s] or [byte/s], a row's rate
+// after 10 s, to its burst rate. If the rate is more than 3 % below the burst rate, sets
+// sustained_per_second and sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof. If it is
+// more than 3 % above, it replaces the burst rate of both, which was too low. Pure.
 void AddSustainedRate(machine::Machine& machine, int threads, const std::string& row,
                       double per_second, std::optional<double> clock_hz = std::nullopt);
 

@@ -46,7 +46,7 @@ bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
 }
 
 constexpr std::size_t kPagesPerArray = 8;
-constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // the second call wraps around
+constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // [step] array; two calls: 2nd wraps
 
 std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 

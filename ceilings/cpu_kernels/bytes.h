@@ -16,12 +16,12 @@
 
 namespace dlroof::cpu_kernels {
 
-// Page-aligned memory on huge pages, if there are any, filled with 0x3f (floats of 0.747), not zero
-// pages or denormals. The constructor writes it, on the calling thread's NUMA node.
+// Page-aligned memory, on huge pages if there are any, filled with bytes of 0x3f (floats of 0.747):
+// neither zero pages nor denormals. The constructor writes it, on the calling thread's NUMA node.
 class Pages {
  public:
   Pages() = default;
-  // Throws std::bad_alloc.
+  // Allocates and fills `bytes` bytes. Throws std::bad_alloc.
   explicit Pages(std::size_t bytes);
 
   char* begin() const { return begin_; }
@@ -69,7 +69,7 @@ alignas(64) inline constexpr std::uint32_t kFlippedBits[] = {
 // Number of registers of a load kernel: vector i of a step is combined by exclusive or into
 // register i % kFolds. A call begins with zeros and stores the registers in Workspace::folds.
 inline constexpr std::size_t kFolds = 8;
-// Factor of ridge kernels: sum = sum * factor + element, below twice the largest element.
+// Factor of ridge kernels: sum = sum * factor + element stays below twice the largest element.
 inline constexpr float kRidgeFactor = 0.5F;
 
 // A ridge kernel: `multiply_adds` vector multiply-adds per `loads` vector loads.
@@ -112,7 +112,7 @@ struct Streams {
 struct Mix {
   const char* name;  // "copy-nt" for non-temporal stores
   BytesOperation operation;
-  bool streaming;  // non-temporal stores; null: none
+  bool streaming;  // true: non-temporal stores
   Kernel kernel;
 
   Streams OfStreams() const;
@@ -135,7 +135,7 @@ void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_f
                  Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);
 
-// Checks that a memory kernel's loads and stores are those counted. Deterministic, on small arrays.
+// ---- validation: a memory kernel's loads and stores are those counted (on small arrays) ----
 
 struct KernelValidation {
   bool passed = false;

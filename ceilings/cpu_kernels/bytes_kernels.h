@@ -78,7 +78,7 @@ void LoadKernel(Workspace& workspace, std::int64_t iterations) {
     ForEachIndex<kVectorsPerStep>([&](auto i) __attribute__((always_inline)) {
       auto& fold = folds[i % kFolds];
       fold = V::Xor(fold, V::Load(from + V::kFloats * i));
-      V::Opaque(fold);  // keeps the order of loads; others halve Zen 5's L2 bandwidth
+      V::Opaque(fold);  // keeps the order of loads; other orders halve Zen 5's L2 rate
     });
     walk.Step();
   }
@@ -183,7 +183,7 @@ void RidgeKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
   auto factor = V::Same(kRidgeFactor);
   V::Opaque(factor);
-  // Loaded from memory, because the compiler would merge sums that it knows to be equal.
+  // The sums come from memory, because the compiler would merge sums that it knows to be equal.
   auto* results = reinterpret_cast<float*>(workspace.accumulators.data());
   typename V::Vector sums[kSums];
   ForEachIndex<kSums>([&](auto i) __attribute__((always_inline)) {
@@ -224,7 +224,7 @@ constexpr RidgeRow kRidgeRows[] = {
     {1, 96, RidgeKernel<V, 1, 96>}, {1, 128, RidgeKernel<V, 1, 128>},
 };
 
-// Returns the table of all memory kernels of V, which need up to two CPU features.
+// Returns the table of V's memory kernels, which need the given CPU features (null: none).
 template <class V>
 constexpr BytesIsa KernelsOf(const char* name, const char* needed, const char* needed_too) {
   return {name,

@@ -10,7 +10,8 @@
 
 namespace dlroof::cpu_kernels {
 
-// Inlined into functions with a target attribute.
+// Executes a chain of dependent 32-bit multiplications. Inlined into functions with a target
+// attribute.
 template <int kMultiplications>
 [[gnu::always_inline]] inline void MultiplyBeside(unsigned& chain) {
   if constexpr (kMultiplications > 0)
@@ -43,7 +44,7 @@ template <class Vector, int kCount, int kChain, class Step>
 // Numbers of chained multiplications in a kernel's clock kernels, rising.
 template <int... kMultiplications>
 struct ChainLengths {};
-// For iterations of 7 to 72 cycles: 14 or 16 accumulators.
+// For kernels with 14 or 16 accumulators, whose iterations take 7 to 72 cycles.
 using ShortChains = ChainLengths<3, 4, 6, 8, 12, 24>;
 
 // Returns the probe with its kernel and a clock kernel per chain length. make.operator()<length>()

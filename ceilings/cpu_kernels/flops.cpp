@@ -23,7 +23,6 @@ void FillPair(Workspace& workspace, T x, T y) {
   Fill(workspace.operands.data() + kSecondOperand, workspace.operands.size() - kSecondOperand, y);
 }
 
-// Fills the operands with make(random, offset), converted to T.
 template <class T, class Make>
 void FillRandom(Workspace& workspace, const Make& make) {
   std::mt19937 random(1);

@@ -18,13 +18,12 @@
 
 namespace dlroof::cpu_kernels {
 
-// Element type of the two operands.
 enum class Operands { kFp64, kFp32, kFp16, kBf16, kInt8 };
 
 // What one step does to an accumulator a with the operands x and y.
 enum class Recurrence {
   kMultiplyAdd,       // a = a * x + y with two roundings, all of one type
-  kFusedMultiplyAdd,  // the same with one rounding
+  kFusedMultiplyAdd,  // a = a * x + y with one rounding, all of one type
   kDot,               // a += sum of 2 or 4 products x * y per element of a, which is wider
   kTile,              // AMX: a 16 x 16 tile of dot products over 64 bytes
 };
@@ -44,7 +43,7 @@ inline constexpr std::size_t kTileBytes = 1024;
 
 // A kernel's loop with a chain of dependent multiplications beside it.
 struct ClockKernel {
-  int multiplications;  // of kCyclesPerMultiplication each, per iteration
+  int multiplications;  // dependent, per iteration, of kCyclesPerMultiplication each
   Kernel kernel;
 };
 // [cycle] Latency of a 32-bit multiplication: Intel since 2008, AMD since 2017 (Fog, Instructions).
@@ -60,14 +59,14 @@ struct FlopsProbe {
   int accumulators;          // independent; an iteration does `sweeps` steps on each
   int sweeps = 1;
   Kernel kernel = nullptr;
-  std::vector<ClockKernel> clocks = {};  // by rising multiplications; empty: none
+  std::vector<ClockKernel> clocks = {};  // by rising multiplications; empty: unknown load clock
 };
 
 // Return the size [byte] of one element of the operands and of the accumulators.
 std::size_t OperandBytes(Operands operands);
 std::size_t AccumulatorBytes(const FlopsProbe& probe);
 
-// Return the [flop] of one step on one accumulator and of one iteration (multiply-add: 2 flop).
+// Return the work [flop] of one step on one accumulator and of one iteration (multiply-add: 2).
 double FlopsPerStep(const FlopsProbe& probe);
 double FlopsPerIteration(const FlopsProbe& probe);
 
@@ -80,17 +79,16 @@ std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features);
 // Returns "fp32.vector" for "fp32.vector.avx2" and for "fp32.vector".
 std::string PlainPipe(const std::string& row);
 
-// Returns keys that may have their pipe's highest rate: the last two of each pipe in `probes`.
+// Returns the keys of rows that may become a roof: the last two of each pipe in `probes`.
 std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 
-// Writes operands that are the same on every machine, because AMX is up to 16 % faster with zeros:
+// Writes operands and sets the accumulators to 0. The operands are the same on every machine and
+// not zero, because AMX is up to 16 % faster with zeros:
 // - fp64, fp32, fp16: x = 0.99 and y = 0.01, so that a = a * x + y tends to 1
-// - bf16 and fp16 tiles: uniform in [-1, 1)
+// - bf16: uniform in [-1, 1); fp16 tiles: magnitude in [0.5, 1), random sign
 // - int8: x is u8 in [0, 127], y is s8 in [-127, 127]; sums of two products fit in 16 bits
-// Sets the accumulators to 0.
 void FillOperands(const FlopsProbe& probe, Workspace& workspace);
 
-// Returns all kernels: those of the functions below.
 std::vector<FlopsProbe> AllFlopsProbes();
 
 std::vector<FlopsProbe> MultiplyAddProbes();        // flops_multiply_add.cpp
@@ -102,7 +100,7 @@ std::vector<FlopsProbe> TileProbes();               // flops_tiles.cpp
 // those that it must not write, with a reference loop. All elements differ, which finds kernels of
 // half the width, with fewer accumulators, or without the sum. Multiply-adds of fp32 and fp64 are
 // compared including their rounding; all others (fp16, dot products, tiles) on whole numbers whose
-// sums are exact in any order. Overwrites the workspace. Passed: `text` is Validation::result.
+// sums are exact in any order. Overwrites the workspace. On success `text` is Validation::result.
 KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspace);
 
 // [1/cycle] Vector multiply-adds of fp32 or fp64 that a core can start, on vectors of up to 256 bit
@@ -128,14 +126,15 @@ CoreRates RatesOf(const cpu::Cpu& cpu);
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core = {});
 
 // Compares validation.per_cycle with the nearest admissible value (AdmissibleStepsPerCycle) within
-// 3 %, or 4 % for three instructions, which never use ports perfectly. Sets per_cycle_expected,
-// also of its own visit. Adds a reason if the values differ. Returns at once without a clock.
+// 3 %, or 4 % for three instructions, which never use ports perfectly. Sets per_cycle_expected of
+// the validation and of the ceiling's last visit. Adds a reason if the values differ. Does nothing
+// if per_cycle is unknown.
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
 
 // Validates a ceiling whose operations per cycle are the highest admissible value
 // (AdmissibleStepsPerCycle) within the tolerance of JudgePerCycle: interference cannot have lowered
 // it by more than this, so few clean repetitions suffice. Call it after JudgePerCycle, for ceilings
-// with at least two clean repetitions that agree. Not for wrong results.
+// with at least two clean repetitions that agree. Leaves unbounded ceilings unchanged.
 void ValidateAtTheLimit(const FlopsProbe& probe, machine::Ceiling& ceiling,
                         const CoreRates& core = {});
 
@@ -165,7 +164,6 @@ struct ClockTrial {
 std::optional<std::size_t> ChooseClock(double kernel_seconds, const std::vector<ClockTrial>& trials,
                                        bool shares_ports);
 
-// A clock kernel and the iterations of one reading.
 struct LoadClock {
   ClockKernel clock;
   std::int64_t iterations = 1;  // per reading, some 80 us

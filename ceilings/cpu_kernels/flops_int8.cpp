@@ -1,4 +1,4 @@
-// int8: u8 x s8 to s32 by the three instructions before VNNI. A multiply-add counts 2 operations.
+// int8: u8 x s8 to s32 by three instructions, without VNNI. A multiply-add counts 2 operations.
 #include <immintrin.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace dlroof::cpu_kernels {
 namespace {
 
-// Accumulators of AVX-512: only the addition depends on the step before (1 cycle).
+// Number of the AVX-512 kernel's accumulators: only the addition (1 cycle) is a dependent chain.
 constexpr int kChains = 8;
 
 // Software pipeline: step k does the multiply of product k, the pair sum of product k - kPairLag,
@@ -43,7 +43,7 @@ struct TripleSse {
   }
 };
 
-// Functions have the target attribute of the kernel, because clang checks vector operands of inline
+// The functions have the kernel's target attribute, because clang checks vector operands of inline
 // assembler per function. They are not always_inline, because clang would then require the
 // attribute of Triple too; kernel_code_test.cpp checks that they are inlined anyway.
 struct TripleAvx2 {
@@ -60,8 +60,9 @@ struct TripleAvx2 {
   }
 };
 
-// Products in flight begin as 0; the last ones are added after the loop. Instructions work on
-// copies of array elements, because the compiler would store the elements to memory each time.
+// Executes kSteps pipelined steps per iteration. Products in flight begin as 0; the last ones are
+// added after the loop. Instructions work on copies of array elements, because the compiler would
+// store the elements to memory each time.
 template <class Op, int kChain>
 [[gnu::always_inline]] inline void Triple(Workspace& workspace, std::int64_t iterations) {
   unsigned chain = 3;
@@ -114,7 +115,7 @@ __attribute__((target("avx2"))) void Avx2(Workspace& workspace, std::int64_t ite
   Triple<TripleAvx2, kChain>(workspace, iterations);
 }
 
-// Vectors typed by element, because gcc 12 copies each __m512i twice (see flops_single.cpp).
+// Vectors have 32-bit elements, because gcc 12 copies each __m512i twice (see flops_single.cpp).
 template <int kChain>
 __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64_t iterations) {
   RunSteps<__v16si, kChains, kChain>(

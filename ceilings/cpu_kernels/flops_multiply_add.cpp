@@ -1,9 +1,9 @@
-// a = a * x + y by separate multiply and add instructions on independent accumulators: 14 with 16
-// registers, 16 with AVX-512's 32. They cover a latency of 8 cycles, or of 6 on a core that starts
-// two pairs per cycle (Zen 5). Cores that assign an execution port when an instruction enters
-// (Intel) lose up to 18 % if an add directly follows its own multiply, so each add lags behind its
-// multiply by several accumulators. Assembler fixes this order. AVX512-FP16 uses a float vector,
-// because older compilers do not know __m512h.
+// Kernels that compute a = a * x + y by separate multiply and add instructions on independent
+// accumulators: 14 with 16 registers, 16 with AVX-512's 32. They cover a latency of 8 cycles, or of
+// 6 on a core that starts two pairs per cycle (Zen 5). Cores that assign an execution port when an
+// instruction enters (Intel) lose up to 18 % if an add directly follows its own multiply, so each
+// add lags behind its multiply by several accumulators. Assembler fixes this order. AVX512-FP16
+// uses a float vector, because older compilers do not know __m512h.
 #include <cstdint>
 #include <cstring>
 
@@ -58,9 +58,10 @@ DLROOF_OPERATIONS(Fp16Avx512, "avx512f", Fp32Zmm, kMany, kManyLag, "v", "vmulph 
                   "vaddph %1, %0, %0");
 #undef DLROOF_OPERATIONS
 
-// At the start of each iteration the last kLag accumulators are already multiplied; the last
-// iteration multiplies none in advance. Instructions work on a copy of an accumulator, because the
-// compiler would store the array element to memory each time.
+// Executes a = a * x + y on kCount accumulators per iteration. At the start of each iteration the
+// last kLag accumulators are already multiplied; the last iteration multiplies none in advance.
+// Instructions work on a copy of an accumulator, because the compiler would store the array element
+// to memory each time.
 template <class Op, int kChain>
 [[gnu::always_inline]] inline void Run(Workspace& workspace, std::int64_t iterations) {
   constexpr int kCount = Op::kCount, kBegun = kCount - Op::kLag;

@@ -1,6 +1,7 @@
-// One instruction: a = a * x + y by FMA in fp64, fp32 and fp16, and dot products of pairs of bf16
-// (to fp32) and of four u8 x s8 (VNNI, to s32). 14 independent accumulators (of 16 registers) cover
-// a latency of 4 or 5 cycles at two instructions per cycle; AVX-512 uses 16 of 32 registers.
+// Kernels with one instruction per step: a = a * x + y by FMA in fp64, fp32 and fp16, and dot
+// products of pairs of bf16 (to fp32) and of four u8 x s8 (VNNI, to s32). 14 independent
+// accumulators (of 16 registers) cover a latency of 4 or 5 cycles at two instructions per cycle;
+// AVX-512 uses 16 of 32 registers.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -72,7 +73,7 @@ __attribute__((target("avx512f,avx512vl,avx512bf16"))) void Bf16Ymm(Workspace& w
           });
 }
 
-// Vectors of int8 have the accumulators' types: gcc 12 copies __m512i twice per iteration (2.5 x).
+// int8 vectors have the accumulators' type: gcc 12 copies __m512i twice per iteration (2.5 x).
 template <int kChain>
 __attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
                                                      std::int64_t iterations) {

@@ -84,7 +84,7 @@ __attribute__((target("amx-tile,amx-bf16,amx-int8"))) void Run(Workspace& worksp
   StoreTiles(workspace);
 }
 
-// For iterations of 64 cycles (four multiplications) and slower ones.
+// Chain lengths for iterations of 64 cycles (four tile multiplications) or more.
 using TileChains = ChainLengths<23, 32, 46>;
 
 template <void (*kMultiply)()>

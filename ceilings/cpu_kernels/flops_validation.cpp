@@ -23,7 +23,7 @@ namespace {
 // the best reached 0.977 of the ports' rate on Cascade Lake.
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
 
-// Returns the admissible [flop/cycle] per thread that the row reached, or nothing without one.
+// Returns the per_cycle_expected [flop/cycle] that the row reached, or nothing if it reached none.
 std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
   const auto row = set.flops.find(probe.key);
   if (row == set.flops.end()) return std::nullopt;
@@ -48,7 +48,7 @@ struct KnownCore {
 };
 
 constexpr std::optional<double> kUnknown;
-constexpr double kGoldenCovePairs = 1.36;  // [1/cycle] 0.907 of 1.5
+constexpr double kGoldenCovePairs = 1.36;  // [1/cycle] 0.907 x 1.5
 constexpr KnownCore kCores[] = {
     {"AuthenticAMD", 23, 0x30, 0x7f, {2, kUnknown, 2, kUnknown}},  // Zen 2
     {"AuthenticAMD", 25, 0x00, 0x0f, {2, kUnknown, 2, kUnknown}},  // Milan
@@ -185,7 +185,6 @@ void PutOperand(Operands operands, Memory& memory, std::size_t element, int valu
     Put(memory, element, operands == Operands::kFp16 ? Fp16Bits(value) : Bf16Bits(value));
 }
 
-// Writes a whole number to accumulator element `element`.
 void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int value) {
   if (AccumulatorBytes(probe) == 2)
     Put(memory, element, Fp16Bits(value));
@@ -238,7 +237,6 @@ void FillWhole(const FlopsProbe& probe, Workspace& workspace) {
     PutWhole(probe, workspace.accumulators, i, WholeStart(i));
 }
 
-// Returns the product of element `first` of operand x and element `second` of operand y.
 int Product(Operands operands, std::size_t first, std::size_t second) {
   return operands == Operands::kInt8 ? Int8First(first) * Int8Second(second)
                                      : WholeFirst(first) * WholeSecond(second);
@@ -291,7 +289,6 @@ Reference ReferenceOf(const FlopsProbe& probe) {
   }
 }
 
-// Returns the first difference from the accumulators of the reference loops, if there is one.
 std::optional<Reason> Difference(const FlopsProbe& probe, std::size_t elements, int iterations,
                                  const Memory& got, const Memory& expected) {
   const std::size_t bytes = AccumulatorBytes(probe);
@@ -333,7 +330,7 @@ KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspa
 namespace {
 
 constexpr double kLonger = 1.04;       // [1] min iteration time with / without the chain
-constexpr double kSamePace = 0.015;    // [1] allowed difference of two chains' time per step
+constexpr double kSamePace = 0.015;    // [1] max difference of two chains' time per multiplication
 constexpr double kReadSeconds = 8e-5;  // [s] of one reading
 constexpr int kTries = 5;
 constexpr std::size_t kReadings = 5;

@@ -177,7 +177,6 @@ class CudaBench : public gpu_ceilings::GpuBench {
     prepared_ = std::make_unique<Prepared>(row, shape, identity_);
   }
 
-  // Times the algorithms that cublasLt proposes and chooses the fastest.
   void ChooseAlgorithm() {
     auto& gemm = *prepared_->gemm();
     int best = 0;
@@ -211,8 +210,8 @@ double Launches(std::int64_t times, gpu::GpuClock& clock) {
   return cpu::WallSeconds() - begin;
 }
 
-// Returns the time [s] of `times` empty kernels, by how much longer 2N of them take than N: as
-// nodes of a CUDA graph, or queued before the GPU begins.
+// Returns the time [s] of `times` empty kernels, computed from how much longer 2N kernels take than
+// N. The kernels are nodes of a CUDA graph, or queued before the GPU begins.
 double Trains(bool in_graph, std::int64_t times, gpu::GpuClock& clock) {
   constexpr int kCalls = 250, kMaxLost = 10;
   const gpu::Enqueue empty = [&](void* stream) { clock.Empty(stream); };

@@ -1,5 +1,5 @@
-// Kernels that load and sum, store, copy, or compute a triad, for each memory level. Sums and
-// machine code show that no load is deleted or reused. ptxas allows 4 loads of a thread in flight.
+// Kernels that load and sum, store, copy, or compute a triad, for each memory level. Tests check by
+// sums and machine code that no load is deleted or reused. ptxas lets 4 loads of a thread overlap.
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/memory_access.cuh"
 #include "ceilings/gpu_ceilings/constants.h"
@@ -23,7 +23,6 @@ __device__ size_t FirstVector() {
 }
 __device__ size_t Stride() { return static_cast<size_t>(gridDim.x) * blockDim.x; }
 
-// Loads every vector of the array once per pass.
 template <uint4 (*kLoad)(const uint4*)>
 __global__ void LoadKernel(const uint4* set, size_t vectors, unsigned* sums, long long passes) {
   const size_t stride = Stride();
@@ -107,8 +106,8 @@ __global__ void TriadKernel(const uint4* b, const uint4* c, uint4* a, size_t vec
 constexpr unsigned kBlockVectors = kL1BytesPerBlock / sizeof(uint4);
 
 // Each block loads its own part of the array repeatedly, all threads together the whole part at
-// once. Returns the vector that a thread loads. It differs from the last one, because the compiler
-// would hoist repeated loads of one address out of the loop.
+// once. Returns the vector that a thread loads. It differs from that of the previous load, because
+// the compiler would hoist repeated loads of one address out of the loop.
 __device__ unsigned PlaceOf(long long iteration, unsigned load) {
   const unsigned loads = static_cast<unsigned>(iteration) * kL1VectorsPerThread + load;
   return (threadIdx.x + 32 * loads) % kBlockVectors;

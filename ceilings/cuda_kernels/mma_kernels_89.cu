@@ -1,4 +1,4 @@
-// mma.sync in fp8 for compute capabilities 8.9 and 12.x. Others emulate it in fp16.
+// mma.sync in fp8 for compute capabilities 8.9 and 12.x. Other GPUs emulate it in fp16.
 #include "ceilings/cuda_kernels/mma.cuh"
 
 namespace dlroof::cuda_kernels {

@@ -56,14 +56,12 @@ struct GpuDescription {
   std::optional<double> default_clock_hz;  // [1/s] of the SMs; absent if the driver has none
 };
 
-// Result of one timed repetition of a kernel.
 struct GpuTime {
   double seconds = 0;              // [s] measured on the GPU
   std::optional<double> clock_hz;  // [1/s] mean SM clock during the run, counted on one SM
   gpu::GpuHealth health;           // the driver's report during the run
 };
 
-// Operations whose overhead is measured.
 enum class GpuOverhead {
   kLaunch,    // launch of an empty kernel after another one
   kQueued,    // an empty kernel after another one, both queued before the GPU begins
@@ -74,11 +72,12 @@ class GpuBench {
  public:
   virtual ~GpuBench() = default;
   virtual GpuDescription Describe() = 0;
-  // Allocates the row, with random operands. Throws Unsupported with the message if it cannot run.
+  // Allocates the row, with random operands. Throws Unsupported if the row cannot run.
   virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;
-  // Runs the row on `operands` (of GpuOperands) and returns GpuResultBytes bytes of results.
+  // Runs the row on `operands` (from GpuOperands) and returns GpuResultBytes bytes of results. Call
+  // Prepare before the next Run.
   virtual GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
                           std::int64_t iterations) = 0;
   // Returns the total time [s] of `times` operations of this kind.
@@ -154,10 +153,10 @@ struct GpuPeak {
 // Returns the table row for a compute capability and a pipe or "l1", or null if there is none.
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
 
-// Compares validation.per_cycle of one SM with the published peak. Marks the ceiling as
-// not validated if it is more than 2 % above the highest peak: work was skipped, or the clock is
-// wrong. dlroof's own kernels must also reach 95 % (chains) or 90 % (mma, wgmma, L1) of a peak;
-// mma.sync on Hopper and later and cublasLt need not. Returns at once if clock or peak is unknown.
+// Compares validation.per_cycle of one SM with the published peak. Marks the ceiling as not
+// validated if it is more than 2 % above the highest peak: work was skipped, or the clock is wrong.
+// dlroof's own kernels must also reach 95 % (chains) or 90 % (mma, wgmma, L1) of a peak; mma.sync
+// on Hopper and later and cublasLt need not. Does nothing if clock or peak is unknown.
 void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, machine::Ceiling& ceiling);
 
 // The rate of a row with half of the blocks, which use half of the SMs.
@@ -166,8 +165,8 @@ struct HalfRate {
   std::optional<double> clock_hz;
   double share = 0.5;  // [1] share of the SMs that ran the kernel
 };
-// Sets Validation::scaling: the rate per cycle and SM divided by the same on half of the SMs.
-// Beyond 1 +- 3 % some SMs had no work, or the kernel does less work than is counted.
+// Sets Validation::scaling: the rate per cycle and SM divided by that on half of the SMs. Adds a
+// reason if they differ by more than 3 %: some SMs had no work, or less is done than counted.
 void JudgeGpuScaling(const HalfRate& half, machine::Ceiling& ceiling);
 
 // Returns the bandwidth [byte/s] of the DRAM interface: bus_bits / 8 x 2 x memory clock.
@@ -184,7 +183,7 @@ struct GpuMemoryFacts {
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
 // Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that
-// ChooseRoof chooses among those with correct results. `how` names the row. Without one: no roof.
+// ChooseRoof chooses among those with correct results, if there are any. `how` names the row.
 void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops);
 
 }  // namespace dlroof::gpu_ceilings

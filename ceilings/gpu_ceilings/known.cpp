@@ -14,7 +14,8 @@ namespace {
 
 bool IsSum(const GpuRow& row) { return row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared; }
 
-// Returns the first index at which `results` differs from repeated `expected`, or its size.
+// Returns the first index at which `results` differs from copies of `expected` one after the other,
+// or results.size() if there is no difference.
 std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
   for (std::size_t at = 0; at < results.size(); at += expected.size()) {
     const auto begin = results.begin() + static_cast<std::ptrdiff_t>(at);
@@ -251,7 +252,6 @@ std::size_t PlaceOf(int line, int byte) {
          byte % kCoreBytes;
 }
 
-// Adds the product of the A and B tiles `tile` to the m x n sums.
 void AddProducts(const GpuRow& row, int tile, std::vector<double>& products) {
   const auto& each = row.instruction;
   std::vector<double> a, b;
@@ -302,7 +302,7 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
 
 // ---- GEMM ----
 
-// Values repeat after a prime: 128 Mi of them are written quickly, and no two rows are equal.
+// Values repeat after a prime: copies fill 128 Mi of them quickly, and no two rows are equal.
 constexpr std::uint64_t kPeriod = 4099;
 constexpr int kCompared = 256;
 
@@ -320,7 +320,6 @@ struct Place {
   std::int64_t row, column;
 };
 
-// Returns the positions that are compared: the corners, then pseudorandom positions.
 std::vector<Place> ComparedPlaces(int n) {
   std::vector<Place> places = {{0, 0}, {0, n - 1}, {n - 1, 0}, {n - 1, n - 1}};
   for (std::uint64_t i = 0; places.size() < kCompared; ++i)
@@ -477,7 +476,6 @@ std::int64_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
          (shape.threads / row.instruction.threads) * SumBytes(row.element);
 }
 
-// Returns the results of one block of a chain, mma or wgmma row; all blocks have the same results.
 GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   if (row.unit == GpuUnit::kChain) return ChainResults(row, shape, iterations);
   if (row.unit == GpuUnit::kMma) return MmaResults(row, shape, iterations);

@@ -40,7 +40,6 @@ struct GpuEffort {
   }
 };
 
-// The measurements of one row.
 struct GpuRowState {
   GpuRow row;
   GpuShape shape;
@@ -67,7 +66,8 @@ struct GpuSession {
     constexpr double kArithmetic = 0.02, kMemory = 0.03;
     return effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
   }
-  // Returns the default SM clock [1/s] that the row's repetitions must nearly reach, if any.
+  // Returns the default SM clock [1/s] that the row's repetitions must nearly reach. Returns
+  // nothing if it is unknown or if the row is compared in cycles (RunsBySmClock).
   std::optional<double> RequiredClock(const GpuRow& row) const {
     return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
   }
@@ -121,7 +121,6 @@ GpuShape FastestShape(GpuSession& session, const GpuRow& row) {
   return best;
 }
 
-// Returns the first difference from the reference loop's results, if there is one.
 std::optional<Reason> Difference(GpuSession& session, const GpuRow& row, const GpuShape& shape) {
   const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
   for (const auto iterations : kCheckedIterations) {
@@ -180,7 +179,6 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
     MeasureHalf(session, state);
 }
 
-// Measures every row of GpuRows and writes the measurements to session.rows.
 void MeasureGpuRows(GpuSession& session) {
   for (auto& row : GpuRows(session.Capability())) {
     session.rows.emplace_back();
@@ -350,7 +348,6 @@ void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Mac
                   rate.total, rate.doubling.value_or(0));
 }
 
-// Adds the launch cost and the other overheads to `machine`, or to `absent` why there is none.
 void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
   for (const auto& row : kOverheads) {
     if (session.options.progress) session.options.progress(row.name);
@@ -423,7 +420,7 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
 
 // Runs the fastest rows, one per pipe, for 10 s. Writes the rates of the first and the last second
 // to CeilingSet::sustained. Sets sustained_per_second if the last second differs by more than 3 %
-// from the ceiling. Marks a ceiling as not validated if either rate exceeds it.
+// from the ceiling. Marks a ceiling as not validated if either rate is more than 3 % above it.
 void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
   auto rows = Hottest(session, machine.by_threads.at(1));
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));

@@ -14,7 +14,6 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
 constexpr int kWarpThreads = 32, kWarpgroupThreads = 128;
 
-// A range of compute capabilities.
 struct Capabilities {
   int first, last;
   bool Has(int capability) const { return capability >= first && capability <= last; }
@@ -36,8 +35,9 @@ struct ArithmeticRow {
 using E = GpuElement;
 using U = GpuUnit;
 
-// m, n, k, threads, chains and unrolling With eight warps per scheduler, eight chains cover twice
-// the latency. An iteration has 512 such instructions; the loop's three are < 1 %.
+// m, n, k, threads, chains and unrolling (GpuInstruction). With eight warps per scheduler, eight
+// chains cover twice the latency. An iteration has 512 instructions (fp64: 256) and three of the
+// loop.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 

@@ -46,7 +46,6 @@ struct GpuRow {
 
 bool IsMemory(const GpuRow& row);
 
-// The launch parameters of a row.
 struct GpuShape {
   int blocks = 0, threads = 0;
   int n = 0;                   // GEMM: n x n x n
@@ -55,7 +54,6 @@ struct GpuShape {
   bool operator==(const GpuShape&) const = default;
 };
 
-// The properties of a GPU that determine the launch shapes.
 struct GpuSize {
   int sms = 0;
   std::int64_t l2_bytes = 0, free_bytes = 0;  // [byte]
@@ -105,7 +103,8 @@ int ElementBytes(GpuElement element);
 void WriteElement(GpuElement element, double value, std::byte* to);
 double ReadElement(GpuElement element, const std::byte* from);
 
-// As above, for accumulators of operands of this type: int32 for int8, fp64 for fp64, else fp32.
+// Return the size of, write and read an accumulator for operands of this type: int32 for int8, fp64
+// for fp64, otherwise fp32.
 int SumBytes(GpuElement element);
 void WriteSum(GpuElement element, double value, std::byte* to);
 double ReadSum(GpuElement element, const std::byte* from);

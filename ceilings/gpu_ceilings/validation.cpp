@@ -11,7 +11,7 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-constexpr double kAbove = 1.02;    // [1] the clock is measured within 2 %
+constexpr double kAbove = 1.02;    // [1] max rate / peak: the clock is measured within 2 %
 constexpr double kScaling = 0.03;  // [1] allowed difference of Validation::scaling from 1
 constexpr double kMinL2 = 16;      // [1] DRAM arrays / L2: at most 6 % of the arrays are in L2
 constexpr double kNear = 0.03;     // [1] a level must be faster than the next farther one by more

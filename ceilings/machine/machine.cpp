@@ -34,7 +34,6 @@ std::optional<int> CountIn(std::string_view text) {
   return whole ? std::optional(count) : std::nullopt;
 }
 
-// A number of Validation and its key in JSON.
 struct ValidationNumber {
   const char* key;
   std::optional<double> Validation::*member;
@@ -53,13 +52,12 @@ constexpr std::pair<const char*, std::optional<double> Visit::*> kVisitNumbers[]
     {"per_cycle", &Visit::per_cycle},
     {"per_cycle_expected", &Visit::per_cycle_expected}};
 
-// The text members of CeilingSet and their keys in JSON.
 constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::*> kSetTexts[] = {
     {"absent", &CeilingSet::absent},
     {"costs_how", &CeilingSet::costs_how},
     {"sustained", &CeilingSet::sustained}};
 
-// Omits numbers outside of the range that readers accept: interference may cause them.
+// Returns the numbers that readers accept; interference may cause others, which are omitted.
 json ValidationToJson(const Validation& validation) {
   json result = json::object();
   for (const auto& [key, member] : kValidationNumbers)
@@ -96,7 +94,7 @@ json CeilingToJson(const Ceiling& ceiling) {
   return result;
 }
 
-// Returns the roofs, which the JSON of a machine has at its top level too.
+// Returns flops, bytes and launch cost, which the JSON of a machine has at its top level too.
 json RoofsToJson(const CeilingSet& set) {
   json result = {{"flops", json::object()}, {"bytes", json::object()}};
   for (const auto& [pipe, ceiling] : set.flops) result["flops"][pipe] = CeilingToJson(ceiling);
@@ -271,7 +269,7 @@ Level LevelFrom(const std::string& key, const JsonReader& at) {
                              at.where(), key));
 }
 
-// Reads members that files of older versions do not have.
+// Reads the members of a CeilingSet that files of older versions may lack.
 void CurvesFrom(const JsonReader& at, CeilingSet& set) {
   at.EachObject("mixes", [&](const std::string& key, const JsonReader& mix) {
     set.mixes[key] = CeilingFrom(mix);
@@ -336,8 +334,8 @@ void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
 
 // ---- consistency of a ceiling's numbers ----
 
-// [1] Allowed relative difference of a stored rate from the rate computed from its other numbers:
-// from the same measurement, and from rows that were measured at other times.
+// [1] Allowed relative difference of a stored rate from the rate computed from other numbers: of
+// the same measurement (kSame), or of rows that were measured at other times (kAtOtherTimes).
 constexpr double kSame = 0.05, kAtOtherTimes = 0.25;
 
 bool Differ(double a, double b, double tolerance) { return std::abs(a / b - 1) > tolerance; }

@@ -22,9 +22,9 @@ struct Validation {
   std::optional<double> spread;     // [1] width of ci95 / the median of the repetitions
   std::optional<double> drift;      // [1] 1 - rate of the slowest / of the fastest clean pass
   std::optional<double> clean;      // [1] share of repetitions in which no thread waited for a CPU
-  std::optional<double> scaling;    // [1] rate / (threads x the rate of one thread)
+  std::optional<double> scaling;    // [1] rate / (threads x rate of one thread); GPU: see HalfRate
   std::optional<double> per_cycle;  // [flop/cycle] or [byte/cycle] per thread at `clock_hz`
-  std::optional<double> per_cycle_expected;  // [the same] nearest value that the CPU allows
+  std::optional<double> per_cycle_expected;  // [flop/cycle], [byte/cycle] nearest possible value
   std::optional<std::string> result;         // how the kernel's results were checked
 
   bool operator==(const Validation&) const = default;
@@ -51,17 +51,18 @@ enum class CeilingStatus {
 
 struct Ceiling {
   double per_second = 0;                          // [flop/s] or [byte/s], > 0
-  std::optional<std::pair<double, double>> ci95;  // [the same] of the clean repetitions' median
-  // [the same] Rate after 10 s without a pause. Absent within 3 % of `per_second`, or not measured.
+  std::optional<std::pair<double, double>> ci95;  // [flop/s], [byte/s] 95 % interval of the median
+  // [flop/s] or [byte/s] Rate after 10 s without a pause. Absent if unknown or within 3 % of
+  // `per_second`.
   std::optional<double> sustained_per_second;
-  std::optional<double> sustained_clock_hz;  // [1/s] core clock at the end of these 10 s
+  std::optional<double> sustained_clock_hz;  // [1/s] core clock after 10 s without a pause
   // [1] Bytes that the memory level moves (modelled, with write-allocate) divided by the bytes that
   // the program accesses, which `per_second` counts. Absent for L1 and for arithmetic.
   std::optional<double> moved_per_named;
   int threads = 1;  // threads that ran the kernel together
   std::string how;  // kernel, ISA, working set, statistic
   std::string mix;  // of a level's roof: the fastest mix of loads and stores ("copy.avx2"); else ""
-  // [1/s] Core clock: of arithmetic under its load if possible, otherwise right after it.
+  // [1/s] Clock of core or SMs: of arithmetic under its load if possible, otherwise right after it.
   std::optional<double> clock_hz;
   CeilingStatus status = CeilingStatus::kNotValidated;
   // The rate may be wrong by any factor: the kernel did not do the counted work, or its arrays were
@@ -102,8 +103,8 @@ struct SweepFinding {
   bool operator==(const SweepFinding&) const = default;
 };
 
-// Key in CeilingSet::overheads: [s] an empty kernel after another one, both queued before the GPU
-// begins. It is the launch cost within a call's time on the device.
+// Keys in CeilingSet::overheads. kQueuedOverhead [s]: an empty kernel after another one, both
+// queued before the GPU begins: the launch cost within a call's time on the device.
 inline constexpr const char* kQueuedOverhead = "queued";
 inline constexpr const char* kGraphNodeOverhead = "graph-node";  // [s] an empty node of a graph
 
@@ -115,16 +116,16 @@ struct CeilingSet {
   std::map<Level, Ceiling> bytes;           // the roof of each level: its fastest mix
   std::map<std::string, Ceiling> mixes;     // by "<level>.<mix>.<isa>": "dram.copy-nt.avx512"
   std::optional<double> launch_seconds;     // [s] cost of starting one primitive
-  std::map<std::string, double> overheads;  // [s] "fork-join", "timer"
+  std::map<std::string, double> overheads;  // [s] "fork-join", "timer"; GPU: "queued", "graph-node"
   cpu::TeamState best_state;                // best state of the cores (issue rate, round trip)
   std::vector<SweepPoint> sweep;            // bandwidth of loads, by rising working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by rising intensity
-  // "quick", "roofs" (the roofs that a run needed), "full" or "thorough"; "" if not dlroof's
+  // "quick", "roofs" (the roofs that a run needed), "full", "thorough"; "" if dlroof measured none
   std::string effort;
   std::map<std::string, std::string> absent;     // row, level or overhead -> why it is not measured
   std::map<std::string, std::string> costs_how;  // "launch" or overhead -> how it was measured
   std::map<std::string, std::string> sustained;  // row -> text: rate after 10 s / burst rate
-  std::map<std::string, SweepFinding> edges;     // by level key; "caches": all levels
+  std::map<std::string, SweepFinding> edges;     // by level key; in old files also "caches" (all)
 
   bool operator==(const CeilingSet&) const = default;
 };
@@ -137,7 +138,7 @@ struct Machine {
   std::map<Level, double> cache_bytes;       // [byte] capacity of each cache that a core uses
   std::map<int, CeilingSet> by_threads;      // by thread count; a GPU has one set, for 1 thread
   std::map<std::string, std::string> facts;  // hardware and versions; see Fingerprint
-  // [1/cycle] Highest measured additions of one thread on a core (counters/cpu/clocks.h).
+  // [1/cycle] Highest measured rate of additions of one thread (MeasureIssueRate, clocks.h).
   std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;
@@ -145,7 +146,6 @@ struct Machine {
 
 // Returns the CeilingSet of the largest thread count. Throws std::logic_error if there is none.
 const CeilingSet& AllThreads(const Machine& machine);
-// Returns the CeilingSet of `threads` threads, or null if there is none.
 const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads);
 
 // Returns the set with the sustained rate in place of each row's burst rate, where it is known.
@@ -168,8 +168,9 @@ Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 // a busy sibling thread only lower a rate. So the best of many visits is the best evidence, and
 // visits at different times that agree with it validate it, even if none alone is validated. Pure.
 
-inline constexpr double kArithmeticAgreement = 0.03, kMemoryAgreement = 0.05;  // [1] `tolerance`
-inline constexpr double kApartSeconds = 60;  // [s] see LearnedShared
+// [1] `tolerance` of Learned and AgreementOf.
+inline constexpr double kArithmeticAgreement = 0.03, kMemoryAgreement = 0.05;
+inline constexpr double kApartSeconds = 60;  // [s] of LearnedShared
 
 // How many visits of a row agree with its fastest clean visit. Agreeing visits have at least one
 // clean repetition, a rate within `tolerance`, a clock (if known) within 5 % of the row's highest,
@@ -182,19 +183,23 @@ struct Agreement {
 Agreement AgreementOf(const Ceiling& ceiling, double tolerance);
 
 // Joins a new measurement `now` of a DRAM or L3 row with the `stored` one (null: none). Returns the
-// fastest rate, validated only if visits at least kApartSeconds apart agree on it: programs on
-// other cores slow these levels for seconds, and no other check shows it.
+// fastest rate, validated only if two visits at least kApartSeconds apart agree on it: programs on
+// other cores slow these levels for seconds, and no other check shows it. If one of the ceilings is
+// `unbounded`, uses only the other one.
 Ceiling LearnedShared(const Ceiling* stored, const Ceiling& now);
 
-// Joins a new measurement `now` of a row with the stored one. Returns both's visits (fastest 8):
+// Joins a new measurement `now` of a row with the stored one. The result has the visits of both (at
+// most 8, the fastest) and one of these rates:
 // - The faster validated rate, if there is one, unless two visits agree on a rate that is more than
 //   `tolerance` faster. A lower or a not validated rate never replaces it.
 // - Otherwise the fastest rate; validated if two visits agree on it.
 // If one of the ceilings is `unbounded`, returns the other one.
 Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance);
 
-// Joins a new measurement with the stored set: rows as above, the lower launch cost and overheads,
-// the new value of everything else. Call AddRoofs afterwards to choose the roofs again.
+// Joins a new measurement `now` of one thread count with the stored set. Joins each row by
+// LearnedShared (DRAM, L3) or Learned (others). Takes the lower launch cost and overheads, the more
+// thorough `effort`, and the new value of everything else that `now` contains. Stored roofs stay;
+// call AddRoofs afterwards to choose them again among the rows.
 CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now);
 
 // Functions on ceilings of any device: conversion from measured rates, choice of a roof among the
@@ -225,18 +230,17 @@ Ceiling BestMix(const MeasuredMixes& mixes);
 
 // Marks the ceiling as not validated. Adds `reason` unless the ceiling already has it.
 void AddReason(Ceiling& ceiling, const std::string& reason);
-// As AddReason. Also marks the ceiling as unbounded: its rate may be wrong by any factor.
+// Calls AddReason and marks the ceiling as unbounded: its rate may be wrong by any factor.
 void AddUnboundedReason(Ceiling& ceiling, const std::string& reason);
 
-// A row of a CeilingSet: its key and its ceiling.
 using CeilingRow = std::pair<const std::string, Ceiling>;
 
 // Returns the row with the highest rate. If it is not validated, returns the fastest validated row
 // within 3 % (measurement noise) of it, if there is one. Returns null if `rows` is empty.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
 
-// Returns why `best` may be below the roof of `rows`: one that can start more operations per cycle
-// (per_cycle_expected) is not validated. Returns nullopt if there is none.
+// Returns why `best` may be below the roof of `rows`: a row that can start more operations per
+// cycle (per_cycle_expected) is not validated. Returns nullopt if there is no such row.
 std::optional<std::string> FasterNotValidated(const Ceiling& best,
                                               const std::vector<const CeilingRow*>& rows);
 
@@ -265,7 +269,7 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key);
 
 // Returns true if code limited to `effective_isa` may use the row's instructions. ISAs have
 // oneDNN's names (dnnl_cpu_isa_t without prefix: "avx2", "avx512_core_vnni"). Returns true for an
-// unknown ISA or a key without <part>, because a roof that is too low misleads more.
+// unknown ISA or a key without <part>: too low a roof misleads more than too high a roof.
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa);
 
 }  // namespace dlroof::machine

@@ -19,13 +19,13 @@ std::string ProgressText(const MeasureProgress& progress) {
   return fmt::format("[{:3}/{}] {}; {:.0f} s left", progress.step, progress.steps, progress.text,
                      progress.eta_seconds);
 }
-constexpr double kFirstPause = 2e-3;   // [s] after a noisy repetition; doubled each further time
-constexpr int kMaxRecalibrations = 5;  // more: the time does not depend on the iterations
+constexpr double kFirstPause = 2e-3;   // [s] after a noisy repetition; each further one doubles it
+constexpr int kMaxRecalibrations = 5;  // if it takes more, the time does not depend on iterations
 constexpr double kMinSeconds = 1e-9;   // a shorter time means that the clock did not advance
 constexpr double kMaxGrowth = 10;      // [1] of the iterations in one calibration step
-constexpr int kPatience = 8;           // repetitions of one length before they may be shortened
-constexpr double kCleanShare = 0.5;    // [1] they are shortened if fewer are clean
-constexpr int kAgreeing = 3;  // clean rates, including the best, that must be close to the best
+constexpr int kPatience = 8;           // min repetitions of one length before they are shortened
+constexpr double kCleanShare = 0.5;    // [1] repetitions are shortened if fewer are clean
+constexpr int kAgreeing = 3;  // min number of clean rates near the best, including the best
 
 double PerSecond(const RateRepetition& repetition) {
   return static_cast<double>(repetition.iterations) / repetition.time.seconds;
@@ -112,8 +112,8 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
   return std::max(seconds, kMinSeconds);
 }
 
-// Returns the iterations that take about `policy.repetition_seconds`. MeasureRate corrects what
-// interference changes. Throws Unsupported if the kernel's own clock (GPU events) stands.
+// Returns the iterations that take about `policy.repetition_seconds`; MeasureRate recalibrates if
+// interference made them too few. Throws Unsupported if the kernel's clock does not advance.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = 1;

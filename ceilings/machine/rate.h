@@ -20,8 +20,9 @@ struct MeasureProgress {
   double eta_seconds = 0;   // [s] estimated time to the end
 };
 
-// On a terminal, overwrites one line and clears it at the end. Otherwise prints a line at the start
-// and after each tenth of the steps. Pass it by std::ref: a copy would repeat lines.
+// Prints the progress: on a terminal in one line, which it overwrites and clears at the end,
+// otherwise one line at the start and after each tenth of the steps. Pass it by std::ref: a copy
+// would repeat lines.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -68,7 +69,6 @@ struct RateRepetition {
 // and core_share at least kMinCoreShare. Absent values count as no interference.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
-// The repetitions from which a rate is computed.
 struct RateEvidence {
   std::vector<RateRepetition> single;   // all have the same iterations within one measurement
   std::vector<RateRepetition> doubled;  // twice the iterations of `single`
@@ -76,7 +76,7 @@ struct RateEvidence {
 
 struct Rate {
   double per_second = 0;                          // [iteration/s] best clean repetition
-  std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the clean repetitions' median
+  std::optional<std::pair<double, double>> ci95;  // [iteration/s] 95 % interval of the clean median
   std::optional<Reason> reason;                   // why the rate is not validated
   std::optional<double> doubling;  // [1] time of twice the work / time of the work; ideal: 2
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean repetitions
@@ -97,9 +97,10 @@ struct Rate {
 // noisy rate, not validated. Throws std::invalid_argument if there are no repetitions.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
-// Merges measurements (passes) of one kernel made at distant times, and validates them together. A
-// second pass must be within `tolerance` of the best: other virtual machines slow this one for
-// seconds unnoticed (by 28 % once). Throws std::invalid_argument without passes.
+// Merges measurements (passes) of one kernel made at distant times, and validates them together.
+// The rate of several passes is validated only if a second pass is within `tolerance` of the best:
+// other virtual machines slow this one for seconds unnoticed (by 28 % once). Throws
+// std::invalid_argument without passes.
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
 // Runs `iterations` iterations of the kernel on all threads and returns their time.
@@ -107,7 +108,8 @@ using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
 // validated or max_seconds pass. If most repetitions are noisy, continues with shorter ones, which
-// fit between others' time slices. Throws Unsupported if the kernel's own clock does not advance.
+// fit between other programs' time slices. Throws Unsupported if the kernel's clock does not
+// advance.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

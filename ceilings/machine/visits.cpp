@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxVisits = 8;
 constexpr double kSameClock = 0.95, kPerCycleTolerance = 0.04;  // [1]
-constexpr int kEnough = 2;                                      // agreeing visits
+constexpr int kEnough = 2;  // min agreeing visits that validate a rate
 constexpr const char* kSecondVisit =
     "lower bound until a second visit, a minute or more later, agrees";
 
@@ -69,7 +69,6 @@ std::vector<Visit> VisitsApart(const std::vector<Visit>& visits) {
   return apart;
 }
 
-// Returns the validated ceiling with the higher rate, or null if neither is validated.
 const Ceiling* FasterValidated(const Ceiling& a, const Ceiling& b) {
   if (!a.IsValidated()) return b.IsValidated() ? &b : nullptr;
   return b.IsValidated() && b.per_second > a.per_second ? &b : &a;
@@ -146,7 +145,7 @@ int Rank(const std::string& effort) {
   return found == kEfforts.end() ? -1 : static_cast<int>(found - kEfforts.begin());
 }
 
-// Replaces the entries of `known` by those of `now`.
+// Writes the entries of `now` to `known`, replacing those with the same keys.
 template <class Map>
 void Replace(const Map& now, Map& known) {
   for (const auto& [key, value] : now) known[key] = value;

@@ -94,8 +94,8 @@ Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector
   return source.measure(quick, threads);
 }
 
-// Returns the rows whose rates are the roofs of `pipes`, of all levels and of copies in DRAM; of
-// these only the roofs that `wanted` accepts.
+// Returns the rows that are the roofs of `pipes`, of all levels and of copies in DRAM, for those
+// roofs that `wanted` accepts.
 RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
                           const std::function<bool(const Ceiling& roof)>& wanted) {
@@ -119,7 +119,6 @@ RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& thread
   return rows;
 }
 
-// Returns the ceiling of the row (key of CeilingSet::flops or ::mixes), or null.
 const Ceiling* RowOf(const Machine& machine, int threads, const std::string& row) {
   const auto* set = machine::ForThreads(machine, threads);
   if (set == nullptr) return nullptr;
@@ -165,7 +164,6 @@ LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows, cons
   return live;
 }
 
-// Returns the number of usable cores, or nullopt if the system does not report it.
 std::optional<int> KnownCores(const cpu::Cpu& cpu) {
   const int cores = cpu::UsableCores(cpu);
   return cores > 0 ? std::optional(cores) : std::nullopt;
@@ -192,7 +190,7 @@ Machine FromFile(const MachineSource& source, const MachineOptions& options, std
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
-  machine::CompareThreadCounts(machine);  // but not AddScaling, which changes the file's numbers
+  machine::CompareThreadCounts(machine);  // AddScaling would change the file's numbers
   return machine;
 }
 
@@ -202,7 +200,7 @@ void Store(const MachineSource& source, const Machine& machine, std::ostream& lo
   ToCache(source, stored, log);
 }
 
-// For machines whose new measurement replaces the cached one.
+// Returns the cached ceilings if they suffice, else new ones, which replace those in the cache.
 Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
                             std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
@@ -219,7 +217,7 @@ Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& o
 
 // ---- machines whose measurements are joined with the cached ones ----
 
-// Returns whether kernel and microcode are the same as when `machine` was measured, or unknown.
+// Returns whether OS kernel and microcode are as when `machine` was measured, or are unknown.
 bool SameSystem(const Machine& machine, const Machine& here) {
   return std::ranges::all_of(
       std::array{cpu_ceilings::kKernelFact, cpu_ceilings::kMicrocodeFact}, [&](const char* fact) {
@@ -229,7 +227,7 @@ bool SameSystem(const Machine& machine, const Machine& here) {
       });
 }
 
-// Returns the machine with the evidence of both measurements.
+// Joins the new measurement with the stored one (machine::Learned) and chooses the roofs again.
 Machine Joined(const std::optional<Machine>& stored, const Machine& now, std::optional<int> cores) {
   auto machine = stored ? *stored : now;
   if (!stored) machine.by_threads.clear();
@@ -246,7 +244,6 @@ Machine Joined(const std::optional<Machine>& stored, const Machine& now, std::op
   return machine;
 }
 
-// Returns whether the set has all ceilings that the options require.
 bool Covers(const machine::CeilingSet* set, const MachineOptions& options,
             const std::set<std::string>& pipes) {
   if (set == nullptr) return false;
@@ -257,7 +254,6 @@ bool Covers(const machine::CeilingSet* set, const MachineOptions& options,
          });
 }
 
-// Returns the pipes that the run needs and the machine has.
 std::set<std::string> NeededPipes(const MachineSource& source, const MachineOptions& options) {
   if (!options.needs || options.needs->empty()) return source.pipes;
   std::set<std::string> pipes;
@@ -265,7 +261,8 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
   return pipes;
 }
 
-// Measures rows again and joins them; sets facts["live_check"]. Returns whether one was exceeded.
+// Measures rows again and joins them; sets facts["live_check"]. Returns whether a clean repetition
+// was faster than a validated ceiling.
 bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, Machine& machine,
                 std::ostream& log) {
   const auto live = CheckLive(source, rows, machine, log);
@@ -281,7 +278,8 @@ Machine LearnedMachine(const MachineSource& source, const MachineOptions& option
     log << "Kernel or microcode have changed: the ceilings are measured again.\n";
     cached.reset();
   }
-  if (cached) cached = Joined(std::nullopt, *cached, source.cores);  // caches of older versions
+  // Chooses the roofs by the rules of this version: an older version may have written the cache.
+  if (cached) cached = Joined(std::nullopt, *cached, source.cores);
   const bool anew = options.remeasure || options.thorough;
   const auto pipes = NeededPipes(source, options);
   std::vector<int> missing;

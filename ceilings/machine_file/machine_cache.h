@@ -34,8 +34,9 @@ enum class SpotVerdict {
   kUnknown,  // interference: other programs used the CPUs or their cores
 };
 
-// Compares `per_second` with the interval from the stored ci95's lower end (without: the rate) to
-// the stored rate, widened by `tolerance`; at the lower end by `drift` if larger. Pure.
+// Compares `per_second` with the interval from the lower end of the stored ci95 (without one: the
+// stored rate) to the stored rate, widened by `tolerance`, at the lower end by `drift` if that is
+// larger. A lower rate without a clean repetition is kUnknown. Pure.
 SpotVerdict Judge(const SpotCheck& check);
 // Returns the larger of the stored drift and spread [1], at most 1/3: what varied may vary again.
 double AllowedDrift(const machine::Ceiling& stored);
@@ -48,7 +49,7 @@ struct MachineOptions {
   bool quick = false;        // measures missing thread counts with fewer repetitions
   bool thorough = false;     // measures all thread counts again, for minutes
   std::vector<int> threads;  // required thread counts; if empty, see ThreadCounts
-  bool live_check = false;   // measures two stored ceilings again before the run
+  bool live_check = false;   // measures stored ceilings again (RowsToVisit) before the run
   std::string file;          // machine file instead of the cache; "": none
   // Plain pipes whose roofs a run needs ("fp32.vector"; empty: all). If given, measures no more
   // than the roofs of these pipes and of all levels, in at most 25 s; otherwise also all rows for
@@ -78,7 +79,7 @@ machine::Machine ReadMachineFile(const std::filesystem::path& path);
 std::optional<std::string> NotValidatedWarning(const machine::Machine& machine);
 
 // Writes the machine to a file; a specified machine in the form that people write
-// (specified_machine.h). Throws as WriteFile does (counters/base/files.h).
+// (specified_machine.h). Throws BadInput if the file cannot be written.
 void WriteMachineFile(const machine::Machine& machine, const std::filesystem::path& path);
 
 // Returns the path of the machine's cache file: `directory`, device and fingerprint determine it.

@@ -197,7 +197,6 @@ constexpr Range kCapacity = {1024, 1e15, "byte", "50 MiB is 52428800"};
 constexpr Range kLaunch = {1e-9, 1, "seconds", "4.2 us is 4.2e-6"};
 constexpr Range kThreads = {1, 65536, "threads", "whole numbers"};
 
-// A member of the file and the help text in MachineTemplate.
 struct Member {
   const char* key;
   const char* help;
@@ -223,7 +222,7 @@ constexpr std::pair<Level, const char*> kLevelsHelp[] = {
     {Level::kDram, "between the device's memory (DDR, HBM, GDDR) and the last cache"},
     {Level::kHost, "between a GPU and its host (PCIe, NVLink)"}};
 
-// Returns the member's number. No range has negative numbers.
+// Returns the member's number, or refuses it if it is not in `range`. No range contains -1.
 double NumberIn(const Range& range, const LocatedObject& at, const std::string& key) {
   const auto& value = at.Needed(key);
   const double number = value.is_number() ? value.get<double>() : -1;
@@ -233,7 +232,7 @@ double NumberIn(const Range& range, const LocatedObject& at, const std::string& 
                              value.is_number() ? value.dump() : value.type_name()));
 }
 
-// Returns the thread count: 1 for a GPU, the host's thread.
+// Returns the thread count that the file specifies, or 1 for a GPU (the host's thread).
 int ThreadsOf(const std::string& device, const LocatedObject& file) {
   if (device == "gpu") {
     if (file.Has("threads"))
@@ -271,7 +270,6 @@ Level LevelOf(const LocatedObject& rates, const std::string& key) {
   rates.Refuse(key, "a memory level: l1, l2, l3, dram or host");
 }
 
-// Calls read(members, key) for each member of the object `name`, if the file has it.
 template <class Read>
 void Each(const LocatedObject& file, const char* name, const Read& read) {
   if (!file.Has(name)) return;
@@ -284,7 +282,6 @@ ordered_json RateJson(const machine::Ceiling& ceiling) {
   return {{"per_second", ceiling.per_second}, {"source", ceiling.how}};
 }
 
-// Returns a specified ceiling: a rate from a data sheet or a published measurement.
 machine::Ceiling Specified(double per_second, const std::string& how) {
   return {.per_second = per_second, .how = how, .status = machine::CeilingStatus::kSpecified};
 }

@@ -56,7 +56,8 @@ class LocatedObject {
   // Returns the member as an object whose keys are all in `known`.
   LocatedObject Object(const std::string& key, const std::vector<std::string>& known = {}) const;
   const nlohmann::json& Needed(const std::string& key) const;
-  // Returns "FILE:LINE:COLUMN" of the member, or of the first one by name if `key` is absent.
+  // Returns "FILE:LINE:COLUMN" of the member `key`. Without such a member returns the place of the
+  // object's first member by name or, if the object is empty, of the object.
   std::string Where(const std::string& key = "") const;
   [[noreturn]] void Refuse(const std::string& key, const std::string& expected) const;
 

@@ -16,7 +16,7 @@ constexpr int kFloatsPerThread = 16;  // one vector of the widest instruction se
 class OmpThreads {
  public:
   explicit OmpThreads(int threads) : before_(omp_get_max_threads()) {
-    omp_set_dynamic(0);  // with OMP_DYNAMIC there may be fewer, for which oneDNN is not made
+    omp_set_dynamic(0);  // OMP_DYNAMIC may start fewer threads than oneDNN expects
     omp_set_num_threads(threads);
   }
   ~OmpThreads() { omp_set_num_threads(before_); }

@@ -68,7 +68,7 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
   Merge(counted.work, counting.work[source.provenance]);
 }
 
-// The source of models, which need no hardware (CountRequest::model).
+// The source "model": returns the work by CountRequest::model. Needs no hardware.
 Counted Model(const CountRequest& request) {
   Counted counted;
   if (request.model) counted.work = request.model(counted.how);

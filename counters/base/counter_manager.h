@@ -26,17 +26,17 @@ struct CountRequest {
   std::string made_by;             // the libraries that execute the call, with versions
   unsigned seed = 1;               // of the random numbers in the call's tensors
   bool blocks_wait = false;        // GPU blocks wait for each other: all must be resident
-  bool everything = false;         // also what a call of this type should not use, in more runs
-  // Returns the bytes by a model of the call and describes it in `how`; may be empty.
+  bool everything = false;         // also counts types that the call should not use, in more runs
+  // Returns the work (bytes) by a model of the call and describes the model in `how`; may be empty.
   std::function<Work(std::string& how)> model;
 };
 
 struct Counted {
   Work work;                            // of ONE call; quantities that were not counted are missing
   std::vector<LaunchedKernel> kernels;  // of one call, the longest first; may be empty
-  std::string how;  // "perf: 3 groups, 12 calls each", "CUPTI range profiler, 2 passes"
-  std::vector<std::string> caveats;  // why the counts may be inexact, one sentence each
-  int passes = 0;                    // [1] runs of the call that counting needed
+  std::string how;                      // how it was counted: "CUPTI range profiler, 2 passes"
+  std::vector<std::string> caveats;     // why the counts may be inexact, one sentence each
+  int passes = 0;                       // [1] runs of the call that counting needed
 };
 
 struct CounterSource {
@@ -45,9 +45,9 @@ struct CounterSource {
   Provenance provenance = Provenance::kModelled;
   // Returns why the source cannot count on this machine and how to change that. May be empty.
   std::function<std::optional<Reason>()> unavailable;
-  // Throws std::exception with a message of one sentence if counting fails.
+  // Counts the call. Throws std::exception with a message of one sentence if that fails.
   std::function<Counted(const CountRequest&)> count;
-  bool counts_everything = false;  // whether a request of `everything` differs from others
+  bool counts_everything = false;  // whether CountRequest::everything changes the counts
 };
 
 // Registers a source. Call at namespace scope:
@@ -59,7 +59,7 @@ const std::vector<CounterSource>& AllCounterSources();
 
 // The value of --dlroof_counters is the name of a source (models add what it lacks), or:
 inline constexpr std::string_view kAutoCounters = "auto";  // hardware counters, then models
-inline constexpr std::string_view kNoCounters = "off";     // only the problem's formulas
+inline constexpr std::string_view kNoCounters = "off";     // no counts: only the problem's formulas
 // A name followed by this requests everything from a source that offers it: "cupti:all".
 inline constexpr std::string_view kEverythingSuffix = ":all";
 

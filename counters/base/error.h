@@ -10,7 +10,7 @@
 namespace dlroof {
 
 // One sentence for the user: why an input is rejected, a feature is unavailable or a ceiling is not
-// validated. A function returns nullopt if there is nothing to explain. No program parses the text.
+// validated. Functions return nullopt if there is nothing to explain. No program parses the text.
 struct Reason {
   std::string text;
 

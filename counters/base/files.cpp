@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 std::error_code SystemError() { return {errno, std::generic_category()}; }
 
-// Ignores the errors of pipes and /dev/null, which cannot be synchronized and need not be.
+// Writes an open file to the disk. Returns true for pipes and /dev/null too, which cannot be
+// synchronized and need not be.
 bool Synchronized(int fd) { return fsync(fd) == 0 || errno == EINVAL || errno == EROFS; }
 
 std::error_code WriteTo(int fd, std::string_view text, OnDisk when) {
@@ -45,7 +46,8 @@ std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk
   return WriteTo(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), text, when);
 }
 
-// Returns a link's regular file, or the path itself. Links of /dev and /proc are open files.
+// Returns the regular file that a link leads to, or the path itself. Returns links of /dev and
+// /proc themselves, which are open files.
 fs::path Target(const fs::path& path) {
   std::error_code error;
   const auto absolute = fs::absolute(path, error).lexically_normal().string();
@@ -55,21 +57,22 @@ fs::path Target(const fs::path& path) {
   return fs::canonical(path, error);
 }
 
-// Returns whether a new file may take the path's place: not that of a pipe, a device or a link.
+// Returns whether a new file may replace the path: it is a regular file or does not exist, and is
+// no pipe, device or link.
 bool CanBeReplaced(const fs::path& path) {
   std::error_code error;
   const auto kind = fs::symlink_status(path, error).type();
   return kind == fs::file_type::regular || kind == fs::file_type::not_found;
 }
 
-// Gives an open file the mode of the one that it replaces, if there is one and this user may.
+// Gives an open file the mode of the file `old` that it replaces, if that exists and this user may.
 void TakeMode(int fd, const fs::path& old) {
   struct stat facts = {};
   [[maybe_unused]] const bool taken =
       stat(old.c_str(), &facts) == 0 && fchmod(fd, facts.st_mode & 07777) == 0;
 }
 
-// Synchronizes the folder of `path`; only then the file's name survives a power failure.
+// Synchronizes the folder of `path`: only then does the file's name survive a power failure.
 void SyncFolderOf(const fs::path& path) {
   const int folder =
       open(fs::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -105,7 +108,7 @@ std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDi
   return error;
 }
 
-// Reads a file into `text`, at most one byte more than `most_bytes`.
+// Reads a file into `text`. Stops when the text has more than `most_bytes` bytes.
 std::error_code ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& text) {
   const int file = open(InputPath(path).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return SystemError();
@@ -128,7 +131,7 @@ std::optional<fs::path> AbsolutePathIn(const char* variable) {
   return fs::path(text);
 }
 
-constexpr std::string_view kOurFolders = "dlroof.";  // 1.x, whose folders have no lock: "dlroof-"
+constexpr std::string_view kOurFolders = "dlroof.";  // prefix; in 1.x: "dlroof-", without locks
 
 fs::path TemporaryFiles() {
   std::error_code error;
@@ -139,7 +142,8 @@ fs::path TemporaryFiles() {
                  named == nullptr ? "TMPDIR" : named, error.message());
 }
 
-// Opens and locks a folder of this user. Returns -1 if another process has locked it.
+// Opens and locks a folder. Returns no descriptor if the folder is not this user's, cannot be
+// opened, or is locked by another process.
 Descriptor LockedFolder(const fs::path& path) {
   Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat facts = {};
@@ -200,7 +204,7 @@ PartFile::PartFile(const fs::path& path) : path_(Target(path)), part_(path_.stri
     if (fstat(file_.get(), &open_one) != 0 || !S_ISREG(open_one.st_mode))
       throw BadInput("{}: expected a regular file, or none", part_);
     LockForWriting(file_.get(), path.string());
-    // Its writer may have renamed it in the meantime.
+    // Tries again if another process has renamed or removed the file before it was locked.
     if (lstat(part_.c_str(), &named) == 0 && named.st_ino == open_one.st_ino) return;
   }
 }
@@ -216,7 +220,7 @@ void PartFile::Replace() {
   TakeMode(file_.get(), path_);
   if (!Synchronized(file_.get()))
     throw BadInput("{}: cannot be written: {}", part_, std::strerror(errno));
-  if (rename(part_.c_str(), path_.c_str()) != 0) {  // a mount point, say
+  if (rename(part_.c_str(), path_.c_str()) != 0) {  // for example, a mount point
     WriteFile(path_, ReadFile(part_, "results"), OnDisk::kNow);
     unlink(part_.c_str());
   }
@@ -250,7 +254,7 @@ TemporaryFolder::TemporaryFolder() {
   static std::once_flag removed;
   std::call_once(removed, RemoveStaleFolders, where);
   do {
-    path_ = (where / kOurFolders).string() + std::string(6, 'X');  // which mkdtemp replaces
+    path_ = (where / kOurFolders).string() + std::string(6, 'X');  // mkdtemp replaces the Xs
     if (mkdtemp(path_.data()) == nullptr)
       throw BadInput(
           "{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder", path_,

@@ -25,11 +25,11 @@ void WriteFile(const std::filesystem::path& path, std::string_view text,
                OnDisk when = OnDisk::kLater);
 
 // A result that a program writes while it runs. The old file stays until Replace; a program that
-// ends before leaves PATH.part. Until it is destroyed, no other PartFile of this path can be made.
+// ends before leaves PATH.part. Until Replace or destruction, PATH can have no other PartFile.
 class PartFile {
  public:
-  // Opens or creates PATH.part and leaves its content. Throws BadInput if that is impossible, if
-  // PATH.part is not a regular file, or if another process has it.
+  // Opens or creates PATH.part and keeps its content. Throws BadInput if that is impossible, if
+  // PATH.part is not a regular file, or if another process has locked it.
   explicit PartFile(const std::filesystem::path& path);
   // Removes PATH.part if nothing was written.
   ~PartFile();
@@ -38,7 +38,8 @@ class PartFile {
 
   // Returns where to write: PATH.part, or PATH if that is a pipe or a device.
   const std::string& part() const { return part_; }
-  // Renames PATH.part to PATH with the mode of the old file. Throws BadInput.
+  // Renames PATH.part to PATH with the mode of the old file. Throws BadInput if that fails. Does
+  // nothing for a pipe or a device.
   void Replace();
 
  private:
@@ -81,12 +82,11 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // Returns the path of the file `name` in the folder.
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   std::string path_;
-  Descriptor lock_;  // of the folder, which says that its process lives
+  Descriptor lock_;  // of the folder: shows that its process still runs
 };
 
 struct EmbeddedFile {

@@ -14,11 +14,12 @@
 
 namespace dlroof {
 
-// Levels of brackets in a JSON text. dlroof's own files have fewer than ten; libraries copy and
-// write values by recursion, which ends a program whose stack is full.
+// Maximum number of nested brackets in a JSON text. dlroof's own files have fewer than ten;
+// libraries copy and write values by recursion, which ends a program whose stack is full.
 inline constexpr std::size_t kMaxJsonLevels = 200;
 
-// Throws BadInput for more levels of brackets. `where` (a file name) starts the message.
+// RefuseDeepJson throws BadInput if `text` has more than kMaxJsonLevels levels, RefuseDepth always.
+// `where` (a file name) starts the message.
 void RefuseDeepJson(std::string_view text, const std::string& where);
 [[noreturn]] void RefuseDepth(const std::string& where);
 

@@ -1,5 +1,5 @@
-// Writes foreign text: as JSON, where bytes may not be UTF-8 (names of files and programs are byte
-// strings on Linux, but JSON is UTF-8), and to a terminal.
+// Escapes text of other origin for JSON, which is UTF-8 (names of files and programs are any byte
+// strings on Linux), and for terminals.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,10 +13,12 @@ namespace dlroof {
 std::string EscapedUtf8(std::string_view text, std::string_view prefix = "\\x");
 
 // Returns the text with "\\x1B" for bytes that a terminal may execute or reorder: control
-// characters (C0 with newlines, C1), bidirectional controls and bytes not UTF-8. `kept` stay.
+// characters (C0 with newlines, C1), bidirectional controls and bytes that are not UTF-8.
+// Characters in `kept` stay.
 std::string Printable(std::string_view text, std::string_view kept = "");
 
-// Returns the JSON as text, in a line or indented by `indent` >= 0. Texts are by EscapedUtf8.
+// Returns the JSON as text, in one line or, with `indent` >= 0, indented. EscapedUtf8 escapes
+// strings that are not UTF-8.
 std::string JsonText(const nlohmann::json& json, int indent = -1);
 
 }  // namespace dlroof

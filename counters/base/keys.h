@@ -1,4 +1,4 @@
-// Tables of enumerators' texts in files and flags, lists of what elements have, and a hash of text.
+// Tables of enumerators and their texts in files, projections of ranges, and a hash of text.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,6 @@ std::vector<T> VectorOf(Range&& range, const Projection& projection) {
   return values;
 }
 
-// Returns all enumerators in the order of the table.
 template <class Enum, std::size_t rows>
 std::vector<Enum> ValuesOf(const KeyRow<Enum> (&table)[rows]) {
   return VectorOf<Enum>(table, &KeyRow<Enum>::first);

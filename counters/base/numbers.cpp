@@ -42,7 +42,7 @@ std::optional<std::pair<double, double>> MedianInterval95OfSorted(
 }
 
 bool NumberRange::Contains(double number) const {
-  // Means are sums times 1 / n: that of 49 threads of 1 is a little less than 1.
+  // Allows rounding errors: a mean as sum * (1 / n) of 49 values of 1 is a little less than 1.
   constexpr double kRounding = 1e-12;
   return number >= least - kRounding * std::abs(least) &&
          number <= most + kRounding * std::abs(most) &&

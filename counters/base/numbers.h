@@ -40,7 +40,7 @@ inline std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t s
   return order;
 }
 
-// IEEE-like: sign, exponent (bias 2^(exponent bits - 1) - 1), fraction. e4m3, e2m1: no infinity.
+// Format like IEEE 754's: sign, exponent with bias, fraction. e4m3 and e2m1 have no infinity.
 struct FloatFormat {
   int exponent_bits, fraction_bits;
 
@@ -84,7 +84,6 @@ inline double DecodeFloat(std::uint32_t bits, FloatFormat format) {
   return wide * scale;
 }
 
-// Returns the value of the format that is nearest to `value`.
 inline double RoundTo(double value, FloatFormat format) {
   return DecodeFloat(EncodeFloat(value, format), format);
 }
@@ -97,12 +96,12 @@ inline std::uint32_t RandomBits(std::uint64_t index) {
   return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-// Zero, and magnitudes between 1/kLargestNumber and kLargestNumber: no product or quotient of two
-// such numbers overflows. Larger or smaller numbers are no quantity of any machine.
+// Numbers in files are 0 or have a magnitude from 1/kLargestNumber to kLargestNumber: no product or
+// quotient of two such numbers overflows. Other numbers are no quantity of any machine.
 inline constexpr double kLargestNumber = 1e18;
 
 struct NumberRange {
-  std::string_view keys;  // of members, separated by blanks; "_x": of all whose keys end so
+  std::string_view keys;  // of JSON members, separated by blanks; "_x": all that end in "_x"
   double least, most;
   const char* what;  // "seconds of a call"
 
@@ -147,7 +146,7 @@ inline constexpr NumberRange kNumberRanges[] = {
     {"joules domains beside", 1e-12, 1e12, "joules"},
     {"temperature_celsius", 1, 200, "degrees Celsius"},
     {"throttle", 0, 1e16, "a bit mask"},
-    {"scaling", 1e-9, 1e3, "a ratio"},  // threads that other programs keep from running
+    {"scaling", 1e-9, 1e3, "a ratio"},  // far from 1 if other programs ran
     {"per_cycle per_cycle_expected", 1e-6, 1e6, "a number per cycle"},
     {"moved_per_named", 1e-3, 1e3, "a ratio"},
     {"issue_rate", 1e-3, 1e3, "instructions per cycle"},
@@ -155,7 +154,7 @@ inline constexpr NumberRange kNumberRanges[] = {
      1e-6, 1e6, "a ratio"}};
 inline constexpr NumberRange kAnyNumber = {"", -kLargestNumber, kLargestNumber, ""};
 
-// The rows by single keys, in order.
+// Each single key with its row, in the order of the table.
 inline constexpr auto kRangeOfKey = [] {
   constexpr auto kKeys = [] {
     std::ptrdiff_t count = 0;

@@ -15,8 +15,8 @@ namespace dlroof {
 struct RegionSums {
   double regions = 0;          // [1] number of regions
   double seconds = 0;          // [s] from each fork to its join
-  double longest_seconds = 0;  // [s] in the regions' functions, slowest thread, with barriers
-  double busy_seconds = 0;     // [s] in the regions' functions, all threads, without barriers
+  double longest_seconds = 0;  // [s] in the regions' functions, slowest thread, barriers included
+  double busy_seconds = 0;     // [s] in the regions' functions, all threads, barriers excluded
 
   bool operator==(const RegionSums&) const = default;
 };
@@ -25,7 +25,7 @@ struct RegionSums {
 struct RegionPass {
   double seconds = 0;  // [s] wall time of the call
   RegionSums regions;
-  std::optional<double> run_delay_seconds;  // [s] all threads waited for a CPU, sum
+  std::optional<double> run_delay_seconds;  // [s] waiting for a CPU, sum over threads
 
   bool operator==(const RegionPass&) const = default;
 };
@@ -44,14 +44,13 @@ struct PartSeconds {
 struct InstructionCount {
   double all = 0;                         // [1]
   std::optional<double> smallest = {};    // [1] of the same call with all sizes 1
-  std::optional<double> per_second = {};  // [1/s] peak rate of the core, measured with it
+  std::optional<double> per_second = {};  // [1/s] MeasureInstructionRate right afterwards
   Provenance from = Provenance::kMeasured;
   std::string how = {};  // "hardware counter, user space"
 
   bool operator==(const InstructionCount&) const = default;
 };
 
-// Parallel-region profile of one call.
 struct ParallelTime {
   RegionPass mean;  // over `passes`
   std::vector<RegionPass> passes;
@@ -75,17 +74,18 @@ struct ParallelTime {
   bool operator==(const ParallelTime&) const = default;
 };
 
-// The regions that a source saw between `begin` and `end`.
+// The regions that a source saw between its functions `begin` and `end`.
 struct RegionsSeen {
   RegionSums sums;
-  int widest_team = 1;  // [1] threads, or 1 if no region ran
+  int widest_team = 1;  // [1] threads of the largest region, or 1 if no region ran
 
   bool operator==(const RegionsSeen&) const = default;
 };
 
 struct RegionSource {
   std::string name;  // "libgomp's entry points"
-  // Returns why the source sees no regions of this process now; may change when a runtime starts.
+  // Returns why the source sees no regions of this process now. The answer may change when an
+  // OpenMP runtime is loaded.
   std::function<std::optional<Reason>()> unavailable;
   // Resets the sums and starts to watch the calling thread's regions.
   std::function<void()> begin;
@@ -94,11 +94,10 @@ struct RegionSource {
 };
 // Registers a source. Call at namespace scope. Returns true.
 bool RegisterRegionSource(RegionSource source);
-// Returns the sources of this build, possibly none.
 const std::vector<RegionSource>& AllRegionSources();
 // Returns the first of `sources` that can see regions of this process, or null.
 const RegionSource* FindRegionSource(const std::vector<RegionSource>& sources);
-// Returns why none of `sources` can, or nullopt if one can.
+// Returns why none of `sources` can see regions of this process, or nullopt if one can.
 std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources);
 
 }  // namespace dlroof

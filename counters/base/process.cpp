@@ -71,7 +71,8 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Runs in the child, which shares the parent's memory: must not allocate, throw or return.
+// Executes the program in the child, which shares the parent's memory until then: must not
+// allocate, throw or return.
 [[noreturn]] void Execute(char* const* args, char* const* variables, const ChildSetup& setup,
                           pid_t parent) {
   if (setup.own_group) setpgid(0, 0);
@@ -263,7 +264,7 @@ void SleepSeconds(double seconds) { Readable(-1, seconds); }
 namespace {
 
 std::atomic<int> stop_signal{0};       // 0: none
-std::atomic<std::int64_t> stop_ns{0};  // when it came
+std::atomic<std::int64_t> stop_ns{0};  // [ns] time of the signal
 static_assert(std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 

@@ -15,7 +15,6 @@
 
 namespace dlroof {
 
-// Thrown if a program cannot be started.
 struct CannotStart : BadInput {
   CannotStart(const std::string& program, int error);
 
@@ -46,7 +45,7 @@ std::string Describe(const ProcessEnd& end);
 
 struct ProcessFiles {
   std::string out, err;          // paths for standard output and error; truncated first
-  bool turns = false;            // connects Send and ReadLine to descriptors 3 and 4
+  bool turns = false;            // connects Send and ReadLine to the child's descriptors 3 and 4
   std::string in = "/dev/null";  // path of standard input
 };
 
@@ -65,7 +64,8 @@ class WatchedProcess {
   WatchedProcess(const WatchedProcess&) = delete;
   WatchedProcess& operator=(const WatchedProcess&) = delete;
 
-  // Returns nullopt if the process has not ended after `seconds` or the user interrupts.
+  // Waits for the end of the process and returns how it ended. Returns nullopt if the process has
+  // not ended after `seconds` or the user interrupts.
   std::optional<ProcessEnd> WaitForEnd(double seconds);
 
   // Pauses and resumes all threads of the process.
@@ -73,8 +73,8 @@ class WatchedProcess {
   void Continue();
 
   void Send(char byte);
-  // Returns the next line of descriptor 4, without its newline. Returns nullopt after `seconds`, if
-  // the process has ended, or if the user interrupts.
+  // Returns the next line that the process writes to its descriptor 4, without its newline. Returns
+  // nullopt after `seconds`, if the process has ended, or if the user interrupts.
   std::optional<std::string> ReadLine(double seconds);
 
  private:
@@ -105,14 +105,14 @@ struct ChildResult {
 ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables = {},
                      const std::string& input = "");
 
-// Returns whether `program` is an executable file in PATH.
 bool IsInPath(const std::string& program);
 
 // Sleeps for `seconds`, or until the user interrupts.
 void SleepSeconds(double seconds);
 
 // After this call SIGINT, SIGTERM or SIGHUP (unless ignored, as by nohup) sets StoppedByInterrupt.
-// A second signal ends the program if it comes a second later: `timeout` sends each signal twice.
+// A second signal ends the program if it comes more than a second later, because `timeout` sends
+// each signal twice.
 void StopOnInterrupt();
 bool StoppedByInterrupt();
 // Returns the exit code of a program that was stopped: 128 + the signal's number.

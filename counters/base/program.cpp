@@ -25,7 +25,8 @@ namespace {
 
 constexpr int kBug = 70;  // EX_SOFTWARE of sysexits.h
 
-// A write to the replacement of standard output fails, as a write to the closed stream would.
+// Opens /dev/null in place of closed standard streams. A write to standard output fails then, as a
+// write to the closed stream would.
 void OpenClosedStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) == -1)
@@ -52,7 +53,8 @@ int EditDistance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-// The JSON library needs memory in destructors, whose exceptions end a program.
+// Terminate handler: exits with code 2 if memory is short, else aborts. The JSON library needs
+// memory in destructors, whose exceptions end a program.
 void EndWithoutMemory() {
   constexpr std::string_view kText = "there is not enough memory for this\n";
   try {
@@ -153,7 +155,7 @@ fs::path ProgramPath() {
 }
 
 std::optional<Installation> InstallationOf(const fs::path& program) {
-  if (!program.is_absolute()) return std::nullopt;  // unknown: the working folder is not meant
+  if (!program.is_absolute()) return std::nullopt;  // "" (unknown) is not the working folder
   const auto folder = program.parent_path();
   const auto prefix = folder.parent_path();
   if (folder.filename() == "bin" && IsFolder(prefix / "share/dlroof"))

@@ -10,16 +10,17 @@
 
 namespace dlroof {
 
-// Returns `run`'s exit code. Writes what it throws to standard error, after `name`, and returns 2
-// for BadInput and for what the system refuses (memory, files), 70 for any other exception, which
-// is a bug, and InterruptCode() for all of them after an interrupt. Returns 2 if standard output
-// did not take all: the disk is full, or it is closed (">&-"). Before `run`, opens /dev/null in
-// place of closed standard streams, so that no file of the program gets their numbers.
+// Calls `run` and returns its exit code. Writes the message of an exception to standard error,
+// after `name`, and returns 2 for BadInput and for what the system refuses (memory, files), 70 for
+// any other exception, which is a bug, and InterruptCode() for all of them after an interrupt.
+// Returns 2 if standard output did not take all: the disk is full, or it is closed (">&-"). Before
+// `run`, opens /dev/null in place of closed standard streams, so that no file of the program gets
+// their numbers.
 int RunProgram(const char* name, const std::function<int()>& run);
 
 // Returns the candidate with the smallest edit distance to `name` (the first of several), where a
-// swap of adjacent characters is one edit. Returns
-// nullopt if the distance is more than a third of the longer name's length, rounded up.
+// swap of adjacent characters is one edit. Returns nullopt if the distance is more than a third of
+// the longer name's length, rounded up.
 std::optional<std::string> NearestName(std::string_view name,
                                        const std::vector<std::string>& candidates);
 

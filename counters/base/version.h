@@ -1,11 +1,12 @@
-// What this build was made of. version.cpp is generated: it alone is compiled for a new commit.
+// The versions and options of this build. version.cpp is generated; no other file is compiled again
+// for a new commit.
 #pragma once
 
 namespace dlroof {
 
-// Hidden: the CUDA module compares its own build with that of the program that opens it.
+// Hidden symbols: the CUDA module has its own, to compare with those of the opening program.
 #pragma GCC visibility push(hidden)
-// Changes with every header of the tree, the compiler and its options.
+// kBuildId changes with every header of the tree, the compiler and its options.
 // NOLINTBEGIN(readability-identifier-naming): constants, whose values version.cpp has
 extern const unsigned long long kBuildId;
 extern const char* const kVersion;

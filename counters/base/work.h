@@ -61,7 +61,6 @@ struct CountingNote {
   bool operator==(const CountingNote&) const = default;
 };
 
-// Launch configuration and resources of a GPU kernel.
 struct KernelFacts {
   std::int64_t blocks = 0;
   int threads = 0;              // per block
@@ -76,8 +75,8 @@ struct KernelFacts {
 struct LaunchedKernel {
   std::string name;
   int launches = 1;                  // [1] launches in one call
-  std::optional<double> seconds;     // [s] of all these launches together, if traced
-  std::optional<KernelFacts> facts;  // the same for each launch; unset if not traced
+  std::optional<double> seconds;     // [s] of all `launches` together, if traced
+  std::optional<KernelFacts> facts;  // equal for all `launches`; unset if not traced
 
   bool operator==(const LaunchedKernel&) const = default;
 };
@@ -100,8 +99,9 @@ struct FilterAxis {
   int64_t pad_begin = 0;             // before the first element; negative: the source is cut there
 };
 
-// [1] The number of pairs of an output and a tap whose element is inside the source, in logarithmic
-// time. (outputs - 1) * stride, (taps - 1) * dilation and outputs * taps must be below 2^62.
+// Returns the number [1] of pairs of an output and a tap whose element is inside the source, in
+// logarithmic time. (outputs - 1) * stride, (taps - 1) * dilation and outputs * taps must be below
+// 2^62.
 int64_t PairsInside(const FilterAxis& axis);
 
 // [1] Returns the number of pairs of an output and a tap that are useful work: those inside the

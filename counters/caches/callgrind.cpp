@@ -72,7 +72,7 @@ std::string& ChosenProgram() {
   return program;
 }
 
-// Returns the path of dlroof_bench: this program, or a program in the same folder.
+// Returns the path of dlroof_bench: the chosen or this program, or one in its or the parent folder.
 std::string BenchProgram() {
   if (!ChosenProgram().empty()) return ChosenProgram();
   const auto self = fs::read_symlink("/proc/self/exe");
@@ -193,7 +193,8 @@ struct Simulated {
   nlohmann::json report;
 };
 
-// Runs the benchmark on one thread under callgrind. Throws std::runtime_error with its last line.
+// Runs the benchmark on one thread under callgrind. Throws std::runtime_error with the program's
+// last line if the program fails.
 Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
                    const CacheGeometry& last) {
   const TemporaryFolder folder;

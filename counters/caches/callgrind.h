@@ -30,7 +30,7 @@ CacheGeometry Simulable(const CacheGeometry& cache, int default_ways);
 // Returns "32 KiB 8-way".
 std::string Text(const CacheGeometry& cache);
 
-// Returns the valgrind command that counts `program` between its two marks.
+// Returns the valgrind command that counts `program`, with these caches, between its two marks.
 std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const CacheGeometry& last,
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);
@@ -48,8 +48,8 @@ CallgrindCounts ParseCallgrind(std::string_view text);
 // Returns the bytes by level from two runs with the L2 and the L3 as last level. `line`: [byte].
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
-// Sets the program whose benchmarks are simulated; the default is dlroof_bench in this program's
-// folder. It must accept --dlroof_simulated_call=NAME and print its report as its last line.
+// Sets the program whose benchmarks are simulated; the default is dlroof_bench beside this program
+// or in the parent folder. It must accept --dlroof_simulated_call=NAME and print its report last.
 void SimulateCallsOf(const std::string& program);
 
 }  // namespace dlroof::caches

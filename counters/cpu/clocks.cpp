@@ -64,7 +64,8 @@ constexpr int kAdditionsPerRound = 72;
   return a + b + c + d + e + f + g + h;
 }
 
-// As AddInChains, but a third of the instructions are loads: some cores start more than they add.
+// Executes `rounds` * kAdditionsPerRound instructions, a third of them loads from L1 and the others
+// additions as in AddInChains: some cores start more instructions per cycle than additions.
 [[gnu::noinline]] unsigned AddAndLoad(unsigned x, int rounds) {
   const unsigned from = 1;
   unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;
@@ -81,7 +82,7 @@ constexpr int kAdditionsPerRound = 72;
   return a + b + c + d + e + f + g + h + loaded;
 }
 
-constexpr double kTimeout = 1e-3;  // [s] ends waits: a library may start fewer threads
+constexpr double kTimeout = 1e-3;  // [s] maximum wait: a library may start fewer threads
 constexpr int kChunks = 9, kTrips = 10;
 constexpr std::size_t kRank = 3, kMaxLooks = 4096;
 
@@ -94,7 +95,7 @@ std::optional<double> ThirdBest(std::vector<double> values, Better better) {
   return *at;
 }
 
-// Returns the lower of two values; one of them if the other is unknown.
+// Returns the lower of two values, or the known one if the other is unknown.
 std::optional<double> Lower(std::optional<double> first, std::optional<double> other) {
   if (!first || !other) return first ? first : other;
   return std::min(*first, *other);

@@ -22,7 +22,7 @@ struct ClockReading {
   std::optional<double> run_delay;  // of all threads; nullopt if /proc lacks schedstat
 };
 
-// Takes some 10 us, as it reads a file per thread, so call it outside timed regions.
+// Reads all clocks. Takes some 10 us, as it reads a file per thread: call it outside timed regions.
 ClockReading ReadClocks();
 // Reads the clocks of the calling thread only: run_delay is this thread's, process_cpu is 0.
 ClockReading ReadThreadClocks();
@@ -77,8 +77,8 @@ struct BudgetClocks {
 // Returns clocks with the CPU time of the calling thread, so that waiting threads do not count.
 BudgetClocks CallersClocks();
 
-// The time left since the construction. Limits CPU time, because on a busy machine wall time passes
-// without progress, and wall time, because a measurement must end on a busy machine, too.
+// A time limit from the construction on. Limits CPU time, because on a busy machine wall time
+// passes without progress, and wall time, because a measurement must end on a busy machine, too.
 class Budget {
  public:
   explicit Budget(double cpu_seconds, double wall_seconds = std::numeric_limits<double>::infinity(),
@@ -110,7 +110,6 @@ struct TeamState {
   bool operator==(const TeamState&) const = default;
 };
 
-// One thread's measurement of its issue rate.
 struct IssueLook {
   double begin = 0, end = 0;   // [s] of the measurement, steady clock
   std::optional<double> rate;  // [1/cycle]

@@ -16,7 +16,6 @@ namespace {
 constexpr std::uint32_t kIntelCaches = 4, kAmdCaches = 0x8000001D, kTopology = 0xB;
 constexpr std::uint32_t kData = 1, kUnified = 3;
 
-// Returns the number of hardware threads per core [1].
 std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
   if (cpuid(0, 0).eax < kTopology) return 1;
   const CpuidRegisters level = cpuid(kTopology, 0);

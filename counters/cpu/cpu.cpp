@@ -231,7 +231,7 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
 
 namespace {
 
-// Returns the decimal number at the begin of a text, or nullopt for "max" and other texts.
+// Returns the decimal number at the beginning of a text, or nullopt for "max" and other texts.
 std::optional<double> Number(std::string_view text) {
   unsigned long long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -258,7 +258,7 @@ std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
 std::optional<double> FreeAddressSpace() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  const auto pages = Number(ReadFileIfAny("/proc/self/statm"));  // first: total size
+  const auto pages = Number(ReadFileIfAny("/proc/self/statm"));  // first number: total size
   if (!pages) return std::nullopt;
   const double used = *pages * static_cast<double>(sysconf(_SC_PAGESIZE));
   return std::max(0.0, static_cast<double>(limit.rlim_cur) - used);
@@ -343,7 +343,8 @@ void AddNode(const hwloc_obj& node, Topology& result) {
     result.node_of_cpu[cpu] = static_cast<int>(node.os_index);
 }
 
-// Includes CPUs that this process's control group forbids: containers see the whole machine.
+// Reads the topology. Includes CPUs that this process's control group forbids, so that a container
+// describes the whole machine.
 Topology ReadTopology() {
   Topology result;
   const Handle handle = Load();

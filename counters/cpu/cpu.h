@@ -44,11 +44,10 @@ struct Cpu {
 // Returns the description of this machine's CPU. Unknown properties are missing. Does not throw.
 Cpu ThisCpu();
 
-// Returns the CPU's entries in the machine's fingerprint, which change only with the hardware or
+// Returns facts about the CPU for the machine's fingerprint. They change only with the hardware or
 // the virtual machine. Keys begin with "cpu." or "topology.".
 std::map<std::string, std::string> Facts(const Cpu& cpu);
 
-// Returns the microcode's version, or nullopt if the system does not report it.
 std::optional<std::string> Microcode();
 
 // Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
@@ -64,7 +63,7 @@ struct CacheShare {
   int sharers = 1;         // the largest number of these CPUs that share one cache
   double total_bytes = 0;  // [byte] capacity of all these caches together
 };
-// Returns nullopt if the cache of `level` is unknown for any of the CPUs.
+// Returns how `cpus` share the caches of `level`, or nullopt if one of the caches is unknown.
 std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
                                   const std::vector<int>& cpus);
 
@@ -114,8 +113,8 @@ inline constexpr std::size_t kCacheLineBytes = 64;
 std::size_t LinesOf(const MemorySpan& span);
 
 // Writes back and evicts each line of the spans from the caches of all CPUs (clflushopt, or clflush
-// on older CPUs), and waits for completion. Unlike reading a large buffer, it evicts
-// nothing else (library code, scratch memory, page tables). Returns the evicted bytes.
+// on older CPUs), and waits for completion. Unlike reading a large buffer, it evicts nothing else
+// (library code, scratch memory, page tables). Returns the evicted bytes.
 std::int64_t Evict(const std::vector<MemorySpan>& spans);
 
 // Returns the share [1] of the resident bytes of the mapping around `address` that is on huge
@@ -123,7 +122,7 @@ std::int64_t Evict(const std::vector<MemorySpan>& spans);
 // the address or no byte of the mapping is resident.
 std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address);
 
-// Returns the same share for a mapping of this process.
+// Returns the share [1] on huge pages of this process's mapping around `address`, or nullopt.
 std::optional<double> HugePageShare(const void* address);
 
 }  // namespace dlroof::cpu

@@ -25,7 +25,6 @@ std::string Counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Returns the value without white space and in lower case.
 std::string Normalized(std::string_view value) {
   std::string text;
   for (const char c : value)
@@ -147,7 +146,7 @@ std::string QuotaText(const CpuQuota& quota) {
 
 namespace {
 
-// Returns the first number of a text. "max" and -1 mean that there is no quota.
+// Returns the first number of a text, or nullopt if it is not positive: "max" and -1 mean no quota.
 std::optional<double> PositiveNumber(std::istream& text) {
   double number = 0;
   if (!(text >> number) || number <= 0) return std::nullopt;

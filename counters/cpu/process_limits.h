@@ -27,7 +27,6 @@ struct ControlGroup {
 // ("cpu", "cpuset", "memory"): the version 1 group with this controller, and the version 2 group.
 std::vector<ControlGroup> ParseControlGroups(std::string_view cgroup, std::string_view controller);
 
-// A folder with the files of a group.
 struct GroupFolder {
   bool v2 = false;
   std::filesystem::path path;
@@ -91,7 +90,6 @@ struct Limit {
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 Environment ProcessEnvironment();
 
-// Facts from which FindLimits finds the limits.
 struct LimitFacts {
   Cpu cpu;  // `allowed`, `topology`
   Environment environment;
@@ -100,10 +98,8 @@ struct LimitFacts {
   int nice = 0;
 };
 
-// Reads the facts of this process. `sysfs` is usually /sys.
 LimitFacts FactsOfThisProcess(const std::filesystem::path& sysfs);
 
-// Returns the quota of CPU time, or nullopt.
 std::optional<CpuQuota> QuotaFrom(const LimitFacts& facts);
 
 // Returns the limits that the facts show, in the order of LimitKind.

@@ -138,7 +138,7 @@ class HostFlags {
 };
 
 // Blocks the stream during this object's lifetime, so that work enqueued meanwhile runs back to
-// back. Times out after about 1000 launches, because calls that wait for the GPU would hang.
+// back. Ends the block after 10 ms, because a call that waits for the GPU would otherwise hang.
 class HeldStream {
  public:
   HeldStream(HostFlags& flags, cudaStream_t stream) : flags_(flags) {

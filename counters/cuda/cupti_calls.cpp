@@ -231,7 +231,7 @@ constexpr size_t kAlignment = 8;
 
 struct Record {
   std::string name;
-  uint64_t start = 0, end = 0;  // [ns] integers; as double seconds, rounded to 0.2 us
+  uint64_t start = 0, end = 0;  // [ns] integers: seconds as double are rounded to 0.2 us
   KernelFacts facts;
 };
 

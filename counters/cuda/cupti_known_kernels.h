@@ -29,7 +29,8 @@ cudaError_t LaunchKnownCopy(const void* from, void* to, size_t bytes, int blocks
 // together read the `bytes` at `from` repeatedly (a multiple of 16, at least one load per thread).
 cudaError_t LaunchKnownL2Loads(const void* from, void* sink, size_t bytes, int blocks, int loads);
 
-// After four stores each warp reads 128 byte of shared memory `loads` times, without conflicts.
+// Each warp stores 128 byte to shared memory four times, then loads 128 byte `loads` times, without
+// bank conflicts.
 cudaError_t LaunchKnownSharedLoads(void* sink, int blocks, int loads);
 
 }  // namespace dlroof::cuda

@@ -29,7 +29,6 @@ Buffer Zeros(size_t bytes) {
   return buffer;
 }
 
-// Returns a call that launches a kernel and waits for its end.
 gpu::KnownCall Known(const std::string& name, const std::string& pipe, const Work& work,
                      const std::function<cudaError_t()>& launch) {
   return {name, {pipe}, work, [name, launch] {

@@ -67,8 +67,8 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Returns the clock of `device`, which becomes this thread's current device; only it may use the
-// clock. Allocates three times the size of L2. Throws std::runtime_error with CUDA's message.
+// Returns the clock of `device`, which becomes this thread's current device; use it in this thread
+// only. Allocates three times the size of L2. Throws std::runtime_error with CUDA's message.
 std::unique_ptr<gpu::GpuClock> OpenCudaClock(int device);
 
 }  // namespace dlroof::cuda

@@ -13,7 +13,7 @@ struct Grid {
   std::size_t shared_bytes = 0;  // [byte] dynamic shared memory
 };
 
-// Launches a kernel and returns the first error. Allows it more than 48 KiB of shared memory.
+// Launches a kernel, with more than 48 KiB of shared memory if needed. Returns the first error.
 template <class... Parameters, class... Arguments>
 cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, Arguments... arguments) {
   if (grid.shared_bytes > 0) {

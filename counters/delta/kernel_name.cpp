@@ -55,7 +55,6 @@ bool IsTile(const std::vector<int64_t>& sizes) {
   return sizes.size() >= 2 && sizes.size() <= 3 && fits(sizes[0]) && fits(sizes[1]);
 }
 
-// The words of one name.
 struct Name {
   std::vector<std::string_view> words;
 

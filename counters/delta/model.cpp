@@ -190,7 +190,8 @@ double Total(const DramBytes& bytes) { return bytes.a + bytes.b + bytes.c; }
 
 namespace {
 
-// Assumes that all groups have the same alignment and that all slices but the last are equal.
+// Returns the DRAM traffic of all waves [byte]. Assumes that all groups have the same alignment and
+// that all slices but the last are equal.
 DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                       int64_t sector, const L2Cache& cache) {
   const int64_t slice = SliceOf(gemm, tile);

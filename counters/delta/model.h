@@ -16,7 +16,7 @@
 namespace dlroof::delta {
 
 // A convolution of images as the GEMM that an implicit-GEMM kernel on a GPU computes, and the
-// address of each element of its three matrices, for the model (model.h).
+// address of each element of its three matrices.
 
 // Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s), sizes in elements.
 // Dimensions: source n c h w; weights k c/groups r s; destination n k P Q.
@@ -136,7 +136,7 @@ struct WaveSectors {
   double a = 0, b = 0;  // [sector] read from DRAM, summed over waves
 };
 
-// Returns the sectors [sector] that the tiles with these indices touch over all of K.
+// Returns the number of sectors [sector] that the tiles with these indices touch over all of K.
 using TileSectors = std::function<double(const IndexRanges& tiles)>;
 
 // Returns the DRAM reads of all waves. A wave consists of the next ctas_per_wave CTA ids (of a
@@ -173,7 +173,7 @@ double Total(const DramBytes& bytes);
 // - L2, both forms: CTAs of a cluster load common data once (CtaTile::cluster_m, cluster_n).
 // - Stores: C once. With several slices of K also 4-byte partial sums, written and read again by
 //   the kernel that adds them up.
-// - DRAM: A and B per wave of CTAs after reuse in L2 (WalkWaves), C once.
+// - DRAM: A and B per wave of CTAs after reuse in L2 (WalkWaves), C or its partial sums once.
 struct TrafficBytes {
   double l1_loads = 0, l2_step_loads = 0, l2_tile_loads = 0;
   double stores = 0;
@@ -183,7 +183,6 @@ double L1Bytes(const TrafficBytes& traffic);
 double L2StepBytes(const TrafficBytes& traffic);
 double L2TileBytes(const TrafficBytes& traffic);
 
-// Parameters of the cache hierarchy.
 struct CacheShape {
   int64_t sector_bytes = 32;       // [byte] transfer unit of L1 and L2
   int64_t dram_sector_bytes = 32;  // [byte] transfer unit of DRAM
@@ -193,8 +192,6 @@ struct CacheShape {
 // Returns the traffic by the fast model: RunSectors gives the sectors of a block, averaged over at
 // most 64 evenly spread blocks of the matrix. Throws BadInput as GemmOf, and for sizes below 1.
 TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches);
-
-// --- A part of the fast model ---
 
 // Returns the expected number of sectors [sector] that the block rows x columns touches.
 //

@@ -47,7 +47,7 @@ struct GpuSpec {
 // "macs_per_clock_<type>". `where` starts every message. Throws BadInput for
 // - a missing or unknown figure, or a figure without a source ("l2_partitions" and "coalesced_sms"
 //   may be missing: then they are 1),
-// - a figure that is not a number from 1e-12 to 1e18, a clock outside 1 MHz to 1 THz,
+// - a figure that is not a number from 1e-18 to 1e18, a clock outside 1 MHz to 1 THz,
 // - SMs that are not a whole number from 1 to 65536,
 // - a sector that is not a power of two from 8 to 1024.
 GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where);
@@ -59,10 +59,11 @@ nlohmann::json ToJson(const GpuSpec& gpu);
 const std::vector<EmbeddedFile>& BuiltInGpus();
 
 // Returns the GPU with a built-in name, or reads the parameter file with the path `name` (which has
-// a '/' or '.'). Throws BadInput; for an unknown name the message lists the built-in GPUs.
+// a '/' or '.'). Throws BadInput if the file is wrong or the name is unknown; the message then
+// lists the built-in GPUs.
 GpuSpec FindGpu(const std::string& name);
 
-// Returns a type's multiply-adds per clock and SM [1]. An unknown type: BadInput with all.
+// Returns a type's multiply-adds per clock and SM [1]. Throws BadInput for an unknown type.
 double MacsPerClock(const GpuSpec& gpu, const std::string& type);
 
 // Returns the resources that Scaled can multiply: "sm", "mac", "shared" and "l1" (bytes per clock),
@@ -76,7 +77,7 @@ GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor);
 // Reads the tiling of a GPU matrix product (tile, K-step, cluster, slices) from the kernel's name,
 // as cuDNN, cuBLAS and CUTLASS choose it, or from the knobs of cuDNN's engine. Pure.
 
-// Facts that are not in the text are absent. Sizes are in elements.
+// The tiling of a kernel. Facts that are not in the text are absent. Sizes are in elements.
 struct KernelTiling {
   int64_t m = 0, n = 0;                         // [1] rows and columns of C that one CTA computes
   std::optional<int64_t> k;                     // [1] columns of A and B in a K-step
@@ -113,7 +114,7 @@ struct EngineKnobs {
 
   bool operator==(const EngineKnobs&) const = default;
 };
-// Returns nullopt if there is no engine with knobs in the text.
+// Returns the knobs in the text, or nullopt if the text has no engine with knobs.
 std::optional<EngineKnobs> ReadEngine(std::string_view text);
 
 // Returns the tiling of an engine by its knobs only. Returns nullopt unless it is an implicit GEMM
@@ -123,7 +124,8 @@ std::optional<KernelTiling> TilingOf(const EngineKnobs& knobs);
 
 // Returns the slices of K [1], from the workspace for partial sums: one tile of 4-byte sums per
 // CTA, and `tiles_m` x `tiles_n` tiles, rounded up to complete clusters, per slice. Returns 1 if no
-// tile fits into the workspace, and nullopt if it is unknown or no whole number.
+// tile fits into the workspace. Returns nullopt if the workspace is unknown or is not a whole
+// number of slices.
 std::optional<int64_t> SlicesByWorkspace(const EngineKnobs& knobs, const KernelTiling& tiling,
                                          int64_t tiles_m, int64_t tiles_n);
 
@@ -132,9 +134,9 @@ std::string_view Key(Bottleneck bottleneck);  // "compute", "shared memory", "L1
 
 // How a kernel's loads reach L2.
 enum class LoadPath {
-  kThroughL1,  // L1 keeps a CTA's data for its whole K range: the tile form
-  kBulk,       // bulk copies into shared memory (TMA) pass by L1's cache: the step form
-  kUnknown,    // cp.async, with or without L1: between the two forms
+  kThroughL1,  // L1 keeps a CTA's data for its whole K range: TrafficBytes' tile form
+  kBulk,       // bulk copies into shared memory (TMA) pass by L1's cache: step form
+  kUnknown,    // cp.async, with or without L1: between tile form and step form
 };
 
 struct TilePlan {
@@ -152,10 +154,10 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu);
 // as the GPU merges loads of (GpuSpec::coalesced_sms). Throws BadInput if no CTA fits into an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n);
 
-// Returns the plan of a kernel with a known tiling. K-step, cluster and slices are those of
-// `tiling` if known, otherwise by the rules above. `slices` overrides both.
+// Returns the plan of a kernel with a known tiling. K-step and slices are `tiling.k` and `slices`
+// if known, otherwise as in the plan for a tile of m x n.
 // - Kernels for compute capability 9.0 and newer load by bulk copies, run one persistent CTA per
-//   SM, and share operands by multicast in their cluster.
+//   SM, and share operands by multicast in their cluster (1 x 1 if unknown).
 // - The load path of tensor-core kernels for compute capability 8.x is unknown.
 // - All others load through L1.
 // Throws BadInput if no CTA fits into an SM.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kWindows = 3;
 // The 0.975 quantile of Student's t for 2 degrees of freedom.
 constexpr double kStudent = 4.302652729911275;
-// [s] The slowest counter (NVML's) is updated every 20 to 100 ms, so during each longer call.
+// [s] The slowest counter (NVML's) is updated every 20 to 100 ms: at least once per longer call.
 constexpr double kSlowestUpdate = 0.1;
 // [s] A counter that is not updated for this long counts as broken.
 constexpr double kMaxUpdate = 1;

@@ -1,5 +1,5 @@
 // Measures the energy of calls with the counters of one source: the CPU's (powercap), or those of
-// another module. Also measures other programs' CPU time, whose energy is in a package's.
+// another module. Also measures other programs' CPU time: their energy is in a package's count.
 #pragma once
 
 #include <filesystem>
@@ -36,13 +36,12 @@ struct Energy {
 // that they may have caused some of the energy.
 bool HasOthersEnergy(const Energy& energy);
 
-// The energy of one benchmark. Unset without a reason if it was not requested.
+// The energy of one benchmark. Both members are unset if the energy was not requested.
 struct EnergyResult {
   std::optional<Energy> energy;
   std::optional<Reason> reason;  // why the requested `energy` is missing
 };
 
-// Power of the idle machine.
 struct IdlePower {
   double watts = 0;                       // [W] sum over `domains`
   std::map<std::string, double> domains;  // [W] by domain
@@ -54,7 +53,6 @@ struct IdlePowers {
   std::optional<IdlePower> cpu, gpu;
 };
 
-// One energy counter.
 struct EnergyDomain {
   std::string name;     // "package-0", "dram-0", "psys", "gpu"
   bool counted = true;  // false if it overlaps other domains and is not in the sum
@@ -94,7 +92,7 @@ struct EnergyMeter {
   std::optional<Reason> unavailable;  // why it cannot count: "powercap: REASON"
 };
 
-// Opens the CPU's counters.
+// Opens the CPU's counters. Sets EnergyMeter::unavailable if that fails.
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place);
 
 struct EnergyWindows {
@@ -112,7 +110,8 @@ struct EnergyWindows {
 EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
                            const EnergyWindows& windows);
 
-// Measures the machine's power while `wait` runs. Returns nullopt if a counter does not advance.
+// Measures the machine's power while `wait` runs. Returns nullopt if a counter cannot be read or
+// does not advance.
 std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
                                           const std::function<void()>& wait,
                                           const std::function<double()>& now);

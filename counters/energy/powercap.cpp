@@ -152,7 +152,8 @@ class ZoneDomains {
   explicit ZoneDomains(const EnergyPlace& place)
       : place_(place), packages_(CpusOfPackages(place.sysfs)) {}
 
-  // Throws BadInput if the zone cannot be read or this process may use only some of its CPUs.
+  // Adds the energy domain of a package, of its DRAM or of the platform. Throws BadInput if the
+  // zone cannot be read or this process may use only some of its CPUs.
   void Add(const Zone& zone) {
     if (zone.package.empty() && zone.name == "psys") {
       counters_.domains.push_back(DomainOf(zone, zone.name, false));
@@ -168,7 +169,7 @@ class ZoneDomains {
     }
   }
 
-  // Throws BadInput if no package is counted.
+  // Returns the domains and what they cover. Throws BadInput if no package is counted.
   EnergyCounters Result() {
     if (packages_counted_ == 0)
       throw BadInput("this process may use no CPU of the packages that have counters");

@@ -22,7 +22,6 @@ namespace dlroof::gpu {
 
 enum class CudaLibrary { kCupti, kRuntime, kDriver };
 
-// A failed call of a CUDA library.
 struct CudaFailure {
   CudaLibrary library = CudaLibrary::kCupti;
   int code = 0;
@@ -43,7 +42,8 @@ class CuptiError : public std::runtime_error {
   CudaFailure failure_;
 };
 
-// Returns "<error> (<code's name> from <call>): <cure>", or the library's message.
+// Returns "<error> (<code's name> from <call>): <cure>" or, for an error without a known cure, the
+// library's message.
 std::string FailureSentence(const CudaFailure& failure);
 
 using CuptiImage = std::vector<uint8_t>;
@@ -55,7 +55,7 @@ struct TracedKernel {
   std::optional<KernelFacts> facts;     // nullopt in recordings
 };
 
-// All functions throw CuptiError.
+// All functions except the noexcept ones throw CuptiError if a call of a CUDA library fails.
 class CuptiApi {
  public:
   virtual ~CuptiApi() = default;
@@ -65,7 +65,8 @@ class CuptiApi {
   // Opens the host object of a chip. An empty `availability` means that all counters of the chip
   // are available, whatever the device or the user's permissions.
   virtual void OpenHost(const std::string& chip, const CuptiImage& availability) = 0;
-  // Returns false if the chip lacks a metric, or if the metrics cannot be collected together.
+  // Adds metrics to the configuration. Returns false if the chip lacks one, or if they cannot be
+  // collected together.
   virtual bool AddMetrics(const std::vector<std::string>& metrics) = 0;
   virtual CuptiImage Config() = 0;
   virtual int Passes(const CuptiImage& config) = 0;
@@ -89,7 +90,7 @@ class CuptiApi {
 
   virtual void EnableRanges() = 0;
   virtual CuptiImage CounterImage(const std::vector<std::string>& metrics) = 0;
-  // CUPTI stores the addresses of both parameters until DisableRanges.
+  // Both parameters must live until DisableRanges, because CUPTI stores their addresses.
   virtual void SetConfig(const CuptiImage& config, CuptiImage& counters) = 0;
   virtual void StartPass() = 0;
   virtual void PushRange() = 0;
@@ -135,7 +136,6 @@ struct SeenGpu {
   int major = 0, minor = 0;  // compute capability
 };
 
-// What the CUDA runtime reports about devices.
 struct CudaState {
   int error = 0;                         // cudaError_t of cudaGetDeviceCount
   std::string error_name;                // "cudaErrorNoDevice"
@@ -152,7 +152,7 @@ std::string CudaVersionText(int version);
 // Returns whether this build has kernels for the GPU.
 bool IsUsable(const SeenGpu& gpu, const CudaState& state);
 
-// Returns why no GPU can be used and how to change that. Pure.
+// Returns why no GPU can be used and how to change that, or nullopt if one can be used. Pure.
 std::optional<Reason> NoDeviceReason(const CudaState& state);
 
 // Properties of a GPU that do not depend on settings, driver or temperature.

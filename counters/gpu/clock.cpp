@@ -3,7 +3,7 @@
 namespace dlroof::gpu {
 namespace {
 
-constexpr double kMinClock = 0.75;  // [1] of the default clock
+constexpr double kMinClock = 0.75;  // [1] min share of the default clock
 
 struct Slowdown {
   std::uint64_t bit;

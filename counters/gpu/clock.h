@@ -1,4 +1,4 @@
-// Timing of calls on a GPU, the GPU's clock, throttling and caches. GpuClock: by the CUDA module.
+// Timing of calls on a GPU, its clock, throttling and caches. The CUDA module implements GpuClock.
 #pragma once
 
 #include <cstddef>
@@ -77,15 +77,17 @@ class GpuClock {
   // Launches a call on the idle GPU. Returns the time [s] from an event before the launch to an
   // event after the call: the time of the call and of its launch.
   virtual double Once(const Enqueue& call) = 0;
-  // Blocks the stream until all calls are launched, so that their time excludes launches, unless
-  // launching takes long or waits for the GPU. Then calls `while_running`, which may be empty.
+  // Times `calls` calls. Blocks the stream until all are launched, so that the time excludes
+  // launches, unless launching takes long or waits for the GPU. Then calls `while_running`, which
+  // may be empty.
   virtual GpuBatch Batch(const Enqueue& call, int calls,
                          const std::function<void()>& while_running) = 0;
   // Captures `calls` calls in a CUDA graph, or throws. The returned function launches the graph
   // once, behind a kernel that waits for the launch. The clock must outlive it.
   virtual std::function<GpuBatch()> Graph(const Enqueue& call, int calls) = 0;
-  // Queues [prepare L2, event, call, event] `calls` times behind a kernel that waits for the host,
-  // then lets the GPU run. The whole queue must fit the GPU's launch queue (about 1000 launches).
+  // Times each of `calls` calls. Queues [prepare L2, event, call, event] for each of them behind a
+  // kernel that waits for the host, then lets the GPU run. The whole queue must fit the GPU's
+  // launch queue (about 1000 launches).
   virtual QueuedCalls Queued(const L2State& l2, const Enqueue& call, int calls) = 0;
   // Enqueues an empty kernel: its queued time is the shortest time that Queued can measure.
   virtual void Empty(void* stream) = 0;

@@ -70,7 +70,7 @@ void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& 
 }
 
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
-  constexpr std::size_t kPart = 8, kStrides = 17;  // twice the loads in flight, plus 1
+  constexpr std::size_t kPart = 8, kStrides = 17;  // kStrides: twice the loads in flight, plus 1
   const std::size_t blocks = std::max<std::size_t>(1, l2_bytes / kPart / block_bytes / kStrides);
   return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
 }

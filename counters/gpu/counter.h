@@ -55,14 +55,18 @@ KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes);
 
 struct CuptiParts {
   std::unique_ptr<CuptiApi> api;
-  // Called once, with the open device. If it throws, counts get a caveat that nothing was tested.
+  // Returns calls whose work is known exactly, by which the counters are tested. Called with the
+  // open device when a call is counted, until a test has succeeded once. If it throws, the counts
+  // get a caveat that the test of the counters is incomplete.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
   SecondsNow now;  // [s] a steady clock
-  // Called once, with the open device. If `capacity` is empty, the waves of kernels are unknown.
+  // Returns the limits of the open device, from which the waves of kernels are computed. Called
+  // once. If `capacity` is empty, the waves are unknown.
   std::function<GpuCapacity(int device)> capacity = {};
 };
 
-// Create one per process, as a GPU has one set of counters. Thread-safe; concurrent calls fail.
+// Create one per process, as a GPU has one set of counters. Thread-safe: Count and SelfTest throw
+// if another thread is executing one of them.
 class CuptiCounter {
  public:
   explicit CuptiCounter(CuptiParts parts, int device = 0);
@@ -109,9 +113,9 @@ class CuptiCounter {
 };
 
 // Returns the source "cupti". It counts the FLOPs of the pipes that a call of the request's type
-// can use, and the bytes of DRAM, L2 and L1, in at most three passes. For a request of all
-// quantities it also counts PCIe and the tensor operations of all types, in any number of passes.
-// If `record_path` is not empty, it writes all raw values to that file after each call.
+// can use, and the bytes of DRAM, L2 and L1, in at most three passes. With CountRequest::everything
+// it also counts PCIe and the tensor operations of all types, in any number of passes. If
+// `record_path` is not empty, it writes all raw values to that file after each call.
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path);
 

@@ -151,7 +151,8 @@ const TensorFamily& FamilyOf(std::string_view pipe) {
   return pipe == "int8.matrix" ? kInteger : pipe == "fp64.matrix" ? kFp64 : kFloat;
 }
 
-// The number of tensor instructions of a family. Uncertain with vector instructions, unless 0.
+// Number of tensor instructions of a family. `certain` is false if the number is above 0 and may
+// include vector instructions.
 struct Executed {
   double instructions = 0;
   bool certain = true;

@@ -45,13 +45,13 @@ struct CuptiMetric {
   std::vector<std::string> families;  // families of chips that have the metric
 };
 
-// Operand types of calls whose tensor operations are of one type.
+// A type in benchmark names, and the type of the tensor operations that calls of this type execute.
 struct CuptiCallType {
   std::string name;    // as benchmark names spell it: "int8"
   std::string tensor;  // type of a CuptiSet: "int8"
   // The elements "u8" and "s8" of source and weights in names of mixes: "s8s8f32"; may be empty.
   std::vector<std::string> elements;
-  // The call should execute no tensor operations, which are counted because f32 may run in tf32.
+  // True if the call should execute no tensor operations; they are counted, as f32 may run in tf32.
   bool check = false;
 };
 
@@ -62,11 +62,11 @@ struct CuptiTable {
   std::vector<CuptiMetric> metrics;
 };
 
-// Throws BadInput for a missing key or a value of the wrong type. `where` starts the message.
+// Reads a table. Throws BadInput for a missing key or a value of the wrong type, after `where`.
 CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& where);
 const CuptiTable& BuiltInCuptiTable();
 
-// Returns nullptr for a chip that the table lacks.
+// Returns the chip with CUPTI's name `name`, or nullptr if the table lacks it.
 const CuptiChip* FindChip(const CuptiTable& table, std::string_view name);
 std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,
                                           const CuptiChip& chip);
@@ -148,14 +148,13 @@ struct CuptiPlan {
 std::vector<std::string> TensorTypesOf(const CuptiTable& table, const std::string& type,
                                        const std::vector<std::string>& pipes);
 
-// Adds sets of metrics in the table's order, tensor sets in the order of `types`. Leaves out a set,
-// with the reason, if the chip lacks it, the device rejects it or it does not fit into the passes.
-// Leaves out optional sets (CuptiSet::free) without a reason.
+// Returns a plan with the requested sets of metrics in the table's order, tensor sets in the order
+// of `types`. Leaves out a set, with the reason, if the chip lacks it, the device rejects it or it
+// does not fit into the passes. Leaves out optional sets (CuptiSet::free) without a reason.
 CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
                        const std::vector<std::string>& types, const CounterOptions& options,
                        const PassesOf& passes_of);
 
-// A device that can be profiled.
 struct CuptiDevice {
   int number = 0;  // CUDA's device number
   CuptiChip chip;
@@ -176,7 +175,6 @@ struct CountedValues {
   std::vector<std::string> caveats;      // optional metrics that the device rejected
 };
 
-// A call that can run repeatedly.
 struct RepeatedCall {
   std::function<void()> run;    // the call is finished when it returns
   std::function<void()> ready;  // may be empty; called before each run and not counted
@@ -190,7 +188,7 @@ using SecondsNow = std::function<double()>;
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
                           const RepeatedCall& call, const SecondsNow& now);
 
-// Returns the kernels of one run of the call. Throws like CountValues.
+// Returns the kernels of one run of the call. Throws CuptiError or what `run` throws.
 std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call);
 
 // Returns the shortest time [s] of `runs` runs without counting.
@@ -232,7 +230,7 @@ struct GpuCapacity {
 };
 
 // Returns the waves [1] of a launch: its blocks / the blocks that fit on the GPU at once. A partial
-// last wave leaves SMs idle. nullopt: unknown capability or too large a block.
+// last wave leaves SMs idle. Returns nullopt if the capability is unknown or no block fits.
 std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu);
 
 struct CuptiReading {
@@ -260,7 +258,6 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
 // Returns a kernel's demangled name without its parameters.
 std::string KernelName(const std::string& symbol);
 
-// Returns the names of all chips, separated by commas.
 std::string ChipNames(const CuptiTable& table);
 
 }  // namespace dlroof::gpu

@@ -92,7 +92,7 @@ std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSe
 
 namespace {
 
-// Removes one of the elements from the begin of a type. Returns false if the type has none there.
+// Removes one of the elements from the type's beginning. Returns false if it begins with none.
 bool AcceptElement(const std::vector<std::string>& elements, std::string_view& type) {
   for (const auto& element : elements)
     if (type.starts_with(element)) {
@@ -184,7 +184,7 @@ constexpr Refusal kRefusals[] = {
      "none"},
 };
 
-// By default ncu drops namespaces of kernels' names, and with them the "<" of "<unnamed>::".
+// ncu's option for kernels' names; by default ncu drops namespaces, with the "<" of "<unnamed>::".
 constexpr std::string_view kRenameKernels = "--rename-kernels";
 
 std::string FirstError(std::string_view output) {

@@ -1,5 +1,6 @@
 // Reads the trace files of a program (format.h). Pure; needs no CUDA. Accepts any bytes: a file may
-// end anywhere, since a program may be killed, and damaged blocks are skipped.
+// end anywhere, since a program may be killed. Skips damaged records, and everything from a damaged
+// block on.
 #pragma once
 
 #include <array>
@@ -59,7 +60,6 @@ struct Fill {
   Place place;
 };
 
-// An NVTX range.
 struct Range {
   Interval time;
   std::uint32_t name = 0;  // index of Trace::texts
@@ -103,7 +103,8 @@ struct Trace {
   std::vector<std::string> remarks;
 };
 
-// Reads a file's bytes. Throws BadInput for no trace file or a newer version. `where` names it.
+// Reads a file's bytes. Throws BadInput if they are no trace or of a newer version of the format.
+// `where` names the file in messages.
 Trace ReadTrace(std::string_view bytes, const std::string& where);
 
 // Reads all trace files of a folder, in the order of their processes' begin. A file that is no

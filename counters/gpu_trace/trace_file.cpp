@@ -23,7 +23,7 @@ int Create(const std::string& folder, std::uint32_t pid) {
   return -1;
 }
 
-// Returns false if the write fails.
+// Writes all bytes. Returns false if that fails.
 bool WriteAll(int fd, const char* data, std::size_t bytes) {
   while (bytes > 0) {
     const auto written = write(fd, data, bytes);

@@ -19,14 +19,14 @@ class alignas(64) ThreadInRegion {
     waited_ = 0;
     left_.reset();
   }
-  // Without a following EndsBarrier, this is the barrier at the end of the region.
+  // Records the begin of a barrier: the one at the region's end if no EndsBarrier follows.
   void BeginsBarrier(double at) { left_ = at; }
   void EndsBarrier(double at) {
     if (!left_) return;
     waited_ += at - *left_;
     left_.reset();
   }
-  // Has no effect after the barrier at the end of the region.
+  // Records the end of the function. Has no effect after the barrier at the end of the region.
   void Leaves(double at) {
     if (!left_) left_ = at;
   }

@@ -115,7 +115,6 @@ std::optional<double> Sum(const std::string& event, const std::vector<PerfReadin
   return sum;
 }
 
-// Counts groups of events, each in several calls.
 class GroupCounter {
  public:
   GroupCounter(const CountRequest& request, const PerfBackend& backend, Counted& counted)
@@ -173,7 +172,6 @@ class GroupCounter {
   int groups_ = 0;
 };
 
-// Returns the counts [1] of one call, by event.
 std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
                                           const CountRequest& request, const PerfBackend& backend,
                                           Counted& counted) {

@@ -56,7 +56,6 @@ const std::vector<EmbeddedFile>& BuiltInPmuTables();
 std::optional<PmuTable> PmuTableFor(const cpu::Cpu& cpu);
 PmuTable PmuTableFromText(std::string_view text, const std::string& where);
 
-// The system's support for hardware counters.
 struct PerfAnswer {
   int error = 0;                // errno of opening a cycle counter; 0 on success
   bool has_pmu = false;         // whether the kernel has a PMU for the CPU
@@ -74,8 +73,8 @@ std::string PerfOpenSentence(int error);
 // One counter over one call, of one thread (core events) or one unit (memory controllers).
 struct PerfReading {
   std::uint64_t begin = 0, end = 0;  // [1] value before and after the call
-  std::uint64_t enabled = 0;         // [ns] the event was enabled
-  std::uint64_t running = 0;         // [ns] the event was on a counter (less if multiplexed)
+  std::uint64_t enabled = 0;         // [ns] time in which the event was enabled
+  std::uint64_t running = 0;         // [ns] time in which it was on a counter (less if multiplexed)
 };
 
 // Thrown if the kernel rejects an event or a group of events.
@@ -94,7 +93,7 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 double Difference(const PerfReading& reading);
 
 // Returns the user-space instructions [1] of the calling thread while `call` runs. Returns nullopt
-// if the system has no hardware counter for them.
+// if the system has no hardware counter for them, or the counter was shared with other programs.
 std::optional<double> CountInstructions(const std::function<void()>& call);
 
 // Counts the table's quantities that apply to the call: bytes, and FLOPs of the call's pipes (if

@@ -62,7 +62,7 @@ struct CuptiCalls {
       Find("cuptiActivityGetNumDroppedRecords");
   decltype(&cuptiActivityFlushAll) flush_all = Find("cuptiActivityFlushAll");
   decltype(&cuptiGetResultString) result_string = Find("cuptiGetResultString");
-  // Older versions of CUPTI lack these.
+  // Older versions of CUPTI lack the following functions.
   decltype(&cuptiSetThreadIdType) set_thread_id_type = Find("cuptiSetThreadIdType");
   decltype(&cuptiGetCallbackName) callback_name = Find("cuptiGetCallbackName");
   decltype(&cuptiActivityEnableRuntimeApi) enable_runtime = Find("cuptiActivityEnableRuntimeApi");
@@ -112,7 +112,8 @@ void SetTimeAndPlace(const Activity& from, Record& record) {
   if constexpr (requires { from.graphNodeId; }) record.graph_node = from.graphNodeId;
 }
 
-// Reads a record as the compiled version's: since CUDA 11.0 all begin with the same members.
+// Adds a launch. Reads the record as that of the CUPTI headers: since CUDA 11.0 all versions begin
+// with the same members.
 bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   KernelRecord kernel{};
   kernel.name = file.TextNumber(from.name);
@@ -190,7 +191,7 @@ void AddDevice(const CUpti_ActivityDevice5& from, TraceFile& file) {
   file.Add(device);
 }
 
-// Returns false if the file has no room for the record.
+// Adds CUPTI's record to the file. Returns false if the file has no room for it.
 bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
@@ -326,7 +327,7 @@ std::string Start(const CuptiCalls& calls) {
 }
 
 // Tries to trace with each libcupti: first libraries that the program has loaded, then those in
-// DLROOF_GPU_TRACE_CUPTI, then those that the dynamic linker finds.
+// DLROOF_GPU_TRACE_CUPTI, then those that the dynamic linker finds. Returns the error, or "".
 std::string StartAny() {
   const std::vector<std::string> names = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.14",
                                           "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so"};

@@ -21,7 +21,6 @@ struct OpenRange {
   std::uint64_t begin_ns;
 };
 
-// The open ranges of this thread, of all domains.
 thread_local std::vector<OpenRange> open_ranges;
 
 struct StartedRanges {

@@ -12,7 +12,7 @@
 namespace dlroof::gpu_trace {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;  // [byte] default of ..._TRACE_BYTES
+constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;  // [byte] default limit of a file
 
 std::mutex* forking = nullptr;
 std::unique_ptr<TraceFile>* forked = nullptr;

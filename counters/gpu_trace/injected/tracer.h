@@ -12,14 +12,14 @@ namespace dlroof::gpu_trace {
 
 // Returns the value of an environment variable, or "".
 const char* Setting(const char* name);
-// Returns the number in an environment variable, or `otherwise`.
+// Returns the number in an environment variable, or `otherwise` if it has none.
 std::uint64_t Number(const char* name, std::uint64_t otherwise);
 // Returns this process's program and arguments, separated by spaces.
 std::string CommandLine();
 
 class Tracer {
  public:
-  // Never destroyed.
+  // Returns the tracer of this process, which is never destroyed.
   static Tracer& Get();
 
   // Returns whether tracing is on (DLROOF_GPU_TRACE_FOLDER is set).
@@ -33,7 +33,7 @@ class Tracer {
     if (TraceFile* file = File()) use(*file);
   }
 
-  // Returns the time [ns] on the trace's clock: by default the system's time, as CUPTI.
+  // Returns the time [ns] on the trace's clock: by default the system's time, which CUPTI uses too.
   std::uint64_t Now() const;
   // Replaces the clock by CUPTI's own.
   void UseClock(std::uint64_t (*now)()) { now_ = now; }
