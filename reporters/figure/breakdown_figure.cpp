@@ -78,7 +78,7 @@ std::vector<std::string> Captions(const roofline::PlacedRun& run, const Trajecto
                       pale ? "; pale: noisy (estimate)" : "")};
 }
 
-// Returns the farthest level of the trajectories with an arrow.
+// Returns the farthest level of the trajectories that have two points or more.
 std::optional<Level> MainLevel(const std::vector<roofline::Trajectory>& trajectories) {
   std::optional<Level> farthest;
   for (const auto& trajectory : trajectories)

@@ -68,7 +68,7 @@ std::set<double> Overheads(const Figure& figure) {
 }
 
 constexpr double kFar = 1e-18;     // [s] outside every chart
-constexpr double kMaxDecades = 3;  // farther guide lines from 10 FLOP/byte have no label
+constexpr double kMaxDecades = 3;  // guide lines farther from 10 FLOP/byte have no label
 
 // Adds lines of equal intensity, which are parallel to the machine balance. Their labels are
 // FLOP/byte if all marks share one compute roof, otherwise compute time / memory time.
@@ -162,7 +162,8 @@ std::string TimeScript(const Figure& figure) {
          Joined(plot);
 }
 
-// Returns a roof as two dots per column: gnuplot's text lines have letters by slope.
+// Returns two points of a roof per column, to draw as dots: in a terminal gnuplot draws lines in
+// letters that depend on the slope.
 std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int columns) {
   const double start = std::log10(line[0].first);
   const double from = std::max(panel.left, start);

@@ -47,7 +47,7 @@ std::string ModelOf(const std::string& gpu) {
   return "";
 }
 
-// Compute capabilities (NVIDIA's table of CUDA GPUs) of the models that machine files are of.
+// Compute capabilities of GPU models (NVIDIA's table of CUDA GPUs).
 struct ModelRow {
   std::string_view model, capability;
 };
@@ -86,9 +86,9 @@ void MergeWork(Provenance provenance, record::Record& record) {
 
 struct OtherTool {
   std::vector<std::string_view> words;  // which only this tool writes, all in its first lines
-  std::string_view what;                // the file is
-  std::string_view cure;                // {} is the file's path
-  std::string_view ending = {};         // of the path; alone, it tells the tool too
+  std::string_view what;                // what the file is
+  std::string_view cure;                // what to do; {} is the file's path
+  std::string_view ending = {};         // of the path: it is sufficient, whatever the words are
 };
 
 constexpr std::string_view kNsys =

@@ -124,7 +124,8 @@ void ReadMetric(const text::CsvRow& row, text::DecimalMark mark, const std::stri
                    text::Printable(metric));
 }
 
-// Returns the sum of weight x value over the hardware threads that ran, or nullopt if one has none.
+// Returns the sum of the values (`per_second`: times the runtimes) over the hardware threads that
+// ran, or nullopt if one of them has no value.
 std::optional<double> Sum(const Values& values, const Values& runtimes, bool per_second) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -24,7 +24,7 @@ constexpr std::string_view kSpanThreads[] = {
     "Steps",          "XLA Modules",          "XLA TraceMe",   "TensorFlow Name Scope",
     "TensorFlow Ops", "Framework Name Scope", "Framework Ops", "Source code",
     "Source Code",    "Launch Stats"};
-// Repeats the streams where there are any; otherwise its calls are the only ones.
+// A thread that repeats the streams' calls, unless there are no streams: then it alone has calls.
 constexpr std::string_view kXlaOps = "XLA Ops";
 
 using ThreadId = std::pair<std::string, std::string>;  // process, thread
@@ -176,7 +176,7 @@ class TraceReader {
     counts[reason] += 1;
   }
 
-  // Returns the number of the event's op, or nullopt for a call that is there again.
+  // Returns the index of the event's op, or nullopt for a call that was already read.
   std::optional<std::size_t> OpOf(const TraceEvent& event) {
     for (const auto& argument : event.unknown)
       Count(trace_.assumed,
@@ -185,7 +185,7 @@ class TraceReader {
     if (!event.op.on_gpu && !event.has_thread)
       Count(trace_.assumed, "without a process or thread are taken as calls of one thread");
     const auto key = KeyOf(event.op) + "\5" + event.op.process;
-    // A thread cannot run the same call twice at one time: the file is joined of others.
+    // A thread cannot run the same call twice at one time: then the file was joined from others.
     const auto call = fmt::format("{}\5{}\5{}\5{}\5{}", key, event.thread, event.begin,
                                   event.seconds, event.numbers);
     if (event.seconds > 0 && !seen_.insert(std::hash<std::string>()(call)).second)

@@ -55,7 +55,7 @@ class Session {
   // Returns the entry for the record name (created if missing), for the runner to fill in.
   // References stay valid.
   Measured& MeasuredOf(const std::string& name) { return measured_[name]; }
-  // Returns null for a benchmark that no runner times.
+  // Returns the entry for the record name, or null for a benchmark that no runner times.
   const Measured* FindMeasured(const std::string& name) const {
     const auto found = measured_.find(name);
     return found == measured_.end() ? nullptr : &found->second;

@@ -71,8 +71,8 @@ double LeastSeconds(const Repetition& repetition) {
                   kMinShare * repetition.seconds);
 }
 
-// Estimates the time from clean repetitions and those without noisy calls, if at least three. A
-// repetition without noisy calls whose core's share is unknown may have had half a core.
+// Estimates the time from clean repetitions and those without noisy calls, if at least three. Does
+// not use a repetition whose core_share is unknown: it may have had half a core.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   std::vector<double> times, least;
   Timing timing{.noisy = true};
@@ -122,7 +122,7 @@ std::optional<Timing> TimingOfAggregate(const std::vector<Repetition>& repetitio
   return timing;
 }
 
-// Returns nullopt for a number in a file that cannot be NVML's bit mask.
+// Returns the sample's throttle reasons, or nullopt if they are unset or not a bit mask of NVML.
 std::optional<std::uint64_t> ThrottleBits(const GpuSample& sample) {
   constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
   if (!sample.throttle || !(*sample.throttle >= 0 && *sample.throttle < kExactWholeNumbers))

@@ -18,8 +18,8 @@
 
 namespace dlroof::record {
 
-// As std::optional, but the value is on the heap: an unset one takes 8 bytes. For members that few
-// of 10^6 records have.
+// Like std::optional, but the value is on the heap: an unset one takes 8 bytes. For members that
+// few of 10^6 records have.
 template <class T>
 class Rare {
  public:
@@ -54,7 +54,7 @@ class Rare {
   std::unique_ptr<T> value_;
 };
 
-// What `seconds` of a record are. Absent for calls on CPUs.
+// Values of Record::timed: what a record's times are. It is unset for calls on CPUs.
 namespace timed {
 // One of many calls that follow each other: (time of 2N calls - time of N calls) / N.
 inline constexpr const char* kGraph = "graph";            // in CUDA graphs
@@ -105,7 +105,7 @@ std::optional<Status> StatusFromKey(std::string_view key);
 
 // What the file of another program says about several repetitions without their single times.
 struct AggregateTime {
-  std::string statistic;            // that the time is: "median", "mean"
+  std::string statistic;            // of which the time is the value: "median", "mean"
   std::optional<int> repetitions;   // [1]
   std::optional<double> deviation;  // [1] standard deviation of the repetitions' times / their mean
 
@@ -138,7 +138,7 @@ struct Repetition {
 // (AggregateTime): its value, and the interval that its deviation allows.
 struct Timing {
   double median = 0;  // [s]
-  // [s] Set for a clean time from 6 repetitions on: fewer cannot give 95 % confidence.
+  // [s] Set for an estimate, and for 6 or more clean repetitions: fewer give no 95 % confidence.
   std::optional<std::pair<double, double>> ci95;
   int clean = 0;       // [1] clean repetitions; the median of a clean time uses only these
   bool noisy = false;  // an estimate, because too few repetitions were clean
@@ -203,14 +203,15 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 // of those whose noisy calls were left out (clean_calls), if they are at least three; otherwise the
 // fastest repetition. A noisy repetition of one thread counts without its waits for a CPU if three
 // clocks agree: the process used no more CPU time than the thread, and that time and the waits add
-// up to the wall time, both within 2 %. Of several threads' waits nobody knows which ones delayed
-// the call: they lower only the begin of the interval, the fastest repetition without all waits.
-// Its end is the slowest of the repetitions that the median uses or, where the fastest one counts,
-// the median of all: other programs only lengthen them. Returns nullopt without repetitions.
+// up to the wall time, both within 2 %. The waits of several threads are not subtracted, since it
+// is unknown which of them delayed the call. The interval of an estimate begins at the shortest
+// repetition without all its waits. It ends at the slowest repetition of that median or, if the
+// estimate is the fastest repetition, at the median of all: other programs only lengthen
+// repetitions. Returns nullopt without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Returns what the times of repetitions with GPU samples are (see GpuSample), or nullopt if none
-// has a sample. Files in which records have no "timed" have times of calls with their launch.
+// has a sample. Readers call it for files whose records have no "timed".
 std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetitions);
 
 // Returns whether the record was timed after the GPU's clock had settled under load.
@@ -242,12 +243,12 @@ bool HasOwnForm(const Record& record);
 // the fields that SplitName took from the name.
 void PutOnDevice(Record& record, const std::string& device);
 
-// [s] Returns the fastest repetition as it was measured if the estimate `timing` of these
-// repetitions is below it: it then is the CPU time of a call's only thread. Otherwise nullopt.
+// Returns the fastest repetition [s] as it was measured if the estimate `timing` of these
+// repetitions is below it (it is then the CPU time of the call's only thread), otherwise nullopt.
 std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions,
                                       const Timing& timing);
 
-// Returns the sentence on an estimate for which FastestMeasured has a time, with both, else "".
+// Returns a sentence with the estimate and FastestMeasured, or "" if that is nullopt.
 std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing);
 
 // What the mark of an estimated time means.

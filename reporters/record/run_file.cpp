@@ -182,7 +182,7 @@ class RunFileReader {
     const JsonReader file(whole, where_);
     if (!file.Has("benchmarks") && !file.Has("records"))
       throw BadInput("{}: neither 'benchmarks' nor 'records', {}", where_, kImport);
-    // Of another program's file a context of another type is no loss.
+    // Ignores a context of another type in another program's file.
     if (file.Has("context") && (file.Has("records") || file.json()["context"].is_object())) {
       run_.context = file.Object("context").json();
       DropFrom(run_.context, where_ + ": context");
@@ -268,7 +268,7 @@ void CountAllNodes(RunFile& run) {
     for (auto& repetition : record.repetitions) repetition.noisy = false;
 }
 
-// Throws BadInput with the fault of the file as it is if its repaired text cannot be read either.
+// Reads the repaired text `lines`. If it is not JSON either, throws BadInput with the file's fault.
 RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
                      std::ostream& warnings, BenchmarkItems* items) {
   try {

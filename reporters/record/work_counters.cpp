@@ -86,7 +86,7 @@ std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works
 
 std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters) {
   std::map<Provenance, Work> works;
-  std::set<Provenance> unknown;  // some FLOPs, so the others are not all
+  std::set<Provenance> unknown;  // has FLOPs on an unknown pipe: their total is not known
   for (const auto& [key, value] : counters) {
     const std::string_view text = key;
     const auto slash = text.find('/');

@@ -163,7 +163,8 @@ struct KernelTimes {
 };
 
 // Returns kInstructions [s] on one thread: the issue time of all instructions minus that of the
-// components that were measured separately. Without a count, subtracts the measured time.
+// components that were measured separately. Of a component whose instructions were not counted,
+// subtracts the measured time. Returns 0 if the call's instructions were not counted.
 double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;
@@ -181,9 +182,10 @@ double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   return AtLeast0(counted->all / *counted->per_second - elsewhere);
 }
 
-// If the call was timed with tensors in L2 (near) and beyond L2 (far), subtracts the roof's time
-// first: an arithmetic roof from the near time; a memory roof from far - near, the remainder from
-// near. Then subtracts the modelled lanes and the instructions from the near time.
+// Returns `lanes` and `instructions`, and, if the call was timed with tensors in L2 (near) and
+// beyond L2 (far), also `rest` and `distance`: what remains of near and of far - near after the
+// roof's time is subtracted (an arithmetic roof's from near; a memory roof's from far - near, then
+// from near). Lanes and instructions are then limited to `rest`, and subtracted from it.
 KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   const auto& parallel = facts.parallel;
   KernelTimes times;
