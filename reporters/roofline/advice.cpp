@@ -358,7 +358,7 @@ constexpr AdviceRule kRules[] = {
     {"short-kernel", ShorterThanALaunch,
      "put more work into one launch (fuse it with its neighbours, a larger batch)"},
     {"reference", ReferenceImplementation,
-     "a type or library version that it has a tuned one for is untried"},
+     "a type or library version for which it has an optimized implementation is untried"},
     {"no-matrix", NoMatrixFlops,
      "make channels multiples of 8; untried: another layout or algorithm (dlroof explain --try)"},
     {"few-matrix", FewMatrixFlops,
