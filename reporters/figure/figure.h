@@ -86,8 +86,8 @@ struct PageFigure {
 PageFigure DrawForPage(const std::function<std::string()>& script);
 
 // Returns the text as a gnuplot literal in single quotes. Letters, digits, blanks,
-// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay. Every other character, such as a quote,
-// a backtick or a newline, becomes "_", so text of a file can never become a command.
+// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay. Quotes, backticks and all others become
+// "_", control characters "_x0A" and so on, so text of a file can never become a command.
 std::string GnuplotText(std::string_view text);
 
 // Figures of time breakdowns (a waterfall per benchmark, from the roof's time to the measured time)
@@ -177,8 +177,8 @@ std::string SetTerminal(const std::string& extension, int width, int height);
 // Returns the minimum vertical distance of labels that do not overlap [powers of ten].
 double LineHeight(const Panel& panel);
 
-// Return commands for ranges and labels. `log_x` and `log_y` are powers of ten; `style` has more
-// options of gnuplot's "set label".
+// Return commands for ranges and labels. `log_x` and `log_y` are powers of ten; `style` has the
+// other options of gnuplot's "set label".
 std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& style);
 std::string RoofLabels(const Figure& figure, const Panel& panel);  // with the sustained rates

@@ -19,7 +19,7 @@ namespace dlroof::figure {
 EmbeddedFile PageHtml();  // template with a {{NAME}} for each inserted text
 EmbeddedFile PageStyle();
 std::vector<EmbeddedFile> PageScripts();     // without plotly.js, in the order of execution
-std::optional<EmbeddedFile> PlotlyScript();  // if the program was built with plotly.js
+std::optional<EmbeddedFile> PlotlyScript();  // nullopt if built without plotly.js
 
 // Sorts scripts into the order of execution: first format.js, which creates the object that the
 // other scripts fill, last main.js, which uses all of them.

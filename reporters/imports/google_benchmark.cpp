@@ -116,7 +116,7 @@ json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& 
   return entries;
 }
 
-// Returns where the CSV begins. Spreadsheets write other separators.
+// Returns where the CSV's header begins, or npos. Spreadsheets write other separators.
 std::size_t CsvIn(std::string_view text) {
   for (const char separator : {',', ';', '\t'}) {
     std::string header(kCsvHeader);
@@ -172,7 +172,8 @@ json CsvEntries(const std::string& text, const std::string& where, LeftOut& left
   const auto begin = CsvIn(text);
   const auto rows =
       text::ReadCsv(std::string_view(text).substr(begin), where, text::SeparatorAfter(text, begin));
-  // Over 3 characters of iterations exclude groups by commas, a point in a time decimal commas.
+  // If iterations have over 3 characters in one field, commas do not separate groups of digits. If
+  // a time has a point, commas are not decimal marks.
   const auto is_joined = [](const auto& row) { return HasUnit(row, 6) && row[1].text.size() > 3; };
   const auto has_point = [](const auto& row) {
     return HasUnit(row, 4) && (row[2].text + row[3].text).find('.') != std::string::npos;

@@ -1,4 +1,4 @@
-// The formats, and the run of what they read (import.h).
+// The list of formats, and the run file made of the records that they read (import.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -57,8 +57,8 @@ constexpr ModelRow kCapabilities[] = {
     {"H100", "9.0"}, {"H200", "9.0"},  {"H800", "9.0"},   {"GH200", "9.0"},
     {"H20", "9.0"},  {"B200", "10.0"}, {"GB200", "10.0"}, {"B300", "10.3"}};
 
-// Returns the device of a record that its importer found on `found`: "cpu", "gpu" or a GPU's name.
-// A GPU of another model than the machine's keeps its name, so that it has no roofs.
+// Returns a record's device from that in its file, `found`: "", "cpu", "gpu" or a GPU's name. A GPU
+// of another model than the machine's keeps its name, so that it has no roofs.
 std::string DeviceFor(const std::string& found, const std::optional<machine::Machine>& machine) {
   if (!machine) return found.empty() || found == "cpu" ? found : "gpu";
   if (found.empty()) return machine->device;

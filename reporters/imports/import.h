@@ -203,7 +203,7 @@ struct LaunchWork {
   std::map<Level, double> bytes;        // [byte]
   Unknown unknown = Unknown::kNone;
 };
-// `capability`: of the GPU, as in "9.0". One of 10.x has counters of packed fp32 instructions, too.
+// Returns a launch's work. A GPU whose `capability` is "10.x" also counts packed fp32 instructions.
 LaunchWork WorkOfLaunch(const MetricValues& values, std::string_view capability);
 
 // One launch of Nsight Compute's table.
@@ -257,7 +257,7 @@ struct Trace {
   bool cut = false;                           // the file ends within its events
   double threads = 0, events = 0, begin = 0;  // counts [1]; start of the first event [s]
   double end = 0;                             // [s] end of the last event
-  // The host's operators and spans by thread, each before those within it. Only if requested.
+  // The host's operators and spans by thread, each before those within it; set by `keep_calls`.
   std::vector<TraceCall> calls;
 };
 
@@ -270,7 +270,7 @@ struct TraceEvent {
   bool has_thread = false, has_category = false;
   double begin = 0, seconds = 0;  // [s]
   double order = 0;               // [1] number of the call, a caller before its callees; 0: unknown
-  std::string numbers;            // of the program, which tell calls of the same time apart
+  std::string numbers;            // its ids in the trace, which distinguish calls of the same time
   std::vector<std::string> unknown;  // arguments of an operator, which may change its work
 };
 // Returns a number or a text as text: PyTorch's streams and autograd's processes have names.

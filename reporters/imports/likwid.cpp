@@ -226,7 +226,7 @@ void Finish(Region& region, const std::string& where, Imported& imported) {
 
 std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
                                 std::set<std::string>& unknown, LeftOut& left_out) {
-  // All numbers tell the decimal mark. likwid itself writes a point in every locale.
+  // Decides the decimal mark by all numbers. likwid itself writes a point in every locale.
   text::NumberConvention convention(text::DecimalMark::kPoint);
   for (const auto& row : rows)
     for (std::size_t i = 1; i < row.size(); ++i) convention.Add(row[i].text, row[i].line);

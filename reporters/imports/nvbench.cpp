@@ -74,13 +74,14 @@ struct Value {
 // The values of a state's summaries, by tag and name ("nv/cold/time/gpu/mean value").
 using Summaries = std::map<std::string, Value>;
 
-// Throws BadInput for a word that may change what a number means.
+// Throws BadInput if `key` has a word that is not `known`: it may change what a number means.
 void CheckWord(const JsonReader& at, const char* key, std::initializer_list<const char*> known) {
   if (std::ranges::find(known, at.TextOr(key, "")) == known.end())
     at.Refuse(key, fmt::format("one of {}", fmt::join(known, " ")));
 }
 
-// Throws BadInput for text that is no number; Value::number is not set for infinity and NaN.
+// Returns an item's value: a text, or a number (unset for infinity and NaN). Throws BadInput for a
+// "value" that is no number.
 Value ValueOf(const JsonReader& item, const std::string& tag) {
   CheckWord(item, "type", {"", "int64", "float64", "string"});
   const json value = item.Has("value") ? item.json().at("value") : json::object();

@@ -27,7 +27,7 @@ struct JsonTool {
 };
 
 const std::vector<JsonTool>& JsonTools() {
-  // pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet
+  // The rows: pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet.
   static const std::vector<JsonTool> tools = {{{"\"machine_info\"", "\"benchmarks\"", "\"stats\""},
                                                "/benchmarks",
                                                {"fullname"},

@@ -27,7 +27,8 @@ class Records {
   }
   std::size_t size() const { return records_.size(); }
 
-  // Returns the record of the name and GPU. With `alone` always a new one, numbered if known.
+  // Returns the record of the name and GPU. If `alone`, the record is always new, and its name gets
+  // a number if there is another one.
   record::Record& Of(std::string name, const Gpu& gpu, bool alone);
   // Adds `launches` kernels that took `seconds` in all.
   record::Record& AddKernels(const std::string& name, const Gpu& gpu, double seconds,
@@ -40,7 +41,7 @@ class Records {
   std::vector<record::Record> records_;
   std::vector<std::string> ids_;  // of the records' GPUs
   std::set<std::string> gpus_;
-  std::string repeated_;  // the first name that is there again
+  std::string repeated_;  // the first name that occurs twice
 };
 
 // Returns `seconds` [s]. Throws BadInput ("`where`: ...") if it is no possible time (IsRunTime).

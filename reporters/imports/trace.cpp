@@ -32,7 +32,7 @@ using ThreadId = std::pair<std::string, std::string>;  // process, thread
 enum class ThreadKind {
   kOperators,       // calls on the host, which may contain each other
   kKernels,         // kernels, copies and fills of a GPU
-  kUnnamedKernels,  // the same, on a thread without a name where others have one
+  kUnnamedKernels,  // as kKernels, on a thread without a name in a process of named threads
   kSpans            // TensorFlow's summaries of other threads: steps, modules, scopes
 };
 
@@ -72,7 +72,7 @@ class ThreadNames {
 };
 
 constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
-constexpr double kMaxOverlap = 2e-6;  // [s] of kernels of one stream, by rounding
+constexpr double kMaxOverlap = 2e-6;  // [s] that rounding may make kernels of a stream overlap
 
 struct Call {
   std::size_t op = 0;             // or kSpan

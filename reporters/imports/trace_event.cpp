@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 constexpr double kMaxMicros = 1e18;  // larger times are invalid
-constexpr double kMaxSeconds = 1e5;  // of a call, as "seconds" (numbers.h)
+constexpr double kMaxSeconds = 1e5;  // [s] longest time of a call, as of "seconds" (numbers.h)
 
 // Kineto's categories: with capitals those up to PyTorch 1.11, "Kernel" also onnxruntime's.
 constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_memset",

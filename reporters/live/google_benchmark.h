@@ -41,7 +41,7 @@ struct Measured {
 // The records measured by this process so far; shared by all reporters of a run.
 class Session {
  public:
-  // `machines` is called once before the first benchmark, not for a list, and may measure ceilings.
+  // `machines` is called once, before the first benchmark; it may measure ceilings.
   explicit Session(nlohmann::json dlroof_context,
                    std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
@@ -104,8 +104,8 @@ std::string ResultHeader(size_t name_width);
 std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
                       size_t name_width);
 
-// Returns one line: the number of benchmarks per status, and advice if many are noisy. `stopped`:
-// the reason, such as a CPU quota, why this process was paused so that waiting does not help.
+// Returns one line: the number of benchmarks per status and, if any are noisy, why and what to do.
+// `stopped` replaces this: the reason (a CPU quota) why the system paused the process.
 std::string ResultSummary(const std::vector<record::Record>& records,
                           const std::optional<Reason>& stopped = std::nullopt);
 

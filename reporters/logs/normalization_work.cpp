@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
 
-// The flags of "flags:CHR".
+// The flags in an auxiliary word such as "flags:CHR".
 struct Flags {
   bool global, scale, shift, relu, add;
 };
@@ -55,7 +55,7 @@ double ForwardFlops(const Flags& flags, double n) {
          n * flags.add + n * flags.relu;
 }
 
-// Returns the FLOPs of one channel of n elements. Its elements share statistics and scale, so the
+// Returns the backward FLOPs of one channel of n elements. They share statistics and scale, so the
 // sums for the gradients of scale and shift are also used for the source's gradient.
 double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
@@ -66,9 +66,9 @@ double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   return flops;
 }
 
-// Returns the FLOPs of one row of n elements: 1/sqrt 3; normalization again 2n; multiplication by
-// the scale n; sums of the gradient and of gradient x normalized values 3n - 2; two divisions by n;
-// the gradient 4n. The gradients of scale and shift are sums over rows.
+// Returns the backward FLOPs of a row of n elements: 1/sqrt 3; normalization again 2n;
+// multiplication by the scale n; sums of the gradient and of gradient x normalized values 3n - 2;
+// two divisions by n; the gradient 4n. The gradients of scale and shift are sums over rows.
 double LayerBackwardFlops(const Flags& flags, double n) {
   return 3 + 2 * n + n * flags.scale + (flags.global ? n : 3 * n - 2 + 2 + 4 * n);
 }

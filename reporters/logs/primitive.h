@@ -43,7 +43,7 @@ Primitive ReadPrimitive(const PrimitiveText& text);
 // The sizes in a problem like "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number after each key.
 class LetterSizes {
  public:
-  // Returns nullopt for a text of another form, or with a number above 2^31-1.
+  // Reads a problem. Returns nullopt for another form, or for a number above 2^31-1.
   static std::optional<LetterSizes> Read(std::string_view text);
 
   double Or(std::string_view key, double otherwise) const;

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kOfBlock =
     "a block of a larger operation, whose data other blocks share in the caches";
 
-// Returns the number of the bias's elements, or 0 for a call without bias.
+// Returns the number of the bias's elements, or 0 for a call that does not use a bias.
 double BiasElements(const Primitive& primitive, double channels) {
   return primitive.HasBias() && primitive.text.prop != "backward_data" ? channels : 0;
 }

@@ -121,7 +121,7 @@ class Reader {
     known_.clear();
   }
 
-  // First looks up the line's text without the time: a program repeats a few primitives.
+  // Reads an execution. First looks up its text without the time: programs repeat few primitives.
   void ReadExecution(const VerboseLine& line) {
     ++log_.lines.executed;
     if (line.fields.find(',') == std::string_view::npos)

@@ -44,7 +44,7 @@ bool IsInteger(std::string_view key) {
   return kIntegers.find(fmt::format(" {} ", key)) != kIntegers.npos;
 }
 
-constexpr char kBreak = '\v';  // ends a line that is only a part of one of the file
+constexpr char kBreak = '\v';  // ends a line that is only a part of a line of the file
 
 // Returns JSON that lacks Google Benchmark's line ends with a kBreak after each bracket and member.
 // A comma before a digit does not end a member: it is a decimal comma, or is between two numbers.
@@ -250,8 +250,8 @@ class Repair {
   std::vector<std::string_view> lines_;
   std::vector<int> numbers_;               // of the lines in the file, from 1
   std::size_t at_ = 0;                     // index of the line that is read
-  std::string open_;                       // brackets, outermost first
-  bool skipping_ = false;                  // the context of another run
+  std::string open_;                       // brackets that are open, outermost first
+  bool skipping_ = false;                  // the line is in the context of a later run
   bool ended_ = false;                     // a bracket ends the file
   bool grouped_ = false;                   // an integer is not one in the "C" locale
   std::optional<text::DecimalMark> mark_;  // set if the numbers are those of a locale

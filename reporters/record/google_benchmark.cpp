@@ -54,7 +54,7 @@ std::optional<int> RepetitionsOf(const JsonObject& at) {
   return count >= 1 ? std::optional(static_cast<int>(std::min(count, 1e9))) : std::nullopt;
 }
 
-// Returns a time [s], or nullopt if it is not finite, or (then drops it) not in `possible`.
+// Returns a time [s]; nullopt for null, and (after Drop) for a time outside the range `possible`.
 std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit,
                              const NumberRange* possible) {
   const auto time = FiniteNumber(at, key);
@@ -190,7 +190,7 @@ bool HasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-// Returns the type that the name has, unless it has several.
+// Returns the type that a word of the name means, or nullopt if there is none or several.
 std::optional<std::string_view> TypeIn(std::string_view name) {
   std::optional<std::string_view> type;
   for (const auto& [word, one] : kTypeWords) {
@@ -501,7 +501,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   const bool own = context.contains("dlroof");
   const auto rule = ThreadRuleOf(context);
   int threaded = 0, of_cpu_time = 0;
-  double wall_by_cpu = 0;  // of the first benchmark whose rates are of CPU time
+  double wall_by_cpu = 0;  // [1] wall / CPU time of the first benchmark with rates of CPU time
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare;
   std::unordered_map<std::string_view, int> seen;

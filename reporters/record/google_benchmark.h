@@ -4,7 +4,7 @@
 // Times are converted from their time_unit to seconds. A benchmark of which a file has only
 // aggregates becomes a record with one repetition: the median, or else the mean, with the deviation
 // of the repetitions. Aggregates and complexity rows beside repetitions are derived from them and
-// ignored. A benchmark whose time is NaN or infinite has no repetition; such counters are absent.
+// ignored. A time that is NaN or infinite gives no repetition; a counter that is so is left out.
 #pragma once
 
 #include <boost/container/flat_set.hpp>
@@ -27,7 +27,7 @@ namespace dlroof::record {
 struct FileEntry {
   Entry entry;
   std::optional<std::string> statistic;  // set if the entry is an aggregate: "median", "cv", ...
-  // Indices in the program, if the file has any.
+  // Indices of the benchmark in the program and of its repetition, if the file has any.
   std::optional<double> family, instance, repetition;
   std::optional<int> repetitions;  // [1] that the program ran
   std::optional<int> threads;
@@ -42,7 +42,8 @@ inline constexpr std::string_view kRateSource = "google-benchmark";
 using BenchmarkItems = std::map<std::string, double>;
 BenchmarkItems ItemsIn(const std::string& text, const std::string& where);
 
-// Groups entries by name, in order of first appearance: random interleaving separates them.
+// Groups entries by name, in order of first appearance: random interleaving separates those of one
+// benchmark.
 class EntryGroups {
  public:
   // Adds an entry. Throws BadInput if its repetition was added before (concatenated files).

@@ -44,8 +44,8 @@ double HostSeconds(const Repetition& repetition) {
   return repetition.gpu->host_seconds.value_or(repetition.seconds);
 }
 
-// Returns whether too many calls were left out. Of 872 repetitions of LSTMs on two cores with at
-// least this share of clean calls nine in ten took at most 1.03 times their benchmark's least time.
+// Returns whether too many calls were left out. Of 872 repetitions of LSTMs on two cores with
+// kMinCleanCalls or more, nine in ten took at most 1.03 times their benchmark's least time.
 bool LacksCalls(const Repetition& repetition) {
   constexpr double kMinCleanCalls = 0.9;  // [1]
   return repetition.clean_calls.value_or(repetition.iterations) <
@@ -221,7 +221,7 @@ void MarkNoisy(std::vector<Repetition>& repetitions) {
     if (const auto off = OffCpu(repetition))
       least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
   for (auto& repetition : repetitions) {
-    if (repetition.gpu && repetition.gpu->call_seconds) {  // the host is not in queued calls
+    if (repetition.gpu && repetition.gpu->call_seconds) {  // queued: the host's waits do not matter
       repetition.noisy = IsThrottled(*repetition.gpu);
       continue;
     }

@@ -105,7 +105,7 @@ std::optional<Status> StatusFromKey(std::string_view key);
 
 // What the file of another program says about several repetitions without their single times.
 struct AggregateTime {
-  std::string statistic;            // of which the time is the value: "median", "mean"
+  std::string statistic;            // which statistic the time is: "median", "mean"
   std::optional<int> repetitions;   // [1]
   std::optional<double> deviation;  // [1] standard deviation of the repetitions' times / their mean
 
@@ -117,20 +117,21 @@ struct Repetition {
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  // [1] Issue rate of the slowest core / the best known, the lower of before and after (clocks.h).
+  // [1] Issue rate of the slowest core / the best known: the lower one of before and after the
+  // repetition (clocks.h).
   std::optional<double> core_share;
   // [1] Shortest known round trip of a cache line between the threads / that of this repetition.
   std::optional<double> link_share;
   // [1] Number of calls in the mean `seconds`; set only if noisy calls were left out.
   std::optional<double> clean_calls;
   double iterations = 0;  // [1]
-  bool noisy = false;     // disturbed by other programs: stored, but not in the median
+  bool noisy = false;     // other programs interfered: stored, but not in the median
   // Set on a GPU only. A pointer saves memory: of 10^6 repetitions few may have a sample.
   std::shared_ptr<const GpuSample> gpu;
   // Set if `seconds` is an aggregate of repetitions. It is then the record's only repetition.
   Rare<AggregateTime> aggregate;
   // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
-  // those of the same block in the other file. In a run of several processes the process's number.
+  // those of the same block in the other file. In a run of several processes: the process.
   std::optional<int> block;
 };
 

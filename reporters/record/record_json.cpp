@@ -65,7 +65,7 @@ constexpr auto kFieldsOf<ParallelTime> = std::array{
     Field<&ParallelTime::near_seconds>("near_seconds"), Field<&ParallelTime::passes>("passes"),
     Field<&ParallelTime::parts, &PartSeconds::product_instructions>("product_instructions"),
     Field<&ParallelTime::parts, &PartSeconds::products>("product_seconds"),
-    // The members of `mean` are beside the others.
+    // The members of `mean` are in the same object as the others.
     JsonField<ParallelTime>{
         "seconds", [](const auto& member, ParallelTime& time) { ReadFields(member.at, time.mean); },
         [](const ParallelTime& time, std::string_view, json& object) {
@@ -146,7 +146,7 @@ constexpr auto kFieldsOf<KernelFacts> =
 
 template <>
 constexpr auto kFieldsOf<LaunchedKernel> = std::array{
-    // The members of `facts` are beside the others.
+    // The members of `facts` are in the same object as the others.
     JsonField<LaunchedKernel>{"blocks",
                               [](const JsonMember& member, LaunchedKernel& kernel) {
                                 ReadFields(member.at, kernel.facts.emplace());
@@ -282,7 +282,7 @@ constexpr auto kRecordFields = std::array{
     Derived<&Record::problem>("problem"),
     Field<&Record::reason>("reason"),
     JsonField<Record>{"repetitions", Field<&Record::repetitions>("").read,
-                      [](const Record&, std::string_view, json&) {}},  // see ToJson(Repetition)
+                      [](const Record&, std::string_view, json&) {}},  // by ToJson(Repetition)
     JsonField<Record>{"seconds", CheckMedian, [](const Record&, std::string_view, json&) {}},
     Field<&Record::seed>("seed"),
     JsonField<Record>{"status",

@@ -25,7 +25,7 @@ nlohmann::json ToJson(const Repetition& repetition);
 nlohmann::json ToJson(const Record& record);
 
 // Returns a record's "algorithm", "isa", "verified", "repro", "counting", "kernels" and so on,
-// which are in its label, too.
+// the facts that its label has, too.
 nlohmann::json LabelFacts(const Record& record);
 // Reads the facts that LabelFacts writes, and their form in schema 1.
 void ReadLabelFacts(const JsonObject& at, Record& record);

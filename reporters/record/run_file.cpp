@@ -50,7 +50,7 @@ std::optional<double> Find(const std::map<std::string, double>& counters, const 
 
 void ReadCounters(const std::map<std::string, double>& counters, Repetition& repetition,
                   Record& record) {
-  // Keys of dlroof have parts. Other programs' files have 10^6 entries without one.
+  // Only dlroof's keys have slashes. Other programs' files have 10^6 entries: this returns early.
   if (std::ranges::none_of(counters,
                            [](const auto& row) { return row.first.find('/') != row.first.npos; }))
     return;
@@ -177,7 +177,8 @@ class RunFileReader {
     if (left_out_++ == 0) first_left_out_ = fault;
   }
 
-  // Prefers "benchmarks" in a file that was cut off: "records" come last and are incomplete.
+  // Sets the run's context and records: those of "records" or, if the file was cut off or has none,
+  // those of "benchmarks".
   void Finish(json& whole, bool cut) {
     const JsonReader file(whole, where_);
     if (!file.Has("benchmarks") && !file.Has("records"))

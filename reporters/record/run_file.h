@@ -31,7 +31,7 @@ struct BenchmarkName {
 // with another value ("/repeats:all/8"), belongs to `bare`, which refers to `name`.
 BenchmarkName ReadBenchmarkName(std::string_view name);
 
-// Returns the name without these settings except "/threads:2": the name of a record of dlroof's own
+// Returns the name without its settings except "/threads:2": the name of a record of dlroof's own
 // programs, which register no two benchmarks that differ in other settings.
 std::string BareName(const std::string& name);
 

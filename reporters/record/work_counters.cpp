@@ -18,7 +18,8 @@ constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
 constexpr std::string_view kCacheStates[] = {"warm", "cold", "cold-weights"};
 constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
-// Reads "flops/fp32.vector" and so on; ignores unknown ones. Returns false for an unknown pipe.
+// Stores a value by its key, "flops/fp32.vector"; ignores other keys. Returns false for an unknown
+// pipe.
 bool ReadQuantity(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
   const auto kind = quantity.substr(0, slash);

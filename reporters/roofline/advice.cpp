@@ -99,13 +99,13 @@ std::string Advice(const AdviceCase& at) {
 // Thresholds of the rules.
 constexpr double kMuchOverhead = 0.3;       // [1] launches' share of the time
 constexpr double kFasterInGraph = 1.1;      // [1] time / time in a CUDA graph
-constexpr double kMuchFasterInGraph = 1.5;  // [1] the same for calls whose time is that in a graph
+constexpr double kMuchFasterInGraph = 1.5;  // [1] time / time in a graph, of calls timed in one
 constexpr double kSameAsKernels = 0.03;     // [1] relative difference from the traced kernels' time
 constexpr double kSameSeconds = 0.3e-6;     // [s] absolute difference from the traced kernels' time
 constexpr double kNoMatrix = 0.01;          // [1] a smaller share of FLOPs on matrix units is none
 constexpr double kFewMatrix = 0.5;          // [1] a smaller share of FLOPs on matrix units is few
-constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs, at most
-constexpr double kMoreExecuted = 1.2;       // [1] executed / useful FLOPs, at least
+constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs below which they are few
+constexpr double kMoreExecuted = 1.2;       // [1] executed / useful FLOPs from which they are many
 constexpr double kMuchTraffic = 1.5;        // [1] DRAM bytes / compulsory bytes
 constexpr double kManyReads = 3;            // [1] bytes of a cache level / compulsory bytes
 constexpr double kMemoryWaits = 0.7;        // [1] min memory roof time / measured time

@@ -23,9 +23,9 @@ struct SweepLine {
   std::vector<double> values;        // of the swept parameter, in the same order; all different
 };
 
-// Returns a line for each group of placed records that differ only in `parameter`, if it has at
-// least `least` points, in the order of the file. Records with the same value of the parameter but
-// different padding are on different lines.
+// Returns a line for each group of placed records that differ only in `parameter` (and the keys
+// that follow it), if it has at least `least` points, in the order of the file. Records with the
+// same value of the parameter but different padding are on different lines.
 std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
                                   std::size_t least = 2);
 
@@ -94,7 +94,7 @@ std::string LevelName(std::string_view key);
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
 // Returns the level that a roofline chart shows by default: DRAM (as the tables' column FLOP/byte)
-// or, without a DRAM roof, the farthest level with a placed record. nullopt if none is placed.
+// or, without a DRAM roof, the farthest level with a placed record; nullopt if there is none.
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {

@@ -67,7 +67,7 @@ std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 struct HeuristicSummary {
   std::string library;  // "cudnn"
   int benchmarks = 0;   // [1] benchmarks that timed all algorithms
-  int slower = 0;       // [1] benchmarks with more than kHeuristicLoss
+  int slower = 0;       // [1] benchmarks with heuristic_over_best > kHeuristicLoss
   double median = 1;    // [1] of heuristic_over_best
   double most = 1;      // [1] maximum of heuristic_over_best
   std::string worst;    // name of the benchmark with `most`

@@ -17,7 +17,7 @@ constexpr std::string_view kUnnamed = "<unnamed>";
 // Stands for <unnamed> while a name is analysed, so that its brackets are not those of a template.
 constexpr std::string_view kUnnamedAtom = "\x01";
 constexpr std::string_view kRest = "…";  // stands for dropped template arguments
-constexpr int kMinArgument = 12;         // [columns] arguments are not shortened further
+constexpr int kMinArgument = 12;         // [columns] minimum width of a shortened argument
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 

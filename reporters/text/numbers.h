@@ -34,7 +34,7 @@ class NumberConvention {
   // evidence it applies to numbers that have only this mark.
   explicit NumberConvention(std::optional<DecimalMark> documented = {}) : documented_(documented) {}
 
-  // `count` is true for numbers of things (launches). Ignores texts that are not numbers.
+  // Adds a number of the file. `count`: it counts things (launches). Ignores other texts.
   void Add(std::string_view text, int line, bool count = false);
 
   // Returns the decimal mark of the numbers. Throws BadInput ("WHERE:LINE: ...") if they contradict
