@@ -72,8 +72,9 @@ std::string PlainPipe(const std::string& key) {
   return unit == std::string::npos ? key : key.substr(0, key.find('.', unit + 1));
 }
 
-// Adds pipes, highest first, each followed by its rows by instruction set ("  avx2") if `variants`.
-// If the plain row is missing, these have full names.
+// Adds a row per pipe ("fp32.vector"), the fastest first. With `variants`, each is followed by rows
+// of its instruction sets, indented and without the pipe's name ("avx2"). If a pipe has no row of
+// its own, the rows of its instruction sets are added in any case, with full names.
 void AddPipes(const std::map<std::string, machine::Ceiling>& flops, bool variants,
               std::vector<Table::Row>& rows) {
   struct Pipe {

@@ -114,8 +114,8 @@ struct Document {
   void Advise(std::string advice) { Add(Sentences{Sentences::Kind::kAdvice, {std::move(advice)}}); }
 };
 
-// Rounds shares to 0.1 % so that they add up to exactly 1000 (largest remainder method). Values
-// must be >= 0; returns zeros if their sum is 0 or not finite, or if one is negative.
+// Returns the values' shares in units of 0.1 %, rounded so that their sum is exactly 1000 (largest
+// remainder method), or zeros if the sum of the values is 0 or not finite, or one is negative.
 std::vector<int> Tenths(const std::vector<double>& values);
 std::string TenthsText(int tenths);  // 664 -> "66.4 %"
 
@@ -138,17 +138,18 @@ void WriteHtml(const Document& document, const std::string& title, const Figure&
 // ...]. Numbers in tables and bars are the same texts as in Write().
 nlohmann::json ToJson(const Document& document);
 
-// Writes the document as wide as the terminal (or `any_width`), in ASCII for locales without UTF-8.
+// Writes the document to standard output: in the terminal's width unless `any_width`, and in ASCII
+// to a terminal whose locale has no UTF-8.
 void Print(const Document& document, bool any_width = false);
 
 // Escapes text for XML content and attributes. Characters that XML 1.0 (2.2) forbids (control
 // characters except tab, newline, return; U+FFFE, U+FFFF) become "\u0001" and so on.
 std::string XmlText(std::string_view text);
 
-// Escapes text for a table cell: Markdown and HTML appear literally; newlines are kept.
+// Escapes text so that Markdown and HTML in it appear literally, also in a table cell.
 std::string MarkdownText(const std::string& text);
 
-// A Markdown list item "- text" or "12. text" (`mark`: "-" or "12."), in lines of 120.
+// Returns a Markdown list item, "- text" or "12. text" (`mark`: "-" or "12."), in lines of 120.
 std::string MarkdownItem(std::string_view mark, const std::string& text);
 
 // Returns a self-contained SVG badge with selectable text. `good`: green, otherwise red.

@@ -43,12 +43,11 @@ std::optional<Level> IntensityLevel(const roofline::PlacedRun& run) {
   return level;
 }
 
-// Returns the heading, such as "FLOP/B DRAM".
 std::string IntensityHeading(const std::optional<Level>& level) {
   return level ? "FLOP/B " + roofline::LevelName(Key(*level)) : "FLOP/B";
 }
 
-// Appends cells of all tables of times: % roof, bound, x roof, FLOP/s or B/s, FLOP/byte.
+// Appends the cells that all tables of times have: % roof, bound, x roof, FLOP/s or B/s, FLOP/byte.
 void AddPlace(const record::Record& record, const roofline::Placed& placed,
               const roofline::PlaceView& view, const std::optional<Level>& level, Row& row) {
   const auto& [timing, placement, breakdown] = placed;
@@ -96,7 +95,7 @@ void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>
                                 fmt::join(texts, ", or of ")));
 }
 
-// Values by text, in order of the texts' appearance: 10^5 records may have as many texts.
+// Values by text, in order of the texts' appearance. Indexed: 10^5 records may have as many texts.
 template <class Value>
 struct InOrder {
   std::vector<std::pair<std::string, Value>> all;
@@ -136,7 +135,6 @@ std::string CountText(const std::vector<const record::Record*>& records) {
                      records.size());
 }
 
-// Returns a line per reason and, if `verbose`, per benchmark.
 List ReasonsList(std::string title, const Notes& notes, bool verbose) {
   List list{.title = std::move(title)};
   for (const auto& [text, records] : notes.all) {
@@ -172,7 +170,7 @@ List LimitsList(const roofline::PlacedRun& run) {
       limits, false);
 }
 
-// For estimated times below every repetition: lists the measurements that they are based on.
+// Returns, for each estimated time below every repetition, the measurements that it is based on.
 List EstimatesList(const roofline::PlacedRun& run, bool full_names) {
   List list{.title = "estimates below every repetition"};
   for (std::size_t i = 0; i < run.places.size(); ++i) {

@@ -33,7 +33,7 @@ Table::Row ResultRow(const record::Record& record, const roofline::Placed& place
 // Returns the summary that dlroof_bench writes below the rows of benchmarks.
 document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose);
 
-// Returns whether a time has no interval: "±" shows "n=5", which roofline::kSpreadMeaning explains.
+// Returns whether any time has no interval, so that "±" shows "n=5" (roofline::kSpreadMeaning).
 bool HasShortSpread(const roofline::PlacedRun& run);
 
 // Returns a line per ceiling that failed validation, if that makes percentages upper limits or

@@ -33,7 +33,7 @@ void AddLabel(const std::string& text, double x, const char* style, Rows& rows) 
 
 // Draws the label beside the bar if there is enough space, else on the bar.
 void AddComponent(const roofline::Component& component, double begin, double end, Rows& rows) {
-  constexpr double kLabel = 45;  // [%]
+  constexpr double kLabel = 45;  // [%] of the width: space for a label
   rows.bars[ColourOf(component.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
   const auto text = fmt::format("{} {}  {} ({})", text::WithPrefix(component.seconds, "s"),
                                 text::PercentText((end - begin) / 100),
@@ -78,7 +78,7 @@ std::vector<std::string> Captions(const roofline::PlacedRun& run, const Trajecto
                       pale ? "; pale: noisy (estimate)" : "")};
 }
 
-// Returns the farthest level of the trajectories with an arrow.
+// Returns the farthest level of the trajectories that have two points or more.
 std::optional<Level> MainLevel(const std::vector<roofline::Trajectory>& trajectories) {
   std::optional<Level> farthest;
   for (const auto& trajectory : trajectories)

@@ -16,12 +16,12 @@ constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 80;
 constexpr int kBenchmarkColumns = 66;     // [columns] of a benchmark's name that fit beside the map
 constexpr std::size_t kMaxNodeName = 18;  // [1] characters that fit below the map
 constexpr int kMapWidth = 980, kTop = 46, kNodeNames = 110, kRoofs = 330;  // [px]
-// Larger maps are drawn as an image, which viewers blur when they enlarge it.
+// [1] Cells. A map with more cells is drawn as an image, which viewers blur when they enlarge it.
 constexpr std::size_t kMaxRectangles = 20000;
 constexpr double kMinScale = 5, kMaxScale = 50;  // [%] bounds of the colour scale
 constexpr double kShown = 0.98;                  // [1] share of cells within the scale
 
-// Returns the end of the colour scale [%].
+// Returns the end of the colour scale [%]: kShown of the cells are within it.
 double ScaleOf(const NodeMap& map) {
   std::vector<double> sizes;
   for (const auto& row : map.slower)
@@ -66,7 +66,6 @@ std::vector<std::string> NodeLabels(std::vector<std::string> nodes) {
   return nodes;
 }
 
-// Returns a block with a row per benchmark and a column per node.
 std::string Cells(const NodeMap& map) {
   std::string block = "$cells << EOD\n";
   for (const auto& row : map.slower) {
@@ -154,7 +153,8 @@ std::string RoofPanel(const NodeMap& map) {
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
 constexpr std::size_t kMaxVersusTitles = 15;  // series in the legend
 
-// Returns the point of the farthest level: DRAM, or the cache that holds a warm call's tensors.
+// Returns the point of the farthest level (DRAM, or the cache that holds a warm call's tensors), or
+// null if the record has none.
 const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record) {
   const auto& points = run.places[record].placement.classic;
   const auto point = std::ranges::max_element(points, {}, &roofline::ClassicPoint::level);

@@ -17,7 +17,7 @@
 namespace dlroof::figure {
 
 struct FigureOptions {
-  std::optional<Level> level;  // level of the FLOP/byte; default: the farthest known
+  std::optional<Level> level;  // level of the FLOP/byte; default: roofline::MainLevel()
   bool all_levels = false;     // draws one point per level, coloured by level
   std::string sweep;           // name of a parameter: draws only its sweep lines; may be empty
   // An older run, or null. Draws an arrow from each benchmark's point in it to its new point.
@@ -48,7 +48,7 @@ struct Figure {
   std::vector<roofline::SweepLine> lines;  // of the swept parameter
   std::vector<std::pair<std::pair<double, double>, std::pair<double, double>>> classic_moves,
       time_moves;  // arrows from the older run's point to this run's
-  // The compute roof of all time marks, if they share one: compute time is proportional to FLOPs.
+  // The compute roof of all time marks, if they share one: then compute time is FLOPs x a constant.
   std::optional<roofline::Roof> compute_roof;
 };
 Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options = {});
@@ -86,8 +86,8 @@ struct PageFigure {
 PageFigure DrawForPage(const std::function<std::string()>& script);
 
 // Returns the text as a gnuplot literal in single quotes. Letters, digits, blanks,
-// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay; every other character becomes "_".
-// Quotes, backticks and newlines are removed, so text of a file can never become a command.
+// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay. Quotes, backticks and all others become
+// "_", control characters "_x0A" and so on, so text of a file can never become a command.
 std::string GnuplotText(std::string_view text);
 
 // Figures of time breakdowns (a waterfall per benchmark, from the roof's time to the measured time)
@@ -104,12 +104,13 @@ struct TrajectoryFigure {
   std::vector<std::string> captions;
 };
 
-// Throws BadInput if no trajectory can be drawn.
+// Returns the figure of the trajectories that have a level and two points or more. Throws BadInput
+// if there is none, or if the file has no ceilings for their numbers of threads.
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<roofline::Trajectory>& trajectories);
 std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);
 
-// Benchmarks with the same op and type, drawn in one colour.
+// Pairs of benchmarks with the same op and type: arrows from A's point to B's, in one colour.
 struct VersusSeries {
   std::string name;
   std::vector<std::pair<roofline::ClassicMark, roofline::ClassicMark>> arrows;
@@ -122,8 +123,8 @@ struct VersusFigure {
   std::size_t drawn = 0, operators = 0;  // [1] pairs with bytes on both sides, all pairs
 };
 
-// Each of `pairs` has the indices of a record in `a` and of a record in `b` for the same operator.
-// Throws BadInput if no pair has FLOPs, bytes and ceilings on both sides.
+// Returns the figure of `pairs`: each has the indices of a record in `a` and of a record in `b` for
+// the same operator. Throws BadInput if no pair has FLOPs, bytes and ceilings on both sides.
 VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
 
@@ -138,7 +139,8 @@ struct NodeMap {
   std::string caption;
 };
 
-// Draws a row per benchmark and a column per node. Throws BadInput if `map` lacks either.
+// Returns a gnuplot script that draws a row per benchmark and a column per node. Throws BadInput if
+// `map` has no benchmark or no node.
 std::string NodeMapScript(const NodeMap& map, const std::string& extension);
 
 // Parts of gnuplot scripts that several figures use: a chart's ranges, roofs with labels, and marks
@@ -153,10 +155,12 @@ struct Panel {
 };
 
 Panel ClassicPanel(const Figure& figure);
-// Returns an ArrowChart's panel: the roofs of all figures and `marks`, but not their own marks.
+// Returns the panel of an ArrowChart that shows the roofs of all `figures`, and `marks` instead of
+// the figures' own marks.
 Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks,
                   double height);
-// Both axes have the same scale, so the machine balance is a line at 45 degrees.
+// Returns the panel of the time-based roofline. Both axes have the same scale, so the machine
+// balance is a line at 45 degrees.
 Panel TimePanel(const Figure& figure);
 
 // Returns a bandwidth roof from beyond any chart's left edge to the highest drawn compute roof.
@@ -173,7 +177,8 @@ std::string SetTerminal(const std::string& extension, int width, int height);
 // Returns the minimum vertical distance of labels that do not overlap [powers of ten].
 double LineHeight(const Panel& panel);
 
-// Commands for ranges and labels. `log_x`, `log_y`: powers of ten; `style`: gnuplot's.
+// Return commands for ranges and labels. `log_x` and `log_y` are powers of ten; `style` has the
+// other options of gnuplot's "set label".
 std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& style);
 std::string RoofLabels(const Figure& figure, const Panel& panel);  // with the sustained rates
@@ -215,7 +220,7 @@ std::string Joined(const Plot& plot);
 // A classic roofline with several sets of roofs and arrows between points.
 struct ArrowChart {
   int height = 640;      // [px]
-  double bottom = 0.29;  // [1] of the height, below the axes
+  double bottom = 0.29;  // [1] share of the height that is below the axes
   std::string title;
   std::vector<std::string> captions;  // lines below the legend
 };

@@ -17,7 +17,7 @@ constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1"
                                                                            {"DRAM", "#009e73"},
                                                                            {"HOST", "#6b7280"}};
 constexpr std::size_t kMaxSeries = 18;   // series in the legend
-constexpr std::size_t kMaxCrosses = 60;  // time marks with crosses; more would overlap
+constexpr std::size_t kMaxCrosses = 60;  // more time marks get no crosses: these would overlap
 
 // gnuplot's hollow point types; the next number is the filled type.
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
@@ -216,7 +216,8 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
   Draw("pipes", {crosses}, "with points pt 2 ps 0.5 lc rgb '#5b6675' notitle", plot);
 }
 
-// Joins each record's complexity point, a dot, with its time point, dashed if a lower limit.
+// Draws a line from each record's complexity point, a dot, to its time point: of the records whose
+// distance is a lower limit (TimeMark::at_least), dashed, or of the others.
 void AddDistances(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
   std::vector<std::vector<Point>> distances;
   for (const auto& mark : figure.time)

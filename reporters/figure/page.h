@@ -19,7 +19,7 @@ namespace dlroof::figure {
 EmbeddedFile PageHtml();  // template with a {{NAME}} for each inserted text
 EmbeddedFile PageStyle();
 std::vector<EmbeddedFile> PageScripts();     // without plotly.js, in the order of execution
-std::optional<EmbeddedFile> PlotlyScript();  // if the program was built with plotly.js
+std::optional<EmbeddedFile> PlotlyScript();  // nullopt if built without plotly.js
 
 // Sorts scripts into the order of execution: first format.js, which creates the object that the
 // other scripts fill, last main.js, which uses all of them.
@@ -37,7 +37,7 @@ void WritePage(const roofline::PlacedRun& run, std::ostream& out,
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 
-// Returns trajectories as "trajectories" of a page's content, which has only those along threads.
+// Returns the member "trajectories" of a page's content. PageContent adds only those along threads.
 nlohmann::json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories);
 
 // Writes the page of a PageContent, to which the caller may have added "trajectories"
@@ -47,7 +47,7 @@ void WritePage(const nlohmann::json& content, std::ostream& out);
 // Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the
 // content, "roofline.js" and "plotly.js". `more_style` is added to the page's own style.
 void WriteSitePage(std::string_view more_style, std::ostream& out);
-std::string SitePolicy();                                    // Content-Security-Policy
+std::string SitePolicy();                                    // its Content-Security-Policy
 std::string Join(const std::vector<EmbeddedFile>& scripts);  // one script after the other
 
 // Writes `text` with each {{key}} replaced by its value. Does not replace keys in values. Throws

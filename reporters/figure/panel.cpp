@@ -197,7 +197,8 @@ std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
                      text::WithPrefix(roof.per_second, unit), roofline::RoofNote(roof));
 }
 
-// Puts the label of a slanted roof at its visible lower end; of overlapping ones the second moves.
+// Puts the label of a slanted roof at its visible lower end. The second of two labels that would
+// overlap moves to the right.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::string text;

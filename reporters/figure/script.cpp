@@ -68,10 +68,11 @@ std::set<double> Overheads(const Figure& figure) {
 }
 
 constexpr double kFar = 1e-18;     // [s] outside every chart
-constexpr double kMaxDecades = 3;  // farther guide lines from 10 FLOP/byte have no label
+constexpr double kMaxDecades = 3;  // guide lines farther from 10 FLOP/byte have no label
 
-// Adds lines of equal intensity, which are parallel to the machine balance. Their labels are
-// FLOP/byte if all marks share one compute roof, otherwise compute time / memory time.
+// Adds lines of equal intensity, which are parallel to the machine balance: with labels [FLOP/byte]
+// if all marks share one compute roof and one level, otherwise one per power of ten of compute time
+// / memory time, without labels.
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   const auto slanted =
       std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
@@ -122,8 +123,8 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
   if (apart) label(low, least);
 }
 
-// Returns the commands for the second axes: bytes (seconds x bandwidth), and FLOPs (seconds x the
-// compute roof) if all marks share one compute roof.
+// Returns the commands for the second axes: bytes (seconds x bandwidth) if all marks share one
+// level, and FLOPs (seconds x the compute roof) if they share one compute roof.
 std::string WorkAxes(const Figure& figure, const Panel& panel) {
   std::string text;
   const auto axis = [&](const char* name, double low, double high, double rate,
@@ -162,7 +163,8 @@ std::string TimeScript(const Figure& figure) {
          Joined(plot);
 }
 
-// Returns a roof as two dots per column: gnuplot's text lines have letters by slope.
+// Returns two points of a roof per column, to draw as dots: in a terminal gnuplot draws lines in
+// letters that depend on the slope.
 std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int columns) {
   const double start = std::log10(line[0].first);
   const double from = std::max(panel.left, start);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kFlops = "flops_", kBytes = "bytes_";
 constexpr double kMaxThreads = 1e6;
 
-// "sep=;" is what a spreadsheet writes for another one.
+// Spreadsheets write "sep=;" in the first line to tell other spreadsheets the separator.
 bool IsComment(std::string_view line) { return line.starts_with('#') || line.starts_with("sep="); }
 
 // Returns the text with empty lines in place of comments. A comment may contain a lone quote, so

@@ -60,7 +60,7 @@ int ThreadsOf(const JsonReader& empirical, const char* part) {
   return threads;
 }
 
-// The metadata has the toolkit's GPU configurations.
+// Returns whether the rates are a GPU's: the metadata then has the toolkit's GPU configurations.
 bool IsGpu(const JsonReader& empirical) {
   return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
 }

@@ -57,7 +57,7 @@ std::optional<double> CounterOf(std::string_view key, std::string_view text) {
                                          : kDecimal[prefix]);
 }
 
-// Without a "run_type", means, medians and deviations are known by their names.
+// Returns a JSON entry without "run_type": its reader then knows statistics by their names.
 json EntryOf(const std::string& name, double iterations, double real, double cpu,
              const std::string& unit) {
   return {{"name", name},
@@ -88,7 +88,7 @@ void AddCounters(std::string_view line, std::string_view header, json& entry) {
   }
 }
 
-// Reads the console's lines; others are the program's own.
+// Returns the entries in the console's lines of benchmarks. Ignores lines of the program itself.
 json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& left_out) {
   static const std::regex error(R"(^([^\s{].*?) +(SKIPPED|ERROR OCCURRED): '(.*)'$)");
   json entries = json::array();
@@ -116,7 +116,7 @@ json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& 
   return entries;
 }
 
-// Returns where the CSV begins. Spreadsheets write other separators.
+// Returns where the CSV's header begins, or npos. Spreadsheets write other separators.
 std::size_t CsvIn(std::string_view text) {
   for (const char separator : {',', ';', '\t'}) {
     std::string header(kCsvHeader);
@@ -172,7 +172,8 @@ json CsvEntries(const std::string& text, const std::string& where, LeftOut& left
   const auto begin = CsvIn(text);
   const auto rows =
       text::ReadCsv(std::string_view(text).substr(begin), where, text::SeparatorAfter(text, begin));
-  // Four digits or points in iterations exclude groups with commas, points in times decimal commas.
+  // If iterations have over 3 characters in one field, commas do not separate groups of digits. If
+  // a time has a point, commas are not decimal marks.
   const auto is_joined = [](const auto& row) { return HasUnit(row, 6) && row[1].text.size() > 3; };
   const auto has_point = [](const auto& row) {
     return HasUnit(row, 4) && (row[2].text + row[3].text).find('.') != std::string::npos;

@@ -1,4 +1,4 @@
-// The formats, and the run of what they read (import.h).
+// The list of formats, and the run file made of the records that they read (import.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -47,7 +47,7 @@ std::string ModelOf(const std::string& gpu) {
   return "";
 }
 
-// Compute capabilities (NVIDIA's table of CUDA GPUs) of the models that machine files are of.
+// Compute capabilities of GPU models (NVIDIA's table of CUDA GPUs).
 struct ModelRow {
   std::string_view model, capability;
 };
@@ -57,8 +57,8 @@ constexpr ModelRow kCapabilities[] = {
     {"H100", "9.0"}, {"H200", "9.0"},  {"H800", "9.0"},   {"GH200", "9.0"},
     {"H20", "9.0"},  {"B200", "10.0"}, {"GB200", "10.0"}, {"B300", "10.3"}};
 
-// Returns the device of a record that its importer found on `found`: "cpu", "gpu" or a GPU's name.
-// A GPU of another model than the machine's keeps its name, so that it has no roofs.
+// Returns a record's device from that in its file, `found`: "", "cpu", "gpu" or a GPU's name. A GPU
+// of another model than the machine's keeps its name, so that it has no roofs.
 std::string DeviceFor(const std::string& found, const std::optional<machine::Machine>& machine) {
   if (!machine) return found.empty() || found == "cpu" ? found : "gpu";
   if (found.empty()) return machine->device;
@@ -86,9 +86,9 @@ void MergeWork(Provenance provenance, record::Record& record) {
 
 struct OtherTool {
   std::vector<std::string_view> words;  // which only this tool writes, all in its first lines
-  std::string_view what;                // the file is
-  std::string_view cure;                // {} is the file's path
-  std::string_view ending = {};         // of the path; alone, it tells the tool too
+  std::string_view what;                // what the file is
+  std::string_view cure;                // what to do; {} is the file's path
+  std::string_view ending = {};         // of the path: it is sufficient, whatever the words are
 };
 
 constexpr std::string_view kNsys =

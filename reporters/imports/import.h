@@ -68,7 +68,7 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where);
 // Nsight Compute, `--csv` with `--page raw` (a column per metric, units below the names) or
 // `details` (a row per metric), names of 2020.1 and later. All launches of a kernel's name are one
 // record with sums of FLOPs, bytes and times (Wang et al., section 4 of the hierarchical roofline
-// paper). Zero-FLOP kernels are records with 0 FLOPs. Those of dlroof's own clock are left out.
+// paper). Zero-FLOP kernels are records with 0 FLOPs. Leaves out clock kernels (IsClockKernel).
 bool LooksLikeNsightCompute(std::string_view text);
 Imported ImportNsightCompute(const std::string& text, const std::string& where);
 
@@ -83,8 +83,8 @@ Imported ImportLikwid(const std::string& text, const std::string& where);
 
 // nvbench --json and --jsonbin: a record per state, with the bytes that the benchmark declares. The
 // time is that of a cold call, else of calls back to back, else (CPU-only benchmarks) of the CPU:
-// each sample if the files of samples are there, otherwise their mean with its deviation. States of
-// several GPUs have theirs in their names. A state whose mean is not finite has no time.
+// each sample if the files of samples are there, otherwise their mean with its deviation. If there
+// are several GPUs, each name has its GPU. A state whose mean is not finite has no time.
 bool LooksLikeNvbench(std::string_view text);
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
@@ -115,14 +115,14 @@ Imported ImportToolTable(const std::string& text, const std::string& where);
 bool LooksLikePerfStat(std::string_view text);
 Imported ImportPerfStat(const std::string& text, const std::string& where);
 
-// Moves FLOPs of rates, whose type is not known, to this pipe.
+// Moves the FLOPs that are known from Google Benchmark's rates to this pipe.
 void SetPipeOfRates(const std::string& pipe, std::vector<record::Record>& records);
 
 struct ItemWork {
   double flops = 0;  // [flop] per item of items_per_second
   std::string pipe;
 };
-// Adds the FLOPs of the items that the file states. Returns the number of records that have some.
+// Sets the FLOPs of the records for which the file states items. Returns the number of these.
 std::size_t AddFlopsOfItems(const std::string& text, const std::string& where, ItemWork item,
                             std::vector<record::Record>& records);
 
@@ -140,12 +140,13 @@ struct LeftOut {
       if (count++ == 0) first = error.what();
     }
   }
-  // Adds a remark ("3 lines are left out; the first: ..."). Throws BadInput without any record.
+  // Adds a remark ("3 lines are left out; the first: ...") if an item is left out, or throws
+  // BadInput if nothing was imported.
   void AddTo(Imported& imported, const char* items) const;
 };
 
-// Adds the counts of a launch to the sums over those of its kernel before it, if there are any
-// (not `first`). A sum is unknown if a launch lacks it: returns whether this one or those do.
+// Adds a launch's counts to the sums over its kernel's earlier launches (none if `first`). Removes
+// the sums that this launch or an earlier one lacks, and returns whether there are any.
 template <class Key>
 bool AddCommon(const std::map<Key, double>& launch, bool first, std::map<Key, double>& sums) {
   if (first) sums = launch;
@@ -156,13 +157,13 @@ bool AddCommon(const std::map<Key, double>& launch, bool first, std::map<Key, do
   return sums.size() < std::max(before, launch.size());
 }
 
-// Begins the device of a record of which the file has the GPU's compute capability only.
+// Begins Record::device if the file has only the compute capability of the record's GPU.
 inline constexpr const char* kCapability = "GPU of compute capability ";
 
-// Returns whether seconds of a call can be these (numbers.h).
+// Returns whether `seconds` is a possible time of a call (numbers.h).
 bool IsRunTime(double seconds);
 
-// Leaves out numbers that cannot be (numbers.h), and work whose rate cannot be. Remarks on it.
+// Leaves out impossible numbers (numbers.h), and work with an impossible rate. Adds a remark.
 void LeaveOutImpossible(const std::string& where, Imported& imported);
 
 // Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out", if any.
@@ -189,20 +190,20 @@ bool IsUnitOf(std::string_view metric, const text::Unit& unit);
 std::optional<double> LaunchSeconds(const MetricValues& values);
 
 // FLOPs and bytes of one kernel launch, by the first recipe of each pipe or level whose counters
-// are all present. A counter may be per second or cycle. Without one the map has no entry.
+// are all present (per second or per cycle, too). Without such a recipe the map has no entry.
 struct LaunchWork {
   // Instructions that ran, but whose FLOPs are unknown, so that the sum of FLOPs is unknown.
   enum class Unknown {
     kNone,
     kTensor,  // Tensor instructions differ in FLOPs; on Volta each has 512 (NERSC's recipe). Other
               // GPUs need the counters sm__ops_path_tensor_*.
-    kVector   // a pipe's counter (add, multiply, multiply-add) is missing, or there is another one
+    kVector   // a pipe's counter (add, multiply, multiply-add) is missing, or one is unknown
   };
   std::map<std::string, double> flops;  // [flop] by pipe
   std::map<Level, double> bytes;        // [byte]
   Unknown unknown = Unknown::kNone;
 };
-// `capability`: of the GPU, as in "9.0". One of 10.x has counters of packed fp32 instructions, too.
+// Returns a launch's work. A GPU whose `capability` is "10.x" also counts packed fp32 instructions.
 LaunchWork WorkOfLaunch(const MetricValues& values, std::string_view capability);
 
 // One launch of Nsight Compute's table.
@@ -256,7 +257,7 @@ struct Trace {
   bool cut = false;                           // the file ends within its events
   double threads = 0, events = 0, begin = 0;  // counts [1]; start of the first event [s]
   double end = 0;                             // [s] end of the last event
-  // The host's operators and spans by thread, each before those within it. Only if requested.
+  // The host's operators and spans by thread, each before those within it; set by `keep_calls`.
   std::vector<TraceCall> calls;
 };
 
@@ -269,16 +270,17 @@ struct TraceEvent {
   bool has_thread = false, has_category = false;
   double begin = 0, seconds = 0;  // [s]
   double order = 0;               // [1] number of the call, a caller before its callees; 0: unknown
-  std::string numbers;            // of the program, which tell calls of the same time apart
+  std::string numbers;            // its ids in the trace, which distinguish calls of the same time
   std::vector<std::string> unknown;  // arguments of an operator, which may change its work
 };
-// Returns a number or text: PyTorch's streams and autograd's processes have names.
+// Returns a number or a text as text: PyTorch's streams and autograd's processes have names.
 std::string ScalarIn(const record::JsonObject& event, const char* key);
-// Returns nullopt for events that are no calls and need no remark. Throws BadInput.
+// Reads an event. Returns nullopt for one that is no call and needs no remark. Throws BadInput.
 std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool keep_calls);
 
 // Reads events one by one, so that large files fit into memory. Throws BadInput for a text of
-// another format or without a call. `keep_calls`: adds the trace's base ("baseTimeNanoseconds").
+// another format or without a call. `keep_calls` sets Trace::calls, and adds the trace's base
+// ("baseTimeNanoseconds") to begins and ends.
 Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls = false);
 
 // What is known about one call of an operator of PyTorch.

@@ -124,7 +124,8 @@ void ReadMetric(const text::CsvRow& row, text::DecimalMark mark, const std::stri
                    text::Printable(metric));
 }
 
-// Returns the sum of weight x value over the hardware threads that ran, or nullopt if one has none.
+// Returns the sum of the values (`per_second`: times the runtimes) over the hardware threads that
+// ran, or nullopt if one of them has no value.
 std::optional<double> Sum(const Values& values, const Values& runtimes, bool per_second) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -225,7 +226,7 @@ void Finish(Region& region, const std::string& where, Imported& imported) {
 
 std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
                                 std::set<std::string>& unknown, LeftOut& left_out) {
-  // All numbers tell the decimal mark. likwid itself writes a point in every locale.
+  // Decides the decimal mark by all numbers. likwid itself writes a point in every locale.
   text::NumberConvention convention(text::DecimalMark::kPoint);
   for (const auto& row : rows)
     for (std::size_t i = 1; i < row.size(); ++i) convention.Add(row[i].text, row[i].line);

@@ -122,7 +122,7 @@ std::optional<std::string> TensorPipe(std::string_view metric) {
   return pipe;
 }
 
-// Accepts smsp__ (partitions of multiprocessors) in place of sm__, since their sums are equal.
+// Returns a value; smsp__ (partitions of multiprocessors) replaces sm__, since the sums are equal.
 std::optional<double> Find(const MetricValues& values, std::string_view metric) {
   auto found = values.find(metric);
   if (found == values.end() && metric.starts_with("sm__sass"))
@@ -147,12 +147,12 @@ bool Reads(const Recipes& recipes, std::string_view name) {
   });
 }
 
-// "smsp__sass_x.sum" -> "sm__sass_x.sum".
+// Converts "smsp__sass_x.sum" to "sm__sass_x.sum"; returns other names unchanged.
 std::string InSm(std::string_view name) {
   return name.starts_with("smsp__sass") ? "sm__" + std::string(name.substr(6)) : std::string(name);
 }
 
-// Returns whether the metric counts thread instructions that no version of this reader knows.
+// Returns whether the metric counts thread instructions whose FLOPs this reader does not know.
 bool IsUnknownInstruction(std::string_view name) {
   const auto in_sm = InSm(name);
   if (!in_sm.starts_with(kThreadInstructions) || !name.ends_with(".sum")) return false;
@@ -172,7 +172,7 @@ const DerivedMetric* FindDerived(std::string_view name) {
   return found == std::end(kDerived) ? nullptr : found;
 }
 
-// Returns the counter of a rate: "x.sum.per_second" -> "x.sum". Only SMs have the table's cycles.
+// Returns the counter of a rate: "x.sum.per_second" -> "x.sum"; per cycle only a counter of SMs.
 std::optional<std::string> CounterOfRate(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   const auto counter = name.substr(0, name.size() - suffix.size());
@@ -190,7 +190,7 @@ std::optional<double> CyclesOf(const MetricValues& values) {
   return std::nullopt;
 }
 
-// Adds the counters that follow from rates.
+// Returns the values with the counters that follow from rates (per second or per cycle) added.
 MetricValues WithCounters(MetricValues values) {
   const auto seconds = LaunchSeconds(values), cycles = CyclesOf(values);
   const MetricValues given = values;

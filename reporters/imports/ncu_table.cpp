@@ -23,7 +23,7 @@ bool IsHeader(std::string_view line) {
 }
 
 // Returns the text with empty lines in place of those before the header, which ncu and the program
-// wrote, and of later lines "==PROF== ...": line numbers in messages are right.
+// wrote, and of later lines "==PROF== ...", so that line numbers in messages stay right.
 std::string TableOnly(std::string_view text) {
   std::string table;
   for (bool begun = false; !text.empty(); table += '\n') {
@@ -217,7 +217,7 @@ class NsightReader {
     return launch;
   }
 
-  // Launches of different processes can have the same ID.
+  // Returns a key of the row's launch. Launches of different processes can have the same ID.
   std::string KeyOf(const text::CsvRow& row) const {
     std::string key = Field(row, "ID").text + "\1" + Field(row, "Kernel Name").text;
     for (const char* more : {"Process ID", "Host Name"})

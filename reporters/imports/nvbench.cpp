@@ -25,8 +25,8 @@ constexpr double kMaxBytesPerSecond = 1e18;  // larger rates are invalid
 constexpr double kMaxSamples = 1e8;
 constexpr std::uintmax_t kMaxSampleBytes = std::uintmax_t{4} * 100'000'000;
 
-// The samples [s] of a file that the JSON file names, which is in a folder beside that; none
-// without it or if number or mean differ.
+// Returns the samples [s] of the file `name`, which is in a folder beside the JSON file `where`, or
+// none if it is missing, or if its number of samples or their mean differ from those of the JSON.
 std::vector<float> SamplesIn(const std::filesystem::path& name, const std::string& where,
                              std::optional<double> size, double mean) {
   constexpr double kMaxDifference = 1e-3;  // of means: samples are float32
@@ -51,7 +51,7 @@ struct TimeKeys {
   bool gpu;
   std::string_view meaning;
 };
-// The first whose time a state has: a call on an idle GPU, calls back to back, one without a GPU.
+// A state's time is the first that it has of: a call on an idle GPU, calls back to back, CPU-only.
 const TimeKeys kTimeKeys[] = {
     {"nv/cold/time/gpu/mean", "nv/cold/bw/global/bytes_per_second", "nv/cold/sample_size", true,
      "by the GPU's clock, with cold caches"},
@@ -60,7 +60,7 @@ const TimeKeys kTimeKeys[] = {
     {"nv/cpu_only/time/cpu/mean", "nv/cpu_only/bw/global/bytes_per_second",
      "nv/cpu_only/sample_size", false, "by the CPU's clock, without a GPU"}};
 
-// Float32 numbers [s] beside the JSON file (--jsonbin): the older and the newer tag.
+// Tags, in any version, of a file of samples, float32 [s], beside the JSON file (--jsonbin).
 const std::string kSampleTags[] = {"nv/json/bin:nv/cold/sample_times",
                                    "nv/json/bin:nv/cpu_only/sample_times",
                                    "nv/json/bin:sample_times"};
@@ -74,13 +74,14 @@ struct Value {
 // The values of a state's summaries, by tag and name ("nv/cold/time/gpu/mean value").
 using Summaries = std::map<std::string, Value>;
 
-// Throws BadInput for a word that may change what a number means.
+// Throws BadInput if `key` has a word that is not `known`: it may change what a number means.
 void CheckWord(const JsonReader& at, const char* key, std::initializer_list<const char*> known) {
   if (std::ranges::find(known, at.TextOr(key, "")) == known.end())
     at.Refuse(key, fmt::format("one of {}", fmt::join(known, " ")));
 }
 
-// Throws BadInput for text that is no number; Value::number is not set for infinity and NaN.
+// Returns an item's value: a text, or a number (unset for infinity and NaN). Throws BadInput for a
+// "value" that is no number.
 Value ValueOf(const JsonReader& item, const std::string& tag) {
   CheckWord(item, "type", {"", "int64", "float64", "string"});
   const json value = item.Has("value") ? item.json().at("value") : json::object();
@@ -126,7 +127,6 @@ Summaries SummariesOf(const JsonReader& state, std::vector<std::string>& others)
   return all;
 }
 
-// Returns a value of a summary, or nullopt if there is none.
 std::optional<Value> Find(const Summaries& state, const std::string& tag,
                           const std::string& name = "value") {
   const auto found = state.find(tag + ' ' + name);

@@ -21,7 +21,6 @@ struct FlopEvent {
 constexpr FlopEvent kFlopEvents[] = {
     {"scalar", 1, 1}, {"128b_packed", 4, 2}, {"256b_packed", 8, 4}, {"512b_packed", 16, 8}};
 
-// A run of a program under perf stat.
 struct PerfRun {
   std::string name = "perf stat";
   std::optional<double> seconds = {};

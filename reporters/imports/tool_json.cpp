@@ -27,7 +27,7 @@ struct JsonTool {
 };
 
 const std::vector<JsonTool>& JsonTools() {
-  // pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet
+  // The rows: pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet.
   static const std::vector<JsonTool> tools = {{{"\"machine_info\"", "\"benchmarks\"", "\"stats\""},
                                                "/benchmarks",
                                                {"fullname"},
@@ -135,8 +135,8 @@ void AddFrames(const json& frame, const std::string& where, Records& records, Le
     for (const auto& child : frame.at("children")) AddFrames(child, where, records, left_out);
 }
 
-// Returns the JSON in a text that is none: between lines that a program printed before and after
-// it, and with null for NaN. Returns nullopt if there is none.
+// Returns the JSON within a text that is not JSON as a whole: between lines that a program printed
+// before and after it, and with null for NaN. Returns nullopt if there is none.
 std::optional<std::string> JsonWithin(std::string_view text) {
   constexpr int kTried = 20;
   const auto end = text.find_last_of("}]");

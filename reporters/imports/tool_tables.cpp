@@ -16,12 +16,12 @@
 namespace dlroof::imports {
 namespace {
 
-// A column's name here stands for "NAME (UNIT)", too.
+// A table of a tool. A column's name here also stands for "NAME (UNIT)".
 struct CsvTool {
-  std::vector<std::string_view> known;  // columns, which only this tool has all
-  std::vector<std::string_view> name;   // columns whose texts are the name; missing ones are none
-  std::string_view seconds;             // column of the time, or of its end
-  double unit;                          // [s] of times whose column does not say it
+  std::vector<std::string_view> known;       // columns that no other tool has together
+  std::vector<std::string_view> name;        // columns whose texts form the name, if they are there
+  std::string_view seconds;                  // column of the time, or of its end
+  double unit;                               // [s] of a time whose column does not name the unit
   std::string_view device = {}, model = {};  // columns that tell GPUs apart, and their names
   std::string_view count = {};               // column of the number of launches in the time
   std::string_view begin = {};               // column of the time's begin: both are integers
@@ -34,7 +34,7 @@ constexpr std::string_view kTotal = "Total Time", kNumber = "Instances", kDevice
 constexpr std::string_view kBegin = "Start_Timestamp", kEnd = "End_Timestamp";
 constexpr std::string_view kAll = "TotalDurationNs", kKernel = "Kernel_Name";
 
-// Tables of kernels, of which rows of one name are summed, then those of benchmarks.
+// The first tables are of kernels, whose rows of one name are summed; the others of benchmarks.
 constexpr std::size_t kKernelTools = 6;
 const std::vector<CsvTool>& CsvTools() {
   static const std::vector<CsvTool> tools = {
@@ -67,7 +67,6 @@ std::optional<std::size_t> ColumnOf(const text::CsvRow& header, std::string_view
   return static_cast<std::size_t>(at - header.begin());
 }
 
-// Returns the tool of a header, or null.
 const CsvTool* CsvToolOf(std::string_view line) {
   const auto found = std::ranges::find_if(CsvTools(), [&](const CsvTool& tool) {
     if (!HasAll(line, tool.known) || line.find('\0') != line.npos) return false;
@@ -80,7 +79,7 @@ const CsvTool* CsvToolOf(std::string_view line) {
 
 struct CsvTable {
   const CsvTool* tool;
-  std::string text;  // with an empty line for each one above it
+  std::string text;  // with an empty line for each line of the file above it
 };
 
 // Returns a text's tables, each up to an empty line, between what tool and program print.

@@ -16,7 +16,7 @@ struct Gpu {
   std::string id, model;  // empty: not known
 };
 
-// In a name, where its GPU goes if there are several; otherwise behind it.
+// Marks the place in a name where its GPU is inserted if there are several; default: at the end.
 inline constexpr char kGpuPlace = '\2';
 
 // Records by name and GPU, in the order of the file.
@@ -27,7 +27,8 @@ class Records {
   }
   std::size_t size() const { return records_.size(); }
 
-  // Returns a record, a new one with a number behind its name if `alone` and the name is known.
+  // Returns the record of the name and GPU. If `alone`, the record is always new, and its name gets
+  // a number if there is another one.
   record::Record& Of(std::string name, const Gpu& gpu, bool alone);
   // Adds `launches` kernels that took `seconds` in all.
   record::Record& AddKernels(const std::string& name, const Gpu& gpu, double seconds,
@@ -40,13 +41,13 @@ class Records {
   std::vector<record::Record> records_;
   std::vector<std::string> ids_;  // of the records' GPUs
   std::set<std::string> gpus_;
-  std::string repeated_;  // the first name that is there again
+  std::string repeated_;  // the first name that occurs twice
 };
 
-// Returns the time of a call or of several. Throws BadInput with its place if it is none.
+// Returns `seconds` [s]. Throws BadInput ("`where`: ...") if it is no possible time (IsRunTime).
 double RunTime(const std::string& where, double seconds);
 
-// Returns the part of a text in which the words are that tell its tool.
+// Returns the start of a text, where the words that identify its tool are searched for.
 std::string_view FirstOf(std::string_view text);
 bool HasAll(std::string_view text, const std::vector<std::string_view>& words);
 

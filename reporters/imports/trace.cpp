@@ -24,7 +24,7 @@ constexpr std::string_view kSpanThreads[] = {
     "Steps",          "XLA Modules",          "XLA TraceMe",   "TensorFlow Name Scope",
     "TensorFlow Ops", "Framework Name Scope", "Framework Ops", "Source code",
     "Source Code",    "Launch Stats"};
-// Repeats the streams where there are any; otherwise its calls are the only ones.
+// A thread that repeats the streams' calls, unless there are no streams: then it alone has calls.
 constexpr std::string_view kXlaOps = "XLA Ops";
 
 using ThreadId = std::pair<std::string, std::string>;  // process, thread
@@ -32,7 +32,7 @@ using ThreadId = std::pair<std::string, std::string>;  // process, thread
 enum class ThreadKind {
   kOperators,       // calls on the host, which may contain each other
   kKernels,         // kernels, copies and fills of a GPU
-  kUnnamedKernels,  // the same, on a thread without a name where others have one
+  kUnnamedKernels,  // as kKernels, on a thread without a name in a process of named threads
   kSpans            // TensorFlow's summaries of other threads: steps, modules, scopes
 };
 
@@ -72,7 +72,7 @@ class ThreadNames {
 };
 
 constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
-constexpr double kMaxOverlap = 2e-6;  // [s] of kernels of one stream, by rounding
+constexpr double kMaxOverlap = 2e-6;  // [s] that rounding may make kernels of a stream overlap
 
 struct Call {
   std::size_t op = 0;             // or kSpan
@@ -176,7 +176,7 @@ class TraceReader {
     counts[reason] += 1;
   }
 
-  // Returns the number of the event's op, or nullopt for a call that is there again.
+  // Returns the index of the event's op, or nullopt for a call that was already read.
   std::optional<std::size_t> OpOf(const TraceEvent& event) {
     for (const auto& argument : event.unknown)
       Count(trace_.assumed,
@@ -185,7 +185,7 @@ class TraceReader {
     if (!event.op.on_gpu && !event.has_thread)
       Count(trace_.assumed, "without a process or thread are taken as calls of one thread");
     const auto key = KeyOf(event.op) + "\5" + event.op.process;
-    // A thread cannot run the same call twice at one time: the file is joined of others.
+    // A thread cannot run the same call twice at one time: then the file was joined from others.
     const auto call = fmt::format("{}\5{}\5{}\5{}\5{}", key, event.thread, event.begin,
                                   event.seconds, event.numbers);
     if (event.seconds > 0 && !seen_.insert(std::hash<std::string>()(call)).second)

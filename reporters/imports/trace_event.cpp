@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 constexpr double kMaxMicros = 1e18;  // larger times are invalid
-constexpr double kMaxSeconds = 1e5;  // of a call, as "seconds" (numbers.h)
+constexpr double kMaxSeconds = 1e5;  // [s] longest time of a call, as of "seconds" (numbers.h)
 
 // Kineto's categories: with capitals those up to PyTorch 1.11, "Kernel" also onnxruntime's.
 constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_memset",
@@ -52,7 +52,7 @@ bool HasMember(const record::JsonObject& event, const char* key) {
   return member && !member->value.is_null();
 }
 
-// Returns "ts" or "dur" [s]. Refuses what is no number of microseconds.
+// Returns "ts" or "dur" [s]. Throws BadInput if it is no number of microseconds.
 double EventSeconds(const record::JsonObject& event, const char* key) {
   const auto member = event.Find(key);
   const auto micros = member && member->value.is_string()  // as Ascend's profiler writes them
@@ -110,7 +110,7 @@ std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool k
     return left_out("without a begin or a duration");
   read.begin = EventSeconds(event, "ts");
   read.seconds = EventSeconds(event, "dur");
-  // Kineto gives a call that runs at its window's end 0 or centuries: kept calls end there.
+  // Accepts for kept calls Kineto's durations of calls that its window cuts off: 0, or centuries.
   if (read.seconds < 0 || (!keep_calls && read.seconds > kMaxSeconds))
     event.Refuse("dur", "microseconds");
   if (!keep_calls && read.seconds == 0) return left_out("with a duration of 0, which is none");

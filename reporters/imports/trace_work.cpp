@@ -65,7 +65,7 @@ struct Counted {
   double elements = 0;  // [1] read or written
 };
 
-// Sets an image dimension's outputs with this padding at both ends. Returns whether that fits.
+// Sets `axis.outputs`, with the padding at both ends. Returns false if the filter does not fit.
 bool SetOutputs(FilterAxis& axis) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   if (axis.stride < 1 || axis.dilation < 1 || axis.pad_begin < 0) return false;
@@ -113,8 +113,8 @@ std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
                  Count(source) + Count(weights) + result};
 }
 
-// Counts the gradients of aten::_slow_conv2d_backward(gradient, source, weights, filter, stride,
-// padding, mask), of which the mask tells which are wanted: of the source, the weights, the bias.
+// Counts aten::_slow_conv2d_backward(gradient, source, weights, filter, stride, padding, mask). The
+// mask says which gradients it computes: of the source, of the weights, of the bias.
 std::optional<Counted> OfConvBackward(const TraceOp& op) {
   constexpr std::size_t kStride = 4, kPadding = 5, kMask = 6;
   const Sizes &gradient = SizesAt(op, 0), &source = SizesAt(op, 1), &weights = SizesAt(op, 2);

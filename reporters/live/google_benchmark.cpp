@@ -199,7 +199,7 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   return entries;
 }
 
-// Returns an entry with the median aggregate of a benchmark and its counters', if any.
+// Returns an entry with the medians of a benchmark's times and counters, or nullopt without them.
 std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find_if(runs, [&](const Run& run) {

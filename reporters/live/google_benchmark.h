@@ -41,7 +41,7 @@ struct Measured {
 // The records measured by this process so far; shared by all reporters of a run.
 class Session {
  public:
-  // `machines` is called once before the first benchmark, not for a list, and may measure ceilings.
+  // `machines` is called once, before the first benchmark; it may measure ceilings.
   explicit Session(nlohmann::json dlroof_context,
                    std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
@@ -55,7 +55,7 @@ class Session {
   // Returns the entry for the record name (created if missing), for the runner to fill in.
   // References stay valid.
   Measured& MeasuredOf(const std::string& name) { return measured_[name]; }
-  // Returns null for a benchmark that no runner times.
+  // Returns the entry for the record name, or null for a benchmark that no runner times.
   const Measured* FindMeasured(const std::string& name) const {
     const auto found = measured_.find(name);
     return found == measured_.end() ? nullptr : &found->second;
@@ -119,8 +119,8 @@ class LiveTable {
   std::map<std::string, std::string> shown_;  // shortened names
 };
 
-// Returns one line: the number of benchmarks per status, and advice if many are noisy. `stopped`:
-// the reason, such as a CPU quota, why this process was paused so that waiting does not help.
+// Returns one line: the number of benchmarks per status and, if any are noisy, why and what to do.
+// `stopped` replaces this: the reason (a CPU quota) why the system paused the process.
 std::string ResultSummary(const std::vector<record::Record>& records,
                           const std::optional<Reason>& stopped = std::nullopt);
 

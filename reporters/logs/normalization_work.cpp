@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
 
-// The flags of "flags:CHR".
+// The flags in an auxiliary word such as "flags:CHR".
 struct Flags {
   bool global, scale, shift, relu, add;
 };
@@ -37,7 +37,7 @@ double PassBytes(const Primitive& primitive) {
   }
   if (value_count + gradient_count == 0) throw NoClosedForm{"no type of the data is printed"};
   if (!primitive.IsBackward()) return value_count == 1 ? 2 * values : values;
-  if (gradient_count == 0) return 3 * values;  // "data" alone
+  if (gradient_count == 0) return 3 * values;  // only "data" is printed, for three tensors
   return values + (gradient_count == 1 ? 2 * gradients : gradients);
 }
 
@@ -55,7 +55,7 @@ double ForwardFlops(const Flags& flags, double n) {
          n * flags.add + n * flags.relu;
 }
 
-// Returns the FLOPs of one channel of n elements. Its elements share statistics and scale, so the
+// Returns the backward FLOPs of one channel of n elements. They share statistics and scale, so the
 // sums for the gradients of scale and shift are also used for the source's gradient.
 double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
@@ -66,9 +66,9 @@ double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   return flops;
 }
 
-// Returns the FLOPs of one row of n elements: 1/sqrt 3; normalization again 2n; multiplication by
-// the scale n; sums of the gradient and of gradient x normalized values 3n - 2, divided by n 2; the
-// gradient 4n. The gradients of scale and shift are sums over rows.
+// Returns the backward FLOPs of a row of n elements: 1/sqrt 3; normalization again 2n;
+// multiplication by the scale n; sums of the gradient and of gradient x normalized values 3n - 2;
+// two divisions by n; the gradient 4n. The gradients of scale and shift are sums over rows.
 double LayerBackwardFlops(const Flags& flags, double n) {
   return 3 + 2 * n + n * flags.scale + (flags.global ? n : 3 * n - 2 + 2 + 4 * n);
 }
@@ -102,7 +102,7 @@ double GroupPassBytes(const Primitive& primitive) {
 void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& shape,
               FormWork& work, double pass_bytes) {
   const bool has_statistics = flags.global || primitive.text.prop != "forward_inference";
-  // A gradient does not read the shift.
+  // A backward call does not read the shift.
   const double scales = shape.scales * (flags.scale + (primitive.IsBackward() ? 0 : flags.shift));
   work.bytes = shape.groups * shape.size * pass_bytes +
                kStatisticBytes * (has_statistics ? 2 * shape.groups : 0) + kStatisticBytes * scales;
@@ -112,7 +112,7 @@ void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& 
   work.destination = shape.groups * shape.size;
 }
 
-// Returns the work of a layer or group normalization. `points` elements have the same scale.
+// Returns the work of a layer or group normalization. Each scale applies to `points` elements.
 FormWork GroupsWork(const Primitive& primitive, const Normalized& shape, double points,
                     double pass_bytes) {
   const auto flags = FlagsOf(primitive);

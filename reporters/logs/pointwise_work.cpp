@@ -11,7 +11,8 @@
 namespace dlroof::logs {
 namespace {
 
-// FLOPs of one element, if known: source s, destination d, its gradient g, alpha, beta.
+// FLOPs of one element, if known. Formulas have source s, destination d, its gradient g, alpha a,
+// beta b, and constants c, e.
 struct EltwiseForm {
   std::string_view name;
   std::optional<double> forward, backward;
@@ -98,7 +99,7 @@ std::vector<double> Broadcast(const std::vector<std::vector<double>>& sources) {
   return dims;
 }
 
-// Returns the bytes of a post-op's operand. The mask selects its sizes of the destination's.
+// Returns the bytes of a post-op's operand, whose sizes are those of the destination in the mask.
 std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
                                    std::string_view mask) {
   const auto elements = MaskedElements(work, mask);
@@ -273,7 +274,8 @@ FormWork ReorderWork(const Primitive& primitive) {
   return work;
 }
 
-// Problems: "8x32x56x56:8x32x56x56 8x64x56x56": the sources, in some versions also the destination.
+// A problem, "8x32x56x56:8x32x56x56 8x64x56x56", has the sources' sizes, and in some versions also
+// the destination's.
 FormWork ConcatWork(const Primitive& primitive) {
   const std::string_view problem = primitive.text.problem;
   const auto dims = ReadDimsList(problem.substr(0, problem.find(' ')));

@@ -43,7 +43,7 @@ Primitive ReadPrimitive(const PrimitiveText& text);
 // The sizes in a problem like "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number after each key.
 class LetterSizes {
  public:
-  // Returns nullopt for a text of another form, or with a number above 2^31-1.
+  // Reads a problem. Returns nullopt for another form, or for a number above 2^31-1.
   static std::optional<LetterSizes> Read(std::string_view text);
 
   double Or(std::string_view key, double otherwise) const;
@@ -66,7 +66,7 @@ double ProductOf(const std::vector<double>& dims);
 // format 'sparse' of a tensor"), or nullopt. The work of a call with such a word is unknown.
 std::optional<std::string> UnknownWord(const Primitive& primitive);
 
-// Returns the value of a key: "1" of "axis" in "alg:softmax_accurate axis:1". Missing keys: "".
+// Returns the value of a key ("1" of "axis" in "alg:softmax_accurate axis:1"), or "" without it.
 std::string_view WordOf(std::string_view text, std::string_view key);
 
 // Returns the post-ops of the attributes in their order: "eltwise_relu:0:1", "sum".
@@ -96,7 +96,7 @@ struct CallWork {
 
 // A product of a source and weights: convolution, matrix product, inner product, in any direction.
 struct ProductCounts {
-  double multiply_adds = 0;                         // [1] of filters: UsefulPairs, work.h
+  double multiply_adds = 0;                         // [1] of filters: by UsefulPairs (work.h)
   double source = 0, weights = 0, destination = 0;  // [1] elements
   double bias = 0;                                  // [1] elements; 0: without bias
 };
@@ -104,7 +104,7 @@ struct ProductElementBytes {
   double source = 0, weights = 0, destination = 0, bias = 0;  // [byte] of an element
 };
 // Returns 2 FLOPs per multiply-add; 1 per element of the destination for adding a bias, or for
-// summing its gradient; and the bytes of the four tensors. Post-ops: WorkOfPostOps.
+// summing its gradient; and the bytes of the four tensors. WorkOfPostOps returns that of post-ops.
 CallWork WorkOfProduct(const ProductCounts& counts, const ProductElementBytes& bytes);
 
 // A recurrent layer's elementwise FLOPs for one hidden unit, sample, step, layer and direction.
@@ -141,7 +141,7 @@ struct PrimitiveWork {
   std::optional<Reason> reason;       // why a member is not set
 };
 
-// Does not throw, whatever the texts are.
+// Returns the work of a primitive, and the reason why a part of it is unknown. Never throws.
 PrimitiveWork WorkOf(const Primitive& primitive);
 
 // Returns true if the primitive only moves data: its FLOPs are known to be 0.
@@ -178,14 +178,15 @@ struct FormWork {
 // Returns a FormWork of 0 FLOPs and 0 bytes whose destination has these sizes.
 FormWork WorkOn(const std::vector<double>& destination_dims);
 
-// Returns the product of the destination's sizes in the mask's bits, or nullopt without a number.
+// Returns the product of the destination's sizes whose bits are set in `mask` ("3": the first two),
+// or nullopt if the mask is not a number or the sizes are not known.
 std::optional<double> MaskedElements(const FormWork& work, std::string_view mask);
 
 // Returns the size of one element of the role's tensor [byte], or 0 if the call has no such tensor.
 // Throws NoClosedForm for an unknown type.
 double ElementBytes(const Primitive& primitive, std::string_view role);
 double TypeBytes(const Tensor& tensor);
-// Throws NoClosedForm for a problem of another form.
+// Return the sizes of a problem "mb8_ic64oc64..." and "16x256:256x192", or throw NoClosedForm.
 LetterSizes SizesOf(const Primitive& primitive);
 std::vector<std::vector<double>> DimsOf(const Primitive& primitive);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kOfBlock =
     "a block of a larger operation, whose data other blocks share in the caches";
 
-// Returns the number of the bias's elements, or 0 for a call without bias.
+// Returns the number of the bias's elements, or 0 for a call that does not use a bias.
 double BiasElements(const Primitive& primitive, double channels) {
   return primitive.HasBias() && primitive.text.prop != "backward_data" ? channels : 0;
 }
@@ -76,7 +76,7 @@ FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
   return work;
 }
 
-// Returns the sizes of source and weights of the problem of oneDNN 1.x.
+// Returns the sizes of source and weights in a problem of oneDNN 1.x, "b4m16n192k256".
 std::vector<std::vector<double>> MatricesOf(const LetterSizes& sizes) {
   for (const char* key : {"m", "n", "k"})
     if (!sizes.Has(key)) throw NoClosedForm{"the problem lacks m, n or k"};
@@ -85,7 +85,7 @@ std::vector<std::vector<double>> MatricesOf(const LetterSizes& sizes) {
   return {{sizes.Or("b", 1), m, k}, {sizes.Or("b", 1), k, n}};
 }
 
-// Returns the bias's elements: the destination's sizes in its mask ("f0_mask3"), or `without_mask`.
+// Returns the number of the bias's elements: by its mask ("f0_mask3"), else `without_mask`.
 double MatmulBias(const Primitive& primitive, double without_mask, const FormWork& work) {
   constexpr std::string_view kMask = "_mask";
   const auto* bias = primitive.Find(primitive.Find("bia") != nullptr ? "bia" : "bias");

@@ -67,7 +67,7 @@ const CellKind& CellOf(const Primitive& primitive) {
   return *cell;
 }
 
-// Numbers of elements of all layers and directions [1].
+// Numbers of weights of all layers and directions [1].
 struct RnnElements {
   double layer_weights, state_weights, projection;
 };

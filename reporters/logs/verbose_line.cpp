@@ -36,7 +36,8 @@ std::optional<double> WithDecimalComma(std::string_view whole, std::string_view 
   return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
 }
 
-// Takes the time stamp, unless it is like 1.79537e+12 (oneDNN 2.7, gemm_api): too few digits.
+// Removes the time stamp, if the log prints it. Stores it in `line` unless it has too few digits,
+// as 1.79537e+12 (oneDNN 2.7, gemm_api).
 void TakeStamp(std::string_view& rest, VerboseLine& line) {
   const auto field = PeekField(rest);
   if (field.empty() || field[0] < '0' || field[0] > '9') return;
@@ -268,7 +269,7 @@ void SetApart(VerboseLog& log) {
         (!main || seconds[i] > seconds[*main]))
       main = i;
   log.main_process = main.value_or(0);
-  std::vector<std::uint32_t> used(log.primitives.size());  // 1: by the main process, 2: others
+  std::vector<std::uint32_t> used(log.primitives.size());  // bit 1: main process, bit 2: others
   for (const auto& execution : log.executions)
     used[execution.primitive] |= execution.process == log.main_process ? 1 : 2;
   std::vector<std::uint32_t> apart(log.primitives.size());

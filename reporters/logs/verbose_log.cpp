@@ -30,7 +30,7 @@ std::string_view WithoutTime(std::string_view fields, std::optional<double> mill
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
 
-// Returns PrimitiveText's member for a template's field, or null. The last three are a partition's.
+// Returns PrimitiveText's member for a template's field, or null. The last 3 rows: a partition's.
 std::string* MemberOf(std::string_view name, PrimitiveText& text) {
   const std::pair<std::string_view, std::string*> rows[] = {
       {"engine", &text.engine},
@@ -121,7 +121,7 @@ class Reader {
     known_.clear();
   }
 
-  // Looks up the text without its time first, since a program repeats a few primitives.
+  // Reads an execution. First looks up its text without the time: programs repeat few primitives.
   void ReadExecution(const VerboseLine& line) {
     ++log_.lines.executed;
     if (line.fields.find(',') == std::string_view::npos)
@@ -210,7 +210,8 @@ class Reader {
     return *line.stamp_milliseconds * 1e-3;
   }
 
-  // `fields`: all except the time. Rejects the line (nullopt) if they do not match the template.
+  // Returns the primitive with these fields (all but the time). If they do not match the template,
+  // rejects the line and returns nullopt.
   std::optional<PrimitiveText> ReadPrimitive(const std::vector<std::string_view>& fields) {
     const std::size_t expected = template_.size() - 1;
     if (fields.size() != expected) {

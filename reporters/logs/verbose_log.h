@@ -31,7 +31,7 @@ struct VerboseLine {
   std::optional<double> stamp_milliseconds;  // [ms] start time; set if the log prints it
 };
 
-// Position of the first marker ("onednn_verbose,", "dnnl_verbose,") from `from` on, or npos.
+// Returns where the first marker ("onednn_verbose,", "dnnl_verbose,") from `from` on is, or npos.
 std::size_t FindMarker(std::string_view line, std::size_t from = 0);
 
 // Splits a line that begins with a marker, without its line end.
@@ -40,7 +40,8 @@ VerboseLine ParseLine(std::string_view line);
 // The names of the fields of an executed primitive in their order, as a template line lists them,
 // without the time stamp and the operation: "engine", "primitive", ..., "exec_time".
 using VerboseTemplate = std::vector<std::string>;
-// Returns an information line's template of executed primitives with "primitive" and "exec_time".
+// Returns the template that the information line has, or nullopt if there is none or if it lacks
+// "primitive" or "exec_time".
 std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line);
 
 // Returns the number if the whole text is a number from 0 to 1e15, else nullopt.
@@ -166,8 +167,8 @@ bool AreDigits(std::string_view text);
 // Returns the text without blanks at its end.
 std::string_view Trimmed(std::string_view text);
 
-// Returns the line without text that others appended: padding of a terminal, and the rest of the
-// JSON in which docker and journald store lines ("...,0.5\n","stream":"stdout"}).
+// Returns the line from `marker` on without text that others appended: padding of a terminal, and
+// the rest of the JSON in which docker and journald store lines ("...,0.5\n","stream":"stdout"}).
 std::string_view OfOneDnn(std::string_view line, std::size_t marker);
 
 // Joins lines that a terminal wrapped, each followed by empty lines, so that later lines keep their
@@ -176,7 +177,7 @@ std::string_view OfOneDnn(std::string_view line, std::size_t marker);
 // time only after joining, because a program may print its own lines after a long line.
 std::optional<std::string> Unwrapped(std::string_view text);
 
-// Reads an information line that is no template.
+// Adds the facts about the library in an information line that is no template.
 void ReadFacts(std::string_view fields, VerboseLog& log);
 
 // Sets the main process of a log. Calls of other processes become primitives of their own.

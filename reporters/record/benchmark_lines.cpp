@@ -28,7 +28,7 @@ std::optional<MemberLine> MemberOf(std::string_view line) {
   return MemberLine{line.substr(1, end - 1), text::Trimmed(line.substr(end + 2))};
 }
 
-// Returns an integer without the marks of its groups: points, commas, apostrophes, blanks.
+// Returns an integer whose digits may be in groups (points, commas, apostrophes, blanks between).
 std::optional<double> IntegerOf(std::string_view text) {
   std::string digits;
   for (const char c : text) {
@@ -44,10 +44,10 @@ bool IsInteger(std::string_view key) {
   return kIntegers.find(fmt::format(" {} ", key)) != kIntegers.npos;
 }
 
-constexpr char kBreak = '\v';  // ends a line that is only a part of one of the file
+constexpr char kBreak = '\v';  // ends a line that is only a part of a line of the file
 
-// Returns JSON without Google Benchmark's line ends with a break after each bracket and member. A
-// comma before a digit is a decimal comma, or one between numbers.
+// Returns JSON that lacks Google Benchmark's line ends with a kBreak after each bracket and member.
+// A comma before a digit does not end a member: it is a decimal comma, or is between two numbers.
 std::string InLines(std::string_view text) {
   std::string lines;
   bool quoted = false;
@@ -124,7 +124,7 @@ class Repair {
                                             text::Printable(lines_[kind.first].substr(0, 60))));
   }
 
-  // Finds the decimal mark, if a number is none in the "C" locale.
+  // Sets mark_ if the "C" locale cannot read a number of the file, and grouped_ if an integer.
   void FindMark() {
     text::NumberConvention convention;
     bool foreign = false;
@@ -215,7 +215,7 @@ class Repair {
       repaired_.json += *value;
   }
 
-  // Returns the JSON of the value, or nullopt if it is none.
+  // Returns the member's value as JSON, or nullopt if it is not valid.
   std::optional<std::string> ValueOf(const MemberLine& member) {
     const auto text = member.value;
     if (text.starts_with('"')) return StringFrom(std::string(text));
@@ -231,7 +231,7 @@ class Repair {
     return number ? std::optional(fmt::format("{}", *number)) : std::nullopt;
   }
 
-  // Returns the string that begins with `text`, and whose line ends may not be escaped.
+  // Returns as JSON the string that begins with `text` and may have more lines, or nullopt.
   std::optional<std::string> StringFrom(std::string text) {
     std::size_t end = at_;
     while (text.size() < 2 || !text.ends_with('"')) {
@@ -249,9 +249,9 @@ class Repair {
   const std::string& where_;
   std::vector<std::string_view> lines_;
   std::vector<int> numbers_;               // of the lines in the file, from 1
-  std::size_t at_ = 0;                     // the line
-  std::string open_;                       // brackets, outermost first
-  bool skipping_ = false;                  // the context of another run
+  std::size_t at_ = 0;                     // index of the line that is read
+  std::string open_;                       // brackets that are open, outermost first
+  bool skipping_ = false;                  // the line is in the context of a later run
   bool ended_ = false;                     // a bracket ends the file
   bool grouped_ = false;                   // an integer is not one in the "C" locale
   std::optional<text::DecimalMark> mark_;  // set if the numbers are those of a locale

@@ -54,7 +54,7 @@ std::optional<int> RepetitionsOf(const JsonObject& at) {
   return count >= 1 ? std::optional(static_cast<int>(std::min(count, 1e9))) : std::nullopt;
 }
 
-// Drops a time outside the range, if there is one.
+// Returns a time [s]; nullopt for null, and (after Drop) for a time outside the range `possible`.
 std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit,
                              const NumberRange* possible) {
   const auto time = FiniteNumber(at, key);
@@ -78,7 +78,7 @@ std::optional<std::string> SkipMessage(const JsonObject& at) {
                              message.empty() ? "no reason given" : message);
 }
 
-// `deviation`: of times, which may be nearly 0.
+// Reads an entry's times. With `deviation` they are standard deviations, which may be nearly 0.
 void ReadTimes(const JsonObject& at, bool deviation, Entry& entry) {
   const double unit = SecondsPerUnit(at, at.TextOr("time_unit", "ns"));
   const auto seconds = TimeOf(at, "real_time", unit, deviation ? nullptr : &RangeOf("seconds"));
@@ -100,7 +100,7 @@ void ReadAggregate(const JsonObject& at, FileEntry& read) {
     read.share = FiniteNumber(at, "real_time");
 }
 
-// The statistics of one benchmark whose repetitions the file does not have.
+// Returns an entry made of a benchmark's aggregates, or nullopt if it has neither median nor mean.
 std::optional<Entry> EntryOfAggregates(const std::string& name,
                                        const std::vector<FileEntry>& aggregates) {
   const auto find = [&](std::string_view statistic) {
@@ -129,7 +129,7 @@ struct FlopRate {
   std::string_view name;
   double scale;  // [1/s] per unit of the counter
 };
-// Names that say "per second". "flops" and "FLOPs" may be counts.
+// Counters that are rates. "flops" and "FLOPs" are not in the list: they may be counts.
 constexpr FlopRate kFlopRates[] = {
     {"FLOPS", 1},           {"FLOP/s", 1},           {"FLOPs/s", 1},
     {"flop/s", 1},          {"flops/s", 1},          {"FLOPS/s", 1},
@@ -148,7 +148,7 @@ std::optional<double> RateScale(std::string_view counter) {
   return std::nullopt;
 }
 
-// Reads rates and counters of dlroof's own, and drops impossible ones. Nothing reads others.
+// Reads rates and dlroof's own counters, and drops impossible ones. Ignores other counters.
 void ReadCounters(const JsonObject& at, FileEntry& read) {
   for (const auto [key, element] : at.members()) {
     double value = 0;
@@ -190,7 +190,7 @@ bool HasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-// Returns the type that the name has, unless it has several.
+// Returns the type that a word of the name means, or nullopt if there is none or several.
 std::optional<std::string_view> TypeIn(std::string_view name) {
   std::optional<std::string_view> type;
   for (const auto& [word, one] : kTypeWords) {
@@ -208,7 +208,7 @@ std::optional<double> RateOf(const Entry& entry, std::string_view name, double s
   return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
-// Returns the whole number that a rate times its seconds is but for rounding.
+// Returns the nearest whole number if `count` (rate x seconds) differs by rounding, else `count`.
 double WholeIfNear(double count) {
   constexpr double kRounding = 1e-6;
   const double whole = std::round(count);
@@ -236,7 +236,7 @@ void AddNote(std::string text, Record& record) {
 // has such work: bytes_per_second (SetBytesProcessed) are bytes at DRAM; FLOPS, FLOP/s, GFLOPS and
 // the like are FLOPs. A FLOP rate's type is that of the benchmark's name ("BM_Gemm<double>"),
 // otherwise fp32.vector, whose roof is the highest of the vector units', so that percentages are
-// lower limits. A note says so. `name` as in the file; `seconds`: ApplyThreadRule.
+// lower limits. A note says so. `name` is that in the file, `seconds` by ApplyThreadRule.
 void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
                     Record& record) {
   if (!seconds || entry.counters.empty()) return;
@@ -296,7 +296,7 @@ bool AreStatistics(const Entry& mean, const Entry& next) {
   return mean.iterations == next.iterations;
 }
 
-// By the context's "library_version", which versions before 1.8.4 do not write.
+// Returns the rule of the context's "library_version", which versions before 1.8.4 do not write.
 ThreadRule ThreadRuleOf(const nlohmann::json& context) {
   if (Member(context, "library_version").is_null())
     return Member(context, "json_schema_version").is_null() ? ThreadRule::kDividedTimes
@@ -319,10 +319,10 @@ ThreadRule ThreadRuleOf(const nlohmann::json& context) {
                             : ThreadRule::kRatesOfAll;
 }
 
-// Makes the entry's time that of one iteration of one thread among all (kDividedTimes), so that
-// files of all versions can be compared. Returns the seconds [s] whose product with a rate of the
-// entry is an amount per call, if they are known. `name` is that in the file: with /real_time or
-// /manual_time rates are divided by wall time, otherwise by CPU time.
+// Converts the entry's time to that of kDividedTimes, so that all versions can be compared. Returns
+// the seconds [s] whose product with a rate of the entry is an amount per call, if they are known.
+// `name` is that in the file: with /real_time or /manual_time, rates were divided by wall time,
+// otherwise by CPU time.
 std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, int threads,
                                       Entry& entry) {
   const auto read = ReadBenchmarkName(name);
@@ -501,7 +501,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   const bool own = context.contains("dlroof");
   const auto rule = ThreadRuleOf(context);
   int threaded = 0, of_cpu_time = 0;
-  double wall_by_cpu = 0;  // of the first benchmark whose rates are of CPU time
+  double wall_by_cpu = 0;  // [1] wall / CPU time of the first benchmark with rates of CPU time
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare;
   std::unordered_map<std::string_view, int> seen;

@@ -4,7 +4,7 @@
 // Times are converted from their time_unit to seconds. A benchmark of which a file has only
 // aggregates becomes a record with one repetition: the median, or else the mean, with the deviation
 // of the repetitions. Aggregates and complexity rows beside repetitions are derived from them and
-// ignored. A benchmark whose time is NaN or infinite has no repetition; such counters are absent.
+// ignored. A time that is NaN or infinite gives no repetition; a counter that is so is left out.
 #pragma once
 
 #include <boost/container/flat_set.hpp>
@@ -27,7 +27,7 @@ namespace dlroof::record {
 struct FileEntry {
   Entry entry;
   std::optional<std::string> statistic;  // set if the entry is an aggregate: "median", "cv", ...
-  // Indices in the program, if the file has any.
+  // Indices of the benchmark in the program and of its repetition, if the file has any.
   std::optional<double> family, instance, repetition;
   std::optional<int> repetitions;  // [1] that the program ran
   std::optional<int> threads;
@@ -38,14 +38,15 @@ struct FileEntry {
 // Source of the notes on work that is known from an entry's rates (CountingNote::source).
 inline constexpr std::string_view kRateSource = "google-benchmark";
 
-// [1] Items of a call by the benchmark's name, which the program declares (items_per_second).
+// By the benchmark's name: items [1] of a call, which the program declares (items_per_second).
 using BenchmarkItems = std::map<std::string, double>;
 BenchmarkItems ItemsIn(const std::string& text, const std::string& where);
 
-// Groups entries by name in order of first appearance: random interleaving separates a benchmark's.
+// Groups entries by name, in order of first appearance: random interleaving separates those of one
+// benchmark.
 class EntryGroups {
  public:
-  // Throws BadInput for a repeated repetition: files were concatenated.
+  // Adds an entry. Throws BadInput if its repetition was added before (concatenated files).
   void Add(const JsonObject& at);
   std::size_t size() const { return groups_.size(); }
 
@@ -71,13 +72,13 @@ class EntryGroups {
   // In files before 1.5, statistics are entries whose names end in "_mean", "_median", "_stddev"
   // and then custom ones, in this order. Returns the benchmark's name if group `at` is its mean.
   std::optional<std::string> BenchmarkOfMean(std::size_t at) const;
-  // Moves such statistics to their benchmarks.
+  // In files before 1.5, moves these statistics to the groups of their benchmarks.
   void FindStatistics();
-  // Gives benchmarks without repetitions those of their aggregates.
+  // Gives each benchmark without repetitions an entry that is made of its aggregates.
   void Complete();
-  // Makes work of n threads that of one call, if it is known: the program may have summed a counter
-  // over threads or averaged it, and the benchmark of the same name with one thread shows which.
-  // dlroof's own counters are sums (importing.md).
+  // Converts the work of benchmarks with n threads to that of one call. The program may have summed
+  // a counter over threads or averaged it: the benchmark of the same name with one thread shows
+  // which; without it the FLOPs are removed. dlroof's own counters are sums (importing.md).
   void AddWorkOfThreads(std::vector<Record>& records);
   void Remark(int count, const char* what);
 
@@ -130,7 +131,7 @@ inline constexpr const char* kNoiseIgnoredCounter = "dlroof/disturbed_kept";
 // time too.
 std::map<std::string, double> ToCounters(const Record& record, const Repetition& repetition,
                                          bool own_seconds = false);
-// Returns nullopt if no counter is a quantity of a GpuSample.
+// Returns the GpuSample in these counters, or nullopt if they have none of its quantities.
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
 
 // Google Benchmark stores one free text per benchmark. Returns {"dlroof": FACTS} as text, or an

@@ -38,8 +38,9 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <class T>
 inline constexpr bool kIsOptional<Rare<T>> = true;
 
-// Reads the counts or other numbers of an object, which have the range of its key. `key_of` returns
-// nullopt for an unknown key, which is no `what`.
+// Reads an object of numbers into `numbers`. `key_of` converts the name of a number; if it returns
+// nullopt, throws BadInput (the name "is not a `what`"). Drops numbers that are not in the range of
+// the object's own key.
 template <class Key, class KeyOf>
 void ReadNumbers(const JsonMember& member, const char* what, const KeyOf& key_of,
                  std::map<Key, double>& numbers) {
@@ -95,7 +96,7 @@ void ReadValue(const JsonMember& member, T& value) {
     ReadFields(member.Object(), value);
   }
 }
-// An empty text, or a number that cannot be, leaves the value unset.
+// Reads an optional value. An empty text, or a number outside of its range, leaves it unset.
 template <template <class> class Optional, class T>
 requires kIsOptional<Optional<T>>
 void ReadValue(const JsonMember& member, Optional<T>& value) {
@@ -159,7 +160,8 @@ nlohmann::json JsonOf(const T& value) {
 template <class Out, class T>
 Out OwnerOf(T Out::*);
 
-// Returns the row of a member, or of a member of that. `needed`: what a required one must be.
+// Returns the JsonField of the member kField or, with kInner, of that member of kField. `needed` is
+// what messages expect of a required member; null: it may be missing.
 template <auto kField, auto... kInner>
 constexpr auto Field(std::string_view key, const char* needed = nullptr) {
   using Out = decltype(OwnerOf(kField));

@@ -17,7 +17,6 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-// Returns the word for a value's type in messages.
 const char* TypeName(element element) {
   switch (element.type()) {
     case element_type::ARRAY:
@@ -114,7 +113,7 @@ class ElementScanner {
       if (open_ == "}" && c == '[') BeginArray();
       open_ += c == '{' ? '}' : ']';
       if (open_.size() > kMaxJsonLevels) RefuseDepth(where_);
-    } else if (!open_.empty() && c == open_.back()) {  // others are too many
+    } else if (!open_.empty() && c == open_.back()) {  // ignores brackets that match none
       open_.pop_back();
     }
     ++at_;

@@ -21,7 +21,7 @@
 
 namespace dlroof::record {
 
-// The numbers of a file that cannot be (numbers.h) and are left out, as if they were missing.
+// The impossible numbers (numbers.h) of a file, which are left out as if they were missing.
 struct DroppedNumbers {
   std::size_t count = 0;
   std::string first;  // "run.json: records[3]: work: 'launches': expected ..., got -1"
@@ -32,7 +32,7 @@ struct JsonPlace {
   const JsonPlace* outer = nullptr;  // null for the file itself
   std::string_view key;
   std::optional<std::size_t> index = {};  // set for an element of the array `key`
-  DroppedNumbers* dropped = nullptr;      // of the file itself; null where files are refused
+  DroppedNumbers* dropped = nullptr;      // of the file itself; null: impossible numbers are errors
 
   std::string Text() const;  // "run.json: records[3]: work"
 };
@@ -44,13 +44,13 @@ struct JsonMember {
   const JsonObject& at;
   std::string_view key;
   simdjson::dom::element value;
-  const NumberRange* range = nullptr;  // null: that of the key
+  const NumberRange* range = nullptr;  // null: RangeOf(key) (counters/base/numbers.h)
 
-  // Refuses a number outside the range.
+  // Returns the number. Throws BadInput if it is outside the range.
   double Number() const;
-  // Drops a number outside the range, and returns nullopt, if the file has a list of such numbers.
+  // Returns the number. If it is outside the range, calls Drop and returns nullopt.
   std::optional<double> NumberOrDrop() const;
-  // Adds what is wrong with the number to the file's list, or refuses the file if it has none.
+  // Adds the number to the file's DroppedNumbers. Throws BadInput if the file has none.
   void Drop(double number, const std::string& expected) const;
   std::string_view Text() const;
   bool Flag() const;
@@ -154,7 +154,8 @@ std::string QuotedJson(std::string_view text);
 
 // Returns the text of a JSON element with null for numbers that JSON lacks (NaN, Infinity, also as
 // printf and older versions write them), with "\\xE4" in its strings for bytes that are not UTF-8,
-// strings as QuotedJson writes, and without commas before a closing bracket. None: nullopt.
+// strings as QuotedJson writes, and without commas before a closing bracket. Returns nullopt if the
+// text has no such fault.
 std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

@@ -44,8 +44,8 @@ double HostSeconds(const Repetition& repetition) {
   return repetition.gpu->host_seconds.value_or(repetition.seconds);
 }
 
-// Returns whether too many calls were left out. Of 872 repetitions of LSTMs on two cores with at
-// least this share of clean calls nine in ten took at most 1.03 times their benchmark's least time.
+// Returns whether too many calls were left out. Of 872 repetitions of LSTMs on two cores with
+// kMinCleanCalls or more, nine in ten took at most 1.03 times their benchmark's least time.
 bool LacksCalls(const Repetition& repetition) {
   constexpr double kMinCleanCalls = 0.9;  // [1]
   return repetition.clean_calls.value_or(repetition.iterations) <
@@ -72,8 +72,8 @@ double LeastSeconds(const Repetition& repetition) {
 }
 
 // Returns the median of the clean repetitions and of those whose noisy calls were left out, if at
-// least three: an estimate, unless its 95 % interval (from six on) is narrow. A repetition without noisy calls whose
-// core's share is unknown may have had half a core, so it does not count.
+// least three: an estimate, unless its 95 % interval (from six on) is narrow. Does not use a
+// repetition whose core_share is unknown: it may have had half a core.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   constexpr double kNarrow = 0.1;  // [1] of the median
   std::vector<double> times, least;
@@ -130,7 +130,7 @@ std::optional<Timing> TimingOfAggregate(const std::vector<Repetition>& repetitio
   return timing;
 }
 
-// Returns nullopt for a number in a file that cannot be NVML's bit mask.
+// Returns the sample's throttle reasons, or nullopt if they are unset or not a bit mask of NVML.
 std::optional<std::uint64_t> ThrottleBits(const GpuSample& sample) {
   constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
   if (!sample.throttle || !(*sample.throttle >= 0 && *sample.throttle < kExactWholeNumbers))
@@ -232,7 +232,7 @@ void MarkNoisy(std::vector<Repetition>& repetitions) {
     if (const auto off = OffCpu(repetition))
       least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
   for (auto& repetition : repetitions) {
-    if (repetition.gpu && repetition.gpu->call_seconds) {  // the host is not in queued calls
+    if (repetition.gpu && repetition.gpu->call_seconds) {  // queued: the host's waits do not matter
       repetition.noisy = IsThrottled(*repetition.gpu);
       continue;
     }

@@ -18,8 +18,8 @@
 
 namespace dlroof::record {
 
-// As std::optional, but the value is on the heap: an unset one takes 8 bytes. For members that few
-// of 10^6 records have.
+// Like std::optional, but the value is on the heap: an unset one takes 8 bytes. For members that
+// few of 10^6 records have.
 template <class T>
 class Rare {
  public:
@@ -54,7 +54,7 @@ class Rare {
   std::unique_ptr<T> value_;
 };
 
-// What `seconds` of a record are. Absent for calls on CPUs.
+// Values of Record::timed: what a record's times are. It is unset for calls on CPUs.
 namespace timed {
 // One of many calls that follow each other: (time of 2N calls - time of N calls) / N.
 inline constexpr const char* kGraph = "graph";            // in CUDA graphs
@@ -105,7 +105,7 @@ std::optional<Status> StatusFromKey(std::string_view key);
 
 // What the file of another program says about several repetitions without their single times.
 struct AggregateTime {
-  std::string statistic;            // that the time is: "median", "mean"
+  std::string statistic;            // which statistic the time is: "median", "mean"
   std::optional<int> repetitions;   // [1]
   std::optional<double> deviation;  // [1] standard deviation of the repetitions' times / their mean
 
@@ -117,20 +117,21 @@ struct Repetition {
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  // [1] Issue rate of the slowest core / the best known, the lower of before and after (clocks.h).
+  // [1] Issue rate of the slowest core / the best known: the lower one of before and after the
+  // repetition (clocks.h).
   std::optional<double> core_share;
   // [1] Shortest known round trip of a cache line between the threads / that of this repetition.
   std::optional<double> link_share;
   // [1] Number of calls in the mean `seconds`; set only if noisy calls were left out.
   std::optional<double> clean_calls;
   double iterations = 0;  // [1]
-  bool noisy = false;     // disturbed by other programs: stored, but not in the median
+  bool noisy = false;     // other programs interfered: stored, but not in the median
   // Set on a GPU only. A pointer saves memory: of 10^6 repetitions few may have a sample.
   std::shared_ptr<const GpuSample> gpu;
   // Set if `seconds` is an aggregate of repetitions. It is then the record's only repetition.
   Rare<AggregateTime> aggregate;
   // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
-  // those of the same block in the other file. In a run of several processes the process's number.
+  // those of the same block in the other file. In a run of several processes: the process.
   std::optional<int> block;
 };
 
@@ -138,7 +139,7 @@ struct Repetition {
 // (AggregateTime): its value, and the interval that its deviation allows.
 struct Timing {
   double median = 0;  // [s]
-  // [s] Set for a clean time from 6 repetitions on: fewer cannot give 95 % confidence.
+  // [s] Set for an estimate, and for 6 or more clean repetitions: fewer give no 95 % confidence.
   std::optional<std::pair<double, double>> ci95;
   int clean = 0;       // [1] number of clean repetitions
   bool noisy = false;  // an estimate, because too few repetitions were clean
@@ -199,20 +200,20 @@ std::optional<double> RelativeError(const AggregateTime& aggregate);
 // than half of all repetitions are clean: with so much noise some only look clean.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize() or, if that is nullopt, the median of the clean repetitions and of those
-// whose noisy calls were left out (clean_calls), if they are at least three: a clean time if at
-// least six agree within 10 % of their median, else an estimate. Otherwise an estimate, the fastest
+// Returns Summarize() or, if that is nullopt, the median of the clean repetitions and of those whose
+// noisy calls were left out (clean_calls), if they are at least three: a clean time if its 95 %
+// interval (from six on) is within 10 % of it, else an estimate. Otherwise an estimate, the fastest
 // repetition. A noisy repetition of one thread counts without its waits for a CPU if three clocks
 // agree: the process used no more CPU time than the thread, and that time and the waits add up to
-// the wall time, both within 2 %. Of several threads' waits nobody knows which ones delayed the
-// call: they lower only the begin of an estimate's interval, the fastest repetition without all
-// waits. Its end is the slowest of the repetitions that the median uses or, where the fastest one
-// counts, the median of all: other programs only lengthen them. Returns nullopt without
-// repetitions.
+// the wall time, both within 2 %. The waits of several threads are not subtracted, since it is
+// unknown which of them delayed the call. The interval of an estimate begins at the shortest
+// repetition without all its waits. It ends at the slowest repetition of that median or, if the
+// estimate is the fastest repetition, at the median of all: other programs only lengthen
+// repetitions. Returns nullopt without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Returns what the times of repetitions with GPU samples are (see GpuSample), or nullopt if none
-// has a sample. Files in which records have no "timed" have times of calls with their launch.
+// has a sample. Readers call it for files whose records have no "timed".
 std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetitions);
 
 // Returns whether the record was timed after the GPU's clock had settled under load.
@@ -244,12 +245,12 @@ bool HasOwnForm(const Record& record);
 // the fields that SplitName took from the name.
 void PutOnDevice(Record& record, const std::string& device);
 
-// [s] Returns the fastest repetition as it was measured if the estimate `timing` of these
-// repetitions is below it: it then is the CPU time of a call's only thread. Otherwise nullopt.
+// Returns the fastest repetition [s] as it was measured if the estimate `timing` of these
+// repetitions is below it (it is then the CPU time of the call's only thread), otherwise nullopt.
 std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions,
                                       const Timing& timing);
 
-// Returns the sentence on an estimate for which FastestMeasured has a time, with both, else "".
+// Returns a sentence with the estimate and FastestMeasured, or "" if that is nullopt.
 std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing);
 
 // What the mark of an estimated time means.

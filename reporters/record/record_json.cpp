@@ -65,7 +65,7 @@ constexpr auto kFieldsOf<ParallelTime> = std::array{
     Field<&ParallelTime::near_seconds>("near_seconds"), Field<&ParallelTime::passes>("passes"),
     Field<&ParallelTime::parts, &PartSeconds::product_instructions>("product_instructions"),
     Field<&ParallelTime::parts, &PartSeconds::products>("product_seconds"),
-    // The members of `mean` are beside the others.
+    // The members of `mean` are in the same object as the others.
     JsonField<ParallelTime>{
         "seconds", [](const auto& member, ParallelTime& time) { ReadFields(member.at, time.mean); },
         [](const ParallelTime& time, std::string_view, json& object) {
@@ -146,7 +146,7 @@ constexpr auto kFieldsOf<KernelFacts> =
 
 template <>
 constexpr auto kFieldsOf<LaunchedKernel> = std::array{
-    // The members of `facts` are beside the others.
+    // The members of `facts` are in the same object as the others.
     JsonField<LaunchedKernel>{"blocks",
                               [](const JsonMember& member, LaunchedKernel& kernel) {
                                 ReadFields(member.at, kernel.facts.emplace());
@@ -169,7 +169,7 @@ constexpr auto kFieldsOf<WrongEngine> =
 
 namespace {
 
-// Notes of schema 1 are sentences.
+// Reads the notes of "counting". Those of schema 1 are sentences.
 void ReadCounting(const JsonMember& member, Record& record) {
   record.counting.clear();
   member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
@@ -191,7 +191,7 @@ void ReadWork(const JsonMember& member, Record& record) {
   }
 }
 
-// Drops the interval of an energy outside it.
+// Reads the energy. Drops its interval if the energy is outside of it.
 void ReadEnergy(const JsonMember& member, Record& record) {
   ReadValue(member, record.energy);
   const double joules = record.energy->joules;
@@ -201,7 +201,8 @@ void ReadEnergy(const JsonMember& member, Record& record) {
   ci95.reset();
 }
 
-// The median in a file is derived, and only checked. Noisy repetitions may count without waits.
+// Reports a median that is not within the repetitions. It may be below them if one is noisy, since
+// that may count without its waits. It is not read otherwise: TimeOf derives it.
 void CheckMedian(const JsonMember& member, Record& record) {
   if (!member.value.is_object() || record.repetitions.empty()) return;
   constexpr double kRounding = 0.01;
@@ -226,7 +227,7 @@ void CheckLaunches(const JsonObject& at, Record& record) {
   work->second.launches.reset();
 }
 
-// Drops FLOPs and bytes whose rate cannot be.
+// Drops FLOPs and bytes whose rate would exceed kLargestNumber per second.
 void CheckRates(const JsonObject& at, Record& record) {
   if (record.repetitions.empty()) return;
   const double least = std::ranges::min(record.repetitions, {}, &Repetition::seconds).seconds;
@@ -245,7 +246,7 @@ void CheckRates(const JsonObject& at, Record& record) {
   }
 }
 
-// A member that is derived from the name.
+// A member that is written but not read, because it is derived from the name.
 template <auto kField>
 constexpr auto Derived(std::string_view key) {
   return JsonField<Record>{key, [](const JsonMember&, Record&) {},
@@ -281,7 +282,7 @@ constexpr auto kRecordFields = std::array{
     Derived<&Record::problem>("problem"),
     Field<&Record::reason>("reason"),
     JsonField<Record>{"repetitions", Field<&Record::repetitions>("").read,
-                      [](const Record&, std::string_view, json&) {}},  // see ToJson(Repetition)
+                      [](const Record&, std::string_view, json&) {}},  // by ToJson(Repetition)
     JsonField<Record>{"seconds", CheckMedian, [](const Record&, std::string_view, json&) {}},
     Field<&Record::seed>("seed"),
     JsonField<Record>{"status",

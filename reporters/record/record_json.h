@@ -15,17 +15,17 @@ namespace dlroof::record {
 
 // All readers throw BadInput with the position of a wrong member. Writers omit unknown quantities.
 
-// {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"} of the CPU, and
-// the GPU's in the member "gpu". An empty object if neither is known.
+// Returns {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"} of the
+// CPU, and the GPU's in the member "gpu"; or an empty object if neither is known.
 nlohmann::json ToJson(const energy::IdlePowers& idle);
 
 nlohmann::json ToJson(const GpuSample& sample);
 nlohmann::json ToJson(const Repetition& repetition);
-// Returns what is the same for all repetitions: no times and no derived values.
+// Returns the members that are the same for all repetitions: no times and no derived values.
 nlohmann::json ToJson(const Record& record);
 
 // Returns a record's "algorithm", "isa", "verified", "repro", "counting", "kernels" and so on,
-// which are in its label, too.
+// the facts that its label has, too.
 nlohmann::json LabelFacts(const Record& record);
 // Reads the facts that LabelFacts writes, and their form in schema 1.
 void ReadLabelFacts(const JsonObject& at, Record& record);
@@ -34,8 +34,8 @@ Record RecordFromJson(const JsonObject& at);
 // Reads a record from text; `where` begins every message.
 Record RecordFromJson(std::string_view json, const std::string& where);
 
-// A check of each record of a run file by what this module does not know, such as an op's FLOPs: it
-// removes what cannot be and returns what was wrong. RegisterRecordCheck returns true.
+// A check that readers of run files call for each record, by facts that this module does not have,
+// such as an op's FLOPs. It removes impossible values, and returns what was wrong or nullopt.
 using RecordCheck = std::optional<std::string> (*)(Record& record);
 bool RegisterRecordCheck(RecordCheck check);
 

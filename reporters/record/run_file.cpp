@@ -50,7 +50,7 @@ std::optional<double> Find(const std::map<std::string, double>& counters, const 
 
 void ReadCounters(const std::map<std::string, double>& counters, Repetition& repetition,
                   Record& record) {
-  // Keys of dlroof have parts. Other programs' files have 10^6 entries without one.
+  // Only dlroof's keys have slashes. Other programs' files have 10^6 entries: this returns early.
   if (std::ranges::none_of(counters,
                            [](const auto& row) { return row.first.find('/') != row.first.npos; }))
     return;
@@ -177,12 +177,13 @@ class RunFileReader {
     if (left_out_++ == 0) first_left_out_ = fault;
   }
 
-  // Prefers "benchmarks" in a file that was cut off: "records" come last and are incomplete.
+  // Sets the run's context and records: those of "records" or, if the file was cut off or has none,
+  // those of "benchmarks".
   void Finish(json& whole, bool cut) {
     const JsonReader file(whole, where_);
     if (!file.Has("benchmarks") && !file.Has("records"))
       throw BadInput("{}: neither 'benchmarks' nor 'records', {}", where_, kImport);
-    // Of another program's file a context of another type is no loss.
+    // Ignores a context of another type in another program's file.
     if (file.Has("context") && (file.Has("records") || file.json()["context"].is_object())) {
       run_.context = file.Object("context").json();
       DropFrom(run_.context, where_ + ": context");
@@ -268,7 +269,7 @@ void CountAllNodes(RunFile& run) {
     for (auto& repetition : record.repetitions) repetition.noisy = false;
 }
 
-// Throws BadInput with the fault of the file as it is if its repaired text cannot be read either.
+// Reads the repaired text `lines`. If it is not JSON either, throws BadInput with the file's fault.
 RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
                      std::ostream& warnings, BenchmarkItems* items) {
   try {

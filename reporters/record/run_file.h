@@ -16,8 +16,9 @@
 
 namespace dlroof::record {
 
-// Names of Google Benchmark: FUNCTION/ARGUMENTS by registered settings in this order: /min_time:T
-// /min_warmup_time:T /iterations:N /repeats:N /process_time /real_time or /manual_time /threads:N.
+// Names of Google Benchmark: FUNCTION/ARGUMENTS, then the registered settings in this order:
+// /min_time:T /min_warmup_time:T /iterations:N /repeats:N /process_time /real_time or /manual_time
+// /threads:N.
 
 struct BenchmarkName {
   std::string_view bare;  // without the settings
@@ -30,7 +31,7 @@ struct BenchmarkName {
 // with another value ("/repeats:all/8"), belongs to `bare`, which refers to `name`.
 BenchmarkName ReadBenchmarkName(std::string_view name);
 
-// Returns the name without these settings except "/threads:2": the name of a record of dlroof's own
+// Returns the name without its settings except "/threads:2": the name of a record of dlroof's own
 // programs, which register no two benchmarks that differ in other settings.
 std::string BareName(const std::string& name);
 
@@ -58,10 +59,10 @@ inline std::string Text(const nlohmann::json& json, const char* key) {
 
 inline constexpr int kSchema = 2;
 
-// Limits of a run file [byte, 1]: a report of it takes 1 GB and 10 s, a comparison
-// of two 1 GB and 20 s. Elements of at most kShortBytes, as of plain Google Benchmark, do not
-// count as bytes. Of its entries, 1,000,000 may be of 187,500 benchmarks, or 350,000 of as many:
-// four take the memory of a benchmark.
+// Limits of a run file [byte, 1], with which a report takes 1 GB and 10 s, and a comparison of two
+// files 1 GB and 20 s. kMaxFileBytes counts only elements longer than kShortBytes, which those of
+// plain Google Benchmark are not. A benchmark takes the memory of kEntriesOfBenchmark entries, so a
+// file may have 1,000,000 entries of 187,500 benchmarks, or 350,000 entries of as many.
 inline constexpr std::size_t kMaxFileBytes = std::size_t{192} << 20, kShortBytes = 512,
                              kMaxRecords = 225'000, kMaxGoogleBenchmarkEntries = 1'000'000,
                              kEntriesOfBenchmark = 4, kMaxEntriesAndBenchmarks = 1'750'000;
@@ -99,7 +100,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
 // The message of a skipped benchmark begins with one of these; any other message means failed.
 inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
 inline constexpr const char* kWrongPrefix = "wrong: ";
-// Message of a repetition that did not run, interrupted or not needed. Records omit these.
+// Message of a repetition that did not run (interrupted or not needed), which records omit.
 inline constexpr const char* kNotRun = "not run";
 
 // Sets the context's schema to kSchema, that of records in memory. Throws BadInput for a newer one.
@@ -141,7 +142,8 @@ KernelRecordName KernelNameOf(const Record& record);
 // Returns whether this is the name of a kernel with which dlroof itself times the calls of a GPU.
 bool IsClockKernel(std::string_view kernel);
 
-// Removes such kernels' records. Returns a sentence with their launches and time, or nullopt.
+// Removes records of clock kernels (IsClockKernel). Returns a sentence with their launches and
+// time, or nullopt if there are none.
 std::optional<std::string> LeaveOutClockKernels(std::vector<Record>& records);
 
 // Completes a run file of an older dlroof profile --gpu, or of an import from Nsight Compute, whose

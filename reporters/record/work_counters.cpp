@@ -18,7 +18,8 @@ constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
 constexpr std::string_view kCacheStates[] = {"warm", "cold", "cold-weights"};
 constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
-// Reads "flops/fp32.vector" and so on; ignores unknown ones. Returns false for an unknown pipe.
+// Stores a value by its key, "flops/fp32.vector"; ignores other keys. Returns false for an unknown
+// pipe.
 bool ReadQuantity(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
   const auto kind = quantity.substr(0, slash);
@@ -86,7 +87,7 @@ std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works
 
 std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters) {
   std::map<Provenance, Work> works;
-  std::set<Provenance> unknown;  // some FLOPs, so the others are not all
+  std::set<Provenance> unknown;  // has FLOPs on an unknown pipe: their total is not known
   for (const auto& [key, value] : counters) {
     const std::string_view text = key;
     const auto slash = text.find('/');

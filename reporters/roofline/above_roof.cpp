@@ -26,7 +26,8 @@ bool AreCompulsory(const LevelUse& use) {
          !HasModelledRereads(use.record);
 }
 
-// Returns whether the call is below the roof if DRAM has only the bytes beyond the largest cache.
+// Returns whether the call would be below the roof if the largest cache held as many of its bytes
+// as fit, so that only the rest passed DRAM. Returns false for a call with cold caches.
 bool CacheMakesTheDifference(const LevelUse& use) {
   if (use.record.cache == "cold") return false;
   const double cached = LargestCache(use.machine);
@@ -80,7 +81,8 @@ struct CountedProducts {
   double UsefulShare() const { return of_problem.useful / flops; }
 };
 
-// Returns nullopt if the name has no known problem or the record has no modelled FLOPs.
+// Returns the record's modelled FLOPs (only of its part "matrix", if it has one) and the FLOPs that
+// its name implies. Returns nullopt if either is unknown.
 std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
                                                  const OpWords* words) {
   const auto work = record.work.find(Provenance::kModelled);
@@ -173,8 +175,8 @@ bool RegisterNamedFlops(const std::string& op, NamedFlops flops) {
 }
 
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record) {
-  constexpr double kRounding = 1.01;     // [1]
-  constexpr double kMaxProducts = 3.03;  // [1] products of a training step, with rounding
+  constexpr double kRounding = 1.01;     // [1] factor allowed for rounded counts
+  constexpr double kMaxProducts = 3.03;  // [1] a training step has 3 products; 1 % for rounding
   const auto counted = CountedProductsOf(record, words);
   if (!counted) return std::nullopt;
   auto& [flops, bytes, launches, parts] = record.work.at(Provenance::kModelled);

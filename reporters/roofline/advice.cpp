@@ -99,17 +99,17 @@ std::string Advice(const AdviceCase& at) {
 // Thresholds of the rules.
 constexpr double kMuchOverhead = 0.3;       // [1] launches' share of the time
 constexpr double kFasterInGraph = 1.1;      // [1] time / time in a CUDA graph
-constexpr double kMuchFasterInGraph = 1.5;  // [1] this ratio if the call was timed in a graph
+constexpr double kMuchFasterInGraph = 1.5;  // [1] time / time in a graph, of calls timed in one
 constexpr double kSameAsKernels = 0.03;     // [1] relative difference from the traced kernels' time
 constexpr double kSameSeconds = 0.3e-6;     // [s] absolute difference from the traced kernels' time
-constexpr double kNoMatrix = 0.01;          // [1] share of FLOPs on matrix units
-constexpr double kFewMatrix = 0.5;          // [1] share of FLOPs on matrix units
-constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs
-constexpr double kMoreExecuted = 1.2;       // [1] executed / useful FLOPs
+constexpr double kNoMatrix = 0.01;          // [1] a smaller share of FLOPs on matrix units is none
+constexpr double kFewMatrix = 0.5;          // [1] a smaller share of FLOPs on matrix units is few
+constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs below which they are few
+constexpr double kMoreExecuted = 1.2;       // [1] executed / useful FLOPs from which they are many
 constexpr double kMuchTraffic = 1.5;        // [1] DRAM bytes / compulsory bytes
 constexpr double kManyReads = 3;            // [1] bytes of a cache level / compulsory bytes
 constexpr double kMemoryWaits = 0.7;        // [1] min memory roof time / measured time
-constexpr double kBestMix = 0.97;           // [1] mix / roof: faster mixes equal it within noise
+constexpr double kBestMix = 0.97;           // [1] mix / roof: above, only noise separates the two
 
 using Evidence = std::optional<std::string>;
 
@@ -140,7 +140,8 @@ Evidence MuchOverhead(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// Finds calls whose time launched on an idle GPU is at least `factor` x that in a graph, `graph`.
+// Finds calls whose time when launched on an idle GPU is at least `factor` times `graph` [s], the
+// time in a CUDA graph.
 Evidence LessInGraph(const AdviceCase& at, std::optional<double> graph, double factor) {
   const auto call = record::SampleMedian(at.record, &record::GpuSample::call_seconds);
   const double launched = std::max(call.value_or(0), at.time.seconds);
@@ -221,7 +222,7 @@ std::optional<std::string> MatrixType(const AdviceCase& at) {
 
 // A call whose type the machine's matrix units can multiply.
 struct MatrixCall {
-  double share = 0;      // [1] of the counted FLOPs on matrix units
+  double share = 0;      // [1] FLOPs counted on matrix units / all counted FLOPs
   std::string flops_in;  // "tensor-core FLOPs in an fp16 convolution"
 };
 
@@ -300,7 +301,7 @@ Evidence MuchDramTraffic(const AdviceCase& at) {
   return fmt::format("{:.1f} times the compulsory bytes go through DRAM", *moved / *compulsory);
 }
 
-// Near the bandwidth roof only less traffic can make the call faster.
+// Finds a call near its bandwidth roof: only less traffic can make it faster.
 Evidence MemoryAtItsRoof(const AdviceCase& at) {
   if (at.time.bound != Bound::kMemory || !at.time.times_over_roof ||
       *at.time.times_over_roof * kMemoryWaits > 1)
@@ -310,7 +311,7 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// A call's reads and writes of tensors of one size, as those of a kernel of the ceilings.
+// The ceilings' kernel that reads and writes in the same ratio as a call, and that ratio in words.
 struct CallMix {
   std::string_view kernel, words;
 };
@@ -321,11 +322,11 @@ std::optional<CallMix> MixOf(const record::Record& record) {
   constexpr std::string_view kCopies[] = {"Eltwise", "LayerNorm", "RmsNorm", "Softmax"};
   if (record.op == "SwiGlu") return kTriad;
   if (std::ranges::count(kCopies, record.op) == 0) return std::nullopt;
-  return record.direction == "bwd" ? kTriad : kCopy;  // reads x and its result's gradient
+  return record.direction == "bwd" ? kTriad : kCopy;  // bwd reads x and the result's gradient
 }
 
-// Compares with the level's best kernel of the call's mix. The level's roof is its best mix of
-// loads and stores.
+// Finds a call near its level's roof (the rate of the fastest mix of loads and stores) whose mix
+// cannot reach that roof: the fastest kernel with the call's own mix is slower.
 Evidence OwnMix(const AdviceCase& at) {
   const auto mix = MixOf(at.record);
   if (!MemoryAtItsRoof(at) || !mix) return std::nullopt;
@@ -357,7 +358,7 @@ constexpr AdviceRule kRules[] = {
     {"short-kernel", ShorterThanALaunch,
      "put more work into one launch (fuse it with its neighbours, a larger batch)"},
     {"reference", ReferenceImplementation,
-     "a type or library version that it has a tuned one for is untried"},
+     "a type or library version for which it has an optimized implementation is untried"},
     {"no-matrix", NoMatrixFlops,
      "make channels multiples of 8; untried: another layout or algorithm (dlroof explain --try)"},
     {"few-matrix", FewMatrixFlops,
@@ -401,7 +402,7 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement) {
   const auto* const op_words = FindWords(record.op, words);
-  if (placement.time)  // noise makes calls longer, never shorter
+  if (placement.time)  // even if the time is noisy: noise makes calls longer, never shorter
     ReportAboveArithmeticRoof(record, op_words, ceilings, placement);
   placement.flop_count = FlopCountText(record, op_words);
   if (placement.flop_count) placement.asides.push_back(*placement.flop_count);

@@ -25,7 +25,7 @@ constexpr KindRow kRows[] = {
      "hidden size hides them"},
     {kProducts, "products", "products too small to reach the roof",
      "products of these sizes cost {0:.0f} % of the time beyond the roof, by the library's own "
-     "primitive: make them larger (batch, hidden size), or several sequences one product"},
+     "primitive: make them larger (batch, hidden size, several sequences in one product)"},
     {kFixed, "fixed", "code that runs whatever the sizes",
      "code that runs whatever the sizes costs {0:.0f} % of the time, in {1:.0f} parallel regions: "
      "give each call more to do (batch, hidden size)"},
@@ -38,12 +38,12 @@ constexpr KindRow kRows[] = {
     {kInstructions, "instructions", "instructions that are not the roof's",
      "instructions that are not the roof's cost at least {0:.0f} % of the time: larger sizes make "
      "more of them arithmetic"},
-    {kKernel, "kernel", "the kernel, with all tensors near",
-     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too; another "
+    {kKernel, "kernel", "the kernel, with all tensors in L2",
+     "the library's kernel itself costs {0:.0f} % of the time even with all tensors in L2; another "
      "version of the library is untried"},
-    {kDistance, "distance", "tensors beyond the near caches",
-     "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse the call "
-     "with those beside it, or split it so that a thread's share stays in its cache"},
+    {kDistance, "distance", "tensors beyond L2",
+     "{0:.0f} % of the time passes because the tensors are not in L2: fuse the call with those "
+     "beside it, or split it so that a thread's share stays in its cache"},
     {kLevels, "levels", "bytes of other levels",
      "moving bytes of other memory levels takes up to {0:.0f} % of the time: fuse the call with "
      "those beside it, or split it so that a thread's share stays in its cache"},
@@ -163,7 +163,8 @@ struct KernelTimes {
 };
 
 // Returns kInstructions [s] on one thread: the issue time of all instructions minus that of the
-// components that were measured separately. Without a count, subtracts the measured time.
+// components that were measured separately. Of a component whose instructions were not counted,
+// subtracts the measured time. Returns 0 if the call's instructions were not counted.
 double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;
@@ -181,9 +182,10 @@ double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   return AtLeast0(counted->all / *counted->per_second - elsewhere);
 }
 
-// If the call was timed with tensors in L2 (near) and beyond L2 (far), subtracts the roof's time
-// first: an arithmetic roof from the near time; a memory roof from far - near, the remainder from
-// near. Then subtracts the modelled lanes and the instructions from the near time.
+// Returns `lanes` and `instructions`, and, if the call was timed with tensors in L2 (near) and
+// beyond L2 (far), also `rest` and `distance`: what remains of near and of far - near after the
+// roof's time is subtracted (an arithmetic roof's from near; a memory roof's from far - near, then
+// from near). Lanes and instructions are then limited to `rest`, and subtracted from it.
 KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   const auto& parallel = facts.parallel;
   KernelTimes times;
@@ -268,12 +270,13 @@ std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) 
   list.Add(kProducts, ProductsOf(facts), Provenance::kMeasured,
            "the library's own products of these sizes, less the roof");
   list.Add(kFixed, FixedOf(facts), Provenance::kMeasured, "the same call with sizes of 1");
-  list.Add(kSharing, SharingOf(facts, busy), Provenance::kMeasured, "less on one thread");
+  list.Add(kSharing, SharingOf(facts, busy), Provenance::kMeasured,
+           "busy time beyond that on one thread");
   list.Add(kLanes, kernel.lanes, Provenance::kModelled,
            fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
   if (const auto& counted = parallel.instructions)
     list.Add(kInstructions, kernel.instructions, counted->from,
-             fmt::format("at least: {}, less those above, at the core's issue rate",
+             fmt::format("at least: {}, less those of other components, at the core's issue rate",
                          text::WithPrefix(counted->all, " instructions")));
   list.Add(kKernel, kernel.rest, Provenance::kMeasured,
            "the same call on tensors whose pages repeat, so that L2 holds them");

@@ -26,7 +26,7 @@ enum class ComponentKind {
   kInstructions,  // issue time of instructions that belong to no separately measured component
   kKernel,        // rest of the kernel's time with all tensors in L2
   kDistance,      // measured extra time of the kernel if the tensors are not in L2
-  kLevels,        // modelled time of the bytes of the other memory levels, without overlap
+  kLevels,        // modelled time of the bytes of memory levels that do not bind, without overlap
   kUnexplained,   // the rest of the threads' busy time
   kImbalance,     // wait for the slowest thread of each region: its busy time minus the mean
   kForkJoin,      // starting and ending parallel regions
@@ -89,7 +89,7 @@ struct Breakdown {
   std::vector<Component> components;  // the roof first; their sum is `seconds`
   double seconds = 0;
   double starts = 0;  // [1] parallel regions (CPU) or kernels (GPU) of one call
-  // [s] Half the widest interval of a component; 0 without intervals. Tables join smaller ones.
+  // [s] Half the widest interval of a component, or 0. Tables join components that are not longer.
   double noise_seconds = 0;
   std::optional<Efficiencies> efficiencies;
 
@@ -113,12 +113,13 @@ Breakdown MakeBreakdown(const BreakdownFacts& facts);
 std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
                                           const std::vector<LaunchedKernel>& kernels);
 
-// Returns the call's instructions, how they were counted, and the share of one core's issue slots
-// that they fill in the single-threaded call. Returns the reason if they were not counted, and
-// nullopt if the call was not made on one thread.
+// Returns a sentence with the call's instructions on one thread, how they were counted, and the
+// share of one core's issue slots that they fill. If they were not counted, the sentence has the
+// reason. Returns nullopt if the profile has neither.
 std::optional<std::string> InstructionSentence(const ParallelTime& parallel);
 
-// Returns a sentence on the largest component except kRoof: its share and what to try.
+// Returns a sentence on the largest component except kRoof: its share and what to try. Returns
+// nullopt if there is none, or if it is not longer than `noise_seconds`.
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown);
 
 }  // namespace dlroof::roofline

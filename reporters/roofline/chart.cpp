@@ -48,7 +48,8 @@ std::string GroupOf(const record::Record& record, const Parts& parts,
   return group;
 }
 
-// Returns the key without the swept parameter and its followers; keeps padding if `strict`.
+// Returns the key of the line that sweeps `word`: without this parameter and the keys that follow
+// it, but with the padding (_p) if `strict`.
 std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& word, bool strict) {
   parts.erase(word.key);
   for (const auto& key : Followers(word))
@@ -68,10 +69,10 @@ std::string SeriesOf(const record::Record& record) {
 struct Candidate {
   std::size_t record;
   double value;
-  std::string loose, strict;  // its group without padding, and with it
+  std::string loose, strict;  // keys of its line (GroupOf) without the padding, and with it
 };
 
-// Returns null if the record's op has no batch.
+// Returns the op's parameter "batch", or null if it has none.
 const SweepWord* BatchWord(const record::Record& record, const OpVocabulary& words) {
   const auto op = words.find(record.op);
   if (op == words.end()) return nullptr;
@@ -151,7 +152,8 @@ bool IsMeasured(const ClassicPoint& point) {
   return point.flops_from == Provenance::kMeasured && point.bytes_from == Provenance::kMeasured;
 }
 
-// A series of SideBySide runs is the run's label and type: more series would exhaust the colours.
+// Returns the name of the record's series. For runs that record::SideBySide joined it is the run's
+// label and the type: more series would exhaust the colours.
 std::string ChartSeries(const record::Record& record) {
   if (const auto label = record::LabelOf(record))
     return std::string(*label) + (record.type.empty() ? "" : " " + record.type);
@@ -176,7 +178,7 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
       visit(i, run.file.records[i], run.places[i]);
 }
 
-// Returns `level`; with `or_nearer`, if `placement` has no bytes of it, the farthest it has.
+// Returns `level` or, with `or_nearer` and no bytes of `level`, the placement's farthest level.
 Level MarkLevel(const Placement& placement, Level level, bool or_nearer) {
   if (!or_nearer || placement.classic.empty() || PointOf(placement, level) != nullptr) return level;
   return std::ranges::max(placement.classic, {}, &ClassicPoint::level).level;

@@ -23,9 +23,9 @@ struct SweepLine {
   std::vector<double> values;        // of the swept parameter, in the same order; all different
 };
 
-// Returns a line for each group of placed records that differ only in `parameter`, if it has at
-// least `least` points, in the order of the file. Records with the same value of the parameter but
-// different padding are on different lines.
+// Returns a line for each group of placed records that differ only in `parameter` (and the keys
+// that follow it), if it has at least `least` points, in the order of the file. Records with the
+// same value of the parameter but different padding are on different lines.
 std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
                                   std::size_t least = 2);
 
@@ -56,7 +56,8 @@ struct Roof {
 // Returns a roof label's suffix: " (not validated)", " (specified, not measured)", or nothing.
 std::string_view RoofNote(const Roof& roof);
 
-// Returns the sustained rate as a roof of its own (a thin line) if it is known and differs.
+// Returns the roof's sustained rate as a roof of its own, which charts draw as a thin line. Returns
+// nullopt if it is not known, as when it does not differ.
 std::optional<Roof> SustainedOf(const Roof& roof);
 
 // The roofs of one machine with one number of threads.
@@ -79,8 +80,8 @@ bool BelongsTo(const record::Record& record, const RoofSet& roofs);
 // Returns the index of the set with the most placed records; of tied sets the first.
 std::optional<std::size_t> MainRoofSet(const PlacedRun& run, const std::vector<RoofSet>& sets);
 
-// Returns the pipes with a roof in `roofs` that its records use. If a record was placed under an
-// instruction set's roof (TimePoint::compute_roofs), its key replaces the pipe.
+// Returns the keys of the compute roofs in `roofs` that its placed records use: the pipe, or the
+// key of another roof if the pipe was placed under that (TimePoint::compute_roofs).
 std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs);
 
 // Returns whether the key names an instruction set: "fp32.vector.avx2", but not "fp32.vector".
@@ -93,7 +94,7 @@ std::string LevelName(std::string_view key);
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
 // Returns the level that a roofline chart shows by default: DRAM (as the tables' column FLOP/byte)
-// or, without a DRAM roof, the farthest level with a placed record. nullopt if none is placed.
+// or, without a DRAM roof, the farthest level with a placed record; nullopt if there is none.
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {
@@ -126,8 +127,9 @@ struct TimeMark {
   bool noisy = false;                      // drawn pale
   bool at_least = false;  // a roof is not validated: the true distance to the roof may be longer
 };
+// Returns the marks of the records with bytes of `level`; `or_nearer` as in ClassicMarks.
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level,
-                                bool or_nearer = false);  // as ClassicMarks
+                                bool or_nearer = false);
 
 // Returns the time point [s] of this level: its complexity point {bytes / bandwidth, FLOPs /
 // ceiling}, scaled so that the larger coordinate is the measured time (Wang et al. 2020, one level
@@ -137,8 +139,8 @@ std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level 
 // Returns the cumulative sums [s] of pipe_seconds: one pipe, two pipes, ..., all pipes.
 std::vector<double> PipesUntil(const TimePoint& time);
 
-// Returns the 95 % interval [flop/s], computed from the time's: flops_per_second x median / {upper,
-// lower}. Returns nullopt if the time has no interval.
+// Returns the 95 % interval [flop/s] of `flops_per_second`, computed from the interval of the time:
+// flops_per_second x median / {upper, lower end}. Returns nullopt if the time has no interval.
 std::optional<std::pair<double, double>> RateInterval(const record::Timing& timing,
                                                       double flops_per_second);
 

@@ -106,7 +106,6 @@ std::vector<std::string> SweepNames(const OpVocabulary& words) {
   return names;
 }
 
-// An `x` after a digit is part of the value: "0:1x0:1".
 std::vector<ProblemPart> ProblemParts(std::string_view problem) {
   std::vector<ProblemPart> parts;
   std::string_view prefix;

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kShareDigits = 3;
-constexpr std::size_t kMaxInJson = 40'000;  // [1] benchmarks of a page: nearly 1 GB of memory
+constexpr std::size_t kMaxInJson = 40'000;  // [1] benchmarks whose JSON needs nearly 1 GB of memory
 
 void Round(double& value) { value = text::Rounded(value); }
 
@@ -57,7 +57,8 @@ void Round(TimePoint& time) {
             time.point_compute_seconds, time.point_memory_seconds);
 }
 
-// Sets the binding roof and the times of the other memory levels in `facts`.
+// Sets the binding roof and the times of the other memory levels in `facts`. Sets `binding` to the
+// binding memory level, if the roof is one.
 void AddRoofs(const Placement& placement, BreakdownFacts& facts, std::optional<Level>& binding) {
   const auto& time = *placement.time;
   if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
@@ -84,7 +85,7 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
                        BreakdownFacts& facts) {
   record::Record single = record;
   single.threads = 1;
-  // The call's time on one thread is not known, so no roof of one thread can be too slow for it.
+  // The call's time on one thread is not known: with an infinite time the call exceeds no roof.
   const auto time = PlaceTime(single, std::numeric_limits<double>::infinity(), machine, view);
   if (!time) return;
   facts.single_thread_compute_seconds = time->compute_seconds;
@@ -103,7 +104,7 @@ void PutUnlessEmpty(json& object, const char* key, const std::string& text) {
   if (!text.empty()) object[key] = text;
 }
 
-// Returns the summary of the clean repetitions' samples, or null on a CPU.
+// Returns the summary of the clean repetitions' GPU samples, or null without samples (on a CPU).
 json GpuSummary(const record::Record& record) {
   std::vector<record::GpuSample> samples;
   for (const auto& repetition : record.repetitions)
@@ -140,7 +141,7 @@ json ToJson(const BandwidthPoint& point) {
   return object;
 }
 
-// "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
+// Member "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
 json ToJson(const TimePoint& point) {
   json object = {{"seconds", point.seconds},
                  {"compute_seconds", point.compute_seconds},
@@ -231,8 +232,8 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
-// Limits the interval of a noisy time to times above the roof: the correction for CPU waits may
-// make a call seem faster than the machine is.
+// Raises the lower end of a noisy time's interval to the roof's time if it is below: the correction
+// for CPU waits may make a call seem faster than the machine is.
 void BoundByRoof(Placed& placed) {
   auto& [timing, placement, breakdown] = placed;
   if (!timing || !timing->noisy || !timing->ci95 || !placement.time) return;

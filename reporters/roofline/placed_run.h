@@ -1,4 +1,4 @@
-// A run file with its records placed under their roofs: all reports' numbers; writes it as JSON.
+// A run file with its records placed under their roofs, whose numbers all reports show; its JSON.
 #pragma once
 
 #include <cstddef>
@@ -43,12 +43,12 @@ struct ModelSummary {
   bool noisy = false;                      // the time of at least one layer is an estimate (TimeOf)
   std::optional<double> flops;             // [flop] set if those of all measured layers are known
   std::optional<double> flops_per_second;  // [flop/s]
-  // Over the layers that are placed: the sum of count x max(compute, memory time), and
-  // that sum divided by the sum of their measured times.
-  int layers_placed = 0;
+  int layers_placed = 0;                   // [1] layers with a time under known roofs
+  // Over the placed layers: the sum of count x max(compute, memory time), and that sum divided by
+  // the sum of their measured times. Both are upper limits if `roof_at_most`.
   std::optional<double> roof_seconds;   // [s]
   std::optional<double> roof_fraction;  // [1]
-  bool roof_at_most = false;            // both are upper limits: a roof is not validated
+  bool roof_at_most = false;            // at least one of these roofs is not validated
   bool roof_specified = false;          // at least one roof is specified, not measured
   std::vector<LayerToFix> fix_first;    // the three with the most time above their roof
 };
@@ -56,18 +56,18 @@ struct ModelSummary {
 // Returns the FLOPs [flop] of one call from the most trusted provenance that has them.
 std::optional<double> BestKnownFlops(const record::Record& record);
 
-// Returns how often each name occurs in all counted suites of context.dlroof.suites [1].
+// Returns how often [1] each name occurs in all suites of context.dlroof.suites that list layers.
 std::map<std::string, double> Occurrences(const nlohmann::json& context);
 
-// Returns a summary for each counted suite in context.dlroof.suites and each group of its layers,
-// in the suites' order, without groups that have no record in the file.
+// Returns a summary of each group of layers of each suite in context.dlroof.suites that lists
+// layers, in the suites' order. Omits groups without a record in the file.
 std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 
 // What the choices of a library's heuristic cost, over the benchmarks that timed all algorithms.
 struct HeuristicSummary {
   std::string library;  // "cudnn"
   int benchmarks = 0;   // [1] benchmarks that timed all algorithms
-  int slower = 0;       // [1] benchmarks with more than kHeuristicLoss
+  int slower = 0;       // [1] benchmarks with heuristic_over_best > kHeuristicLoss
   double median = 1;    // [1] of heuristic_over_best
   double most = 1;      // [1] maximum of heuristic_over_best
   std::string worst;    // name of the benchmark with `most`
@@ -104,7 +104,7 @@ std::optional<double> MatrixShare(const ZeroFlopSummary& summary);  // [1] matri
 // One record's results, rounded to kWrittenDigits (text.h).
 struct Placed {
   std::optional<record::Timing> timing;
-  Placement placement;  // with AddFindings; no pipe_seconds equal to compute_seconds
+  Placement placement;  // with AddFindings; pipe_seconds is empty if it repeats compute_seconds
   record::Rare<roofline::Breakdown> breakdown;  // by BreakdownOf
 };
 
@@ -144,7 +144,9 @@ struct RoofShare {
   double value = 0;      // [1]
   bool at_most = false;  // an upper limit: the roof is not validated
 };
-// Returns the share at the binding classic point, else 1 / times_over_roof, else nullopt.
+// Returns the number of the tables' column "% roof": the share at the binding classic point (see
+// Binding), or 1 / times_over_roof if there is no such point or only one of these two is a limit.
+// For a call of unknown FLOPs returns the share of its bandwidth roof; nullopt if it has none.
 std::optional<RoofShare> RoofShareOf(const Placement& placement);
 
 // FLOP/s and FLOP/byte of one call, for tables.
@@ -164,7 +166,7 @@ std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::T
 inline constexpr std::string_view kNoisyMark = "~";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 
-// Prefixes of shares of a roof that is not validated, and of times above it.
+// Prefixes of a share of a roof that is not validated, and of the times over such a roof.
 inline std::string_view AtMostMark(bool at_most) { return at_most ? "<= " : ""; }
 inline std::string_view AtLeastMark(bool at_least) { return at_least ? ">= " : ""; }
 // Explains both prefixes below a table.
@@ -173,7 +175,7 @@ inline constexpr std::string_view kLimitMeaning =
 
 // Returns "66.4 %", "<= 66.4 %", "<= ~66.4 %" for a noisy time, or "" for nullopt.
 std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy);
-// Returns "2.92x" or ">= 2.92x", or "" if neither is known.
+// Returns times_over_roof, "2.92x", or its lower limit, ">= 2.92x"; or "" if neither is set.
 std::string TimesOverRoofText(const TimePoint& time);
 
 // Returns "0.412 %": the larger distance of an end of the 95 % interval from the median. Without an
@@ -184,7 +186,7 @@ inline constexpr std::string_view kSpreadMeaning =
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".
 std::string BoundText(const TimePoint& time);
-// Returns "DRAM roof". For calls of unknown FLOPs, whose bound is unknown.
+// Returns "DRAM roof", the text for a call of unknown FLOPs, whose bound is unknown.
 std::string BoundText(const BandwidthPoint& point);
 
 struct Opportunity {
@@ -198,11 +200,11 @@ struct Opportunity {
 // Returns at most `most` records above their roof, the most time above the roof first.
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most = 5);
 
-// Members of the run file. Unknown quantities have no key.
+// Return members of the run file. Unknown quantities have no key.
 nlohmann::json ToJson(const record::Record& written, const Placed& placed);
 nlohmann::json ToJson(const ModelSummary& model);
 nlohmann::json ToJson(const ZeroFlopSummary& summary);
-// Places the record on `machine`, which may be null.
+// Places the record under the roofs of `machine`, which may be null, then returns its JSON.
 nlohmann::json ToJson(const record::Record& record, const machine::Machine* machine,
                       const PlaceView& view = {});
 
@@ -210,7 +212,7 @@ nlohmann::json ToJson(const record::Record& record, const machine::Machine* mach
 // counts was run; "census" (ZeroFlopSummary) if a kernel executed no FLOPs. Writes a view that is
 // not the default to context.dlroof.view.
 nlohmann::json ToJson(const PlacedRun& run);
-// Places the run first.
+// Places the records of `file`, then returns the same JSON.
 nlohmann::json ToJson(const record::RunFile& file, const PlaceView& view = {});
 // Returns the compact form that is stored for years. It has all measured facts except the
 // validation of single access mixes, of which only rates and verdicts are stored; the best mix's

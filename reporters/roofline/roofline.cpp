@@ -16,8 +16,6 @@ namespace {
 // rate may be higher, by at most this factor.
 constexpr double kValidationFactor = 2;
 
-// ---- the choice of the ceiling that FLOPs or bytes are placed under ----
-
 // A ceiling for work: the roof, or a rate that the machine was seen to reach, its lower limit.
 struct UsedCeiling {
   std::string name;                           // name of the row, mix or level
@@ -44,7 +42,7 @@ Rows RowsOf(const std::string& key, const std::map<std::string, machine::Ceiling
 }
 
 // Returns `ceiling` unless its rate may be wrong by any factor (unbounded). Then returns the best
-// bounded one of `others`, as a lower limit of the true rate.
+// bounded one of `others`, as a lower limit of the true rate, or no ceiling if there is none.
 UsedCeiling Use(const std::string& name, const machine::Ceiling& ceiling, Rows others) {
   UsedCeiling used{name, &ceiling};
   if (ceiling.AllowsPercentages()) return used;
@@ -107,10 +105,8 @@ std::optional<UsedCeiling> MatrixRoof(const machine::CeilingSet& ceilings) {
   return Use((*best)->first, (*best)->second, rows);
 }
 
-// ---- placing ----
-
-// Moves the compulsory bytes of a warm call from DRAM to the cache that holds them, unless bytes of
-// that cache are known.
+// If a warm cache holds all tensors of the call, removes the modelled bytes of DRAM, and adds them
+// at that cache unless its bytes are known or `view` excludes it. An aside says so.
 void MoveToCache(const record::Record& record, const machine::Machine& machine,
                  const PlaceView& view, KnownWork& known, std::vector<std::string>& asides) {
   const auto dram = known.bytes.find(Level::kDram);
@@ -153,7 +149,7 @@ struct RoofTimes {
   std::map<Level, RoofTerm> memory;
   // Levels whose roof the call exceeds; they are not in `memory`.
   std::map<Level, std::pair<RoofTerm, WrongPart>> above;
-  std::vector<std::string> above_remarks;  // those about `above` and about bytes refuted at caches
+  std::vector<std::string> above_remarks;  // remarks on `above` and on bytes refuted at caches
   bool specified = false;                  // at least one of the ceilings is specified
 
   const RoofTerm* Longest() const {
@@ -197,7 +193,8 @@ void AddCompute(const UsedCeiling& roof, double seconds, RoofTimes& times) {
 
 // By pipe: its FLOPs, and the ceiling that they are divided by.
 using JudgedPipes = std::map<std::string, std::pair<double, UsedCeiling>>;
-// Returns each pipe's ceiling, or an empty map with a remark if one has none, or only unbounded.
+// Returns the pipes with FLOPs. If one has no ceiling, or only unbounded ones, adds a remark and
+// returns an empty map.
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
                    const machine::CeilingSet& ceilings, Placement& placement) {
   JudgedPipes judged;
@@ -259,7 +256,8 @@ struct TimedCall {
   double seconds = 0;       // [s] measured time of the call
 };
 
-// Returns the minimum time [s] that the bytes need, with the ceiling's possible error.
+// Returns the minimum time [s] that the bytes need, with the ceiling's possible error, or 0 for a
+// specified ceiling of another level than DRAM, which refutes no bytes.
 double LeastSeconds(const UsedCeiling& roof, Level level, double bytes) {
   const double seconds = bytes / roof.ceiling->per_second;
   if (roof.ceiling->IsSpecified()) return level == Level::kDram ? seconds : 0;
@@ -281,9 +279,9 @@ bool CountedElsewhere(const record::Record& record, Level level) {
   return record.device == "gpu" && level == Level::kDram && record.cache != "cold";
 }
 
-// Returns a reason to ignore modelled, simulated or elsewhere counted bytes: the call was too fast
-// to move them even with the ceiling's possible error. Under a specified ceiling only DRAM bytes
-// that fit a cache are ignored; other points above their roof are drawn and reported.
+// Returns a reason to ignore bytes that are modelled, simulated or CountedElsewhere: the call was
+// too fast to move them even with the ceiling's possible error. Under a specified ceiling only DRAM
+// bytes that fit a cache are ignored; other points above their roof are drawn and reported.
 std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
                                     std::pair<double, Provenance> known) {
   const auto [bytes, from] = known;
@@ -311,7 +309,8 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
       Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
 }
 
-// Returns whether the call exceeds the level's roof; then adds to RoofTimes::above and remarks.
+// Returns whether the call exceeds the level's roof. If so, adds the level to `times.above`, and a
+// remark.
 bool AddAboveRoof(const LevelUse& use, const UsedCeiling& roof, RoofTimes& times,
                   std::vector<std::string>& remarks) {
   const auto wrong = WrongPartOf(use);

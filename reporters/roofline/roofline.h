@@ -29,9 +29,9 @@ struct SweepWord {
 // What to do about calls far above their roof, if the problem's text shows the cause.
 struct ProblemRemedy {
   std::string device;    // "gpu": device of the calls to which it applies
-  std::string key;       // "_p": it applies if the value of this key of the problem (ProblemParts)
-  std::string contains;  // ":": contains this text
-  std::string option;    // no remedy for names that already have this option
+  std::string key;       // "_p": key of the problem's text (ProblemParts)
+  std::string contains;  // ":": it applies if the key's value contains this text
+  std::string option;    // it does not apply to calls that already have this option
   std::string evidence;  // a clause: "its padding differs at the two ends"
   std::string next;      // a clause: what to try
 };
@@ -44,7 +44,7 @@ struct ProductFlops {
 
 struct OpWords {
   std::string noun;              // one call of the op: "convolution"
-  std::vector<SweepWord> sweep;  // in the order in which reports list them
+  std::vector<SweepWord> sweep;  // parameters of its problems, in the order of reports
   // The members below are not in run files: they are known only for this program's ops.
   std::vector<ProblemRemedy> remedies = {};
   // Returns the FLOPs of a problem, nullopt for an invalid text. Empty for ops without padding.
@@ -52,15 +52,15 @@ struct OpWords {
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
 
-// Registers an op of this program. Returns true.
+// Registers the vocabulary of one of this program's ops. Returns false if the op already has one.
 bool RegisterOpWords(const std::string& op, OpWords words);
 
 // Returns the vocabulary of this program's ops, plus that of other ops in the `context` of a run
 // file (context.dlroof.ops). Accepts any JSON and ignores members of other types.
 OpVocabulary WordsOf(const nlohmann::json& context);
-// Returns the noun for a call of the op, or "call" for an unknown op. No `words`: this program's.
+// Returns the noun for a call of the op, or "call" if `words` (if empty: this program's) has none.
 std::string_view NounOf(std::string_view op, const OpVocabulary& words);
-// Returns the op's words, or null for an unknown op. An empty `words` as in NounOf.
+// Returns the op's entry of `words` (if empty: of this program's vocabulary), or null.
 const OpWords* FindWords(std::string_view op, const OpVocabulary& words);
 // Returns the JSON for context.dlroof.ops.
 nlohmann::json ToJson(const OpVocabulary& words);
@@ -81,10 +81,12 @@ struct ProblemPart {
   // Offsets in the text. `begin` is the key's first letter, after any underscore.
   std::size_t begin = 0, value_begin = 0, end = 0;
 };
+// Returns the parts of a problem's text, in its order. An "x" after a digit belongs to the value.
 std::vector<ProblemPart> ProblemParts(std::string_view problem);
 
 // Returns candidates for the problem's text with another value of this parameter, the likeliest
-// first: the op may or may not omit a key with value 1. Squares stay square, padding stays.
+// first: the op may or may not omit a key with value 1. Keys in `word.follow` with the same old
+// value get the new value too (a square stays square), but the padding (_p) does not change.
 std::vector<std::string> WithValue(std::string_view problem, const SweepWord& word,
                                    const std::string& value);
 
@@ -144,7 +146,7 @@ struct TimePoint {
   // be higher, so `times_over_roof_at_least` is set, a lower limit. Ceilings of the shorter times
   // do not matter: with higher ceilings these times only get shorter.
   std::optional<double> times_over_roof, times_over_roof_at_least;
-  // Some of the roofs used (for bound, times over the roof, percentages) are not measured.
+  // At least one of the roofs used (for bound, times over the roof, percentages) is not measured.
   bool specified = false;
   // Levels at which the roofline of only compute and this level gives a lower limit of the times
   // over the roof, because the longer of its two times uses a ceiling that is not validated.
@@ -161,7 +163,7 @@ struct BandwidthPoint {
   double bytes_per_second = 0;     // [byte/s] achieved
   double roof = 0;                 // [byte/s]
   std::optional<double> fraction;  // [1] achieved / roof; not set if the roof failed validation
-  std::optional<double> fraction_at_most;  // [1] set instead of `fraction` then
+  std::optional<double> fraction_at_most;  // [1] its upper limit, set instead in that case
   bool specified = false;                  // the roof is specified, not measured
   Provenance bytes_from = Provenance::kModelled;
 };
@@ -180,8 +182,8 @@ struct Placement {
   // Ceilings that make times_over_roof a lower limit, with the reason why they are not validated.
   // Not repeated in `remarks`: reports write each reason once, for all records together.
   std::map<std::string, std::string> uncertain;
-  // Ceilings under which nothing is placed, because they may be wrong by any factor and there is no
-  // other ceiling of the pipe or level. With the reason.
+  // Ceilings under which nothing is placed, by name, with the reason why they may be wrong by any
+  // factor. The machine has no better ceiling of the same pipe or level.
   std::map<std::string, std::string> unusable;
   std::string advice;  // one sentence; set by AddFindings if there is evidence
 };
@@ -196,13 +198,13 @@ struct KnownWork {
   std::map<Level, std::pair<double, Provenance>> bytes;  // of the levels of the view
   std::optional<double> launches;
 };
-// The record must outlive the result.
+// Returns the record's known work. The record must outlive the result.
 KnownWork BestKnown(const record::Record& record, const PlaceView& view = {});
 
-// Returns the nearest cache that can hold all tensors, of `bytes` [byte] together, of a warm call
-// when it begins. Then each tensor passes this cache at least once, and DRAM traffic is unknown. On
+// Returns the nearest cache that can hold all tensors (`bytes` [byte] together) when a call with
+// warm caches begins. Then each tensor passes this cache at least once; DRAM traffic is unknown. On
 // a CPU counts the L1 and L2 of all threads together and one L3; on a GPU only L2. Returns nullopt
-// if the call is not warm or the caches are unknown or too small.
+// if the caches are not warm, unknown or too small.
 std::optional<Level> HoldingCache(const record::Record& record, const machine::Machine& machine,
                                   double bytes);
 
@@ -211,12 +213,13 @@ std::optional<Level> HoldingCache(const record::Record& record, const machine::M
 // nullopt if the time is a sum of kernel durations (no launches) or the cost is unknown.
 std::optional<double> LaunchCost(const record::Record& record, const machine::CeilingSet& ceilings);
 
-// Places a record. Without time, work or ceilings the placement is empty but for remarks on that.
+// Places a record under its roofs. The placement of a record without a time is empty; without work
+// or ceilings it has only remarks that say so.
 Placement Place(const record::Record& record, const machine::Machine* machine,
                 const PlaceView& view = {});
 
-// Returns only the record's time point, without its point_ members. `seconds` [s] replaces the
-// median of the record's Timing, which Place uses.
+// Returns only the record's time point, without its point_ members, or nullopt if it has none.
+// `seconds` [s] replaces the median of the record's Timing, which Place uses.
 std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
                                    const machine::Machine& machine, const PlaceView& view = {});
 
@@ -271,7 +274,7 @@ struct LevelUse {
 
 // Returns what is wrong if the level's bytes were moved faster than its roof allows, else nullopt.
 //
-// - Counted bytes were moved, so the roof is too low (kRoof).
+// - Measured bytes were moved, so the roof is too low (kRoof).
 // - Compulsory bytes (all tensors, each once) at DRAM: kBytes if the call is below the roof without
 //   the bytes that a warm cache may hold. Otherwise kUnknown for a specified roof, else kRoof.
 // - Other modelled or simulated bytes: kBytes if the roof is validated, else kUnknown.
@@ -284,8 +287,9 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 // Returns nullopt if the two counts (ProductFlops) differ by at most 1 %.
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
 
-// Registers an op's FLOPs without padding, by a record's name: of its matrix products, or of all
-// its steps without products. `flops` throws BadInput for an invalid problem. Returns true.
+// Registers the function that computes the FLOPs, without padding, of an op's record from its name:
+// those of its matrix products or, if it has none, of all its steps. `flops` throws BadInput for an
+// invalid problem. Returns false if the op already has a function.
 using NamedFlops = std::function<double(const record::Record& record)>;
 bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
 
@@ -293,8 +297,9 @@ bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
 // counting note. Returns what is wrong, or nullopt. Readers of run files call it for each record.
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record);
 
-// Remarks on a call above its arithmetic roof. It says whether the roof or the FLOP count is wrong,
-// which may include skipped FLOPs (Winograd, padding). Requires placement.time.
+// If the call exceeds its arithmetic roof, adds a remark that says whether the roof or the FLOP
+// count is wrong. The count may include FLOPs that the call skips (Winograd, padding). Requires
+// placement.time.
 void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,
                                const machine::CeilingSet& ceilings, Placement& placement);
 

@@ -50,7 +50,7 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   return groups;
 }
 
-// Adds a layer that has a time. `placed_seconds` [s] is the sum of the times of placed layers.
+// Adds a layer to `model` if it has a time. `placed_seconds` [s] sums the times of placed layers.
 void AddLayer(const record::Record& record, const machine::Machine* machine, double count,
               ModelSummary& model, double& placed_seconds) {
   const auto timing =

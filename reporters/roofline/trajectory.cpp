@@ -232,7 +232,7 @@ void Label(std::vector<Trajectory>& trajectories) {
   }
 }
 
-// Returns the lines along `along`, and the parameter that an empty `along` selects.
+// Returns `along` or, if it is empty, what Trajectories selects instead; and the lines along it.
 std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
                                                           std::string_view along,
                                                           std::size_t least) {
@@ -306,7 +306,7 @@ std::string SharedName(const std::vector<Trajectory>& trajectories) {
 
 namespace {
 
-constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost
+constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost that counts as no change
 
 // Returns the loss as a share of the larger cost [1], negative for a gain.
 double TotalShare(const Loss& loss) { return loss.Share(loss.Total()); }

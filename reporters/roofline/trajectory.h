@@ -28,16 +28,16 @@ enum class Cause {
   kBandwidth,    // a thread's share of a level's bandwidth
   kIntensity,    // bytes of a level per unit of work
   kArithmetic,   // the arithmetic roof of a thread: clock, shared cores, another mix of pipes
-  kOverhead,     // fork and join, serial sections, calls, code that runs at any size
-  kImbalance,    // waiting for the slowest thread
+  kOverhead,     // fork and join, serial sections, calls, launches, code that runs at any size
+  kImbalance,    // waiting for the slowest thread, or for a GPU kernel's last wave
   kIdle,         // threads that no parallel region uses
   kStolen,       // threads were ready but had no CPU
   kSharing,      // threads slow each other
   kFunctions,    // sigmoid, tanh and other functions
   kProducts,     // the library's matrix products, minus the roof's time
   kLanes,        // vector lanes that the shape leaves idle
-  kKernel,       // rest of the kernel's time with all tensors in L2
-  kLevels,       // loads, tensors beyond L2, bytes of levels that do not bind
+  kKernel,       // instructions, and the rest of the kernel's time with all tensors in L2
+  kLevels,       // tensors beyond L2, and bytes of memory levels that do not bind
   kUnexplained,  // change that no other cause explains
 };
 std::string_view Key(Cause cause);
@@ -127,7 +127,8 @@ TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& befor
 // 30 by bandwidth.". Costs that differ by at most 5 % are the same.
 std::string DiagnosisText(const Trajectory& trajectory);
 
-// Returns a step's largest cause with percentage points, "overhead +12", or "" for less than 5 %.
+// Returns a step's largest cause with percentage points, "overhead +12", or "" if the cost changes
+// by less than 5 %.
 std::string StepText(const TrajectoryStep& step);
 
 // Returns "8 threads" or "batch 64".

@@ -17,7 +17,7 @@ constexpr std::string_view kUnnamed = "<unnamed>";
 // Stands for <unnamed> while a name is analysed, so that its brackets are not those of a template.
 constexpr std::string_view kUnnamedAtom = "\x01";
 constexpr std::string_view kRest = "…";  // stands for dropped template arguments
-constexpr int kMinArgument = 12;         // [columns] arguments are not shortened further
+constexpr int kMinArgument = 12;         // [columns] minimum width of a shortened argument
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -74,7 +74,7 @@ std::string WithoutLambdas(std::string text) {
   return text;
 }
 
-// Returns the name with atoms in place of anonymous namespaces and lambdas.
+// Returns a name to analyse: kUnnamedAtom for "<unnamed>", "lambda" for lambdas, closed brackets.
 std::string Prepared(std::string_view name) {
   auto text = RepairedKernelName(name);
   ReplaceAll("(anonymous namespace)", kUnnamed, text);
@@ -238,7 +238,7 @@ std::string WithoutCommonEnd(const std::string& function) {
 bool Fits(const std::string& text, int width) { return TextWidth(text) <= width; }
 
 // Drops trailing template arguments until the name fits. Shortens the last remaining argument in
-// its middle if necessary and if enough of it would remain.
+// its middle if necessary and if enough of it would remain. Returns nullopt if no name fits.
 std::optional<std::string> WithFewerArguments(Parts parts, int width) {
   if (!parts.is_template) return std::nullopt;
   const auto all = parts.arguments;

@@ -156,7 +156,7 @@ constexpr std::pair<std::string_view, double> kLargePrefixes[] = {
     {"K", 1e3},     {"k", 1e3},        {"M", 1e6},           {"G", 1e9},
     {"T", 1e12},    {"P", 1e15},       {"E", 1e18}};
 
-// Reads a word with one of the prefixes.
+// Returns the unit if `text`, which ends with `word`, is the word after one of the prefixes.
 std::optional<Unit> PrefixedUnit(std::span<const std::pair<std::string_view, double>> prefixes,
                                  std::string_view text, std::string_view word,
                                  Dimension dimension) {

@@ -26,19 +26,20 @@ enum class DecimalMark { kPoint, kComma };
 std::optional<double> NumberIn(std::string_view text, DecimalMark mark);
 
 // Finds the decimal mark of a file from its numbers. "10,20" has a decimal comma, since a group has
-// three digits; "1,234,567" has groups, since there is one decimal mark; "53,312" has a group if it
-// is a count, since a count has no fraction. One such number decides for the whole file.
+// three digits; "1,234,567" has groups, since a number has one decimal mark; "53,312" has a group
+// if it is a count, since a count has no fraction. One such number decides for the whole file.
 class NumberConvention {
  public:
   // `documented` is set for a tool that writes the same decimal mark in every locale. Without other
   // evidence it applies to numbers that have only this mark.
   explicit NumberConvention(std::optional<DecimalMark> documented = {}) : documented_(documented) {}
 
-  // `count` is true for numbers of things (launches). Ignores texts that are not numbers.
+  // Adds a number of the file. `count`: it counts things (launches). Ignores other texts.
   void Add(std::string_view text, int line, bool count = false);
 
-  // Throws BadInput ("WHERE:LINE: ...") if the numbers contradict each other, or if a number can be
-  // read in two ways (the message has both). One number against three or more does not count.
+  // Returns the decimal mark of the numbers. Throws BadInput ("WHERE:LINE: ...") if they contradict
+  // each other, or if no number decides and one can be read in two ways (the message has both). A
+  // single number that contradicts three or more is ignored.
   DecimalMark Decide(const std::string& where) const;
 
  private:
@@ -47,7 +48,8 @@ class NumberConvention {
     int line = 0;
     int count = 1;  // [1] numbers of this kind
   };
-  // The first number that only this mark can read, and the first that can be read in two ways.
+  // First examples of numbers that are valid with a decimal point only, with a decimal comma only,
+  // and with both but with different values: those that contain a point, and the others.
   std::optional<Example> point_, comma_, either_point_, either_comma_;
   std::optional<DecimalMark> documented_;
 };
@@ -60,7 +62,8 @@ enum class Dimension {
   kBytes     // [byte]
 };
 
-// A unit is `of`, or `of` per `per`. A value times `factor` is in base units: s, byte, 1.
+// A unit of dimension `of` or, unless `per` is kNone, of dimension `of` / `per`. A value in this
+// unit times `factor` is in base units: s, byte, 1.
 struct Unit {
   double factor = 1;
   Dimension of = Dimension::kNone;
@@ -68,7 +71,8 @@ struct Unit {
 };
 
 // Returns the unit: "Kbyte" is 1000 byte, "KiB" 1024 byte, "usecond" 1e-6 s, "cycle/nsecond" 1e9
-// cycles per second, as "Ghz"; "MFLOP/s" 1e6 per second, "%" 0.01, "" 1. Unknown: nullopt.
+// cycles per second, as "Ghz"; "MFLOP/s" 1e6 per second, "%" 0.01, "" 1. Returns nullopt for an
+// unknown unit.
 std::optional<Unit> ReadUnit(std::string_view text);
 
 // Converts UTF-8, or UTF-16 with or without a byte order mark (as PowerShell writes it), to UTF-8
@@ -106,8 +110,9 @@ std::string PlaceOf(const CsvField& field, const std::string& where);
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
                                         std::optional<DecimalMark> mark = {});
 
-// Returns the decimal mark of the fields below the header but those of a column "name": a point
-// without evidence for a comma, since spreadsheets write files in other locales.
+// Returns the decimal mark of the fields below the header, without those of a column "name", or a
+// point if they do not tell: spreadsheets of some locales write a decimal comma. Throws BadInput as
+// NumberConvention::Decide does.
 DecimalMark MarkOf(const std::vector<CsvRow>& rows, const std::string& where);
 
 // Throws BadInput unless the row has as many fields as the header.

@@ -146,7 +146,7 @@ std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& long
   return shorter;
 }
 
-// Shortens a text to `width` columns: keeps `head` columns of its start.
+// Shortens a text to `width` columns: "…" joins `head` columns of its start to columns of its end.
 std::string CutAt(int head, int width, const std::vector<Character>& characters) {
   return Fitting(characters.begin(), characters.end(), head, false) + std::string(kEllipsis) +
          Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);

@@ -22,7 +22,8 @@ std::string WithPrefix(double value, std::string_view unit);
 // Formats like fmt's "{:.3f}" with `digits` decimals, at most 80: (1.3, 3) -> "1.300".
 std::string FixedText(double value, int digits);
 
-// Formats with three significant digits: 57.468 -> "57.5". Below 1e-4 and from 1e6 on: an exponent.
+// Formats with three significant digits: 57.468 -> "57.5". Values below 1e-4 or from 1e6 on get an
+// exponent.
 std::string ThreeDigits(double value);
 
 // Formats a share [1] in three digits: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 -> "100 %".
@@ -38,7 +39,8 @@ inline constexpr int kStoredDigits = 6;
 // Significant digits in stored runs for the times that threads waited for a CPU.
 inline constexpr int kStoredDelayDigits = 3;
 
-// Returns the double nearest to `value` in `digits` significant decimal digits; or infinity, NaN.
+// Returns the double nearest to `value` rounded to `digits` significant decimal digits. Returns
+// infinity and NaN unchanged.
 double Rounded(double value, int digits = kWrittenDigits);
 // Returns a JSON integer if the value is whole and exact (below 2^53), else a JSON float.
 nlohmann::json WholeOrReal(double value);
@@ -97,8 +99,8 @@ inline constexpr int kKernelNameWidth = 60;
 // "void <unnamed>::Chain<<unnamed>::Fp32>(int)".
 std::string RepairedKernelName(std::string_view name);
 
-// The qualified name without return type, template arguments and parameters: "void
-// a::<unnamed>::Copy<float>(float *)" -> "a::<unnamed>::Copy". Anonymous namespaces: "<unnamed>".
+// Returns the qualified name without return type, template arguments and parameters: "void
+// a::<unnamed>::Copy<float>(float *)" -> "a::<unnamed>::Copy" (with an anonymous namespace).
 std::string KernelFunction(std::string_view name);
 
 // Returns the name in at most `width` columns (at least 1), without return type and parameters. If
@@ -114,7 +116,8 @@ std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names,
 
 // Reader of files that may be packed by gzip (RFC 1952), xz or zstd (RFC 8878).
 
-// Limits of unpacked text: size [byte], and size / packed size [1]: a few MB may fill the memory.
+// Limits of unpacked text: size [byte], and size / packed size [1]. Without them a few packed MB
+// could fill the memory.
 inline constexpr std::size_t kMaxUnpacked = std::size_t{1} << 30, kMaxExpansion = 1000;
 
 // Returns whether the text begins with the magic bytes of a packed file.

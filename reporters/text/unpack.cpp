@@ -29,7 +29,8 @@ struct Step {
   std::size_t read, written;  // [byte] of the packed data, of the piece
 };
 
-// Decodes a member of packed data, a piece of text per step, whose input is the rest of the data.
+// Decodes one member of packed data. Each Next reads from `left`, the rest of the data, and writes
+// a piece of text.
 class Decoder {
  public:
   Decoder() = default;
@@ -129,7 +130,8 @@ const Packing* PackingOf(std::string_view bytes) {
   return found == std::end(kPackings) ? nullptr : found;
 }
 
-// Returns a line without the prefix of docker, Kubernetes, journald, GitHub, MPI; nullopt if none.
+// Returns a line without the prefix that docker, Kubernetes, journald, GitHub or MPI writes before
+// it, or nullopt if it has none.
 std::optional<std::string> WithoutPrefix(std::string_view line) {
   static const std::regex prefix(
       R"(^(?:(?:[^\t]*\t[^\t]*\t)?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |\[pod/[^\]]*\] |[\w.-]+ +\| |\[\d+,\d+\]<std(?:out|err)>:|\d+: ))");
@@ -141,7 +143,7 @@ std::optional<std::string> WithoutPrefix(std::string_view line) {
   return std::string(line.substr(static_cast<std::size_t>(found.length()))) + (part ? "" : "\n");
 }
 
-// Removes the prefixes of a log's lines, if all of the first lines have one.
+// Removes the prefixes of a log's lines, unless one of its first lines (kTried) has none.
 std::string WithoutLogPrefixes(std::string text) {
   constexpr int kTried = 20;
   std::string plain;
