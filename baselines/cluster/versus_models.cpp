@@ -21,7 +21,7 @@ struct LayerCall {
   std::optional<double> cost;  // [currency]
 };
 
-// The calls of each operator in one type, without fallbacks.
+// A cluster's fastest call of each operator in one type (ComparedType), without fallbacks.
 class TimesOf {
  public:
   TimesOf(const VersusCluster& cluster, const std::string& type, const VersusOptions& options) {
@@ -100,7 +100,7 @@ std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const Vers
   return both && add("bwd") ? std::optional(all) : std::nullopt;
 }
 
-// Returns the row without nodes_of_a and the largest effect, and the times of its layers.
+// Returns the row, except type, nodes_of_a and largest, and the times of its layers.
 std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
                                                              std::string_view pass,
                                                              const TimesOf& in_a,
