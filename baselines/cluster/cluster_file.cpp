@@ -21,9 +21,9 @@ namespace {
 
 using nlohmann::json;
 
-// Writes and reads JSON objects with one list of members per type: List(members, object) visits
-// each member; with a JsonReader it reads, otherwise it writes. Numbers and enumerations are
-// required; empty texts, lists and optionals are absent.
+// Writes and reads JSON objects with one list of members per type: List(members, object) calls
+// members(key, member) for each member. This reads the member if there is a JsonReader, and else
+// writes it. Numbers and enumerations are required; empty texts, lists and optionals are absent.
 class Members {
  public:
   Members() = default;  // writes
@@ -149,7 +149,7 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   auto node = ReadFrom<ClusterNode>(reader);
   if (node.kind && *node.kind >= kinds) reader.Refuse("kind", "an index into the kinds");
   std::erase_if(node.roofs, [](const auto& roof) {
-    return roof.first.starts_with("link.");  // of version 1, which measured a network
+    return roof.first.starts_with("link.");  // from version 1, which measured a network
   });
   node.facts.host = reader.TextOr("host", "");
   if (reader.Has("facts")) {
@@ -192,7 +192,7 @@ json EntryOf(const record::Record& record) {
   return entry;
 }
 
-// Adds the exact median over nodes to the records, and its node and exact time to each repetition.
+// Adds to each record the exact median over nodes, and to each repetition its node and exact time.
 void AddNodes(const Cluster& cluster, json& records) {
   for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i) {
     if (const auto timing = record::TimeOf(cluster.run.records[i].repetitions)) {
@@ -308,7 +308,7 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
   List(members, facts);
   CheckNodeName(facts.name, where);
   if (!facts.host.empty()) CheckNodeName(facts.host, where);
-  if (const auto order = reader.TextOr("order", "");  // of files before 2.0
+  if (const auto order = reader.TextOr("order", "");  // in files before version 2.0
       !order.empty() && order != "at-once" && order != "one-by-one")
     reader.Refuse("order", "at-once or one-by-one");
   if (reader.Has("load")) facts.load = ReadFrom<NodeLoad>(reader.Object("load"));

@@ -1,5 +1,5 @@
-// The cluster file: a run file whose repetitions are from different nodes, with a member "cluster";
-// readers of run files read it. Also a cluster's text, and medians over nodes.
+// The cluster file: a run file with a member "cluster", whose repetitions are the times of nodes.
+// Readers of run files can read it. Also the report of a cluster, and medians over nodes.
 #pragma once
 
 #include <iosfwd>
@@ -18,35 +18,39 @@ namespace dlroof::cluster {
 
 inline constexpr int kClusterSchema = 1;
 
-// Returns "context", "machines" and "records" as in a run file; each repetition is a node's exact
-// time, with "node" (an index into cluster.nodes) and, if that time is an estimate, "estimate". A
-// record's "seconds" are the median over nodes and its 95 % interval. "benchmarks" has Google
-// Benchmark's entry per benchmark, with this median. context.dlroof.node_times has the numbers of
-// times and of estimates. "cluster" has "schema", "asked", "kinds", "nodes", "remarks" and
-// "findings". `command` is written as context.dlroof.command.
+// Returns the cluster file. "context", "machines" and "records" are as in a run file, except that a
+// repetition is a node's exact time, with "node" (an index into cluster.nodes) and, if that time is
+// an estimate, "estimate": true. A record's "seconds" are the median over nodes and its 95 %
+// interval. "benchmarks" has Google Benchmark's entry per benchmark, with this median.
+// context.dlroof.node_times has the number of all node times and of those that are estimates.
+// "cluster" has "schema", "asked" (whether the requested nodes are known), "kinds", "nodes",
+// "remarks" and "findings". `command` is written as context.dlroof.command.
 nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 
-// Reads a file that ToJson wrote. In older files a noisy repetition is a node's estimate. Throws
-// BadInput, which begins with `path`, as ReadRunFile does, and for a run file without "cluster", a
-// newer schema, and an index of a missing node.
+// Reads a file that ToJson wrote. In older files, repetitions that are marked as noisy
+// ("disturbed") are estimates. Throws BadInput, which begins with `path`, for a file that
+// ReadRunFile refuses, a truncated file, a run file without "cluster", a newer schema, and an index
+// of a missing node.
 Cluster ReadClusterFile(const std::string& path);
 
-// Replaces the rates and launch costs of `machine` by the medians over `nodes`, with the interval
-// of the median from 6 nodes on. If at least half of the nodes validated a row, it is validated,
-// and its median is over these nodes. Removes facts that cannot be merged over nodes: sustained
-// rates, access mixes, sweeps of working sets, measured ridge points, numbers of validations.
+// Replaces each rate of `machine` by its median over `nodes`, with a 95 % interval from 6 nodes on,
+// and each launch cost by its median. If at least half of the nodes with a rate validated it, it is
+// validated, and its median is over these nodes. Removes facts that cannot be merged over nodes:
+// sustained rates, access mixes, sweeps of working sets, measured ridge points, numbers of
+// validations.
 void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine);
 
-// Returns the medians over nodes; from 6 nodes on with the interval of the joules' median. Returns
-// nullopt for no nodes, and if nodes measured different energy domains.
+// Returns the energy of a call as medians over nodes, with the interval of the joules' median from
+// 6 nodes on; the shortest window; and the most CPUs that other programs used. Returns nullopt for
+// no nodes, and if nodes measured different energy domains.
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes);
 
-// Returns the spread of roofs and benchmarks over nodes, the nodes (the slowest first), and
-// remarks: in a terminal the first rows of each table, or all with `verbose`.
+// Returns the report of a cluster: findings, remarks, nodes (the slowest first), interference, and
+// the spreads of roofs and benchmarks. Unless `verbose`, a terminal shows 20 rows of long tables.
 document::Document ClusterDocument(const Cluster& cluster, const NodeEffects& effects,
                                    bool verbose);
 std::string ClusterTitle(const Cluster& cluster);
-// Writes CSV lines, one per benchmark and node: node, status, benchmark, seconds, noisy, ratio.
+// Writes CSV, by benchmark and node: node, status, benchmark, seconds, noisy (estimate), ratio.
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out);
 
 // Returns the heat map of the nodes with a time and the benchmarks with a time on any node.

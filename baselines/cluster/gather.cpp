@@ -18,7 +18,7 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMaxNamed = 3;  // names in a remark
+constexpr std::size_t kMaxNamed = 3;  // max names in a remark
 
 // Returns the nodes' most frequent arguments of dlroof_bench (of tied ones the first), if any.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
@@ -42,8 +42,8 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
   }
 }
 
-// Groups the complete and partial nodes that have times by hardware and algorithms (KindsOf), the
-// largest group first, and sets each node's group.
+// Groups the complete and partial nodes that have times by machine, traits and algorithms
+// (KindsOf), the largest group first, and sets each node's group.
 void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
   std::vector<bool> counts;
   for (const auto& summary : summaries)
@@ -55,8 +55,8 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
 }
 
 // Merges the records of a group's nodes: one record per benchmark, with one repetition per node, in
-// the order of the nodes' files. Copies members other than numbers from the first node that timed
-// the benchmark; reads such a node's file again, once.
+// the order of the nodes' files. Other members of a record are from the first node that timed the
+// benchmark; the file of such a node is read again, once.
 void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& kind,
                 const std::function<record::RunFile(const std::string&)>& reread,
                 Cluster& cluster) {
@@ -197,7 +197,7 @@ void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeili
   }
 }
 
-// Returns the medians of the GPU's samples over the clean repetitions (none: over all), or null.
+// Returns the medians of the clean repetitions' GPU samples (of all if none is clean), or null.
 std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) {
   std::vector<record::GpuSample> clean, all;
   for (const auto& repetition : record.repetitions) {
@@ -210,8 +210,8 @@ std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) 
       record::SummarizeSamples(clean.empty() ? all : clean));
 }
 
-// Adds the record's time and the counts of its repetitions to `summary`, and mean time / time
-// without interference to `wall_over_clean`.
+// Adds the record's time and the counts of its repetitions to `summary`, and mean time of all
+// repetitions / median of the clean ones to `wall_over_clean`. Without a time, adds the reason.
 void AddTime(const record::Record& record, NodeSummary& summary,
              std::vector<double>& wall_over_clean) {
   const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)

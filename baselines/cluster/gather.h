@@ -17,11 +17,11 @@
 
 namespace dlroof::cluster {
 
-// Throws BadInput, which begins with `where`, unless the text can be the name of a node or host:
-// letters, digits, '.', '_' and '-'. Names are written into job scripts and are names of files.
+// Throws BadInput, which begins with `where`, unless `name` can be the name of a node or host:
+// letters, digits, '.', '_' and '-'. Such names are safe in job scripts and as names of files.
 void CheckNodeName(const std::string& name, const std::string& where);
 
-// A node's system from start to end of its measurement. What the system does not count is not set.
+// The load of a node's system during its measurement. What the system does not count is not set.
 struct NodeLoad {
   std::optional<double> wall_seconds;  // [s]
   std::optional<double> steal_share;   // [1] steal time / time of all CPUs
@@ -35,7 +35,7 @@ struct NodeLoad {
 // Interference as seen in the repetitions of a node's benchmarks.
 struct Interference {
   std::size_t repetitions = 0, noisy = 0;  // [1] numbers over all benchmarks
-  // [1] mean time of all repetitions / time without interference; median over benchmarks
+  // [1] mean time of all repetitions / median time of the clean ones; median over benchmarks
   std::optional<double> wall_over_clean;
 
   // Returns the share of noisy repetitions [1]; 0 without repetitions.
@@ -98,7 +98,7 @@ struct ClusterNode {
   std::map<std::string, std::string> untimed;  // benchmark -> reason why it has no time here
   Interference interference;
   std::optional<std::size_t> kind;      // index into Cluster::kinds; set if its ceilings are known
-  std::map<std::string, double> roofs;  // by RoofsOf
+  std::map<std::string, double> roofs;  // as returned by RoofsOf
 
   const std::string& name() const { return facts.name; }
 };
@@ -106,15 +106,15 @@ struct ClusterNode {
 // The facts of one node's run that Gather needs.
 struct NodeSummary : ClusterNode {
   std::map<std::string, std::string> machines;  // fingerprints by device
-  std::string machine_name;                     // for people
+  std::string machine_name;                     // shown to users
   std::vector<NodeTime> times;                  // in the file's order
   std::map<CeilingRow, NodeCeiling> ceilings;
-  // Software and settings that must be equal on the nodes of a median: "kernel" -> "6.1.0".
+  // Software and settings: "kernel" -> "6.1.0". Medians are over nodes with equal traits.
   std::map<std::string, std::string> traits;
   std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
 };
 
-// Returns the summary of a node's run file. Throws BadInput if `run` is not the run of a node.
+// Returns the summary of a node's run file. Throws BadInput if the context of `run` names no node.
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file);
 
 // Returns the summary's ceilings [flop/s], [byte/s], [s] by device and row ("cpu.bytes.dram"), each
@@ -125,7 +125,7 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary);
 struct ClusterKind {
   std::string name;
   std::map<std::string, std::string> fingerprints;  // by device
-  std::map<std::string, std::string> traits;        // NodeSummary::traits; "algorithms" if unusual
+  std::map<std::string, std::string> traits;        // of its nodes, and "algorithms" (see KindsOf)
   std::vector<std::size_t> nodes;
 };
 
@@ -181,9 +181,9 @@ std::optional<int> GpusOfHosts(const Cluster& cluster);
 bool NodeNameLess(const std::string& a, const std::string& b);
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. Marks a
-// node as failed if its arguments differ from those of most nodes. `reread(file)` reads a node's
-// run file again, for facts other than numbers, of a few nodes. The order of `summaries` does not
-// matter. Throws BadInput if no node has a benchmark with a time.
+// node as failed if its arguments differ from those of most nodes. `reread(file)` must return a
+// node's run file: it is called for a few nodes, for facts that summaries lack. The order of
+// `summaries` does not matter. Throws BadInput if no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
                const std::function<record::RunFile(const std::string& file)>& reread);

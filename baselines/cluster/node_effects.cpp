@@ -17,7 +17,7 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMinRows = 3;  // rows in a group that is judged by its median
+constexpr std::size_t kMinRows = 3;  // min rows in a group that is judged by its median
 
 std::string_view GroupOf(roofline::Bound bound) {
   if (bound == roofline::Bound::kCompute) return "compute";
@@ -115,7 +115,7 @@ std::vector<Spread> RoofSpreads(const Cluster& cluster) {
   return spreads;
 }
 
-// A benchmark and the ratio of a node's time for it to another time.
+// A benchmark and the ratio of a node's time for it to the median over nodes.
 using BenchmarkRatio = std::pair<std::string, double>;
 
 // Returns a node's effect over all benchmarks, or nullopt without a ratio.

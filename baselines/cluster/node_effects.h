@@ -14,8 +14,9 @@
 
 namespace dlroof::cluster {
 
-// Returns the groups of rows to judge: "all" benchmarks; the benchmarks of each bound (compute, a
-// memory level, "launch") and "ceilings", if they have at least three rows; each roof by itself.
+// Returns the groups of rows to judge. Groups of at least three rows: the benchmarks bound by
+// "compute", by "memory" and by overhead ("launch"), unless these are all benchmarks, and
+// "ceilings", all roofs. Groups of any size: "all" benchmarks, and each roof by itself.
 std::vector<RowGroup> GroupsOf(const Cluster& cluster);
 
 // The nodes to measure again.
@@ -23,18 +24,19 @@ struct Revisit {
   std::vector<Suspect> suspects;
   std::vector<std::size_t> nodes;  // indices of suspects and of ordinary nodes to compare with
 };
+// Returns the suspects of the first measurement, and no nodes if there is no suspect.
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 
-// Finds nodes with these indices that lose CPU time to other programs, a CPU quota or the host.
-// Their benchmarks' times do not show it, because noisy repetitions are not used, but such nodes
-// slow down a job. Returns findings, in the order of the indices:
-// - "quota", limited: the control group allows less CPU time than the node's CPUs have, or stopped
-//   threads in more than 1 % of its periods;
-// - "steal", disturbed: the host took 5 % of the CPUs' time more than on the median node (of three
-//   or more), in a measurement of at least 10 s;
-// - "neighbours", disturbed: at least half of the repetitions were noisy and 40 points more than on
-//   the median node, or repetitions took 1.25 times as long beside clean ones as on the median
-//   node. Needs three nodes.
+// Finds nodes among nodes[i], for each i of `indices`, that lose CPU time to other programs, a CPU
+// quota or the host. Their benchmarks' times do not show it, because noisy repetitions are not
+// used, but such nodes slow down a job. Returns findings, in the order of the indices:
+// - "quota", limited: the control group allows less CPU time than the CPUs that the process may
+//   use, or stopped threads in more than 1 % of its periods;
+// - "steal", disturbed: in a measurement of at least 10 s, the host took more than 5 % of the CPUs'
+//   time, or with three nodes or more 5 points more than on the median node;
+// - "neighbours", disturbed, if neither of these: the share of noisy repetitions is at least half
+//   and at least 40 points above the median node's, or Interference::wall_over_clean is at least
+//   1.25 times the median node's. Not found for fewer than three nodes.
 std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
                                           const std::vector<std::size_t>& indices);
 
@@ -47,16 +49,16 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
 struct Spread {
   std::string name;                         // of a benchmark or a roof's row
   double median = 0;                        // [s], [flop/s] or [byte/s]
-  double low = 0, high = 0;                 // in the same unit
+  double low = 0, high = 0;                 // in the unit of `median`
   std::size_t low_node = 0, high_node = 0;  // the first of several with this value
   std::size_t nodes = 0;                    // [1] nodes with a value
 };
 
-// The times of one node relative to other times, over its benchmarks.
+// The times of one node relative to the medians over nodes.
 struct NodeEffect {
   std::size_t node = 0;
-  double ratio = 1;            // [1] its time / the other time, median over benchmarks
-  std::size_t benchmarks = 0;  // [1] benchmarks with both times
+  double ratio = 1;            // [1] its time / median over nodes; median over benchmarks
+  std::size_t benchmarks = 0;  // [1] benchmarks with a time on this node
   std::string worst;           // the benchmark with the largest ratio
   double worst_ratio = 1;      // [1]
 };
@@ -66,7 +68,7 @@ struct NodeEffects {
   std::vector<std::vector<std::optional<double>>> ratios;
   std::vector<Spread> benchmarks;  // by record
   std::vector<Spread> roofs;       // over the nodes of the most common kind, by row
-  std::vector<NodeEffect> nodes;   // times relative to the median over nodes, the slowest first
+  std::vector<NodeEffect> nodes;   // the slowest first
 };
 
 // Returns a roof's name without "flops" or "bytes": "cpu.fp32.vector", "cpu.dram".
@@ -91,10 +93,10 @@ struct Unmet {
   std::string what;  // name of the roof or benchmark
   bool is_time = false;
   double limit = 0;             // [s], [flop/s] or [byte/s]
-  std::optional<double> value;  // in the same unit; not set: not measured
+  std::optional<double> value;  // in the unit of `limit`; not set: not measured
 };
 
-// Returns the limits that complete and partial nodes do not meet, by node.
+// Returns the limits that complete and partial nodes do not meet, ordered by node.
 std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements);
 
 // Returns "n3: cpu.dram is 35.1 GB/s, at least 40.0 GB/s are required".

@@ -22,7 +22,7 @@ constexpr KeyRow<NodeVerdict> kVerdicts[] = {
     {NodeVerdict::kNotConfirmed, "not confirmed"},
     {NodeVerdict::kLimited, "limited"},
     {NodeVerdict::kDisturbed, "disturbed"},
-    {NodeVerdict::kNotConfirmed, "not proved"}};  // in older files
+    {NodeVerdict::kNotConfirmed, "not proved"}};  // the key in older files
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
                                const std::vector<std::size_t>& nodes) {
@@ -36,10 +36,11 @@ std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
 constexpr double kNinthDecile = 1.2816;
 // A distribution is skewed if Width::upper / Width::middle is larger than this.
 constexpr double kSkewed = 1.35;
-constexpr double kShareOfSkew = 0.35;  // [1] a suspect exceeds this share of upper - middle too
+// [1] share of (Width::upper - Width::middle) that a skewed distribution adds to the threshold
+constexpr double kShareOfSkew = 0.35;
 
-// The width of the nodes' effects, as standard deviations [1] of a normal distribution: from the
-// median absolute deviation, and from the upper decile.
+// The width of the distribution of the nodes' effects: the standard deviation [1] of the normal
+// distribution with the same median absolute deviation (middle) or upper decile (upper).
 struct Width {
   double middle = 0, upper = 0;
 };
@@ -59,7 +60,7 @@ Width WidthOf(const std::vector<std::optional<double>>& effects,
   return {kNormal * Median(std::move(known)), (decile - middle) / kNinthDecile};
 }
 
-// Returns the effect that a suspect must exceed, for this number of nodes.
+// Returns the effect [1] above which a node of a group is a suspect. `nodes`: number of nodes.
 double SuspectEffect(const RowGroup& group, bool first_group, const Width& width, std::size_t nodes,
                      const OutlierRules& rules) {
   const double few = 1 + 4 / static_cast<double>(nodes);  // the width of few nodes is uncertain
@@ -86,7 +87,8 @@ bool IsUnderQuota(const ClusterNode& node) {
   return load.periods && load.throttled && *load.throttled > kThrottledShare * *load.periods;
 }
 
-// The medians over nodes with which a node is compared. Not set for fewer than kMinNodes nodes.
+// The medians over nodes with which a node is compared. For fewer than kMinNodes nodes the optional
+// members are not set, and steal_share is 0.
 struct Usual {
   std::optional<double> noisy_share, wall_over_clean;  // [1] both are set or none
   double steal_share = 0;                              // [1]
@@ -126,16 +128,17 @@ using Traits = std::map<std::string, std::string>;
 
 constexpr const char* kMemory = "memory";
 constexpr const char* kAlgorithms = "algorithms";
-constexpr double kSameMemory = 1.03;  // [1] firmware and kernel reserve different amounts
+// [1] Larger / smaller memory size of equal nodes: firmware and kernel reserve different amounts.
+constexpr double kSameMemory = 1.03;
 
-// Returns the number at the begin of "23.5 GiB", or nullopt.
+// Returns the number at the begin of "23.5 GiB", or nullopt if there is none above 0.
 std::optional<double> NumberIn(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   return end == text.c_str() || value <= 0 ? std::nullopt : std::optional(value);
 }
 
-// Returns for each size of memory the text that represents all sizes close to it.
+// Maps each size of memory in `all` to the smallest size, in the same unit, that counts as equal.
 std::map<std::string, std::string> SameMemory(const std::vector<Traits>& all) {
   std::vector<std::pair<double, std::string>> sizes;
   std::set<std::string> seen;
@@ -187,7 +190,7 @@ std::optional<std::string> UnusualAlgorithms(const NodeSummary& summary,
   return fmt::format("{} benchmark{}, such as {}", count, count == 1 ? "" : "s", first);
 }
 
-// Adds the node to the kind with these machines and traits.
+// Adds the node to the kind with these machines and traits, or to a new kind if there is none.
 void AddNode(const NodeSummary& summary, const Traits& traits, std::size_t node,
              std::vector<ClusterKind>& kinds) {
   auto found = std::ranges::find_if(kinds, [&](const ClusterKind& kind) {
@@ -267,7 +270,7 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<VisitTimes>& further,
                                 const std::vector<std::size_t>& controls,
                                 const OutlierRules& rules) {
-  // [visit][group][node]
+  // [1] by visit, group and node
   std::vector<std::vector<std::vector<std::optional<double>>>> effects;
   for (const auto& visit : further) {
     auto& of_visit = effects.emplace_back();

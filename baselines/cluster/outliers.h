@@ -13,12 +13,12 @@ namespace dlroof::cluster {
 struct OutlierRules {
   double effect = 0.03;      // [1] minimum effect: logarithm of a ratio of times
   double lone_effect = 0.1;  // [1] `effect` for a group of one row, which has no median over rows
-  // [1] A suspect's effect must also exceed this number of standard deviations of the nodes'
+  // A suspect's effect must also exceed this number of standard deviations [1] of the nodes'
   // effects (by the median absolute deviation), so that few nodes are suspects by chance if nodes
   // scatter much. `lone_deviations` is for a group of one row.
   double deviations = 5, lone_deviations = 12;
-  // [1] For the group of all benchmarks, an effect of this size always suffices, unless the
-  // distribution of the effects is skewed.
+  // Upper limit [1] of the threshold that `deviations` sets for the group of all benchmarks. It
+  // does not apply to the part that is added for a skewed distribution of the effects.
   double most_effect = 0.055;
   int visits = 5;               // [1] re-measurements of a suspect; with fewer it stays a suspect
   std::size_t controls = 16;    // [1] ordinary nodes that are measured again together with suspects
@@ -36,7 +36,7 @@ struct RowGroup {
   bool lone = false;              // one row: judged by OutlierRules::lone_effect
 };
 
-// Returns each node's effect: the median over the group's rows of log(time / median time of the
+// Returns each node's effect [1]: the median over the group's rows of log(time / median time of the
 // `reference` nodes), minus the median effect of the reference nodes, which removes a shift of all
 // nodes of a visit. A node has no effect if it shares no row with the reference nodes.
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
@@ -53,7 +53,8 @@ struct Suspect {
 std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGroup>& groups,
                                 const std::vector<std::size_t>& nodes, const OutlierRules& rules);
 
-// Returns ordinary nodes to measure again: non-suspects nearest to the median over all benchmarks.
+// Returns, sorted, up to rules.controls ordinary nodes to measure again together with the suspects:
+// the non-suspects whose effect over all benchmarks (the group `all`) is nearest to 0.
 std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& all,
                                      const std::vector<std::size_t>& nodes,
                                      const std::vector<Suspect>& suspects,
@@ -72,13 +73,16 @@ std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
 struct Finding {
   std::size_t node = 0;
   std::string what;  // the group's name
-  double ratio = 1;  // [1] of times: median over re-measurements, or of the first measurement
-  int visits = 0;    // [1] re-measurements that have an effect
+  // [1] ratio of times, exp(effect): median over the re-measurements, or without these of the
+  // first measurement. For kLimited and kDisturbed: Interference::wall_over_clean, at least 1.
+  double ratio = 1;
+  int visits = 0;  // [1] re-measurements that have an effect
   NodeVerdict verdict = NodeVerdict::kSuspect;
 };
 
-// Judges each suspect by its re-measurements (`further`): it is slow if the median of their effects
-// exceeds rules.effect. Suspects with fewer than rules.visits re-measurements stay suspects.
+// Judges each suspect by its re-measurements (`further`): it is slow if the median of its effects
+// relative to the `controls` exceeds rules.effect. Suspects with fewer than rules.visits
+// re-measurements stay suspects.
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<RowGroup>& groups,
                                 const std::vector<VisitTimes>& further,

@@ -22,7 +22,9 @@ using nlohmann::json;
 
 using Field = std::optional<double> record::GpuSample::*;
 
-// Replaces the seconds by a sample's field, unless a repetition lacks it.
+// Replaces the seconds of all repetitions by a field of their GPU samples, and sets record.timed,
+// unless a repetition lacks the field. Then marks noisy repetitions again, unless repetitions are
+// nodes (`is_node`).
 void Replace(Field field, const char* timed, bool is_node, record::Record& record) {
   const auto has = [&](const record::Repetition& repetition) {
     return repetition.gpu && (*repetition.gpu).*field;
@@ -76,7 +78,7 @@ Quantity RatioOf(const Quantity& x, const Quantity& y) {
           x.noisy || y.noisy};
 }
 
-// [1] If A's and B's FLOPs of a problem differ by more, they have different counting rules.
+// If A's and B's FLOPs of a problem differ by a larger share [1], their counting rules differ.
 constexpr double kSameFlops = 0.01;
 
 // Returns op/direction/type/problem[/option...] without implementation options, or "" for a name
@@ -90,7 +92,7 @@ std::string KeyOfType(const record::Record& record, const std::string& type,
   return key;
 }
 
-// Returns the record's FLOPs from the most trusted provenance that has them, and its name.
+// Returns the record's FLOPs from the most trusted provenance that has them, and its key.
 std::pair<std::optional<double>, std::string_view> BestFlops(const record::Record& record) {
   for (const auto from : AllProvenances())
     if (const auto flops = CountedFlops(record, from)) return {flops, Key(from)};
@@ -170,7 +172,7 @@ std::vector<std::string> Differences(const VersusCluster& cluster_a, const Versu
   };
   add("type", a.type, b.type);
   add("library", a.library, b.library);
-  if (a.library == b.library) {  // libraries always differ in algorithms
+  if (a.library == b.library) {  // between libraries these always differ
     add("algorithm", record::AlgorithmText(a), record::AlgorithmText(b));
     add("options", options(a), options(b));
   }
@@ -221,7 +223,7 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
                        : fmt::format("{}", fmt::join(texts, "; "));
 }
 
-// Returns the price of a cluster whose machines all have it, else null.
+// Returns the price that all machines of a cluster have, or null if one has none or another price.
 const PriceKind* FirstPrice(const Prices& prices, const VersusCluster& cluster) {
   const PriceKind* first = nullptr;
   for (const auto& machine : cluster.run.file.machines) {

@@ -31,13 +31,13 @@ enum class CallTime {
   kLatency
 };
 
-// Sets the seconds and `timed` of GPU records. kThroughput: the device's own time, or the time of
-// back-to-back calls if the record's times include launches.
-// kLatency: the time of a call on an idle GPU. A record without samples of this kind keeps its
-// times. Marks noisy repetitions again, except in cluster files, whose repetitions are nodes.
+// Sets the seconds and `timed` of GPU records to the wanted kind of time. kThroughput: the device's
+// own time stays; times that include launches are replaced by those of back-to-back calls.
+// kLatency: the time of a call on an idle GPU. A record keeps its times if a repetition has no such
+// sample. Marks noisy repetitions again, except in cluster files, whose repetitions are nodes.
 void UseTimes(CallTime wanted, record::RunFile& run);
 
-// Returns the kind of the record's times, for people: "queued calls", or "" for a CPU.
+// Returns the kind of the record's times as shown to users: "queued calls"; "" for a CPU.
 std::string TimedText(const record::Record& record);
 
 // Returns whether the record's times are of this kind; true for CPUs.
@@ -52,7 +52,7 @@ struct Quantity {
 
 Quantity QuantityOf(const record::Timing& timing);  // [s]
 
-// The sum of quantities, whose intervals' half-widths are added in quadrature (MOVER).
+// The sum of quantities; the half-widths of their intervals are added in quadrature (MOVER).
 class QuantitySum {
  public:
   void Add(const Quantity& quantity, double count);
@@ -66,20 +66,21 @@ class QuantitySum {
   int added_ = 0;
 };
 
-// The row that moves the nodes of A for one of B in a sum most.
+// The row of a sum whose removal changes the number of A's nodes for one node of B most.
 struct LargestEffect {
   std::string name;
-  double nodes_without = 0;  // [1] nodes of A for one of B without the row
+  double nodes_without = 0;  // [1] this number without the row
 };
 
-// The times of A and B that a sum consists of.
+// One row of a sum of times.
 struct SummedTime {
   std::string name;
-  double a = 0, b = 0;  // [s] of all its calls
+  double a = 0, b = 0;  // [s] times of all its calls on A and on B
 };
 
-// Returns the row without which the nodes of A differ from `nodes_of_a` [1] most, if by more than a
-// factor of 1.5: then the sum tells about this row. Otherwise nullopt.
+// Returns the row whose removal changes `nodes_of_a` [1], the number of A's nodes for one node of B
+// by the sums of `times`, most, if by more than a factor of 1.5: the sum then says little about the
+// other rows. Returns nullopt otherwise, and for a single row.
 std::optional<LargestEffect> LargestEffectIn(const std::vector<SummedTime>& times,
                                              double nodes_of_a);
 
@@ -97,13 +98,13 @@ struct Prices {
   std::vector<PriceKind> kinds;
 };
 
-// Reads the user's {"currency": "USD", "kinds": [KIND, ...]}. No price has a default. A kind has
-// "match" ("name", "fingerprint" or both), "per_node_hour" and optionally "devices" and "watts" (of
-// a node under load). Throws BadInput with FILE:LINE:COLUMN for anything else.
+// Reads the user's file of prices: {"currency": "USD", "kinds": [KIND, ...]}. A kind has "match"
+// ("name", "fingerprint" or both), "per_node_hour", and optionally "devices" and "watts" (of a node
+// under load). No price has a default. Throws BadInput with FILE:LINE:COLUMN for anything else.
 Prices ReadPrices(const std::string& path);
 Prices ParsePrices(const std::string& text, const std::string& where);
 
-// Returns the first kind of nodes that matches the machine, or null.
+// Returns the first kind in the file's order that matches the machine, or null.
 const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine);
 
 enum class EnergyClass {
@@ -120,7 +121,7 @@ using Energies = std::map<EnergyClass, Quantity>;
 // Returns A's energy divided by B's, for each class that both have.
 std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b);
 
-// Returns whether an option of a name chooses an implementation ("nchw") and keeps the result.
+// Returns whether an option of a name only chooses an implementation ("nchw"), not the result.
 using IsImplementationOption = std::function<bool(std::string_view option)>;
 // Returns the options without those that choose an implementation.
 std::vector<std::string> WithoutImplementationOptions(
@@ -136,16 +137,19 @@ struct VersusCluster {
   std::optional<EstimateCount> node_times = {};
 };
 
-// Returns the energies of one call of the record at `index` on a node whose devices all make it.
-// `prices` may be null.
+// Returns the energies of one call of the record at `index`. Measured: as in the record. Assumed,
+// unless overhead binds the call: the node's watts times its seconds, divided by the number of
+// devices that make the call at the same time: the price's, or else the cluster's. `prices` may be
+// null.
 Energies EnergiesOf(const VersusCluster& cluster, std::size_t index, const Prices* prices);
 
-// Returns the cost [currency] of one call of `seconds` on a device, if `prices` (may be null) has
-// it.
+// Returns the cost [currency] of one call of `seconds` on a device, or nullopt if `prices` is null
+// or has no price for the record's machine.
 std::optional<double> CallCost(const Prices* prices, const VersusCluster& cluster,
                                const record::Record& record, double seconds);
 
-// Returns the type to compare a record as: f32 for tf32 on a GPU, which frameworks use for f32.
+// Returns the data type as which a record is compared: its own, but f32 for tf32 on a GPU, because
+// frameworks use tf32 for f32 data.
 std::string ComparedType(const record::Record& record);
 
 // Returns for each key of `key_of(record)` the record that a framework would use: the fastest with
@@ -154,8 +158,8 @@ std::map<std::string, std::size_t> FastestByKey(
     const roofline::PlacedRun& run,
     const std::function<std::string(const record::Record&)>& key_of);
 
-// [1] A call below this share of its roof that is not bound by launches ran a fallback
-// implementation; a framework would pad, transpose or use another type instead.
+// A call whose share of its roof [1] is less, and which is not bound by launches, is taken for a
+// fallback implementation; a framework would pad, transpose or use another type instead.
 inline constexpr double kFallbackShare = 0.02;
 bool IsFallback(const roofline::Placed& placed);
 
@@ -164,7 +168,7 @@ struct VersusOptions {
   // Empty: no option chooses an implementation.
   IsImplementationOption is_implementation_option;
   bool best_type = false;                  // compare each cluster's fastest record of any data type
-  CallTime times = CallTime::kThroughput;  // kind of the times; call UseTimes() for both runs
+  CallTime times = CallTime::kThroughput;  // kind of times, set in both runs by UseTimes
 };
 
 // The facts of one cluster in a VersusRow.
@@ -193,7 +197,7 @@ struct VersusRow {
   // op/direction/type/problem[/option...], without implementation options; the type is "bf16|f16"
   // if A's and B's differ.
   std::string key;
-  std::string type;  // as which both are compared: "f32", or "best"
+  std::string type;  // as which both are compared: "f32"; "best" with best_type
   VersusSide a, b;
   // [flop] of one call on both clusters: modelled by A or B, else counted equally by both. Not set
   // if they are unknown or differ; each cluster's cost then uses its own counted_flops.
@@ -206,7 +210,7 @@ struct VersusRow {
 // Sums over one call of each problem of one operator and type.
 struct VersusTotal {
   std::string of;                       // "Conv2D f32|tf32": operator, types of A and B
-  double operators = 0, fallbacks = 0;  // [1] rows in the sums; omitted rows
+  double operators = 0, fallbacks = 0;  // [1] rows in the sums; rows omitted as fallbacks
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
   std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
@@ -218,13 +222,13 @@ struct Versus {
   std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one cluster only
   CallTime times = CallTime::kThroughput;
   std::string currency;  // "" without prices
-  // Price of their nodes ("2.5 USD per node and hour") or why not known; "" without prices.
+  // Price of their nodes ("2.5 USD per node and hour") or why it is unknown; "" without prices.
   std::string price_a, price_b;
   // [1] B's price and watts over A's, of one node each, where both are known
   std::optional<double> price_ratio = {}, watts_ratio = {};
 };
 
-// Returns a total for each type of the rows, in their order.
+// Returns a total for each operator and type (VersusTotal::of), in the order of the rows.
 std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
                                   const Versus& versus);
 
@@ -238,7 +242,7 @@ std::optional<double> CountedFlops(const record::Record& record, Provenance from
 // One layer of a model: an op, its problem, and the directions in which the model runs it.
 struct VersusLayer {
   std::string op, problem;
-  std::vector<std::string> options;  // excludes IsImplementation options
+  std::vector<std::string> options;  // without implementation options
   std::set<std::string> directions;  // "fwd", "bwd_data", ...
   double count = 1;                  // [1] occurrences in the model
 };
@@ -249,7 +253,8 @@ struct Model {
 };
 
 // Returns the layers of the named benchmarks, each with its number of occurrences. Names that
-// differ only in device, library, direction, type or implementation options are one layer.
+// differ only in device, library, direction, type or implementation options are one layer, with the
+// largest of their numbers.
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,
                      const IsImplementationOption& is_implementation_option);
@@ -262,7 +267,7 @@ struct VersusModel {
   std::string model, pass;  // "inference", or "training": forward and both gradients
   std::string type;
   double layers = 0;  // [1] of the model, counting each occurrence
-  // [1] layers with all times on the cluster, and without fallbacks
+  // [1] layers of which every call has a time on A (on B) that is not a fallback's
   double in_a = 0, in_b = 0;
   double in_both = 0;  // [1] layers in A and B; all sums below are over these
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `in_both` is above 0
@@ -293,7 +298,7 @@ document::Document VersusDocument(const VersusReport& report);
 std::string VersusTitle(const VersusReport& report);
 // Writes a CSV line per row, all digits; unknown fields are empty.
 void WriteVersusCsv(const VersusReport& report, std::ostream& out);
-// Returns an object with "a", "b", "rows", "models"; unknown quantities have no key.
+// Returns an object with "a", "b", "rows", "totals", "models"; unknown quantities have no key.
 nlohmann::json VersusJson(const VersusReport& report);
 
 // Returns the machines of a cluster: "AMD EPYC (2 threads)".

@@ -26,8 +26,8 @@ bool IsInteger(const std::string& type) {
   return type.find("u8") != type.npos || type.find("s8") != type.npos || type == "int8";
 }
 
-// The calls of each operator in one type, or each in its fastest ("best") of those that the pass
-// can use, without fallbacks.
+// A cluster's fastest call of each operator in one type (ComparedType) or, if this is "best", of
+// any type that the pass can use, without fallbacks.
 class TimesOf {
  public:
   TimesOf(const VersusCluster& cluster, const std::string& type, std::string_view pass,
@@ -109,7 +109,7 @@ std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const Vers
   return both && add("bwd") ? std::optional(all) : std::nullopt;
 }
 
-// Returns the row without nodes_of_a and the largest effect, and the times of its layers.
+// Returns the row, except type, nodes_of_a and largest, and the times of its layers.
 std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
                                                              std::string_view pass,
                                                              const TimesOf& in_a,

@@ -133,7 +133,7 @@ std::string FindingsText(const Cluster& cluster) {
     return "a suspect was slow in one visit, which may be chance: `dlroof cluster script --revisit "
            "FILE` visits suspects again";
   return fmt::format(
-      "slow: by more than {:g} % in the median of its further visits; not confirmed: it is not",
+      "slow: by more than {:g} % in the median of its further visits; not confirmed: not so slow",
       100 * OutlierRules().effect);
 }
 

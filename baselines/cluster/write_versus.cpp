@@ -34,8 +34,9 @@ std::string MachinesText(const VersusCluster& cluster) {
 
 namespace {
 
-// The distinct VersusRow::differences, in the rows' order: those of all rows, and those of some
-// rows. The last cell of a table's row has the numbers (from 1) of its differences in of_some.
+// The distinct VersusRow::differences, in the rows' order: those that all rows have, and those that
+// only some rows have. The last cell of an operator's row has the positions (from 1) of its
+// differences in of_some.
 struct DifferenceKinds {
   std::vector<std::string> of_all, of_some;
 };
@@ -383,7 +384,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   return notes;
 }
 
-// Returns one cluster's CSV fields of a row, from name to cost.
+// Returns one cluster's CSV fields of a row, in the order of the header of WriteVersusCsv.
 std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
   const auto& ci95 = side.seconds.ci95;

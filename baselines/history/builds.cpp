@@ -86,7 +86,7 @@ class Lock {
   Descriptor file_;
 };
 
-// Removes unfinished files and folders left by a killed process.
+// Removes the folders that a killed process left unfinished. Their names begin with '.'.
 void RemoveUnfinished(const fs::path& folder) {
   std::vector<fs::path> unfinished;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -275,7 +275,7 @@ std::optional<StoredProgram> Builds::Find(const std::string& commit) const {
     const bool same = stored == commit || (shorter >= kMinAbbreviation &&
                                            stored.compare(0, shorter, commit, 0, shorter) == 0);
     if (!same) continue;
-    std::error_code not_ours;  // ignored: other users' programs can be run, but not marked
+    std::error_code not_ours;  // ignored: only the owner of a file can set its time
     fs::last_write_time(folder_ / stored / kDescription, fs::file_time_type::clock::now(),
                         not_ours);
     return ReadProgram(folder_ / stored);

@@ -2,8 +2,8 @@
 // measured interleaved with it. As in a compiler cache, identical files are stored once, and the
 // least recently used programs are evicted when a size limit is exceeded.
 //
-// FOLDER/<commit>/   hard links to executable and libraries, program.json, and "run", a start
-// script FOLDER/objects/    each distinct file once, named by a hash of its content
+// FOLDER/<commit>/: hard links to executable and libraries, program.json, and "run", a script.
+// FOLDER/objects/: each distinct file once, named by a hash of its content.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +103,8 @@ std::vector<compare::NamedRun> ChooseBaseline(const History& history,
                                               const compare::NamedRun& contender,
                                               std::ostream& warnings);
 
-// Returns the last 30 comparable runs before `base`, oldest first, for the noise. No date: older.
+// Returns the last 30 runs before `base` that can be compared with it, oldest first, to estimate
+// noise. Runs without a date count as older; if `base` has none, all runs do.
 std::vector<compare::NamedRun> RunsBefore(const History& history, const compare::NamedRun& base);
 
 // Returns the stored program of the newest run that has one. `runs`: oldest first.

@@ -57,7 +57,8 @@ json Spark(const std::vector<double>& values) {
   return spark;
 }
 
-// Returns a histogram of log(value / level median) with bars of `bar`, the outermost without limit.
+// Returns the counts of a histogram of log(value / median of its level), with bars of width `bar`.
+// Values beyond the outermost bars count in these.
 json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile,
                double bar) {
   std::vector<int> bars(kHistogramBars, 0);
@@ -135,12 +136,12 @@ struct SeriesView {
   nlohmann::json summary;            // for index.html: last time, levels, changes, noise, sparkline
   nlohmann::json points;             // all points, for the chart
   std::vector<LevelChange> changes;  // their `series` is 0; the caller sets the index
-  std::vector<std::size_t> changed_at;  // indices of runs, ascending
+  std::vector<std::size_t> changed_at;  // runs with a change of level, ascending
   bool last_slower = false;             // the last change was a slowdown
 };
 
-// `run_of[i]` is the index of the run of points[i]. `cause(i, j)` describes what else changed (such
-// as compiler or clock) between points i and j, at which the level changed.
+// Returns the data of a series. `run_of[i]` is the index of the run of points[i]. cause(i, j) says
+// what else changed (such as the compiler) between points i and j, where the level changed.
 SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
                   const std::vector<std::size_t>& run_of,
                   const std::function<std::string(std::size_t, std::size_t)>& cause) {

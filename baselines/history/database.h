@@ -20,8 +20,8 @@ namespace dlroof::history {
 struct PackedRecord {
   std::string facts;  // JSON (record::ToJson)
   // CBOR: one array per repetition with seconds, iterations, noisy, CPU time, CPU time of the main
-  // thread, run delay, core share, block, and the GPU's quantities in the order of GpuSampleFields.
-  // Unknown items are null, or omitted at the end.
+  // thread, run delay, core share, block, an array of the GPU's quantities in the order of
+  // GpuSampleFields, link share and clean calls. Unknown items are null, or omitted at the end.
   std::string repetitions;
   std::optional<double> median;  // [s] of clean repetitions (record::Summarize), if status is ok
   std::optional<std::pair<double, double>> ci95;  // [s]
@@ -34,17 +34,19 @@ PackedRecord Pack(const record::Record& record);
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 
-// As Unpack, for the repetitions only. Throws BadInput, beginning with `where`, for damaged bytes.
+// Reads PackedRecord::repetitions. Throws BadInput, beginning with `where`, for damaged bytes.
 std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions,
                                                   const std::string& where);
 
-// Returns the number. Throws BadInput, beginning with `where`, if it is outside the range of `key`.
+// Returns `number`, a value of the member `key` in run files. Throws BadInput, beginning with
+// `where`, if it is outside the range of this member.
 double InRange(double number, std::string_view key, const std::string& where);
 
-// Opens a database in write-ahead mode. Readers see the last committed transaction while another
-// process writes. A writer waits up to a minute for another writer. Killed processes leave whole
-// transactions. Locks use shared memory: no network file systems. ":memory:" opens a private
-// database. Throws BadInput for a missing file, another format, and a file that is not writable.
+// Opens a database; for writing in write-ahead mode. Readers see the last committed transaction
+// while another process writes. A writer waits up to a minute for another writer. A killed process
+// leaves only complete transactions. Does not work on network file systems, because locks use
+// shared memory. ":memory:" opens a private database. Throws BadInput for a missing file to read,
+// another format, and a file that is not writable.
 std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access access);
 
 // Throws BadInput with the file's path and SQLite's message.

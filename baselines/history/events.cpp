@@ -20,20 +20,21 @@ constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kCertain, "certain"},
                                           {Sureness::kMayBeChance, "may be chance"},
                                           {Sureness::kProgramOrMachine, "program or machine?"}};
 
-// [1] |log_ratio| / standard error. Without a real change, 500 series of 50 runs show a change of
-// 5.5 errors about once in a thousand histories, and one of 4 errors once in one or two histories.
-// Three series that change by 3 errors each in the same run are not chance.
+// Values of |log_ratio| / standard error. Without a real change, 500 series of 50 runs show a
+// change of 5.5 errors about once in a thousand histories, and one of 4 errors once in one or two
+// histories. Three series that change by 3 errors each in the same run are not chance.
 constexpr double kCertainErrors = 5.5, kLikelyErrors = 4, kErrorsInGroup = 3;
 constexpr int kMinGroup = 3;
-constexpr double kNearlyAll = 0.75;  // [1] share of the series
+constexpr double kNearlyAll = 0.75;  // [1] min share of the series for kProgramOrMachine
 
-// [1] standard error of a median / that of a mean, for normally distributed values: sqrt(pi / 2)
+// Standard error of a median / that of a mean, for normally distributed values: sqrt(pi / 2).
 constexpr double kMedianError = 1.2533;
-// [1] standard deviation of log(time) assumed when unknown (fewer than three values).
+// Standard deviation of log(time) that is assumed when it is unknown (fewer than three values).
 constexpr double kUnknownNoise = 0.1;
 constexpr double kNormal95 = 1.96;
 
-// Returns the run within the range [earliest, latest] of most changes. Narrow ranges weigh more.
+// Returns the run that is in the ranges [earliest, latest] of the most changes. A narrow range
+// weighs more, and in each range the change's own `run` weighs 1.5 times as much.
 std::size_t MostLikelyRun(const std::vector<LevelChange>& changes) {
   std::map<std::size_t, double> weight;
   for (const auto& change : changes)

@@ -30,7 +30,7 @@ struct ExportedTime {
   bool specified = false;                  // the binding roof comes from a data sheet
   bool estimate = false;                   // too few repetitions were clean (record::TimeOf)
 };
-// Returns the time of a record, which may be an estimate, or nothing for a record without times.
+// Returns the time of a record, which may be an estimate, or nullopt if it has none.
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
   if (record.status != record::Status::kOk) return std::nullopt;
   const auto timing = record::TimeOf(record.repetitions);
@@ -108,7 +108,7 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
   }
 }
 
-// One line per benchmark and run, with more fields than the other formats have.
+// Writes a line per benchmark and run, with more fields than the other formats have.
 void WriteCsv(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
          "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
@@ -230,8 +230,8 @@ struct Sample {
   ExportedTime time;
 };
 
-// OpenMetrics 1.0 text. Several runs get timestamps, so that old data can be imported. The format
-// requires the samples of a metric to be consecutive and sorted by timestamp.
+// OpenMetrics 1.0 text. With several runs, samples get timestamps, so that old data can be
+// imported. The format requires the samples of a metric to be consecutive and sorted by timestamp.
 void WriteOpenMetrics(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
   std::map<std::string, std::vector<Sample>> samples;
   for (const auto& run : runs)

@@ -19,8 +19,8 @@ bool BothRan(const compare::Comparison& row) {
          row.base->status == record::Status::kOk && row.contender->status == record::Status::kOk;
 }
 
-// Returns a sort key (larger: more likely slower), or nullopt if a slowdown is excluded. A verdict
-// *faster* may be of a quieter machine and hide a slowdown.
+// Returns a sort key (larger: more likely slower), or nullopt if a slowdown is excluded. A faster
+// benchmark is suspicious, too: if the machine became quieter, that may hide a slowdown.
 std::optional<double> Suspicion(const compare::Comparison& row, double min_effect) {
   constexpr double kSlowerFirst = 1e6;
   if (!BothRan(row)) return std::nullopt;
@@ -90,7 +90,7 @@ std::string CountsWithUnclear(const Report& report) {
   return text;
 }
 
-// Returns "+12.1 % (+10.3 % to +14.0 %), 1.2 ms -> 1.3 ms: cause", or why the benchmark fails now.
+// Returns "+12.1 % (+10.3 % to +14.0 %), 1.2 ms to 1.3 ms: cause", or why the benchmark fails now.
 std::string WhatHappened(const compare::Comparison& row) {
   if (row.newly_failed) return "fails now: " + compare::NotesOf(row);
   std::string text;

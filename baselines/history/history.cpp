@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char *kCommit = "commit", *kBranch = "branch";  // in a run's context
+constexpr const char *kCommit = "commit", *kBranch = "branch";  // keys in a run's context
 
 constexpr int kApplicationId = 0x646C7266;  // "dlrf"; file(1) identifies the format by it
 
@@ -104,7 +104,7 @@ std::string TimeConventions(const record::RunFile& file, const record::Record& r
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
   const auto* machine = record::MachineFor(file, record);
-  // The benchmark's name need not contain the device: then the only machine is meant.
+  // A name without a device is of the file's machine, if that is the only one.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
   if (machine != nullptr) {
     series.fingerprint = machine->fingerprint;
@@ -221,7 +221,7 @@ Point ReadPoint(const Query& row) {
     const auto repetitions = UnpackRepetitions(row.Text(7), "");
     point.repetitions = static_cast<int>(repetitions.size());
     if (!point.median) point.estimate = record::TimeOf(repetitions);
-  } catch (const BadInput&) {  // damaged, which is said where the record is read
+  } catch (const BadInput&) {  // damaged: reading the record reports it
   }
   return point;
 }

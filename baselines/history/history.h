@@ -81,10 +81,10 @@ struct Added {
   int points = 0, new_series = 0;
 };
 
-// kWrite creates a missing file.
+// kRead needs an existing file; kWrite creates a missing one.
 enum class Access { kRead, kWrite };
 
-// All functions throw BadInput with the file's path on SQLite errors and for damaged content.
+// A file of runs. Functions throw BadInput with its path on SQLite errors and for damaged content.
 class History {
  public:
   // Throws BadInput for a file that is not a history or has another schema.
@@ -133,8 +133,8 @@ struct DashboardCounts {
 DashboardCounts WriteDashboard(const history::History& history,
                                const std::filesystem::path& folder);
 
-// Writes runs in the file formats of other tools. To add a format, write its function and add a row
-// to the table in export.cpp.
+// A file format in which runs can be written, for another tool. To add one, write its function and
+// add a row to the table in export.cpp.
 struct Exporter {
   std::string_view format;       // value of --format
   std::string_view description;  // shown in help
@@ -167,9 +167,9 @@ struct LevelChange {
   bool lasts = false;
 };
 
-// How certain an event is. About one in 100 unchanged series shows a change by chance, so some
-// small changes of single series are expected (kMayBeChance). kUnconfirmed: only the last run shows
-// it. kProgramOrMachine: nearly all series changed together by a few percent.
+// How certain an event is. kCertain, kLikely: its changes are large beside their standard errors.
+// kUnconfirmed: the new level has one run. kProgramOrMachine: nearly all series changed together by
+// a few percent. kMayBeChance: others; about one in 100 unchanged series shows a change by chance.
 enum class Sureness { kCertain, kLikely, kUnconfirmed, kMayBeChance, kProgramOrMachine };
 std::string_view Key(Sureness sureness);
 
@@ -186,12 +186,14 @@ struct Event {
 std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesProfile& profile,
                                    const std::vector<std::size_t>& run_of);
 
-// Groups the lasting changes into events: changes in one direction that one run may have.
-// `series_in_run[i]`: number of series with a time in run i; empty if unknown. The newest first.
+// Groups the lasting changes into events, the newest first: an event's changes have one direction,
+// and its run is in all their ranges. `series_in_run[i]`: number of series with a time in run i; if
+// empty (unknown), no event is kProgramOrMachine.
 std::vector<Event> FindEvents(const std::vector<LevelChange>& changes,
                               const std::vector<std::size_t>& series_in_run = {});
 
-// Returns a pattern for the names, part by part: "conv/{f16,f32}/*". Of one name returns the name.
+// Returns a pattern for the names with the choices for each part between slashes, or "*" for more
+// than three: "conv/{f16,f32}/*". Returns "*" if the names have different numbers of parts.
 std::string PatternOf(const std::vector<std::string>& names);
 
 // A gate for CI: which benchmarks may still be slower and should be measured again, and reports for
@@ -220,7 +222,7 @@ struct Report {
   // Set if the new program was measured interleaved with this commit's stored program.
   std::optional<std::string> interleaved_with;
   int unclear = 0;           // [1] number of benchmarks for which a slowdown is still not excluded
-  bool own_program = false;  // not dlroof_bench, which `dlroof bisect` can build
+  bool own_program = false;  // not dlroof_bench: `dlroof bisect` cannot build it by itself
 };
 
 inline constexpr int kMaxCommentLines = 10;
@@ -232,19 +234,19 @@ std::string CommentOf(const Report& report);
 // benchmarks (GitHub shows ten), and a warning if some benchmarks are unclear.
 std::string AnnotationsOf(const Report& report);
 
-// Returns the command that finds the commit after `before`, up to `after`, that changed the
-// benchmark; `own_program`: not dlroof_bench, which `dlroof bisect` can build.
+// Returns the `dlroof bisect` command that finds the commit after `before`, up to `after`, that
+// changed the benchmark. If `own_program` (not dlroof_bench), it has placeholders for the build.
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
                           bool own_program);
 
 // Returns lines for a terminal: counts of verdicts, and each benchmark that got worse.
 std::string SummaryOf(const Report& report);
 
-// The SQLite export of Nsight Systems. In this module and not in reporters/imports, because
-// programs that use <dlroof/benchmark.h> link that one and should not link SQLite. Returns one
-// record per kernel and GPU, with the sum of its launches' times. Throws BadInput for a database
-// without kernels and one that SQLite cannot read.
+// Returns whether the text begins like a SQLite database, such as an export of Nsight Systems.
 bool LooksLikeNsysDatabase(std::string_view text);
+// Returns one record per kernel and GPU, with the sum of its launches' times. Throws BadInput for a
+// database without kernels and one that SQLite cannot read. Not in reporters/imports: programs with
+// <dlroof/benchmark.h> link that module, and should not link SQLite.
 imports::Imported ImportNsysDatabase(const std::string& text, const std::string& where);
 
 }  // namespace dlroof::history

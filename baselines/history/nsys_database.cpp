@@ -14,8 +14,8 @@ namespace {
 constexpr int kMaxSteps = 2'000'000'000;
 
 constexpr const char* kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
-constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";  // without their kernels
-// What every version of Nsight Systems writes, and this reader needs.
+constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";  // graphs traced as a whole
+// The columns that every version of Nsight Systems writes and that this reader needs.
 constexpr std::pair<const char*, const char*> kColumns[] = {
     {kKernels, "start"},    {kKernels, "end"},   {kKernels, "demangledName"},
     {kKernels, "deviceId"}, {"StringIds", "id"}, {"StringIds", "value"}};
@@ -27,7 +27,7 @@ bool Has(SQLite::Database& database, const char* table, const char* column) {
   return query.executeStep() && query.getColumn(0).getInt() > 0;
 }
 
-// Returns the texts of a table's column by their ids. Rows of other types have none.
+// Returns the texts of a table's column by the rows' ids. Skips rows with other types.
 std::map<std::int64_t, std::string> TextsById(SQLite::Database& database, const char* table,
                                               const char* column) {
   std::map<std::int64_t, std::string> texts;
@@ -48,7 +48,7 @@ imports::Imported KernelsOf(SQLite::Database& database, const std::string& where
           where, column, table);
   auto names = TextsById(database, "StringIds", "value");
   auto models = TextsById(database, "TARGET_INFO_GPU", "name");
-  // Equal rows are one launch. SQLite subtracts texts as 0.
+  // Equal rows are one launch. The types are checked because SQLite subtracts a text as 0.
   SQLite::Statement query(database,
                           fmt::format("SELECT DISTINCT CASE WHEN typeof(start) = 'integer' AND "
                                       "typeof(\"end\") = 'integer' THEN \"end\" - start END, "

@@ -99,8 +99,8 @@ void AddCopiesAndFills(const Trace& trace, std::uint32_t device, DeviceWork& wor
   }
 }
 
-constexpr double kMinOfWork =
-    0.5;  // [1] share of the kernels' time of a graph whose launches are steps
+// [1] The launches of a CUDA graph are steps if it has at least this share of all kernel time.
+constexpr double kMinOfWork = 0.5;
 constexpr std::size_t kMinSteps = 3;
 constexpr double kMaxOfUsual = 1.5;  // [1] limit of a step's launches / the median
 
@@ -121,7 +121,7 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
 }
 
 // Returns the steps that begin with launches of the CUDA graph with the most kernel time. Returns
-// no steps if that is less than half of all kernel time.
+// no steps if that is less than half of all kernel time, or the graph has few launches.
 Steps StepsOfGraph(const DeviceWork& work) {
   std::map<std::uint32_t, double> seconds;  // [s] by graph
   double all = 0;
@@ -167,8 +167,8 @@ std::string WithoutNumbers(std::string name) {
   return name;
 }
 
-// Returns the ranges that may mark steps: step ranges before calls of a model, then the longest sum
-// of durations first.
+// Returns the groups of at least kMinSteps ranges that may mark steps: ranges of steps before calls
+// of a model; among each of these, the longest sum of durations first.
 std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const DeviceWork& work) {
   std::map<std::string, Marks> groups;
   std::vector<Marks*> group_of(trace.ranges.size());
@@ -200,9 +200,9 @@ std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const
   return marks;
 }
 
-// Returns the steps that begin where the program's ranges (NVTX, dlroof's hook) begin. The hook
-// marks only some calls of a model: if the kernels repeat with the number of kernels between two
-// such calls as their period, each repetition is a step.
+// Returns the steps that begin where the ranges begin. dlroof's hook marks only some calls of a
+// model: if the kernels repeat, and the shortest marked step is a multiple of the repeated
+// sequence, each repetition of that length is a step.
 FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
   FoundGpuSteps found{.steps = {.from = StepsFrom::kMarks}, .range = marks.name};
   auto& ranges = found.steps.ranges;

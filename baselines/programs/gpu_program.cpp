@@ -75,10 +75,10 @@ struct LaunchSums {
   }
 };
 
-// The launches in a step whose kernels have one of some names.
+// The launches in the steady step of timeline.order whose kernels have one of the given names.
 struct MatchingLaunches {
   std::vector<std::size_t> places;  // indices into timeline.order
-  std::size_t before = 0;           // [1] such launches before the step
+  std::size_t before = 0;           // [1] launches of such kernels before the step
   std::map<std::uint32_t, LaunchSums> by_kernel;
 };
 
@@ -148,7 +148,9 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
   return best;
 }
 
-// Finds the last process of `until` in another run: by its position among those of its command.
+// Returns the process in another run (`others`) that corresponds to the last process P of `until`:
+// if P is the n-th process of its command in `until`, the n-th of this command in `others`. Returns
+// null if there are fewer.
 const gpu_trace::Trace* SameProcess(std::span<const gpu_trace::Trace> until,
                                     const std::vector<gpu_trace::Trace>& others) {
   const auto same = [&](const auto& other) { return other.command == until.back().command; };
@@ -350,7 +352,7 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_laun
       names.push_back(MangledOf(use));
   }
   LaunchSelection best;
-  // Tries fewer and fewer names: of fewer kernels, more launches fit.
+  // Tries fewer and fewer names: `max_launches` are a larger part of the launches of few kernels.
   for (std::size_t count = names.size(); count > 0 && max_launches > 0; count /= 2) {
     auto window = BestWindow(timeline, std::span(names).first(count), max_launches);
     if (window.share > best.share && window.arguments[5].size() <= kMaxPattern)

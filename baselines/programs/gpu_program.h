@@ -25,7 +25,7 @@ struct GpuProcess {
   std::string command;
   double launches = 0, copies = 0, fills = 0;  // [1]
   double calls = 0, ranges = 0;                // [1]
-  double dropped = 0, untimed = 0;             // [1] lost records
+  double dropped = 0, untimed = 0;             // [1] lost records; records without a time
   bool ended = false;   // it ended by exit(); otherwise the end of the trace may be missing
   bool full = false;    // the trace reached its maximum size
   std::string failure;  // why the process could not be traced, or ""
@@ -45,7 +45,7 @@ struct GpuCounting {
   bool requested = false;
   std::optional<Reason> reason;  // why nothing is counted
   double kernels = 0;            // [1] distinct counted kernels
-  double share = 0;              // [1] their share of the kernel time in the first timeline's step
+  double share = 0;              // [1] counted share of kernel time in the first timeline's step
   double seconds = 0;            // [s] duration of counting
 };
 
@@ -64,20 +64,22 @@ struct OtherRuns {
   std::vector<gpu_trace::Trace> nodes;  // each kernel of a CUDA graph by itself
   std::vector<gpu_trace::Trace> calls;  // only CUDA calls, without kernels: the program's own pace
 };
+// Returns the program of the traces of its processes. `steps`: its number of steps, if known.
 GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces,
                            std::optional<int> steps = std::nullopt, const OtherRuns& others = {});
-// Return whether OtherRuns::nodes or ::calls would improve the result.
+// Returns whether CUDA graphs were traced as a whole, so that OtherRuns::nodes adds their kernels.
 bool NeedsNodes(const std::vector<gpu_trace::Trace>& traces);
+// Returns whether tracing may have caused idle time, which OtherRuns::calls can tell.
 bool NeedsCalls(const GpuProgram& program);
 
-inline constexpr double kCountSeconds = 0.2;  // [s] to count one launch, on an H200
+inline constexpr double kCountSeconds = 0.2;  // [s] to count a launch on an H200
 
 // The launches that Nsight Compute will count.
 struct LaunchSelection {
   std::vector<std::string> arguments;  // for ncu, before the program
   std::size_t launches = 0;            // [1] number of launches to count
-  std::set<std::uint32_t> kernels;     // kernels they represent: indices into GpuTimeline::kernels
-  double share = 0;                    // [1] share of these kernels in the kernel time of a step
+  std::set<std::uint32_t> kernels;     // represented kernels: indices into GpuTimeline::kernels
+  double share = 0;                    // [1] share of `kernels` in the kernel time of a step
 };
 
 // Chooses successive launches of the kernels with the most time in a steady step (without steps: in
@@ -91,9 +93,9 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_laun
 std::string ExactNames(const std::vector<std::string>& names);
 
 // Returns the counts of the chosen kernels: means over their counted launches. A launch belongs to
-// the kernel with its grid, block and mangled or full C++ name. If the counted run chose another
-// grid (autotuning): a kernel without launches, if it is the only one of its name, gets the
-// unassigned launches of this name, if these all have the same grid.
+// the kernel with its grid, block and mangled or full C++ name. The counted run may have
+// chosen another grid (autotuning): if only one kernel of a name has no launches, it gets the
+// launches of this name that belong to no kernel, if these all have the same grid.
 std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
                                       const std::vector<imports::CountedLaunch>& launches);
 

@@ -69,7 +69,7 @@ RangeFacts FactsOf(const std::string& name) {
           NumberAfter(kSequenceNumber, name)};
 }
 
-// A row: all ranges with the same name within ranges of the same row.
+// A row of the result: all ranges with the same name within ranges of the same row.
 struct Node {
   std::uint32_t parent = kNone;
   Sort sort = Sort::kOther;
@@ -157,8 +157,11 @@ class RangeTree {
     return kNone;
   }
 
-  // Returns the tree's node that counts the kernels launched in this range. A range inside a module
-  // or an operator has no node: the kernels count for that module or operator.
+  // Returns the tree's node that counts the kernels launched in this range, and adds it if it is
+  // new. A module has a node of its own, and so has a range of the program outside of operators.
+  // The autograd engine's ranges have a node "backward"; in it, a backward operator counts for the
+  // modules around its forward operator. Other operators have a node only if they are in no module,
+  // operator or "backward". All other ranges count for the node of the range around them.
   std::uint32_t NodeOf(std::uint32_t range) {
     if (node_of_[range] == kNone) {
       const auto outer = around_.OfRange(range);
@@ -199,7 +202,7 @@ class RangeTree {
     return Within(parent, "backward", Sort::kEngine);
   }
 
-  // Returns the forward operator with this number that began last before `at_ns`, or kNone.
+  // Returns the last forward operator with this number that began until `at_ns`, or kNone.
   std::uint32_t ForwardOf(std::uint64_t sequence, std::int64_t at_ns) const {
     const auto found = forward_.find(sequence);
     if (found == forward_.end()) return kNone;
@@ -209,7 +212,7 @@ class RangeTree {
     return after == found->second.begin() ? kNone : *std::prev(after);
   }
 
-  // Returns the node for the modules around `range`, within `node`.
+  // Returns the node of the modules around `range`, nested in `node` with the outermost first.
   std::uint32_t WithinModules(std::uint32_t range, std::uint32_t node) {
     std::vector<std::uint32_t> modules;
     for (auto module = ModuleAround(range); module != kNone; module = ModuleAround(module))

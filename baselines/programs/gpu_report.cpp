@@ -21,7 +21,7 @@ using document::Document;
 using document::PartKind;
 using document::Table;
 
-// The records of a run by name, with their places. Refers to the run.
+// Finds the records of a run by name. The run must outlive this.
 class KernelPlaces {
  public:
   explicit KernelPlaces(const roofline::PlacedRun& run) : run_(run) {
@@ -203,7 +203,7 @@ Names NamesOf(const GpuTimeline& timeline, bool full_names) {
   return names;
 }
 
-// Returns a cell with the short name of a kernel and its full name, or with another text.
+// Returns a cell with a kernel's short and full name, or with `whole` if it has no short name.
 Cell NameCell(const std::string& whole, const Names& names) {
   const auto found = names.find(whole);
   if (found == names.end() || found->second == whole) return {whole};
@@ -365,7 +365,7 @@ void AddLanes(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(strip));
 }
 
-// Adds kernel time by NVTX range; without `all` those with the most time and those around them.
+// Adds kernel time by NVTX range: of all ranges (`all`), or of the kMaxWork with the most time.
 void AddRangeWork(const GpuTimeline& timeline, const Names& names, bool all, Document& document) {
   const auto& rows = timeline.range_work;
   if (rows.empty() && timeline.range_reason)

@@ -24,7 +24,7 @@ constexpr std::size_t kMaxLanes = 16;
 using Sort = DeviceTask::Sort;
 using Work = DeviceTask;
 
-// A window of time [ns).
+// A window of time: [begin_ns, end_ns).
 using Window = Interval;
 
 // Divides the time of a window among the work that runs in it.
@@ -33,7 +33,8 @@ class Sweep {
   Sweep(const DeviceWork& work, const GpuTimeline& timeline)
       : work_(work), wall_(timeline.kernels.size()) {}
 
-  // `first` is the index of the first work that may end after the window's begin.
+  // Adds the times of a window to `times`, and its kernels' shares to wall(). `first` is the index
+  // of the first work that may end after the window's begin.
   void Add(const Window& window, std::size_t first, GpuTimes& times) {
     edges_.clear();
     for (std::size_t i = first; i < work_.all.size(); ++i) {
@@ -269,7 +270,7 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     if (timeline.lanes.size() < kMaxLanes) timeline.lanes.push_back(std::move(lane));
 }
 
-// Sums kernel time by range over all steps, also outliers, as marking slows the marked steps down.
+// Sums kernel time by range over all steps, outliers too: marking ranges slows a step down.
 void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                   const Steps& found, GpuTimeline& timeline) {
   std::vector<LaunchRange> steps;
@@ -313,7 +314,7 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
   }
 }
 
-// Returns the steps to add up. If none were found, the whole trace is one step.
+// Sets timeline.steps. Returns the steps to add up: if none were found, the whole trace is one.
 std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
                              GpuTimeline& timeline) {
   auto steps = TimedSteps(work, found.steps);

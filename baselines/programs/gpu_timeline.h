@@ -49,19 +49,20 @@ struct GpuKernelUse {
   std::string record;  // name of its record in the run file
 };
 
-// What a GPU did in the wall time of a step, or of the whole trace. These five times add up to it.
+// What a GPU did in the wall time of a step, or of the whole trace, [s]. The first five times add
+// up to wall_seconds.
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
   double copy_seconds = 0;    // a copy runs, and no kernel
   double fill_seconds = 0;    // a fill runs, and nothing else
   double idle_seconds = 0;    // nothing runs
-  // between begin and end of a CUDA graph: no kernel, copy or fill of it runs
+  // from begin to end of a CUDA graph that was traced as a whole: none of its work runs
   double graph_idle_seconds = 0;
   double wall_seconds = 0;
   double overlap_seconds = 0;      // sum of the kernels' durations - kernel_seconds
   double hidden_copy_seconds = 0;  // copies that run while a kernel runs
   double short_idle_seconds = 0;   // idle in gaps of at most kShortGap
-  double short_gaps = 0;           // [1] number of these gaps
+  double short_gaps = 0;           // [1] number of gaps of at most kShortGap
 };
 inline constexpr double kShortGap = 100e-6;  // [s] longer gaps have other causes than launches
 
@@ -90,7 +91,7 @@ struct GpuLane {
 // steps with ranges; without steps the sums over the trace.
 struct GpuRangeWork {
   std::string name;     // RangeName; "" for launches outside of ranges
-  int depth = 0;        // [1] number of ranges around it; these are earlier rows
+  int depth = 0;        // [1] number of rows around it, which precede it
   double ranges = 0;    // [1] number of ranges that launched kernels
   double launches = 0;  // [1] of kernels
   double seconds = 0;   // [s] sum of the kernels' durations
@@ -157,19 +158,21 @@ std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
 
 // Sets call_seconds and untraced_call_seconds of the timeline of `traced`. `untraced` is a run of
 // the same process with CUDA calls only. Matches calls by their number counted from the end,
-// because a program's start (autotuning) differs. Sets nothing if `untraced` has too few calls.
+// because a program's start (autotuning) differs. Sets nothing if calls of the steps are missing.
 void AddPace(const gpu_trace::Trace& traced, const gpu_trace::Trace& untraced,
              GpuTimeline& timeline);
 
 // Replaces the kernels, copies, fills and ranges of a timeline with CUDA graphs traced as a whole
 // by those of a run with their nodes traced (`nodes`). Scales their times down if they exceed the
 // busy time of `timeline`; otherwise the difference becomes graph_idle_seconds. Returns false and
-// changes nothing if the steps of the two runs have different numbers of graph launches.
+// changes nothing if the devices differ, a run has no steps, or their steps have different numbers
+// of graph launches.
 bool TakeNodes(GpuTimeline nodes, GpuTimeline& timeline);
 
 // The idle time that a step would have without tracing, which slows down the host.
 struct GpuIdle {
-  // Tracing made the step at most kTraceCost longer, or at most this share of the step is idle.
+  // Whether the traced idle time is the program's own: tracing made the step at most kTraceCost
+  // longer, or at most this share of the step is idle.
   bool seen = false;
   // [s] Upper limit of the idle time without tracing. Absent if unknown: there was no run without
   // tracing, or in one of the runs the host is ahead of the device.
@@ -193,7 +196,7 @@ struct DeviceTask {
 
 struct DeviceWork {
   std::vector<DeviceTask> all;             // ordered by begin
-  std::vector<std::uint32_t> stream;       // kernel of each launch, in the launches' order
+  std::vector<std::uint32_t> stream;       // index into GpuTimeline::kernels of each launch
   std::vector<std::size_t> launch_places;  // index into `all` of each launch
 
   const DeviceTask& Launch(std::size_t launch) const { return all[launch_places[launch]]; }
@@ -225,7 +228,7 @@ class RangesAround {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // `trace` must outlive this. Time: n log n in its ranges and calls.
+  // `trace` must outlive this. Takes n log n for n ranges and calls.
   explicit RangesAround(const gpu_trace::Trace& trace);
 
   // Returns the innermost range (index into Trace::ranges) around the CUDA call that made the
@@ -250,15 +253,15 @@ struct RangeWork {
 };
 
 // Sums kernel time per NVTX range. A launch belongs to the innermost range that is open on its CPU
-// thread at its CUDA API call. `steps` are half-open ranges of launches of `work`, `kernels` its
-// kernels. Rows are a tree in pre-order, siblings by descending time; the last row has the launches
+// thread at its CUDA API call. `steps` are half-open ranges of launches of `work`, `kernels` the
+// timeline's. Rows are a tree in pre-order, siblings by descending time; the last row has launches
 // outside any range. Sums are means over the steps with ranges, because a program may mark only
 // some of its steps. Returns at most kMaxRangeRows rows, those with the most time, and no rows if
 // no launch was in a range or the trace has no API calls. Takes n log n for n ranges and calls.
 //
 // Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators within modules or operators,
-// and libraries' ranges within operators, have no rows of their own. A backward operator is in a
-// row "backward" of the module with the forward operator of the same number ("seq").
+// and libraries' ranges within operators, have no rows of their own. A backward operator counts in
+// the row "backward" and, within it, in that of the module of the forward operator with its "seq".
 RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
                       const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
                       std::span<const LaunchRange> steps);
@@ -271,8 +274,8 @@ struct FoundGpuSteps {
 
 // Returns the steps of a device, by the first method that applies:
 // - `count` steps, if it is set;
-// - a step begins with each NVTX range that has "step" or "iter" in its name or is of a function
-//   that XLA executes (by the CUDA calls that launched the kernels);
+// - a step begins with the first kernel that was launched in each NVTX range with "step" or "iter"
+//   in its name, or of a function that XLA executes;
 // - a step begins with each launch of the CUDA graph with the most kernel time, if that is at least
 //   half of all kernel time;
 // - a step begins with each call of PyTorch's outermost module (`profile --gpu --torch`);

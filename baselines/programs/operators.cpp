@@ -14,7 +14,7 @@ namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kWarmUpFrom = 4;  // [1] with at least 4 steps the first one is ignored
-constexpr double kSmall = 1e-3;         // [1] operators below this share of the window are joined
+constexpr double kSmall = 1e-3;         // [1] operators below this share of the time get one entry
 
 // A time on one thread in which the innermost call is the same.
 struct Segment {
@@ -56,7 +56,7 @@ class CallStack {
   }
 
  private:
-  // Ends the current segment.
+  // Adds the segment of the innermost open call that ends at `time`, unless it is empty.
   void Emit(double time) {
     if (!open_.empty() && time > cursor_) {
       auto segment = open_.back();
@@ -118,7 +118,7 @@ class TimeDivider {
     double before = 0;
     for (const auto& bound : bounds_) {
       if (bound.at > before) {
-        // Also outside of the ranges, as a step's first operator begins in the previous step.
+        // Marks outside of the ranges, too: a step's first operator may begin before the step.
         if (primitives_ > 0) MarkActive();
         if (ranges_ > 0) Count(bound.at - before);
       }
@@ -242,7 +242,7 @@ std::vector<TimeRange> StepsIn(const imports::Trace& trace, const Steps& all,
   return whole;
 }
 
-// Removes the model's slow first steps (which compile it); at least the first of kWarmUpFrom steps.
+// Removes the model's slow first steps (which compile it), at least one if there are kWarmUpFrom.
 void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   const auto walls =
       VectorOf<double>(ranges, [](const auto& row) { return row.second - row.first; });
@@ -251,7 +251,7 @@ void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
-// Returns the duration [s] of each range without the hooks in it. They are ascending and disjoint.
+// Returns the duration [s] of each range without the hooks in it. `ranges`: ascending, disjoint.
 std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
                                         const std::vector<TimeRange>& ranges) {
   auto seconds = VectorOf<double>(ranges, [](const auto& row) { return row.second - row.first; });
@@ -317,7 +317,8 @@ std::vector<OperatorTime> AddEntries(const imports::Trace& trace, const DividedT
   return taken;
 }
 
-// `steps`: number of complete steps. `number`: the divided time in steps, or 1 without steps.
+// Returns what the trace says of a step, or of the whole trace if `steps`, the number of complete
+// steps in it, is 0. `number`: number of steps in the divided time, or 1 for the whole trace.
 TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
   TracedProgram traced{.steps = steps,
                        .window_seconds = divided.seconds,
@@ -332,7 +333,8 @@ TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
   return traced;
 }
 
-// Returns the factor [1] that converts operators' times in the trace to times in the mean step.
+// Returns the factor [1] that converts operators' times in the trace to times in the mean step; 1
+// if the step's time outside oneDNN is unknown.
 double ScaleOf(const DividedTime& divided, double steps, const ProgramSummary& summary) {
   if (summary.steps.count == 0 || !summary.steps.wall_seconds) return 1;
   double inside = summary.steps.creation_seconds;

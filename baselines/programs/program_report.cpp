@@ -17,10 +17,10 @@ using document::PartKind;
 using document::Table;
 
 constexpr std::size_t kModules = 8;  // rows of the table of modules
-constexpr double kMatched = 0.9;     // [1] if onednn_matched is lower, the two clocks do not agree
+constexpr double kMatched = 0.9;     // [1] a lower onednn_matched is reported
 constexpr std::size_t kShown = 10;   // primitives that the first table shows at first
-constexpr double kAbove = 1.05;      // [1] roof time / measured time beyond noise
-constexpr double kScatters = 1.5;    // [1] mean / median call, or its inverse, of a noisy time
+constexpr double kAbove = 1.05;      // [1] roof time / measured time that is beyond noise
+constexpr double kScatters = 1.5;    // [1] mean / median call, or its inverse, above: noisy
 constexpr double kMuch = 0.05;       // [1] share of the time above which reorders get advice
 
 // Returns a number of calls, "12171" or "3.5"; a mean over steps may be fractional.
@@ -247,7 +247,7 @@ std::string BarTitle(const ProgramSummary& summary, const ProgramBreakdown& brea
                      Time(*steps.median_wall_seconds), WallText(steps), seconds);
 }
 
-// In the order of ProgramComponentKind.
+// The kinds of the bar's parts, in the order of ProgramComponentKind.
 constexpr PartKind kPartKinds[] = {PartKind::kRoof,  PartKind::kAboveRoof, PartKind::kZeroFlop,
                                    PartKind::kOther, PartKind::kOther,     PartKind::kOther,
                                    PartKind::kIdle};

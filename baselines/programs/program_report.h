@@ -24,15 +24,15 @@ struct PrimitiveUse {
   double seconds = 0;                        // [s] of wall time
   std::optional<double> flops;               // [flop] of one call, if known
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
-  bool roof_at_most = false;                 // roof_seconds is an upper limit: not validated
+  bool roof_at_most = false;                 // roof_seconds is an upper limit (not validated)
   // [s] time that could be saved, if known: the time above the roof; all time of zero-FLOP kernels
   std::optional<double> potential_seconds;
 };
 
-// Returns the primitives with calls, the largest potential first (the longest without roofs).
+// Returns the primitives with calls, the largest potential first (without roofs the longest first).
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
-// kOperator: operators of PyTorch without a roof. kOutside may be several components.
+// The kinds of components, in the order of ProgramBreakdown::components.
 enum class ProgramComponentKind {
   kRoof,
   kAboveRoof,
@@ -88,8 +88,8 @@ bool IsProgram(const record::RunFile& file);
 // with their share of its time, and the number of log lines by type. Empty for other files.
 document::Document ProgramDocument(const roofline::PlacedRun& run);
 
-// Writes ProgramDocument() as text, and the reasons why numbers are limits. `width` is the
-// terminal's [columns]; 0 means no limit.
+// Writes ProgramDocument() as text, then the caveats: reasons why numbers are only limits. `width`
+// is the terminal's [columns]; 0 means no limit.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
 }  // namespace dlroof::programs

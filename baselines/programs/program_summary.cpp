@@ -151,7 +151,7 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
 
 // Adds the operators without a roof by kind; kinds with little time become one component.
 void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& breakdown) {
-  constexpr double kLittle = 0.02;  // [1] of all time so far and in operators
+  constexpr double kLittle = 0.02;  // [1] of the time of all components so far and all operators
   double all = breakdown.seconds, little = 0;
   for (const auto& [kind, seconds] : by_kind) all += seconds;
   for (auto& [kind, seconds] : by_kind)
@@ -188,7 +188,8 @@ constexpr std::string_view kAdvice[] = {
 constexpr std::string_view kPythonAdvice =
     "Python runs between operators: larger batches, fewer and larger operators, or torch.compile";
 
-// Returns the largest component. Ignores the roofs' time, which is needed, below half of all time.
+// Returns the largest component, or null. The time at the roofs, which is needed, counts only if it
+// is at least half of all time.
 const ProgramComponent* LargestOf(const ProgramBreakdown& breakdown) {
   const ProgramComponent* largest = nullptr;
   for (const auto& component : breakdown.components) {

@@ -43,17 +43,19 @@ struct Steps {
   std::optional<Reason> reason;   // set if there are no steps
 };
 
-// A sequence that a stream repeats exactly from `begin` to its end.
+// A sequence that a stream repeats exactly from index `begin` to the stream's end.
 struct RepeatedSequence {
   std::size_t begin = 0;
   std::size_t length = 0;  // [1] of the sequence
 };
 
-// Returns the shortest sequence of at least two calls that the stream repeats at least three times
-// up to its end, over at least two thirds of it. The end may cut the sequence. Takes linear time.
+// Returns the sequence that the stream repeats at least three times up to its end: of several the
+// one whose repetitions begin first, then the shortest. The first and last repetition may be cut.
+// Returns nullopt for one call, or less than two thirds of the stream. Takes linear time.
 std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> stream);
 
-// Returns the stream's repetitions as steps (kFound), up to its end, or from its begin if whole.
+// Returns the repetitions of FindRepetition's sequence as steps (kFound). They end with the stream,
+// or, if they are the whole stream, begin with it.
 Steps RepeatedSteps(std::span<const std::uint32_t> stream);
 
 // Returns `count` steps (kSpecified). Each begins with a symbol that is in the stream `count`
@@ -62,15 +64,16 @@ Steps RepeatedSteps(std::span<const std::uint32_t> stream);
 // no steps if less than half of them are equally long.
 Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count);
 
-// Returns the steps between a log's marks, or `count` steps, or without both the repetitions of the
-// main process's primitives, with wall-clock times. Ranges are indices of executions; executions of
-// other processes in a range are not part of the step.
+// Returns `count` steps of the main process's primitives (SpecifiedSteps), or, without `count`, the
+// steps between the log's marks, or, without both, RepeatedSteps of these primitives; with
+// wall-clock times. Ranges are indices of executions; executions of other processes in a range are
+// not part of the step.
 Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count = std::nullopt);
 
 struct Timeline {
-  // [s] wall time of each execution and creation of the main process. Time in which several run is
-  // divided among them, so that the sum is the time in which any runs. Without time stamps, and for
-  // other processes: the execution's own time.
+  // [s] wall time of each execution and creation of the main process. While several run, the time
+  // is divided among them, so that the sum is the time in which any runs. For calls without a time
+  // stamp, and of other processes: the call's own time.
   std::vector<double> executions, creations;
   bool stamped = false;  // every execution has a time stamp
 };
@@ -104,7 +107,7 @@ struct ProgramSteps {
   double warm_up_seconds = 0;    // [s] time of the warm_up_calls
   int warm_up_steps = 0;         // [1] first steps that are much slower than the median
   int outliers = 0;              // [1] later steps whose wall time is far from the median
-  // Wall times of `timed` steps: with time stamps at both ends, no outliers. Means are over these.
+  // Steps with time stamps at both ends that are no outliers. Wall times and means are over these.
   int timed = 0;                                                  // [1]
   std::optional<double> wall_seconds;                             // [s] mean
   std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 %; from 6 steps on
@@ -134,10 +137,10 @@ struct ModuleTime {
 struct TracedProgram {
   int steps = 0;                    // [1] complete steps in the trace; 0: no steps are known
   bool of_no_step = false;          // the trace has no complete step of the program: no shares
-  double window_seconds = 0;        // [s] of these steps, or of the trace, without hook_seconds
+  double window_seconds = 0;        // [s] of the complete steps, or of the trace, without hooks
   double hook_seconds = 0;          // [s] of a step, or of the trace, in which hooks of modules ran
   double onednn_share = 0;          // [1] time in which oneDNN's primitives ran or were created
-  double onednn_matched = 1;        // [1] share of this time that is within an operator
+  double onednn_matched = 1;        // [1] share of oneDNN's time that is within an operator
   double operator_share = 0;        // [1] time in operators, without oneDNN
   double rest_share = 0;            // [1] other time: Python, the program itself
   std::vector<ModuleTime> modules;  // of a step, or of the trace; the longest first
@@ -189,7 +192,7 @@ std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>&
 
 // Returns whether torch.compile has compiled the model, whose fused loops are not operators then.
 bool IsCompiled(const TracedProgram& traced);
-// Returns whether operators are in the breakdown.
+// Returns whether the operators are part of the program's time breakdown.
 inline bool HasOperators(const std::optional<TracedProgram>& traced) {
   return traced && !traced->of_no_step;
 }
@@ -202,7 +205,7 @@ struct OperatorTime {
   std::size_t op = 0;        // index into Trace::ops
   double seconds = 0;        // [s] self time in the ranges, without oneDNN's primitives
   std::vector<double> each;  // [s] by call that began in the ranges, in order
-  // oneDNN's primitives ran in at least half of these calls, and have its FLOPs and bytes.
+  // At least half of these calls ran oneDNN's primitives, which have their FLOPs and bytes.
   bool by_onednn = false;
 };
 
@@ -219,14 +222,15 @@ struct DividedTime {
 };
 
 // Divides the time of `ranges` (ascending, disjoint) among operators and oneDNN's executions and
-// creations (`primitives`, in any order, on the same clock). The trace must contain its calls.
+// creations (`primitives`, in any order, on the same clock). trace.calls must have been read.
 DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>& primitives,
                        const std::vector<TimeRange>& ranges);
 
 // Returns the time ranges of the main process's executions and creations that have time stamps.
 std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log);
 
-// Returns the steps of the outermost module with the most calls: from begin to begin of its calls.
+// Returns the steps of the outermost module with the most calls. A step is the time from the begin
+// of a call to the begin of the next one.
 std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
 
 // The prefix of the names of modules' spans (torch_hook/sitecustomize.py).
@@ -238,9 +242,9 @@ inline constexpr const char* kHookSpan = "dlroof hook";
 
 // Adds PyTorch's operators to the time breakdown of a step: an entry of summary.primitives for each
 // (operators below 0.1 % share the last entry), and sets summary.traced. The steps are
-//   - the log's `steps` that the trace contains completely; if the log has steps, but the trace
-//     contains none of them, adds nothing;
-//   - else the calls of the model in the trace, without the first call if there are several;
+//   - the log's `steps` that the trace contains completely; if the log has steps with wall times,
+//     but the trace contains none of them, adds no operators;
+//   - else, if the log has no steps, ModelSteps without the warm-up, if at least two are left;
 //   - else the whole trace, as one step.
 // Operator times are scaled to the step's time outside oneDNN, because the profiler slows down the
 // steps that it records. Returns the operators that have an entry of their own.

@@ -54,11 +54,11 @@ std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream
 // Cuts of a stream at the begins of steps.
 struct Cuts {
   std::vector<std::size_t> begins;
-  std::size_t equal = 0;   // [1] number of steps, without the last one, of the same length
-  std::size_t length = 0;  // [1] this length
+  std::size_t equal = 0;   // [1] steps of the most frequent length, without the last one
+  std::size_t length = 0;  // [1] the most frequent length
 };
 
-// Returns every `apart`-th place.
+// Returns the cuts at every `apart`-th of the places.
 Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart) {
   Cuts cuts;
   std::map<std::size_t, std::size_t> times;  // number of steps by length
@@ -116,7 +116,7 @@ std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> st
   std::size_t length = 0, longest = 0;
   for (std::size_t i = 1; kMinTimes * i <= stream.size(); ++i) {
     const auto repeated = i + matches[i];
-    // Takes the first of equally long repetitions: multiples of a sequence repeat as far.
+    // Of repetitions that begin at the same place takes the shortest: its multiples repeat, too.
     if (repeated < kMinTimes * i || repeated <= longest) continue;
     length = i;
     longest = repeated;

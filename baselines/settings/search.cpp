@@ -16,13 +16,13 @@ namespace {
 // by any factor, because another program ran at the same time.
 int FirstBlocks(const TuningPlan& plan) { return plan.OnGpu() ? 1 : 2; }
 
-// [1] Share of the budget for the search; the rest is for the confirmation.
+// Share [1] of the budget for the search; the rest is for the confirmation.
 constexpr double kSearchShare = 0.6;
-// [1] If a choice's log ratios differ by more between blocks, "no effect" cannot be concluded.
+// If a choice's log ratios differ by more than this [1], "no effect" cannot be concluded.
 constexpr double kScatter = 0.1;
-// [1] Numbers of blocks at which the last choice of a coordinate is tested, each at 95 %. It
-// becomes a step if it is faster (the confirmation drops wrong steps). It is dropped as soon as
-// kFutile or more blocks show no gain over the best setting so far.
+// Numbers of blocks after which the last choice of a coordinate is tested, each time at 95 %: it
+// becomes a step if it is faster (the confirmation drops wrong steps). After these numbers, and
+// after kFutile blocks, it is dropped if its median gain is less than half the minimum effect.
 constexpr int kValidations[] = {8, 14};
 constexpr int kFutile = 4;
 constexpr double kValidationLevel = 0.95;
@@ -59,7 +59,8 @@ class CoordinateSearch {
     ForSome(PointersTo(all), [&](const Candidates& some) { MeasureOnce(some); });
   }
 
-  // Returns the candidate faster than the best setting so far, or null. Survey ratios are measured.
+  // Returns the candidate that is faster than the best setting so far, or null if none is. Ratios
+  // that the survey measured count.
   const Candidate* Run(std::vector<Candidate>& all) {
     auto left = PointersTo(all);
     const int first = FirstBlocks(tuning_.plan);
@@ -94,8 +95,8 @@ class CoordinateSearch {
           left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), begin + available))));
   }
 
-  // Measures up to `blocks` blocks, until each candidate has `blocks` ratios (if `in_all`) or
-  // `blocks` more.
+  // Measures at most `blocks` blocks per group of candidates. A candidate is done when it has
+  // `blocks` ratios: counting earlier ones if `in_all`, else new ones only.
   void Measure(const Candidates& left, int blocks, bool in_all) {
     ForSome(left, [&](Candidates some) {
       std::map<const Candidate*, std::size_t> wanted;
@@ -114,7 +115,7 @@ class CoordinateSearch {
 
   // Measures one block of the best setting and `some`.
   void MeasureOnce(const Candidates& some) {
-    // Without a step there is nothing to confirm: the search may take all.
+    // Without a step there is nothing to confirm: the search may take the whole budget.
     const double share = tuning_.steps.empty() ? 1 : kSearchShare;
     if (trials_.seconds() >= share * tuning_.plan.budget_seconds) throw SearchOver{};
     std::vector<Setting> settings = {tuning_.best};
@@ -134,7 +135,7 @@ class CoordinateSearch {
     }
   }
 
-  // Removes failed and clearly slower candidates; sorts the others, fastest first.
+  // Removes candidates that failed or were slower in every block; sorts the others, fastest first.
   void Drop(Candidates& left) const {
     std::erase_if(left, [&](const Candidate* candidate) {
       return !candidate->Known() || std::ranges::min(candidate->log_ratios) > Bound();
@@ -250,7 +251,7 @@ class Descent {
             {choice.values, choice.reason, With(tuning_.best, coordinate, choice.values)});
     };
     for (const auto& choice : coordinate.choices) add(choice);
-    // May return to its default: a later step may have made this one useless.
+    // Tries the coordinate's default again: a later step may have made this one useless.
     if (!now.empty() && !IsHopeless(coordinate, {}))
       candidates.push_back({{}, "undone", With(tuning_.best, coordinate, {})});
     return candidates;
@@ -263,7 +264,7 @@ class Descent {
     });
   }
 
-  // Adds all candidates except the winner to tuning_.tried.
+  // Puts all candidates except the winner into tuning_.tried, in place of their earlier entries.
   void Record(const Coordinate& coordinate, const std::vector<Candidate>& candidates,
               const Candidate* winner) {
     for (const auto& candidate : candidates) {

@@ -34,7 +34,8 @@ struct Statement {
   bool settled = false;
 };
 
-// Tests the ratio with error probability `error` [1] and sets `effect` and `settled`.
+// Tests the ratio with error probability `error` [1], and sets `effect` and `settled` (no more
+// blocks are needed).
 void Look(Statement& statement, double error, double min_effect) {
   const auto paired = statistics::MeasureSequentialShift(statement.log_ratios, error);
   if (!paired) return;
@@ -45,7 +46,7 @@ void Look(Statement& statement, double error, double min_effect) {
                             {std::exp(shift.ci95.first), std::exp(shift.ci95.second)},
                             static_cast<int>(statement.log_ratios.size()),
                             confirmed};
-  // The interval of a confirmed gain must be at most half as wide as the gain, or kFineWidth.
+  // The interval of a confirmed gain must be no wider than half the gain or kFineWidth, the larger.
   const double width = shift.ci95.second - shift.ci95.first;
   const bool precise = width <= std::max(kFineWidth, -shift.log_ratio / 2);
   statement.settled = confirmed ? precise : shift.ci95.first > -bound;
@@ -62,7 +63,8 @@ class Chain {
     if (settings_.size() > 2) statements_.push_back({0, settings_.size() - 1});
   }
 
-  // `error`: [1] error probability of all tests together.
+  // Measures blocks until all ratios are settled, the budget is spent, the last test is made, or
+  // settings failed twice. `error` [1]: error probability of all tests together.
   void Measure(double error) {
     if (plan_.OnGpu()) return MeasureOnGpu();
     const double share = error / static_cast<double>(statements_.size());
@@ -75,12 +77,12 @@ class Chain {
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
       if (std::ranges::all_of(statements_, &Statement::settled)) return;
     }
-    // The budget is spent: test early. This does not depend on the ratios.
+    // Stopped early, by the budget or failures: tests now. The stop does not depend on the ratios.
     if (looks < statistics::kLooks.size())
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
   }
 
-  // A gain must show in all blocks. The interval is the range of their ratios.
+  // Measures kGpuBlocks blocks. A gain must show in all; the interval is the range of their ratios.
   void MeasureOnGpu() {
     while (Blocks() < kGpuBlocks && !Broken()) MeasureOnce();
     for (auto& statement : statements_) {
@@ -93,7 +95,7 @@ class Chain {
     }
   }
 
-  // Returns the ratio of each step in order; with several steps, then of all steps together.
+  // Returns a ratio per step, in order; with several steps, then the ratio of all steps together.
   const std::vector<Statement>& statements() const { return statements_; }
   // Returns the last failure of settings[index], if any.
   const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }
@@ -111,7 +113,7 @@ class Chain {
         statement.log_ratios.push_back(*ratio);
   }
 
-  // A single failure is tolerated.
+  // Returns whether settings failed more than once. A single failure is tolerated.
   bool Broken() const { return failure_count_ > 1; }
 
   int Blocks() const {
@@ -163,7 +165,8 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
       tuning.dropped.push_back(DroppedText(step, chain.failure(i + 1)));
   }
   if (confirmed.size() == tuning.steps.size()) confirmed.clear();
-  // Without budget for another round only a first step remains: its effect is against the default.
+  // If the budget is spent (`over`), only the first step can remain: its effect is against the
+  // default.
   if (over) {
     const bool first =
         !confirmed.empty() && confirmed.front().coordinate == tuning.steps.front().coordinate;
@@ -239,7 +242,7 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
                              std::optional<Reason>& reason) {
   Tuning contender{.plan = tuning.plan};
-  // Another random order than in the tuning.
+  // Measures in another random order than the tuning.
   contender.plan.seed += 7919;
   TrialSequence trials(contender, hooks);
   Chain chain(trials, contender.plan, "verification", {{}, tuning.best});

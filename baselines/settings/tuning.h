@@ -46,7 +46,7 @@ Setting With(Setting setting, const Coordinate& coordinate, const Setting& value
 // Returns the setting's values of the coordinate's knobs.
 Setting PartOf(const Setting& setting, const Coordinate& coordinate);
 
-// Returns all combinations of two coordinates, except the default of both.
+// Returns all combinations of the two coordinates' choices and defaults, except both defaults.
 Coordinate Crossed(const Coordinate& inner, const Coordinate& other);
 
 // The times of one setting in one block.
@@ -74,7 +74,7 @@ using MeasureBlock = std::function<bool(TrialBlock& block, std::uint64_t seed)>;
 std::vector<double> TimesOf(const TrialResult& result);
 
 // Returns log(time of setting `contender` / time of setting `base`), both indices into the block,
-// or nullopt if either failed (BlockLogRatios).
+// by BlockLogRatios, or nullopt if either failed.
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender,
                                std::size_t base = 0);
 
@@ -86,7 +86,8 @@ struct TuningPlan {
   std::uint64_t seed = 1;               // for the random order within blocks
   std::size_t together = 6;             // [1] maximum number of settings in one block of the search
 
-  // GPU kernel times are alike in all processes: one block selects, two blocks confirm.
+  // Returns whether a GPU runs the benchmark. There a time is alike in all processes: one block
+  // selects the fastest choice, and two blocks confirm it.
   bool OnGpu() const { return subject.find("/gpu/") != std::string::npos; }
 };
 
@@ -102,10 +103,11 @@ std::string_view Key(TuningState state);  // "nothing_won"
 
 // Ratio of the times of two settings, measured in blocks after the search.
 struct Effect {
-  double ratio = 1;                    // [1] time after / time before
-  std::pair<double, double> interval;  // [1] of `ratio`; 95 % for all effects of a tuning together
-  int blocks = 0;                      // [1]
-  bool confirmed = false;              // the interval excludes 1, and the gain is large enough
+  double ratio = 1;  // [1] time after / time before
+  // [1] of `ratio`: 95 % for all effects of a tuning together; on a GPU the range of the blocks
+  std::pair<double, double> interval;
+  int blocks = 0;          // [1]
+  bool confirmed = false;  // the interval excludes 1, and the gain is large enough
 };
 
 // Returns the effect as text: "1.23x as fast (1.19x to 1.27x)".
@@ -137,10 +139,10 @@ struct Tuning {
   std::vector<TrialBlock> blocks;  // all measured blocks, in order
   TuningState state = TuningState::kUnfinished;
   std::string reason;              // explains kNotConfirmed, kUnsupported and kFailed
-  Setting best;                    // confirmed to be fastest only if kConfirmed
+  Setting best;                    // confirmed to be faster only if kConfirmed
   std::vector<TuningStep> steps;   // from the default to `best`
   std::optional<Effect> total;     // `best` relative to the default, from new blocks
-  std::optional<Effect> verified;  // the same, measured once more by Verify
+  std::optional<Effect> verified;  // `best` relative to the default, by Verify
   std::vector<TriedChoice> tried;
   std::vector<std::string> dropped;       // unconfirmed steps, as text
   std::optional<double> default_seconds;  // [s] median of the default's windows
@@ -168,13 +170,14 @@ nlohmann::json ToJson(const Tuning& tuning);
 nlohmann::json ToJson(const Effect& effect);
 nlohmann::json ToJson(const TuningFile& file);
 
-// Throws BadInput with `where` and the JSON member for a malformed file, an unknown version, and a
-// tuning of an arbitrary program, as written by dlroof 1.
+// Reads what ToJson writes for a TuningFile. Throws BadInput with `where` and the JSON member for a
+// malformed file, an unknown version, and a tuning of an arbitrary program, as written by dlroof 1.
 TuningFile ParseTuningFile(const std::string& text, const std::string& where);
-// As ParseTuningFile, from a file. Throws BadInput also if it cannot be read.
+// Reads a file by ParseTuningFile. Throws BadInput also if the file cannot be read.
 TuningFile ReadTuningFile(const std::string& path);
 
-// The tuner: finds a program's fastest setting by trials from its default. Knows no program.
+// The tuner: finds the fastest setting of a program by trials that start from its default. It runs
+// the program only through TuneHooks::measure.
 //
 // A survey first measures every choice of every coordinate (group of knobs) against the default in
 // one block, then all of them in a second block, so that a small budget tries everything once. Then
@@ -199,7 +202,8 @@ struct TuneHooks {
 };
 
 // Tunes by `plan`. Reuses `recorded`, the blocks of an interrupted tuning of the same plan, while
-// the search asks for the same blocks. Failing settings do not throw. Interrupted: kUnfinished.
+// the search asks for the same blocks. Does not throw if settings fail or the user interrupts: the
+// state of the returned tuning says it.
 Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const TuneHooks& hooks);
 
 // Measures the best setting against the default once more, in new blocks. Returns nullopt and sets
@@ -209,7 +213,7 @@ std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
 
 // Thrown when the user interrupts the tuning.
 struct TuningInterrupted {};
-// Thrown when the search cannot continue.
+// Thrown when the search or the confirmation cannot continue, because the default failed.
 struct TuningFailed {
   std::string reason;
   bool unsupported = false;
@@ -221,8 +225,9 @@ class TrialSequence {
   // `tuning` contains the recorded blocks; new blocks are appended. Both must outlive this object.
   TrialSequence(Tuning& tuning, const TuneHooks& hooks) : tuning_(tuning), hooks_(hooks) {}
 
-  // Returns the next recorded block if it has these settings; otherwise measures it and all later
-  // ones. The reference is valid until the next call. Throws TuningInterrupted.
+  // Returns the next recorded block if it has this stage and these settings; otherwise discards the
+  // recorded blocks from there on and measures. The reference is valid until the next call. Throws
+  // TuningInterrupted.
   const TrialBlock& Measure(const std::string& stage, const std::vector<Setting>& settings);
 
   // Returns the total duration of the blocks so far [s].
@@ -237,8 +242,8 @@ class TrialSequence {
 };
 
 // Searches the coordinates one by one, with successive halving of the choices of each. Sets `best`,
-// `steps` (without effects) and `tried`. Stops when the budget is spent, with a step at 60 %: the
-// rest is for the confirmation. Throws TuningInterrupted, and TuningFailed if the default has no
+// `steps` (without effects) and `tried`. Stops when the budget is spent, or 60 % of it if there is
+// a step to confirm with the rest. Throws TuningInterrupted, and TuningFailed if the default has no
 // time.
 void Search(TrialSequence& trials, Tuning& tuning);
 

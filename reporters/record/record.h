@@ -200,13 +200,13 @@ std::optional<double> RelativeError(const AggregateTime& aggregate);
 // than half of all repetitions are clean: with so much noise some only look clean.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize() or, if that is nullopt, the median of the clean repetitions and of those whose
-// noisy calls were left out (clean_calls), if they are at least three: a clean time if its 95 %
-// interval (from six on) is within 10 % of it, else an estimate. Otherwise an estimate, the fastest
-// repetition. A noisy repetition of one thread counts without its waits for a CPU if three clocks
-// agree: the process used no more CPU time than the thread, and that time and the waits add up to
-// the wall time, both within 2 %. The waits of several threads are not subtracted, since it is
-// unknown which of them delayed the call. The interval of an estimate begins at the shortest
+// Returns Summarize() or, if that is nullopt, the median of the clean repetitions and of those
+// whose noisy calls were left out (clean_calls), if they are at least three: a clean time if its 95
+// % interval (from six on) is within 10 % of it, else an estimate. Otherwise an estimate, the
+// fastest repetition. A noisy repetition of one thread counts without its waits for a CPU if three
+// clocks agree: the process used no more CPU time than the thread, and that time and the waits add
+// up to the wall time, both within 2 %. The waits of several threads are not subtracted, since it
+// is unknown which of them delayed the call. The interval of an estimate begins at the shortest
 // repetition without all its waits. It ends at the slowest repetition of that median or, if the
 // estimate is the fastest repetition, at the median of all: other programs only lengthen
 // repetitions. Returns nullopt without repetitions.
