@@ -107,6 +107,8 @@ class Browser:
 
 
 def main():
+    if any(argument.startswith("-") for argument in sys.argv[1:]):
+        sys.exit(__doc__)
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/pages").resolve()
     wanted = sys.argv[2:] or list(PAGES)
     folder.mkdir(parents=True, exist_ok=True)

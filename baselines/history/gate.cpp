@@ -86,7 +86,8 @@ std::vector<const compare::Comparison*> Worse(const compare::CompareResult& resu
 
 std::string CountsWithUnclear(const Report& report) {
   std::string text = compare::CountsText(*report.result);
-  if (report.unclear > 0) text += fmt::format(" ({} could still be slower)", report.unclear);
+  if (const auto count = report.unclear.size(); count > 0)
+    text += fmt::format(" ({} could still be slower)", count);
   return text;
 }
 
@@ -188,12 +189,12 @@ std::string AnnotationsOf(const Report& report) {
     lines += fmt::format(
         "::error title={}::{}\n", Escaped(fmt::format("dlroof: {}", worse[i]->name()), true),
         Escaped(fmt::format("{}: {}", worse[i]->name(), WhatHappened(*worse[i])), false));
-  if (report.unclear > 0)
+  if (!report.unclear.empty())
     lines +=
         fmt::format("::warning title=dlroof::{}\n",
                     Escaped(fmt::format("{} benchmarks could be slower: the time for measuring "
                                         "again is over ({})",
-                                        report.unclear, AboutText(report)),
+                                        report.unclear.size(), AboutText(report)),
                             false));
   return lines;
 }
@@ -204,6 +205,8 @@ std::string SummaryOf(const Report& report) {
   for (const auto* row : Worse(*report.result))
     text += fmt::format("  {}  {}\n", text::Printable(row->name()),
                         text::Printable(WhatHappened(*row)));
+  for (const auto& name : report.unclear)
+    text += fmt::format("  {}  could still be slower\n", text::Printable(name));
   if (const auto bisect = BisectText(report); !bisect.empty())
     text += fmt::format("which commit: {}\n", text::Printable(bisect));
   return text;

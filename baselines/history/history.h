@@ -221,7 +221,7 @@ struct Report {
   int again = 0;                                   // [1] number of benchmarks measured again
   // Set if the new program was measured interleaved with this commit's stored program.
   std::optional<std::string> interleaved_with;
-  int unclear = 0;           // [1] number of benchmarks for which a slowdown is still not excluded
+  std::vector<std::string> unclear = {};  // benchmarks for which a slowdown is still not excluded
   bool own_program = false;  // not dlroof_bench: `dlroof bisect` cannot build it by itself
 };
 

@@ -168,7 +168,7 @@ class Gate {
                                  .interleaved_with = settled.interleaved.empty()
                                                          ? std::nullopt
                                                          : std::optional(stored->commit),
-                                 .unclear = static_cast<int>(settled.unclear.size()),
+                                 .unclear = settled.unclear,
                                  .own_program = measured_.program != supervise::BenchProgram()};
     Write(report);
     return settled.result.exit_code;
@@ -226,7 +226,8 @@ Command MakeGate() {
            Ruled("--processes", {.limits = Range{1, 1000}}, &flags->processes,
                  "measure each benchmark in this many processes (default 3), as dlroof run does"),
            Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
-                 "[s] limit for measuring unclear benchmarks again (default 600)"),
+                 "[s] limit for measuring unclear benchmarks again, after the first measurement "
+                 "(default 600)"),
            {"--min-effect", &flags->min_effect,
             "ignore smaller changes: 5% (default: what the runs can resolve)"},
            Ruled("--run", {.type = kFile}, &flags->run,

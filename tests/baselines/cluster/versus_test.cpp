@@ -446,6 +446,35 @@ TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   EXPECT_EQ(partly[0].energies_a.at(kAssumed).value, 6000);
 }
 
+TEST(EnergiesOf, HasNoAssumedEnergyOfACallThatOverheadBinds) {
+  auto a = Epyc({});
+  const auto prices = Watts(500, {});
+  EXPECT_TRUE(EnergiesOf(a, 0, &prices).contains(kAssumed));
+  a.run.places[0].placement.time->bound = roofline::Bound::kOverhead;
+  EXPECT_THAT(EnergiesOf(a, 0, &prices), IsEmpty());
+}
+
+TEST(MakeVersus, NamesACallWithFewerThreadsThanItsNodeHasCpus) {
+  auto a = ClusterOf("cpu", {Of(kOnCpu, 6)}, "EPYC");
+  const auto b = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
+  a.run.file.records[0].threads = 1;
+  a.run.file.machines[0].facts["allowed_cpus"] = "2";
+  const std::string difference = "a node counts as: 1 of 2 CPUs | a whole node";
+  EXPECT_THAT(MakeVersus(a, b, {}).rows.at(0).differences, Contains(difference));
+  a.run.file.records[0].threads = 2;
+  EXPECT_THAT(MakeVersus(a, b, {}).rows.at(0).differences, Not(Contains(difference)));
+}
+
+TEST(VersusModels, TakeTheFastestTypeOfEachCallButTrainInNoIntegers) {
+  const auto weights = kCpu + "bwd_weights/f32/n1";
+  const auto a = ClusterOf("a", {Of(kOnCpu, 6), Of(kCpu + "fwd/int8/n1", 1), Of(weights, 3)}, "a");
+  const auto model = ModelFromNames("net", {{kOnCpu, 1}, {weights, 1}}, {});
+  const auto rows = MakeVersusModels(a, a, {model}, {.best_type = true});
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(std::tuple(rows[0].type, rows[0].a->value), std::tuple("best", 1.0));
+  EXPECT_EQ(std::tuple(rows[1].pass, rows[1].a->value), std::tuple("training", 9.0));
+}
+
 TEST(WriteVersus, ShowsEnergiesByTheirClassIfThereAreAny) {
   const auto a = Epyc(Counted(600)), b = H200(Counted(150));
   const auto prices = Watts(500, 8000);

@@ -192,7 +192,7 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
                       .runs = 7,
                       .again = 3,
                       .interleaved_with = "fedcba9876543210",
-                      .unclear = 2};
+                      .unclear = {"a", "b"}};
   const auto comment = CommentOf(report);
   EXPECT_EQ(LinesIn(comment), kMaxCommentLines);
   EXPECT_THAT(comment, HasSubstr("### dlroof: 40 slower (2 could still be slower)"));
@@ -215,8 +215,8 @@ TEST(AnnotationsOf, EscapesWhatGithubReadsAndHasTenErrorsAndAWarning) {
   EXPECT_EQ(LinesIn(lines), 1);
   Result slow;
   for (int i = 0; i < 12; ++i) slow.Add(fmt::format("n{}", i), Verdict::kSlower, 1.1, 1.2);
-  const auto many =
-      AnnotationsOf({.result = &slow.result, .branch = "main", .runs = 1, .unclear = 4});
+  const auto many = AnnotationsOf(
+      {.result = &slow.result, .branch = "main", .runs = 1, .unclear = {"a", "b", "c", "d"}});
   EXPECT_EQ(LinesIn(many), 11);
   EXPECT_THAT(many, HasSubstr("::warning title=dlroof::4 benchmarks could be slower"));
 }

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "reporters/document/tables.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::live {
@@ -204,6 +206,25 @@ TEST(TerminalReporter, ShowsTheModelAfterTheTableAndShowsRateIntensityShareOfThe
   EXPECT_THAT(text,
               testing::ContainsRegex(std::string(kName) +
                                      " .* 2.00 s .*  40.0 % +DRAM +2.50x +20.0 FLOP/s +5.00 "));
+}
+
+TEST(LiveTable, FitsTheTerminalAndItsNamesStayDifferent) {
+  const std::vector<std::string> names = {kName, std::string(kName) + "/cold", "Conv2D/cpu/a"};
+  for (const int width : {80, 120}) {
+    const LiveTable table(names, width);
+    std::set<std::string> rows;
+    std::string line;
+    for (const auto& name : names) {
+      record::Record record{.name = name, .repetitions = {{.seconds = 2, .iterations = 1}}};
+      rows.insert(table.Row(record, nullptr));
+    }
+    EXPECT_EQ(rows.size(), names.size());
+    rows.insert(table.Header());
+    for (const auto& text : rows)
+      for (std::istringstream lines(text); std::getline(lines, line);)
+        EXPECT_LE(text::TextWidth(line), width) << line;
+    EXPECT_EQ(table.Header().find("FLOP/s") != std::string::npos, width == 120);
+  }
 }
 
 // 40 flop in 2 s, 8 byte.

@@ -176,6 +176,24 @@ TEST(TimeOf, IsTheMedianOfTheCleanCallsInAnIntervalThatWasMeasured) {
                              testing::Not(testing::HasSubstr("stop"))));
 }
 
+// Half of the calls of each repetition were left out.
+TEST(TimeOf, IsCleanIfTheIntervalOfRepetitionsWithoutTheirNoisyCallsIsNarrow) {
+  std::vector<Repetition> repetitions;
+  for (int i = 0; i < 12; ++i)
+    repetitions.push_back(
+        {.seconds = 1 + 0.01 * i, .core_share = 1, .clean_calls = 5, .iterations = 10});
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(Summarize(repetitions));
+  const auto timing = TimeOf(repetitions).value();
+  EXPECT_FALSE(timing.noisy);
+  EXPECT_DOUBLE_EQ(timing.median, 1.055);
+  EXPECT_EQ(timing.ci95, std::pair(1.02, 1.09));
+  EXPECT_EQ(NoiseText({{.repetitions = repetitions}}), "");
+  for (int i = 0; i < 5; ++i) repetitions[i].seconds -= 0.2;
+  EXPECT_TRUE(TimeOf(repetitions).value().noisy);
+  EXPECT_THAT(NoiseText({{.repetitions = repetitions}}), testing::HasSubstr("were interrupted"));
+}
+
 TEST(NoiseText, SaysToStopOtherProgramsOnlyWhereTheyWereSeen) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].run_delay_seconds = repetitions[1].run_delay_seconds = 0.1;
