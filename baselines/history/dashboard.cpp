@@ -13,7 +13,6 @@
 
 #include "baselines/compare/cause.h"
 #include "baselines/history/history.h"
-#include "baselines/statistics/series_profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
@@ -59,8 +58,7 @@ json Spark(const std::vector<double>& values) {
 
 // Returns the counts of a histogram of log(value / median of its level), with bars of width `bar`.
 // Values beyond the outermost bars count in these.
-json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile,
-               double bar) {
+json Histogram(const std::vector<double>& values, const SeriesProfile& profile, double bar) {
   std::vector<int> bars(kHistogramBars, 0);
   for (const auto& level : profile.levels)
     for (std::size_t i = level.begin; i < level.end; ++i) {
@@ -116,7 +114,7 @@ json EstimatesJson(const std::vector<Point>& points, const std::vector<std::size
 }
 
 json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of,
-                const Timed& timed, const statistics::SeriesProfile& profile) {
+                const Timed& timed, const SeriesProfile& profile) {
   json all = {{"outliers", profile.outliers}};
   if (profile.deviation) {
     const double bar = 2 * kHistogramReach * *profile.deviation / kHistogramBars;
@@ -160,7 +158,7 @@ SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
       view.points = PointsJson(points, run_of, timed, {});
     return view;
   }
-  const statistics::SeriesProfile profile = statistics::ProfileOf(timed.seconds);
+  const SeriesProfile profile = ProfileOf(timed.seconds);
   const auto run_at = [&](std::size_t value) { return run_of[timed.point[value]]; };
   view.summary["spark"] = Spark(timed.seconds);
   if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
@@ -427,7 +425,7 @@ class Site {
     figure::Fill(SiteHtmlFiles().at(0).text,
                  {{"policy", figure::SitePolicy()},
                   {"style", fmt::format("{}{}", figure::PageStyle().text, SiteStyle())},
-                  {"effect", fmt::format("{:g}", 100 * statistics::kMinChange)},
+                  {"effect", fmt::format("{:g}", 100 * kMinChange)},
                   {"content", figure::ScriptSafeJson(content)}},
                  out);
     WriteFile(folder_ / "index.html", out.str());

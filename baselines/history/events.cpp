@@ -91,7 +91,7 @@ std::vector<std::string> PartsOf(const std::string& name) {
 
 std::string_view Key(Sureness sureness) { return KeyIn(kSureness, sureness); }
 
-std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesProfile& profile,
+std::vector<LevelChange> ChangesOf(std::size_t series, const SeriesProfile& profile,
                                    const std::vector<std::size_t>& run_of) {
   std::vector<LevelChange> changes;
   const double deviation = profile.deviation.value_or(kUnknownNoise);

@@ -15,7 +15,7 @@
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/statistics/series_profile.h"
+#include "baselines/history/series_profile.h"
 
 namespace SQLite {
 class Database;
@@ -183,7 +183,7 @@ struct Event {
 };
 
 // Returns the changes of level of one series. run_of[i] is the run of the series' value i.
-std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesProfile& profile,
+std::vector<LevelChange> ChangesOf(std::size_t series, const SeriesProfile& profile,
                                    const std::vector<std::size_t>& run_of);
 
 // Groups the lasting changes into events, the newest first: an event's changes have one direction,

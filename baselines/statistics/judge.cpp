@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "baselines/statistics/series_profile.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
@@ -578,6 +577,10 @@ Centre CentreOf(const std::vector<Estimate>& values) {
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
   return JudgeOfRuns(candidates, settings).Finish();
+}
+
+std::string ConfirmedText(std::size_t runs) {
+  return runs == 1 ? "unconfirmed, 1 run" : fmt::format("confirmed by {} runs", runs);
 }
 
 }  // namespace dlroof::statistics

@@ -120,6 +120,9 @@ struct Judged {
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
 
+// Returns "unconfirmed, 1 run", or "confirmed by 3 runs".
+std::string ConfirmedText(std::size_t runs);
+
 // A sample variance and its degrees of freedom.
 struct Spread {
   double variance = 0, degrees = 0;

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "baselines/history/builds.h"
-#include "baselines/statistics/series_profile.h"
+#include "baselines/statistics/judge.h"
 #include "bench/commands/commands.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -97,7 +97,7 @@ class SeriesTable {
         values.push_back(*points_[i].median);
         timed_.push_back(i);
       }
-    if (!values.empty()) profile_ = statistics::ProfileOf(values);
+    if (!values.empty()) profile_ = history::ProfileOf(values);
   }
 
   void AddTo(document::Document& document, const history::Series& series) const {
@@ -191,7 +191,7 @@ class SeriesTable {
   std::vector<history::Point> points_;
   const std::vector<history::StoredRun>& runs_;
   std::vector<std::size_t> timed_;  // indices of points with a time
-  std::optional<statistics::SeriesProfile> profile_;
+  std::optional<history::SeriesProfile> profile_;
 };
 
 void Show(const HistoryFlags& flags) {

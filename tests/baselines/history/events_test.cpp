@@ -90,7 +90,7 @@ std::vector<LevelChange> ChangesWith(const std::vector<std::pair<std::size_t, do
   }
   std::vector<std::size_t> runs(values.size());
   std::iota(runs.begin(), runs.end(), 0);
-  return ChangesOf(2, statistics::ProfileOf(values), runs);
+  return ChangesOf(2, ProfileOf(values), runs);
 }
 
 TEST(ChangesOf, ALastingStepLastsWithinItsRangeAndOneThatWasTakenBackDoesNot) {

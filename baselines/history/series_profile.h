@@ -12,10 +12,9 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
-namespace dlroof::statistics {
+namespace dlroof::history {
 
 // [1] Smaller relative changes and drifts are not reported.
 inline constexpr double kMinChange = 0.02;
@@ -45,7 +44,4 @@ struct SeriesProfile {
 // Returns the profile of `values` [s]: positive, oldest first, at least one.
 SeriesProfile ProfileOf(const std::vector<double>& values);
 
-// Returns "unconfirmed, 1 run", or "confirmed by 3 runs".
-std::string ConfirmedText(std::size_t runs);
-
-}  // namespace dlroof::statistics
+}  // namespace dlroof::history

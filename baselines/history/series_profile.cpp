@@ -1,6 +1,4 @@
-#include "baselines/statistics/series_profile.h"
-
-#include <fmt/format.h>
+#include "baselines/history/series_profile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,18 +6,21 @@
 #include "baselines/statistics/shift.h"
 #include "counters/base/numbers.h"
 
-namespace dlroof::statistics {
+namespace dlroof::history {
 namespace {
+
+using statistics::RobustDeviation, statistics::Square, statistics::StudentTwoSided;
 
 constexpr double kFalse = 0.005;     // [1] share of unchanged series that show a change (or drift)
 constexpr double kMinNoise = 0.001;  // [1] standard deviation between runs of quiet machines
-constexpr double kAssumed = 0.021;   // [1] for few values; 0.03 / sqrt(2), see judge.cpp
+constexpr double kAssumed = 0.021;   // [1] for few values; 0.03 / sqrt(2), see statistics/judge.cpp
 constexpr double kMinDegrees = 4, kManyDegrees = 1e6;
 constexpr double kOutlier = 4;      // [standard deviations]: 1 in 16,000 values of normal noise
 constexpr double kMaxMemory = 0.8;  // [1] autocorrelation
 constexpr double kLikelihood = 3;   // [1] log likelihood ratio
 constexpr std::size_t kMinWithNoise = 3;  // two always have equal distances from their median
 constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // values
+
 // Returns the standard deviation, from differences of neighbours, which changes hardly affect.
 double DeviationOfDifferences(const std::vector<double>& logs) {
   std::vector<double> differences;
@@ -234,8 +235,4 @@ SeriesProfile ProfileOf(const std::vector<double>& values) {
   return profile;
 }
 
-std::string ConfirmedText(std::size_t runs) {
-  return runs == 1 ? "unconfirmed, 1 run" : fmt::format("confirmed by {} runs", runs);
-}
-
-}  // namespace dlroof::statistics
+}  // namespace dlroof::history
