@@ -7,13 +7,11 @@
 #include <cmath>
 #include <memory>
 
-#include "baselines/compare/judged_times.h"
-#include "baselines/compare/paired_record.h"
-#include "baselines/statistics/shift.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
+#include "reporters/record/run_context.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -71,11 +69,6 @@ Quantity Times(double factor, Quantity quantity) {
   if (quantity.ci95)
     quantity.ci95 = {factor * quantity.ci95->first, factor * quantity.ci95->second};
   return quantity;
-}
-
-Quantity RatioOf(const Quantity& x, const Quantity& y) {
-  return {x.value / y.value, statistics::RatioInterval(x.value, x.ci95, y.value, y.ci95),
-          x.noisy || y.noisy};
 }
 
 // If A's and B's FLOPs of a problem differ by a larger share [1], their counting rules differ.
@@ -276,7 +269,7 @@ void UseTimes(CallTime wanted, record::RunFile& run) {
 bool IsTimed(CallTime wanted, const record::Record& record) {
   if (record.device != "gpu") return true;
   if (wanted == CallTime::kLatency) return record.timed == record::timed::kCall;
-  return compare::IsDeviceTime(record);
+  return record::IsDeviceTime(record);
 }
 
 std::string TimedText(const record::Record& record) {
@@ -396,7 +389,7 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
 }
 
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
-  compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context, false);
+  record::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context, false);
   const auto key_of = [&](const record::Record& record) {
     return KeyOfType(record, options.best_type ? "best" : ComparedType(record),
                      options.is_implementation_option);
@@ -417,10 +410,10 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
                    b.where, operators(in_b));
   }
   const bool alike = std::ranges::all_of(versus.rows, [&](const VersusRow& row) {
-    return compare::CountFlopsAlike(a.run.file.context, b.run.file.context,
-                                    a.run.file.records[row.a.record].op);
+    return record::CountFlopsAlike(a.run.file.context, b.run.file.context,
+                                   a.run.file.records[row.a.record].op);
   });
-  if (!alike) compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
+  if (!alike) record::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
   std::ranges::sort(versus.rows, {}, [](const VersusRow& row) { return row.a.record; });
   if (options.prices != nullptr) {
     versus.currency = options.prices->currency;
@@ -462,6 +455,18 @@ std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& 
   for (const auto& [kind, of_a] : a)
     if (const auto of_b = b.find(kind); of_b != b.end()) ratios[kind] = RatioOf(of_a, of_b->second);
   return ratios;
+}
+
+Quantity RatioOf(const Quantity& x, const Quantity& y) {
+  Quantity ratio{.value = x.value / y.value, .noisy = x.noisy || y.noisy};
+  if (!x.ci95 || !y.ci95) return ratio;
+  const double below =
+      std::hypot(std::log(x.value / x.ci95->first), std::log(y.ci95->second / y.value));
+  const double above =
+      std::hypot(std::log(x.ci95->second / x.value), std::log(y.value / y.ci95->first));
+  const double middle = std::log(ratio.value);
+  ratio.ci95 = {std::exp(middle - below), std::exp(middle + above)};
+  return ratio;
 }
 
 Quantity QuantityOf(const record::Timing& timing) {

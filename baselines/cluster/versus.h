@@ -52,6 +52,10 @@ struct Quantity {
 
 Quantity QuantityOf(const record::Timing& timing);  // [s]
 
+// Returns x / y. Its interval's half-widths are those of x and y, added in quadrature as logarithms
+// (MOVER, Donner and Zou 2012).
+Quantity RatioOf(const Quantity& x, const Quantity& y);
+
 // The sum of quantities; the half-widths of their intervals are added in quadrature (MOVER).
 class QuantitySum {
  public:

@@ -11,9 +11,11 @@
 
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/judged_times.h"
+#include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
+#include "reporters/record/run_context.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::compare {
@@ -101,35 +103,11 @@ constexpr double kOfMedian = 1.2533;        // standard error of a median / stan
 constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if there are few
 constexpr std::size_t kMinForScatter = 4;
 
-// Returns the ceiling's last measured rate [flop/s] or [byte/s] and its time of measurement.
-std::pair<double, std::string> LastOf(const machine::Ceiling& row,
-                                      const machine::Machine& machine) {
-  if (row.visits.empty()) return {row.per_second, machine.measured_at};
-  return {row.visits.back().per_second, row.visits.back().at};
-}
-
-// Returns how much slower the machine was in the second run: the median shift over the validated
-// ceilings (of pipes and memory levels, all thread counts) that both runs measured at different
-// times, with its standard error. Uses each ceiling's last measurement. Returns nullopt if there is
-// no such ceiling.
+// Returns how much slower the machine was in the second run: the median shift over the ceilings
+// that both runs measured, with its standard error. Returns nullopt if there is no such ceiling.
 std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base,
                                                     const machine::Machine& contender) {
-  std::vector<double> ratios;
-  const auto add = [&](const auto& rows, const auto& others) {
-    for (const auto& [key, row] : rows) {
-      const auto found = others.find(key);
-      if (found == others.end() || !row.IsValidated() || !found->second.IsValidated()) continue;
-      const auto [before, then] = LastOf(row, base);
-      const auto [after, now] = LastOf(found->second, contender);
-      if (then != now && before > 0 && after > 0) ratios.push_back(std::log(before / after));
-    }
-  };
-  for (const auto& [threads, set] : base.by_threads) {
-    const auto found = contender.by_threads.find(threads);
-    if (found == contender.by_threads.end()) continue;
-    add(set.flops, found->second.flops);
-    add(set.bytes, found->second.bytes);
-  }
+  const auto ratios = machine::LogRateRatios(base, contender);
   if (ratios.empty()) return std::nullopt;
   const auto count = static_cast<double>(ratios.size());
   const double centre = Median(ratios);
@@ -272,7 +250,7 @@ class Comparer {
           std::log(*row.after.roof_seconds / *row.before.roof_seconds);
     candidate.control = options_.controls.contains(row.contender->name);
     if (row.fastest_share) candidate.measured = statistics::Measured::kProcesses;
-    if (IsDeviceTime(base) && IsDeviceTime(contender))
+    if (record::IsDeviceTime(base) && record::IsDeviceTime(contender))
       candidate.measured = statistics::Measured::kDevice;
     if (row.contender->device == "gpu") measured.cycles = CyclesLogRatio(base, contender);
     return measured;
@@ -290,7 +268,7 @@ class Comparer {
     row.before = SideOf(base, base_machine, seconds(&LevelPair::base));
     row.after = SideOf(contender, contender_machine, seconds(&LevelPair::contender));
     const bool alike =
-        CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
+        record::CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
     if (!alike) row.before = {.seconds = row.before.seconds};
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine, alike);
   }

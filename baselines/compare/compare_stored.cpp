@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -59,25 +57,6 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
 }
 
 }  // namespace
-
-std::optional<double> Moment(const record::RunFile& file) {
-  const auto date = record::Text(file.context, "date");
-  tm parts = {};
-  char between = ' ', sign = '+';
-  int end = 0, hours = 0, minutes = 0;
-  const int read =
-      std::sscanf(date.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
-                  &parts.tm_mday, &between, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end);
-  if (read < 7 || (between != 'T' && between != ' ')) return std::nullopt;
-  // The zone: "Z", "+01:00", "-0530", "+01" or nothing, after fractions of a second.
-  const auto zone = date.find_first_not_of(".,0123456789", static_cast<std::size_t>(end));
-  if (zone != std::string::npos &&
-      std::sscanf(date.c_str() + zone, " %c%2d:%2d", &sign, &hours, &minutes) == 2)
-    std::sscanf(date.c_str() + zone, " %*c%*2d%2d", &minutes);
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(timegm(&parts)) - (sign == '-' ? -60 : 60) * (60 * hours + minutes);
-}
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options) {

@@ -12,11 +12,6 @@
 
 namespace dlroof::compare {
 
-// Returns the run's date (context.date) in seconds since 1970, or nullopt if it has none. Reads ISO
-// 8601 ("2026-03-02T10:00:00+01:00") and "2026-03-02 10:00:00" of old versions of Google Benchmark,
-// taken as UTC. Drops fractions of a second.
-std::optional<double> Moment(const record::RunFile& file);
-
 // Compares each benchmark of `contender` with the newest run of `stored` that has it (oldest first;
 // must outlive the result). Skips a stored result with too few clean repetitions if an older run
 // has enough. BASE's level is the mean over that run and the earlier ones, without outliers

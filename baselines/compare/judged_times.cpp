@@ -95,11 +95,6 @@ std::optional<LevelPair> LevelsOfTimes(const record::Record& base,
   }
 }
 
-bool IsDeviceTime(const record::Record& record) {
-  return record.timed == record::timed::kDevice || record.timed == record::timed::kGraph ||
-         record.timed == record::timed::kThroughput;
-}
-
 std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender) {
   const auto before = Cycles(base), after = Cycles(contender);
   if (!before || !after) return std::nullopt;

@@ -29,9 +29,6 @@ std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record:
 // Returns the levels of the times that a comparison judges, or nullopt if there are none.
 std::optional<LevelPair> LevelsOfTimes(const record::Record& base, const record::Record& contender);
 
-// Returns whether the times exclude the host: "device", "graph" or "throughput" (record::timed).
-bool IsDeviceTime(const record::Record& record);
-
 // Returns log(NEW / BASE) of a call's SM cycles (time x SM clock, medians), or nullopt if a clock
 // is unknown.
 std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender);

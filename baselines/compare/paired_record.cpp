@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <sstream>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
+#include "reporters/record/run_context.h"
 
 namespace dlroof::compare {
 
@@ -65,51 +65,17 @@ const record::Record* Find(const Index& records, std::string_view name) {
 
 using nlohmann::json;
 
-// [byte] Longer values are cut in messages.
-constexpr std::size_t kLongestQuote = 80;
-
-std::string Quoted(const json& value) {
-  auto text = value.is_string() ? value.get<std::string>()
-                                : value.dump(-1, ' ', false, json::error_handler_t::replace);
-  if (text.size() > kLongestQuote) text = text.substr(0, kLongestQuote - 3) + "...";
-  return text;
-}
-
-[[noreturn]] void Refuse(const std::string& base, const std::string& contender,
-                         const std::string& what, const std::string& in_base,
-                         const std::string& in_contender) {
-  throw BadInput("{} and {} cannot be compared: {} differs: '{}' and '{}'", base, contender, what,
-                 in_base, in_contender);
-}
-
-void CheckMember(const std::string& base, const std::string& contender, const json& in_base,
-                 const json& in_contender, const std::string& key, const std::string& what) {
-  const auto &a = record::Member(in_base, key.c_str()),
-             &b = record::Member(in_contender, key.c_str());
-  if (!a.is_null() && !b.is_null() && a != b) Refuse(base, contender, what, Quoted(a), Quoted(b));
-}
-
-const json& ConventionsOf(const json& context) {
-  return record::Member(record::Member(context, "dlroof"), "conventions");
-}
-
-// Returns whether this is a convention of counting FLOPs: "flops", or of one operator:
-// "flops.conv2d".
-bool IsOfFlops(const std::string& convention) {
-  return convention == "flops" || convention.starts_with("flops.");
-}
-
 void CheckFormat(const NamedRun& base, const NamedRun& contender, bool across_machines) {
   const auto& a = record::Member(base.file.context, "dlroof");
   const auto& b = record::Member(contender.file.context, "dlroof");
   if (a.is_null() != b.is_null() && base.file.machines.empty() != contender.file.machines.empty()) {
     constexpr const char* kNames[] = {"dlroof run file", "plain Google Benchmark file"};
-    Refuse(base.where, contender.where, "the kind of file", kNames[a.is_null() ? 1 : 0],
-           kNames[b.is_null() ? 1 : 0]);
+    record::RefuseDifference(base.where, contender.where, "the kind of file",
+                             kNames[a.is_null() ? 1 : 0], kNames[b.is_null() ? 1 : 0]);
   }
-  CheckMember(base.where, contender.where, a, b, "schema", "the schema");
-  CheckConventions(base.where, base.file.context, contender.where, contender.file.context,
-                   across_machines);
+  record::CheckMember(base.where, contender.where, a, b, "schema", "the schema");
+  record::CheckConventions(base.where, base.file.context, contender.where, contender.file.context,
+                           across_machines);
 }
 
 std::string FirstOf(const record::RunFile& file) {
@@ -137,16 +103,16 @@ void CheckMachines(const NamedRun& base, const NamedRun& contender,
   }
   if (!unknown) return;
   for (const char* key : {"num_cpus", "caches"})
-    CheckMember(base.where, contender.where, base.file.context, contender.file.context, key,
-                std::string("the machine's ") + key);
+    record::CheckMember(base.where, contender.where, base.file.context, contender.file.context, key,
+                        std::string("the machine's ") + key);
 }
 
 void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedRecord& pair,
                bool across_machines) {
   const auto check = [&](const char* what, const std::string& a, const std::string& b) {
     if (!a.empty() && !b.empty() && a != b)
-      Refuse(base.where, contender.where, fmt::format("the {} of '{}'", what, pair.contender->name),
-             a, b);
+      record::RefuseDifference(base.where, contender.where,
+                               fmt::format("the {} of '{}'", what, pair.contender->name), a, b);
   };
   check("device", pair.base->device, pair.contender->device);
   check("type", pair.base->type, pair.contender->type);
@@ -161,7 +127,9 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
 void AddChange(const json& base, const json& contender, const std::string& key,
                const std::string& what, std::vector<std::string>& changes) {
   const auto &a = record::Member(base, key.c_str()), &b = record::Member(contender, key.c_str());
-  const auto text = [](const json& value) { return value.is_null() ? "none" : Quoted(value); };
+  const auto text = [](const json& value) {
+    return value.is_null() ? "none" : record::Quoted(value);
+  };
   if (a != b) changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
 }
 
@@ -240,36 +208,6 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
   return pairs;
 }
 
-void CheckConventions(const std::string& base_where, const json& base,
-                      const std::string& contender_where, const json& contender, bool of_flops) {
-  const auto& conventions = ConventionsOf(base);
-  if (!conventions.is_object()) return;
-  for (const auto& item : conventions.items())
-    if (of_flops || !IsOfFlops(item.key()))
-      CheckMember(base_where, contender_where, conventions, ConventionsOf(contender), item.key(),
-                  "the convention " + item.key());
-}
-
-std::vector<std::string> OtherFlopConventions(const json& base, const json& contender) {
-  std::vector<std::string> others;
-  const auto& conventions = ConventionsOf(base);
-  if (!conventions.is_object()) return others;
-  for (const auto& item : conventions.items()) {
-    const auto& other = record::Member(ConventionsOf(contender), item.key().c_str());
-    if (IsOfFlops(item.key()) && !other.is_null() && other != item.value())
-      others.push_back(item.key());
-  }
-  return others;
-}
-
-bool CountFlopsAlike(const json& base, const json& contender, const std::string& op) {
-  std::string of_op = "flops.";
-  for (const char c : op) of_op += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::ranges::none_of(OtherFlopConventions(base, contender), [&](const std::string& key) {
-    return key == "flops" || key == "flops.fma" || key == of_op;
-  });
-}
-
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines) {
   CheckFormat(base, contender, across_machines);
@@ -290,7 +228,7 @@ std::vector<std::string> ContextChanges(const record::RunFile& base,
   std::vector<std::string> changes;
   const auto& a = record::Member(base.context, "dlroof");
   const auto& b = record::Member(contender.context, "dlroof");
-  for (const auto& convention : OtherFlopConventions(base.context, contender.context))
+  for (const auto& convention : record::OtherFlopConventions(base.context, contender.context))
     changes.push_back(fmt::format(
         "the convention {} (FLOPs and percentages of roofs are not compared)", convention));
   if (a.is_null() && b.is_null())

@@ -60,21 +60,6 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 
-// Throws BadInput if a convention has different values in the two contexts; with `of_flops` also
-// those of counting FLOPs.
-void CheckConventions(const std::string& base_where, const nlohmann::json& base,
-                      const std::string& contender_where, const nlohmann::json& contender,
-                      bool of_flops = true);
-
-// Returns the conventions of counting FLOPs, such as "flops.conv2d", whose values differ between
-// the two contexts.
-std::vector<std::string> OtherFlopConventions(const nlohmann::json& base,
-                                              const nlohmann::json& contender);
-// Returns whether both contexts count this operator's FLOPs alike (also if either does not say). If
-// not, FLOPs, FLOP/s and percentages of roofs of the two are not comparable.
-bool CountFlopsAlike(const nlohmann::json& base, const nlohmann::json& contender,
-                     const std::string& op);
-
 // Returns the other differences between the runs (FLOP conventions, libraries, compiler, build
 // type, environment, commit), such as "libraries.onednn: 3.2 -> 3.3".
 std::vector<std::string> ContextChanges(const record::RunFile& base,

@@ -11,7 +11,6 @@
 #include <ostream>
 #include <sstream>
 
-#include "baselines/compare/compare_stored.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
@@ -334,7 +333,7 @@ std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& cont
         "{}: none of {} JSON files is a run of this machine ({}) that can be compared with {}",
         folder.string(), files.size(), contender.file.machines.front().fingerprint,
         contender.where);
-  std::ranges::stable_sort(fitting, {}, [](const auto& run) { return compare::Moment(run.file); });
+  std::ranges::stable_sort(fitting, {}, [](const auto& run) { return Moment(run.file); });
   CheckMapped(fitting, names, folder);
   return fitting;
 }
@@ -361,7 +360,7 @@ std::vector<NamedRun> ChooseBaseline(const History& history, const std::vector<S
 }
 
 std::vector<NamedRun> RunsBefore(const History& history, const NamedRun& base) {
-  const auto moment = compare::Moment(base.file);
+  const auto moment = Moment(base.file);
   auto runs = history.Runs();
   std::erase_if(runs,
                 [&](const auto& run) { return moment && run.moment && *run.moment >= *moment; });

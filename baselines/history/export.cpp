@@ -6,7 +6,6 @@
 #include <ostream>
 #include <tuple>
 
-#include "baselines/compare/compare_stored.h"
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
 #include "counters/base/json_text.h"
@@ -19,7 +18,7 @@
 namespace dlroof::history {
 namespace {
 
-using compare::Moment, compare::NamedRun, nlohmann::json, text::CsvCell;
+using compare::NamedRun, nlohmann::json, text::CsvCell;
 
 // The time of a record, in the fields that all formats share.
 struct ExportedTime {

@@ -1,13 +1,13 @@
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <map>
 
-#include "baselines/compare/compare_stored.h"
-#include "baselines/compare/judged_times.h"
 #include "baselines/history/database.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
@@ -97,7 +97,7 @@ std::string TimeConventions(const record::RunFile& file, const record::Record& r
   json some = json::object();
   for (const char* key : {"cache", "data", "seconds"})
     if (const auto& text = record::Member(all, key); !text.is_null()) some[key] = text;
-  if (compare::IsDeviceTime(record)) some["timed"] = *record.timed;
+  if (record::IsDeviceTime(record)) some["timed"] = *record.timed;
   return some.empty() ? "" : Dump(some);
 }
 
@@ -199,8 +199,8 @@ std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, co
         "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
         "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .With(Signed(made.hash), record::Text(file.context, "date"),
-            std::max(0.0, compare::Moment(file).value_or(0)), CommitOf(file), run.where,
-            made.context, machines, first, static_cast<std::int64_t>(file.records.size()))
+            std::max(0.0, Moment(file).value_or(0)), CommitOf(file), run.where, made.context,
+            machines, first, static_cast<std::int64_t>(file.records.size()))
       .Run();
   return database.getLastInsertRowid();
 }
@@ -254,6 +254,25 @@ std::vector<Series> ReadSeries(Query& row) {
 }
 
 }  // namespace
+
+std::optional<double> Moment(const record::RunFile& file) {
+  const auto date = record::Text(file.context, "date");
+  tm parts = {};
+  char between = ' ', sign = '+';
+  int end = 0, hours = 0, minutes = 0;
+  const int read =
+      std::sscanf(date.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &between, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end);
+  if (read < 7 || (between != 'T' && between != ' ')) return std::nullopt;
+  // The zone: "Z", "+01:00", "-0530", "+01" or nothing, after fractions of a second.
+  const auto zone = date.find_first_not_of(".,0123456789", static_cast<std::size_t>(end));
+  if (zone != std::string::npos &&
+      std::sscanf(date.c_str() + zone, " %c%2d:%2d", &sign, &hours, &minutes) == 2)
+    std::sscanf(date.c_str() + zone, " %*c%*2d%2d", &minutes);
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(timegm(&parts)) - (sign == '-' ? -60 : 60) * (60 * hours + minutes);
+}
 
 std::string CommitOf(const record::RunFile& file) {
   auto commit = record::Text(file.context, kCommit);

@@ -54,6 +54,11 @@ struct StoredRun {
   std::string branch;  // such as "main"; may be empty
 };
 
+// Returns the run's date (context.date) in seconds since 1970, or nullopt if it has none. Reads ISO
+// 8601 ("2026-03-02T10:00:00+01:00") and "2026-03-02 10:00:00" of old versions of Google Benchmark,
+// taken as UTC. Drops fractions of a second.
+std::optional<double> Moment(const record::RunFile& file);
+
 // Version of the measured program. SetOrigin ignores empty members.
 struct Origin {
   std::string commit, branch;

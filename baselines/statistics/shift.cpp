@@ -47,16 +47,6 @@ std::vector<double> AdjustedPValues(const std::vector<double>& p_values) {
   return adjusted;
 }
 
-std::optional<std::pair<double, double>> RatioInterval(
-    double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
-    const std::optional<std::pair<double, double>>& y_ci95) {
-  if (!x_ci95 || !y_ci95) return std::nullopt;
-  const double middle = std::log(x / y);
-  const double below = std::hypot(std::log(x / x_ci95->first), std::log(y_ci95->second / y));
-  const double above = std::hypot(std::log(x_ci95->second / x), std::log(y / y_ci95->first));
-  return std::pair(std::exp(middle - below), std::exp(middle + above));
-}
-
 namespace {
 
 using Windows = std::map<int, std::vector<const record::Repetition*>>;

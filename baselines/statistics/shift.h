@@ -32,12 +32,6 @@ inline constexpr double kFalseDiscoveryRate = 0.05;
 // depend positively, through the machine's state.
 std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 
-// Returns the 95 % interval of x / y from the intervals of x and y (all > 0): half-widths of
-// logarithms add in quadrature (MOVER, Donner and Zou 2012). Returns nullopt if either is absent.
-std::optional<std::pair<double, double>> RatioInterval(
-    double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
-    const std::optional<std::pair<double, double>>& y_ci95);
-
 // Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, 1 / 1.05 is -0.0488.
 struct Shift {
   double log_ratio = 0;            // [1]

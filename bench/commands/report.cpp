@@ -6,7 +6,6 @@
 #include <regex>
 #include <sstream>
 
-#include "baselines/compare/paired_record.h"
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
@@ -18,6 +17,7 @@
 #include "reporters/document/tables.h"
 #include "reporters/figure/figure.h"
 #include "reporters/figure/page.h"
+#include "reporters/record/run_context.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
@@ -128,7 +128,7 @@ void WriteTables(const roofline::PlacedRun& run, const document::TableOptions& o
 // Warns if the files count FLOPs by different conventions.
 void SayOtherCounts(const std::string& path, const record::RunFile& file,
                     const std::string& other_path, const record::RunFile& other) {
-  const auto conventions = compare::OtherFlopConventions(file.context, other.context);
+  const auto conventions = record::OtherFlopConventions(file.context, other.context);
   if (conventions.empty()) return;
   std::cerr << fmt::format(
       "dlroof: {} and {} count FLOPs by different conventions ({}): FLOP/s and percentages of "

@@ -182,6 +182,10 @@ struct Agreement {
 };
 Agreement AgreementOf(const Ceiling& ceiling, double tolerance);
 
+// Returns log(rate in `base` / rate in `contender`) of each validated ceiling (of pipes and memory
+// levels, all thread counts) that both have from different times. Uses last measurements.
+std::vector<double> LogRateRatios(const Machine& base, const Machine& contender);
+
 // Joins a new measurement `now` of a DRAM or L3 row with the `stored` one (null: none). Returns the
 // fastest rate, validated only if two visits at least kApartSeconds apart agree on it: programs on
 // other cores slow these levels for seconds, and no other check shows it. If one of the ceilings is

@@ -81,7 +81,33 @@ Ceiling ValidatedByAgreement(Ceiling ceiling, const Agreement& agreement) {
   return ceiling;
 }
 
+// Returns the ceiling's last measured rate [flop/s] or [byte/s] and its time of measurement.
+std::pair<double, std::string> LastOf(const Ceiling& row, const Machine& machine) {
+  if (row.visits.empty()) return {row.per_second, machine.measured_at};
+  return {row.visits.back().per_second, row.visits.back().at};
+}
+
 }  // namespace
+
+std::vector<double> LogRateRatios(const Machine& base, const Machine& contender) {
+  std::vector<double> ratios;
+  const auto add = [&](const auto& rows, const auto& others) {
+    for (const auto& [key, row] : rows) {
+      const auto found = others.find(key);
+      if (found == others.end() || !row.IsValidated() || !found->second.IsValidated()) continue;
+      const auto [before, then] = LastOf(row, base);
+      const auto [after, now] = LastOf(found->second, contender);
+      if (then != now && before > 0 && after > 0) ratios.push_back(std::log(before / after));
+    }
+  };
+  for (const auto& [threads, set] : base.by_threads) {
+    const auto found = contender.by_threads.find(threads);
+    if (found == contender.by_threads.end()) continue;
+    add(set.flops, found->second.flops);
+    add(set.bytes, found->second.bytes);
+  }
+  return ratios;
+}
 
 Agreement AgreementOf(const Ceiling& ceiling, double tolerance) {
   Agreement agreement{.visits = static_cast<int>(ceiling.visits.size())};

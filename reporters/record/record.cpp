@@ -310,6 +310,11 @@ std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetit
   return found;
 }
 
+bool IsDeviceTime(const Record& record) {
+  return record.timed == timed::kDevice || record.timed == timed::kGraph ||
+         record.timed == timed::kThroughput;
+}
+
 bool IsSteady(const Record& record) {
   return std::ranges::any_of(record.repetitions, [](const auto& repetition) {
     return repetition.gpu && repetition.gpu->steady_seconds;

@@ -216,6 +216,9 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 // has a sample. Readers call it for files whose records have no "timed".
 std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetitions);
 
+// Returns whether the times exclude the host: "device", "graph" or "throughput" (see `timed`).
+bool IsDeviceTime(const Record& record);
+
 // Returns whether the record was timed after the GPU's clock had settled under load.
 bool IsSteady(const Record& record);
 

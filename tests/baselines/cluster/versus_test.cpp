@@ -412,6 +412,20 @@ TEST(VersusEnergy, AClassIsOnlyComparedWithItselfAndOtherProgramsLeaveTheirMark)
   EXPECT_TRUE(RowOf(Counted(600, 0.7), Counted(150)).energy_ratios.at(kMeasured).noisy);
 }
 
+TEST(RatioOf, DistancesAddAsSquaresInLogarithms) {
+  // x from 8 / e^0.3 to 8 e^0.3, y from 2 / e^0.4 to 2 e^0.4: 4 / e^0.5 to 4 e^0.5.
+  const auto about = [](double middle, double distance) {
+    return Quantity{middle, {{middle * std::exp(-distance), middle * std::exp(distance)}}};
+  };
+  const auto ratio = RatioOf(about(8, 0.3), about(2, 0.4));
+  EXPECT_EQ(ratio.value, 4);
+  ASSERT_TRUE(ratio.ci95);
+  EXPECT_NEAR(ratio.ci95->first, 4 * std::exp(-0.5), 1e-12);
+  EXPECT_NEAR(ratio.ci95->second, 4 * std::exp(0.5), 1e-12);
+  EXPECT_FALSE(RatioOf({8}, about(2, 0.4)).ci95);
+  EXPECT_FALSE(RatioOf(about(8, 0.3), {2}).ci95);
+}
+
 TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
   QuantitySum sum;
   EXPECT_FALSE(sum.Total());

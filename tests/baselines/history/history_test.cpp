@@ -130,6 +130,27 @@ TEST_F(HistoryTest, RunsAreInOrderHoweverTheirDatesAreWritten) {
   for (int i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(points[i].median.value(), 1 + i);
 }
 
+TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
+  const auto moment = [](const char* date) {
+    record::RunFile file;
+    file.context["date"] = date;
+    return Moment(file);
+  };
+  EXPECT_EQ(Moment(record::RunFile()), std::nullopt);
+  // A day is 86400 s, an hour 3600 s.
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
+  EXPECT_EQ(moment("1970-01-02T00:00:00Z"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00.123456+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-01T22:30:00.5-01:30"), 86400);
+  EXPECT_EQ(moment("1970-01-02T05:30:00+0530"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01"), 86400);
+  EXPECT_EQ(moment("1970-01-02 01:00:00 +0100"), 86400);
+  EXPECT_EQ(moment("1970-01-02T00:00:07.999"), 86407);
+  EXPECT_EQ(moment("1970-01-02"), std::nullopt);
+  EXPECT_EQ(moment("yesterday"), std::nullopt);
+}
+
 TEST_F(HistoryTest, RefusesFilesThatAreNotHistories) {
   const auto refusal = [&](Access access) { return RefusalOf([&] { History(Path(), access); }); };
   EXPECT_THAT(refusal(Access::kRead), HasSubstr("no such history"));

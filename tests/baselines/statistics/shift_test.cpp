@@ -34,19 +34,6 @@ TEST(AdjustedPValues, AreThoseOfBenjaminiAndHochberg) {
   EXPECT_DOUBLE_EQ(AdjustedPValues({0.2}).at(0), 0.2);
 }
 
-TEST(RatioInterval, DistancesAddAsSquaresInLogarithms) {
-  // x from 8 / e^0.3 to 8 e^0.3, y from 2 / e^0.4 to 2 e^0.4: 4 / e^0.5 to 4 e^0.5.
-  const auto about = [](double middle, double distance) {
-    return std::pair(middle * std::exp(-distance), middle * std::exp(distance));
-  };
-  const auto interval = RatioInterval(8, about(8, 0.3), 2, about(2, 0.4));
-  ASSERT_TRUE(interval);
-  EXPECT_NEAR(interval->first, 4 * std::exp(-0.5), 1e-12);
-  EXPECT_NEAR(interval->second, 4 * std::exp(0.5), 1e-12);
-  EXPECT_FALSE(RatioInterval(8, std::nullopt, 2, about(2, 0.4)));
-  EXPECT_FALSE(RatioInterval(8, about(8, 0.3), 2, std::nullopt));
-}
-
 using testing::DoubleNear;
 using testing::ElementsAre;
 
