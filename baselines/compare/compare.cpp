@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 
-#include "baselines/compare/compare_stored.h"
 #include "baselines/compare/judged_times.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
@@ -118,6 +118,75 @@ std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base
                                   static_cast<int>(count)};
 }
 
+// Returns whether both records have identical clean repetitions, as in copies of one run file.
+bool IsSameMeasurement(const record::Record& base, const record::Record& contender) {
+  const auto clean = [](const record::Record& record) {
+    std::vector<double> seconds;
+    for (const auto& repetition : record.repetitions)
+      if (!repetition.noisy) seconds.push_back(repetition.seconds);
+    return seconds;
+  };
+  return clean(base) == clean(contender);
+}
+
+// Returns whether the record has enough times to be judged.
+bool CanTell(const record::Record& record) {
+  return record.status == record::Status::kOk && statistics::LevelsOf(record, record).has_value();
+}
+
+// Returns whether the record failed or has enough times to be judged.
+bool CanBeComparedWith(const record::Record& record) {
+  return record.status != record::Status::kOk || CanTell(record);
+}
+
+// Throws BadInput if `rerun` differs from `contender` in machine, settings or build, or has a
+// benchmark name twice.
+void CheckRerun(const NamedRun& contender, const NamedRun& rerun) {
+  if (InterleavedComparisonOf(contender.file, contender.file))
+    throw BadInput(rerun.where + ": an interleaved comparison takes no second run: each of its " +
+                   "blocks has its own processes already");
+  const auto pairs = PairRecords(contender, rerun, {});
+  CheckComparable(contender, rerun, pairs, false);
+  for (const auto& pair : pairs) {
+    const auto *one = pair.base, *other = pair.contender;
+    if (one != nullptr && other != nullptr && CanTell(*one) && IsSameMeasurement(*one, *other))
+      throw BadInput("{}: {} has the same repetitions as in {}: they are one measurement",
+                     rerun.where, one->name, contender.where);
+  }
+  const auto changes = ContextChanges(contender.file, rerun.file);
+  if (!changes.empty())
+    throw BadInput("{}: expected a second run of the build and settings of {}; it differs in {}",
+                   rerun.where, contender.where, fmt::join(changes, "; "));
+}
+
+// Sets verdicts slower and faster to ambiguous unless `rerun` confirms them: a change in the same
+// direction by more than `min_effect` [1]. Returns the counts.
+RerunCheck RetractUnlessRepeated(const NamedRun& rerun, double min_effect,
+                                 std::vector<Comparison>& rows) {
+  std::unordered_map<std::string_view, const record::Record*> by_name;
+  for (const auto& record : rerun.file.records) by_name.emplace(record.name, &record);
+  RerunCheck check{rerun.where, 0, 0};
+  for (auto& row : rows) {
+    if (!statistics::IsChange(row.verdict)) continue;
+    const auto found = by_name.find(row.contender->name);
+    const auto levels = found == by_name.end() || !CanTell(*found->second)
+                            ? std::nullopt
+                            : LevelsOfTimes(*row.base, *found->second);
+    if (!levels) {
+      ++check.unknown;
+      continue;
+    }
+    const double sign = row.verdict == Verdict::kSlower ? 1 : -1;
+    const double log_ratio = levels->contender.log_seconds - levels->base.log_seconds;
+    if (sign * log_ratio > std::log1p(min_effect)) continue;
+    row.reason = fmt::format("{} in NEW, but not when measured again ({})",
+                             statistics::Key(row.verdict), rerun.where);
+    row.verdict = Verdict::kAmbiguous;
+    ++check.retracted;
+  }
+  return check;
+}
+
 // Records of the earlier runs (CompareOptions::earlier), by name.
 class EarlierRuns {
  public:
@@ -152,10 +221,10 @@ class EarlierRuns {
 // Compares pairs of records.
 class Comparer {
  public:
-  Comparer(const std::vector<PairOfRuns>& pairs, EarlierRuns earlier, bool window,
+  Comparer(const std::vector<PairedRecord>& pairs, std::span<const NamedRun> earlier, bool window,
            const NamedRun& contender, const CompareOptions& options)
       : pairs_(pairs),
-        earlier_(std::move(earlier)),
+        earlier_(earlier),
         window_(window),
         contender_(contender),
         options_(options),
@@ -166,8 +235,8 @@ class Comparer {
     rows_.resize(pairs_.size());
     std::vector<record::Rare<Measured>> measured(pairs_.size());
     ParallelFor(pairs_.size(), [&](std::size_t i) {
-      rows_[i].base = pairs_[i].records.base;
-      rows_[i].contender = pairs_[i].records.contender;
+      rows_[i].base = pairs_[i].base;
+      rows_[i].contender = pairs_[i].contender;
       if (window_ && rows_[i].base != nullptr) rows_[i].stored = pairs_[i].run;
       if (!DecideByStatus(rows_[i])) measured[i] = Measure(pairs_[i], rows_[i]);
       if (measured[i]) measured[i]->row = i;
@@ -177,7 +246,7 @@ class Comparer {
     CompareResult result{.base = newest_.where};
     Judge(result);
     if (options_.rerun != nullptr)
-      result.rerun = RetractUnlessRepeated(*options_.rerun, result.min_effect, rows_);
+      result.rerun = RetractUnlessRepeated(*options_.rerun, result.judged.min_effect, rows_);
     result.context = ContextChanges(newest_.file, contender_.file);
     ExplainByContext(result.context);
     result.rows = std::move(rows_);
@@ -194,8 +263,8 @@ class Comparer {
     std::optional<double> cycles;  // [1] log of the ratio NEW / BASE of a GPU's SM cycles
   };
 
-  static const NamedRun& NewestOf(const std::vector<PairOfRuns>& pairs) {
-    return *std::ranges::max_element(pairs, {}, &PairOfRuns::earlier)->run;
+  static const NamedRun& NewestOf(const std::vector<PairedRecord>& pairs) {
+    return *std::ranges::max_element(pairs, {}, &PairedRecord::earlier)->run;
   }
 
   // For run files that dlroof did not write: names context differences (debug build, clock) as the
@@ -210,7 +279,7 @@ class Comparer {
 
   // Returns what the judge needs of the row (levels: log times). If it cannot be judged, sets
   // row.reason and returns nullopt.
-  std::optional<Measured> Measure(const PairOfRuns& pair, Comparison& row) const {
+  std::optional<Measured> Measure(const PairedRecord& pair, Comparison& row) const {
     std::optional<JudgedTimes> chosen;
     try {
       if (row.contender->device == "gpu") chosen = ChooseTimes(*row.base, *row.contender);
@@ -222,8 +291,16 @@ class Comparer {
     const record::Record& contender = chosen ? chosen->contender : *row.contender;
     Measured measured;
     auto& candidate = measured.candidate;
-    const auto levels =
-        interleaved_ ? LevelsOfBlocks(base, contender, candidate, row) : LevelsOf(base, contender);
+    auto levels = interleaved_ ? std::nullopt : statistics::LevelsOf(base, contender);
+    if (interleaved_) {
+      const auto blocks = statistics::MeasureBlocks(base, contender);
+      candidate.interleaved = blocks.paired;
+      if (blocks.paired)
+        levels = blocks.levels;
+      else
+        row.reason = fmt::format("blocks: {}; at least {} are needed", blocks.blocks,
+                                 statistics::kMinBlocks);
+    }
     if (levels) {
       row.fastest_share = levels->fastest_share;
       candidate.base = levels->base;
@@ -257,41 +334,21 @@ class Comparer {
   }
 
   // Sets the row's displayed times and the changes that may explain them.
-  void Describe(const PairOfRuns& pair, const record::Record& base, const record::Record& contender,
-                const std::optional<LevelPair>& levels, Comparison& row) const {
+  void Describe(const PairedRecord& pair, const record::Record& base,
+                const record::Record& contender, const std::optional<statistics::LevelPair>& levels,
+                Comparison& row) const {
     const auto *base_machine = record::MachineFor(pair.run->file, *row.base),
                *contender_machine = record::MachineFor(contender_.file, *row.contender);
     const bool times = levels && (!interleaved_ || levels->fastest_share);
-    const auto seconds = [&](const statistics::Level LevelPair::*side) {
+    const auto seconds = [&](const statistics::Level statistics::LevelPair::*side) {
       return times ? std::optional(((*levels).*side).seconds()) : std::nullopt;
     };
-    row.before = SideOf(base, base_machine, seconds(&LevelPair::base));
-    row.after = SideOf(contender, contender_machine, seconds(&LevelPair::contender));
+    row.before = SideOf(base, base_machine, seconds(&statistics::LevelPair::base));
+    row.after = SideOf(contender, contender_machine, seconds(&statistics::LevelPair::contender));
     const bool alike =
         record::CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
     if (!alike) row.before = {.seconds = row.before.seconds};
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine, alike);
-  }
-
-  // Returns levels whose difference is the shift of an interleaved comparison's blocks. If there
-  // are too few blocks, sets row.reason and returns nullopt.
-  static std::optional<LevelPair> LevelsOfBlocks(const record::Record& base,
-                                                 const record::Record& contender,
-                                                 statistics::Candidate& candidate,
-                                                 Comparison& row) {
-    auto blocks = statistics::MeasureBlocks(base, contender);
-    if (!blocks.paired) {
-      row.reason =
-          fmt::format("blocks: {}; at least {} are needed", blocks.blocks, statistics::kMinBlocks);
-      return std::nullopt;
-    }
-    candidate.interleaved = blocks.paired;
-    if (blocks.base) return LevelPair{*blocks.base, *blocks.contender, blocks.share};
-    constexpr double kExact = 1e9;  // [1] repetitions: BASE adds no error to the shift's
-    const auto& shift = blocks.paired->shift;
-    return LevelPair{.base = {.count = kExact},
-                     .contender = {shift.log_ratio, 1, shift.standard_error * shift.standard_error,
-                                   static_cast<double>(blocks.blocks) - 1}};
   }
 
   statistics::JudgeSettings Settings() const {
@@ -333,7 +390,8 @@ class Comparer {
     for (auto& measured : measured_) candidates.push_back(std::move(measured.candidate));
     auto settings = Settings();
     if (settings.look_for_common_shift) AddGroups(candidates, settings);
-    statistics::Judged judged = statistics::Judge(candidates, settings);
+    auto& judged = result.judged;
+    judged = statistics::Judge(candidates, settings);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Comparison& row = rows_[measured_[i].row];
       row.verdict = judged.each[i].verdict;
@@ -345,13 +403,9 @@ class Comparer {
       row.judgement = std::move(judged.each[i]);
       if (measured_[i].cycles) RetractUnlessInCycles(*measured_[i].cycles, candidates[i], row);
     }
-    result.min_effect = judged.min_effect;
-    result.min_effect_from = std::move(judged.min_effect_from);
-    result.run_noise = judged.run_noise;
-    result.run_noise_from = interleaved_ && !options_.run_noise
-                                ? "measured interleaved, with new processes for each block"
-                                : std::move(judged.run_noise_from);
-    result.common = judged.common;
+    judged.each.clear();
+    if (interleaved_ && !options_.run_noise)
+      judged.run_noise_from = "measured interleaved, with new processes for each block";
   }
 
   // Retracts a verdict that holds for the time but not for SM cycles: only the GPU's clock changed,
@@ -368,7 +422,7 @@ class Comparer {
     row.verdict = Verdict::kAmbiguous;
   }
 
-  const std::vector<PairOfRuns>& pairs_;
+  const std::vector<PairedRecord>& pairs_;
   const EarlierRuns earlier_;
   const bool window_;
   const NamedRun& contender_;
@@ -395,50 +449,57 @@ void CountVerdicts(CompareResult& result) {
   }
   const bool judged =
       result.count.contains(Verdict::kSame) || result.count.contains(Verdict::kFaster);
-  const bool unexplained = result.common && result.common->is_unexplained;
+  const bool unexplained = result.judged.common && result.judged.common->is_unexplained;
   result.exit_code = worse ? 1 : unexplained || suspect || !judged ? 3 : 0;
 }
 
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options) {
   if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
-  const auto records = PairRecords(base, contender, options.names);
-  CheckComparable(base, contender, records, options.across_machines);
+  auto pairs = PairRecords(base, contender, options.names);
+  CheckComparable(base, contender, pairs, options.across_machines);
   CheckControls(contender, options.controls);
-  std::vector<PairOfRuns> pairs;
   std::span<const NamedRun> earlier;
   if (options.earlier != nullptr) earlier = *options.earlier;
-  for (const auto& pair : records) pairs.push_back({pair, &base, earlier.size()});
-  return Comparer(pairs, EarlierRuns(earlier), false, contender, options).Run();
+  for (auto& pair : pairs) pair.earlier = earlier.size();
+  return Comparer(pairs, earlier, false, contender, options).Run();
 }
 
-CompareResult ComparePairs(const std::vector<PairOfRuns>& pairs,
-                           const std::vector<NamedRun>& stored, const NamedRun& contender,
-                           const CompareOptions& options) {
-  std::map<const NamedRun*, std::vector<PairedRecord>> by_run;
-  for (const auto& pair : pairs) by_run[pair.run].push_back(pair.records);
-  for (const auto& [run, records] : by_run) CheckComparable(*run, contender, records, false);
-  return Comparer(pairs, EarlierRuns(stored), true, contender, options).Run();
-}
-
-bool IsSameMeasurement(const record::Record& base, const record::Record& contender) {
-  const auto clean = [](const record::Record& record) {
-    std::vector<double> seconds;
-    for (const auto& repetition : record.repetitions)
-      if (!repetition.noisy) seconds.push_back(repetition.seconds);
-    return seconds;
-  };
-  return clean(base) == clean(contender);
-}
-
-std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender) {
-  const auto before = statistics::TimesByProcess(base);
-  if (const auto after = before ? statistics::TimesByProcess(contender) : std::nullopt)
-    return LevelPair{statistics::LevelOfProcesses(*before), statistics::LevelOfProcesses(*after),
-                     statistics::kFastestShare};
-  const auto old = statistics::LevelOfClean(base), now = statistics::LevelOfClean(contender);
-  if (!old || !now) return std::nullopt;
-  return LevelPair{*old, *now, {}};
+CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
+                                const CompareOptions& options) {
+  if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
+  std::unordered_map<const record::Record*, PairedRecord> pair_of;  // by NEW's record
+  std::vector<PairedRecord> gone;                                   // of the newest run first
+  for (std::size_t run = stored.size(); run-- > 0;)
+    for (auto& pair : PairRecords(stored[run], contender, NamesIn(stored[run], options.names))) {
+      pair.earlier = run;
+      if (pair.contender == nullptr) gone.push_back(pair);
+      if (pair.base == nullptr || pair.contender == nullptr) continue;
+      const auto [found, added] = pair_of.try_emplace(pair.contender, pair);
+      if (!added && !CanBeComparedWith(*found->second.base) && CanBeComparedWith(*pair.base))
+        found->second = pair;
+    }
+  std::set<std::size_t, std::greater<>> used;  // indices of runs, descending
+  for (const auto& [record, pair] : pair_of) used.insert(pair.earlier);
+  if (used.empty()) throw BadInput(contender.where + ": no stored run has one of its benchmarks");
+  const std::size_t newest = *used.begin();
+  std::vector<PairedRecord> pairs;
+  for (const auto& record : contender.file.records) {
+    const auto found = pair_of.find(&record);
+    pairs.push_back(found == pair_of.end() ? PairedRecord{nullptr, &record, &stored[newest], newest}
+                                           : found->second);
+  }
+  std::set<std::string_view> names;
+  for (const auto& pair : gone)
+    if (used.contains(pair.earlier) && names.insert(pair.base->name).second) pairs.push_back(pair);
+  std::vector<std::string> paths;
+  for (const auto run : used) {
+    CheckComparable(stored[run], contender, pairs, false);
+    paths.push_back(stored[run].where);
+  }
+  auto result = Comparer(pairs, stored, true, contender, options).Run();
+  result.base = fmt::format("{}", fmt::join(paths, ", "));
+  return result;
 }
 
 }  // namespace dlroof::compare

@@ -1,4 +1,5 @@
-// Compares two runs (BASE and NEW). Per benchmark: a verdict, its uncertainty and its cause. Pure.
+// Compares a run (NEW) with another one, or with each benchmark's newest stored result (BASE). Per
+// benchmark: a verdict, its uncertainty and its cause. Pure.
 #pragma once
 
 #include <map>
@@ -19,7 +20,10 @@ struct CompareOptions {
   bool across_machines = false;      // compare percent of roof, not seconds
   NameMap names;
   std::set<std::string> controls;  // benchmarks of NEW known to be unchanged
-  // A second run of some or all of NEW's benchmarks, to confirm verdicts; must outlive the call.
+  // A second run of some or all of NEW's benchmarks, in another process, since one process may be
+  // up to 18 % faster than another in all repetitions: verdicts slower and faster that it does not
+  // confirm, by a change in the same direction beyond the minimum effect, become ambiguous. Must
+  // outlive the call.
   const NamedRun* rerun = nullptr;
   // Earlier runs comparable with BASE, oldest first, from which the noise between runs and BASE's
   // level are estimated. May be null; must outlive the call. Benchmarks have BASE's names.
@@ -72,13 +76,9 @@ struct Comparison {
 };
 
 struct CompareResult {
-  std::string base;              // BASE's path, or the paths of the stored runs
-  std::vector<Comparison> rows;  // in NEW's order, then those with Verdict::kGone
-  double min_effect = 0;         // [1]
-  std::string min_effect_from;
-  double run_noise = 0;  // [1] standard deviation between runs, see Judged
-  std::string run_noise_from;
-  std::optional<statistics::CommonShift> common;  // absent for interleaved comparisons
+  std::string base;                  // BASE's path, or the paths of the stored runs
+  std::vector<Comparison> rows;      // in NEW's order, then those with Verdict::kGone
+  statistics::Judged judged;         // without `each`, which is in the rows
   std::vector<std::string> context;  // other differences between the runs, see ContextChanges
   std::optional<RerunCheck> rerun;
   bool across_machines = false;
@@ -89,38 +89,22 @@ struct CompareResult {
   int exit_code = 0;
 };
 
-// A pair of records; `base` is in `run`, the newest stored run that has the benchmark.
-struct PairOfRuns {
-  PairedRecord records;
-  const NamedRun* run = nullptr;
-  std::size_t earlier = 0;  // [1] number of stored runs older than `run`
-};
-
-// Compares all benchmarks of two runs. Throws BadInput as PairRecords and CheckComparable, and for
-// a control that is not a benchmark of NEW.
+// Compares all benchmarks of two runs. Throws BadInput as PairRecords and CheckComparable, for a
+// control that is not a benchmark of NEW, and if options.rerun differs from NEW in machine,
+// settings or build, or is the same measurement.
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options);
 
-// As Compare, with each benchmark of BASE in a possibly different run of `stored` (oldest first).
-// BASE's level is the mean over stored runs (JudgeSettings::window). Throws BadInput as
-// CheckComparable.
-CompareResult ComparePairs(const std::vector<PairOfRuns>& pairs,
-                           const std::vector<NamedRun>& stored, const NamedRun& contender,
-                           const CompareOptions& options);
+// As Compare, with the newest run of `stored` (oldest first; must outlive the result) that has the
+// benchmark as BASE. Skips a stored result with too few clean repetitions if an older run has
+// enough. BASE's level is the mean over that run and the earlier ones, without outliers
+// (statistics.md). The benchmarks compared with one stored run share a common shift. A benchmark
+// missing in `contender` is kGone if another benchmark of its stored run was compared. Throws
+// BadInput as PairRecords and CheckComparable, and if `stored` has no benchmark of `contender`.
+CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
+                                const CompareOptions& options);
 
 // Sets counts and exit code from the rows. Call again after changing a verdict.
 void CountVerdicts(CompareResult& result);
-
-// The levels (typical log times) of two records, computed in the same way.
-struct LevelPair {
-  statistics::Level base, contender;
-  std::optional<double> fastest_share;  // [1] set if levels of several processes
-};
-
-// Returns the levels of several processes if both records have them, otherwise those of the clean
-// times. Returns nullopt if a record has too few clean times, or a time of 0.
-std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender);
-// Returns whether both records have identical clean repetitions, as in copies of one run file.
-bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
 
 }  // namespace dlroof::compare

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "baselines/compare/compare.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 
@@ -85,11 +84,12 @@ std::optional<JudgedTimes> ChooseTimes(const record::Record& base,
                     base.timed.value_or("unknown"), contender.timed.value_or("unknown"));
 }
 
-std::optional<LevelPair> LevelsOfTimes(const record::Record& base,
-                                       const record::Record& contender) {
+std::optional<statistics::LevelPair> LevelsOfTimes(const record::Record& base,
+                                                   const record::Record& contender) {
   try {
     const auto chosen = contender.device == "gpu" ? ChooseTimes(base, contender) : std::nullopt;
-    return chosen ? LevelsOf(chosen->base, chosen->contender) : LevelsOf(base, contender);
+    return chosen ? statistics::LevelsOf(chosen->base, chosen->contender)
+                  : statistics::LevelsOf(base, contender);
   } catch (const Unsupported&) {
     return std::nullopt;
   }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "baselines/compare/compare.h"
+#include "baselines/statistics/levels.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::compare {
@@ -27,7 +27,8 @@ struct JudgedTimes {
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record::Record& contender);
 
 // Returns the levels of the times that a comparison judges, or nullopt if there are none.
-std::optional<LevelPair> LevelsOfTimes(const record::Record& base, const record::Record& contender);
+std::optional<statistics::LevelPair> LevelsOfTimes(const record::Record& base,
+                                                   const record::Record& contender);
 
 // Returns log(NEW / BASE) of a call's SM cycles (time x SM clock, medians), or nullopt if a clock
 // is unknown.

@@ -200,27 +200,30 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
   };
   std::vector<PairedRecord> pairs;
   pairs.reserve(contender.file.records.size());
-  for (const auto& record : contender.file.records) pairs.push_back({partner(record), &record});
+  for (const auto& record : contender.file.records)
+    pairs.push_back({partner(record), &record, &base});
   std::set<const record::Record*> paired;
   for (const auto& pair : pairs) paired.insert(pair.base);
   for (const auto& record : base.file.records)
-    if (!paired.contains(&record)) pairs.push_back({&record, nullptr});
+    if (!paired.contains(&record)) pairs.push_back({&record, nullptr, &base});
   return pairs;
 }
 
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines) {
   CheckFormat(base, contender, across_machines);
+  const auto in_both = [&](const PairedRecord& pair) {
+    return pair.run == &base && pair.base != nullptr && pair.contender != nullptr;
+  };
   std::set<std::string> devices;
   for (const auto& pair : pairs)
-    if (pair.base != nullptr && pair.contender != nullptr) devices.insert(pair.contender->device);
+    if (in_both(pair)) devices.insert(pair.contender->device);
   if (devices.empty())
     throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where,
                    contender.where, FirstOf(base.file), FirstOf(contender.file));
   if (!across_machines) CheckMachines(base, contender, devices);
   for (const auto& pair : pairs)
-    if (pair.base != nullptr && pair.contender != nullptr)
-      CheckPair(base, contender, pair, across_machines);
+    if (in_both(pair)) CheckPair(base, contender, pair, across_machines);
 }
 
 std::vector<std::string> ContextChanges(const record::RunFile& base,

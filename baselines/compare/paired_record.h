@@ -36,6 +36,8 @@ struct NamedRun {
 struct PairedRecord {
   const record::Record* base = nullptr;
   const record::Record* contender = nullptr;
+  const NamedRun* run = nullptr;  // BASE
+  std::size_t earlier = 0;        // [1] number of stored runs older than `run`
 };
 
 // Throws BadInput for a benchmark name that occurs twice.
@@ -56,7 +58,8 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
 // Benchmark; different schema, conventions (of those in both files) or machine fingerprint (plain
 // files: CPUs and caches); or a common benchmark has another type, cache state, thread count or
 // time unit. Conventions of counting FLOPs may differ, since times do not depend on them
-// (CountFlopsAlike). With `across_machines` machines and threads may differ too.
+// (CountFlopsAlike). With `across_machines` machines and threads may differ too. Pairs of other
+// runs than `base` are not looked at.
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 

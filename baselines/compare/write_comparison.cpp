@@ -133,8 +133,8 @@ document::List NotesList(const Rows& rows) {
 Document DocumentOf(const CompareResult& result, const Rows& rows, const std::string& dropped,
                     const Rows& explained) {
   Document report;
-  if (result.common)
-    for (auto& line : statistics::Describe(*result.common)) report.Say(std::move(line));
+  if (result.judged.common)
+    for (auto& line : statistics::Describe(*result.judged.common)) report.Say(std::move(line));
   auto table = TableOf(result, rows);
   if (!dropped.empty()) table.notes.push_back(fmt::format("and {} (--all shows them)", dropped));
   report.Add(std::move(table));
@@ -185,7 +185,7 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
                     "processes of a run, noisy ones too; base and new show this mean",
                     count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
   const bool processes = std::ranges::any_of(result.rows, fastest);
-  if (result.exit_code == 3 && !(result.common && result.common->is_unexplained))
+  if (result.exit_code == 3 && !(result.judged.common && result.judged.common->is_unexplained))
     remarks.push_back(fmt::format(
         "cannot say whether anything is slower; {}",
         result.interleaved ? "more blocks (--budget) or a quieter machine can"
@@ -215,8 +215,8 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
   remarks.push_back(fmt::format(
       "minimum effect {:.1f} % ({}); noise between runs {:.1f} % ({}); at most {:.0f} % of the "
       "verdicts slower and faster are expected to be chance",
-      100 * result.min_effect, result.min_effect_from, 100 * result.run_noise,
-      result.run_noise_from, 100 * statistics::kFalseDiscoveryRate));
+      100 * result.judged.min_effect, result.judged.min_effect_from, 100 * result.judged.run_noise,
+      result.judged.run_noise_from, 100 * statistics::kFalseDiscoveryRate));
   if (!result.context.empty())
     remarks.push_back(fmt::format("differs between the runs: {}", fmt::join(result.context, "; ")));
   return remarks;

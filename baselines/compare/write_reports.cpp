@@ -54,10 +54,10 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
   json head = {{"base", files.base},
                {"new", files.contender},
                {"judged_by", result.across_machines ? "fraction" : "seconds"},
-               {"min_effect", result.min_effect},
-               {"min_effect_from", result.min_effect_from},
-               {"run_noise", result.run_noise},
-               {"run_noise_from", result.run_noise_from},
+               {"min_effect", result.judged.min_effect},
+               {"min_effect_from", result.judged.min_effect_from},
+               {"run_noise", result.judged.run_noise},
+               {"run_noise_from", result.judged.run_noise_from},
                {"false_discovery_rate", statistics::kFalseDiscoveryRate},
                {"exit_code", result.exit_code},
                {"differs", result.context},
@@ -71,8 +71,8 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
     head["measured_again"] = {{"file", result.rerun->where},
                               {"taken_back", result.rerun->retracted},
                               {"unknown", result.rerun->unknown}};
-  if (!result.common) return head;
-  const auto& common = *result.common;
+  if (!result.judged.common) return head;
+  const auto& common = *result.judged.common;
   const auto interval = [](double log_ratio, double error) {
     return json{std::exp(log_ratio - 1.96 * error), std::exp(log_ratio + 1.96 * error)};
   };

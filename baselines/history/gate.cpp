@@ -39,7 +39,7 @@ std::vector<std::string> UnclearNames(const compare::CompareResult& result,
                                       const std::set<std::string>& settled) {
   std::vector<std::pair<double, std::string>> suspects;
   for (const auto& row : result.rows)
-    if (const auto suspicion = Suspicion(row, result.min_effect);
+    if (const auto suspicion = Suspicion(row, result.judged.min_effect);
         suspicion && !settled.contains(row.name()))
       suspects.emplace_back(-*suspicion, row.name());
   std::ranges::sort(suspects);

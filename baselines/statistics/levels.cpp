@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <tuple>
 
 #include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
@@ -129,38 +128,54 @@ Shift ShiftOfLevels(const Level& base, const Level& contender, double error) {
   return shift;
 }
 
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender) {
+  const auto before = TimesByProcess(base);
+  if (const auto after = before ? TimesByProcess(contender) : std::nullopt)
+    return LevelPair{LevelOfProcesses(*before), LevelOfProcesses(*after), kFastestShare};
+  const auto old = LevelOfClean(base), now = LevelOfClean(contender);
+  if (!old || !now) return std::nullopt;
+  return LevelPair{*old, *now};
+}
+
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender) {
   // The standard error is up to a fifth too small, because it also chose the share: without a
   // correction up to 8 % of simulated unchanged pairs lie outside the 95 % interval.
   constexpr double kError = 0.05, kOfRatios = 0.5, kErrorOfLevels = 1.2;
   constexpr std::size_t kMinBlocksOfLevels = 20, kMinFastest = 4;  // repetitions
   constexpr double kVarianceOfBetter = 0.5;
+  constexpr double kExact = 1e9;  // [1] repetitions: BASE adds no error to the shift's
   const auto log_ratios = BlockLogRatios(base, contender);
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
                      .blocks = log_ratios.size()};
+  if (blocks.paired) {
+    const Shift& shift = blocks.paired->shift;
+    blocks.levels.base.count = kExact;
+    blocks.levels.contender = {shift.log_ratio, 1, Square(shift.standard_error),
+                               static_cast<double>(blocks.blocks) - 1};
+  }
   const auto olds = TimesByProcess(base), news = TimesByProcess(contender);
   if (!olds || !news || std::min(olds->size(), news->size()) < kMinBlocksOfLevels) return blocks;
   const auto fewest = std::min(Joined(*olds, SIZE_MAX).size(), Joined(*news, SIZE_MAX).size());
-  Level old, now;
+  LevelPair fastest;
   double least = HUGE_VAL;  // variance that a smaller share must not exceed
   for (const double share : {kFastestShare, 0.1, 0.05}) {
     if (share < kFastestShare && FastestCount(fewest, share) < kMinFastest) break;
-    const Level before = LevelOfProcesses(*olds, share), after = LevelOfProcesses(*news, share);
-    const double error = std::max(ShiftOfLevels(before, after).standard_error, 1e-9);
-    if (Square(error) >= least) continue;
-    least = Square(error) * (share == kFastestShare ? kVarianceOfBetter : 1);
-    std::tie(old, now, blocks.share) = std::tie(before, after, share);
+    const LevelPair levels{LevelOfProcesses(*olds, share), LevelOfProcesses(*news, share), share};
+    const Shift shift = ShiftOfLevels(levels.base, levels.contender);
+    const double variance = Square(std::max(shift.standard_error, 1e-9));
+    if (variance >= least) continue;
+    least = variance * (share == kFastestShare ? kVarianceOfBetter : 1);
+    fastest = levels;
   }
-  for (auto* level : {&old, &now}) level->variance *= Square(kErrorOfLevels);
-  const Shift shift = ShiftOfLevels(old, now, kError / kLooks.size());
+  for (auto* level : {&fastest.base, &fastest.contender}) level->variance *= Square(kErrorOfLevels);
+  const Shift shift = ShiftOfLevels(fastest.base, fastest.contender, kError / kLooks.size());
   if (!(shift.standard_error > 0) ||
       (blocks.paired && shift.standard_error >= kOfRatios * blocks.paired->shift.standard_error))
     return blocks;
-  const double p_value =
-      StudentTwoSided(shift.log_ratio / shift.standard_error, old.degrees + now.degrees);
+  const double degrees = fastest.base.degrees + fastest.contender.degrees;
+  const double p_value = StudentTwoSided(shift.log_ratio / shift.standard_error, degrees);
   blocks.paired = PairedShift{shift, std::min(1.0, kLooks.size() * p_value)};
-  blocks.base = old;
-  blocks.contender = now;
+  blocks.levels = fastest;
   return blocks;
 }
 

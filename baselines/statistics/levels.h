@@ -58,14 +58,23 @@ Level LevelOfProcesses(const ProcessLogs& processes, double share = kFastestShar
 // Returns the shift between two levels, with Student's interval at level 1 - `error`.
 Shift ShiftOfLevels(const Level& base, const Level& contender, double error = 0.05);
 
+// The levels of two records, computed in the same way.
+struct LevelPair {
+  Level base, contender;
+  std::optional<double> fastest_share = {};  // [1] set if levels of several processes
+};
+
+// Returns the levels of several processes if both records have them, otherwise those of the clean
+// times. Returns nullopt if a record has too few clean times, or a time of 0.
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender);
+
 // The shift of an interleaved comparison, from one benchmark's records in the two run files.
 struct BlocksShift {
   std::optional<PairedShift> paired;  // absent if there are too few blocks
   std::size_t blocks = 0;             // [1] number of blocks
-  // Levels and share of the fastest windows of all blocks, if these were compared; otherwise
-  // absent, and the ratios of the blocks were compared.
-  std::optional<Level> base, contender;
-  double share = 0;
+  // Levels that differ by the shift: of the fastest windows of all blocks if these were compared;
+  // otherwise the ratios of the blocks were, and the level of BASE is 0, without an error.
+  LevelPair levels;
 };
 
 // Returns MeasureSequentialShift of the blocks' ratios or, from 20 blocks on, the shift of the

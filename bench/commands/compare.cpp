@@ -10,7 +10,6 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
 #include "bench/commands/commands.h"

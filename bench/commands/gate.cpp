@@ -8,7 +8,6 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
 #include "baselines/history/history.h"

@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "baselines/compare/compare.h"
-#include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/statistics/levels.h"
 #include "tests/fakes/small_run.h"

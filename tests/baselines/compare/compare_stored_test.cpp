@@ -1,11 +1,10 @@
-#include "baselines/compare/compare_stored.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <sstream>
 
+#include "baselines/compare/compare.h"
 #include "baselines/compare/write_comparison.h"
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
@@ -103,8 +102,8 @@ TEST(CompareWithStored, ReportsACommonShiftForTheStoredRunThatShowsIt) {
   const auto result = CompareWithStored(stored, contender, fakes::Options());
   EXPECT_EQ(result.count.at(statistics::Verdict::kSlower), 20);
   EXPECT_EQ(result.count.at(statistics::Verdict::kSame), 20);
-  ASSERT_TRUE(result.common);
-  EXPECT_NEAR(std::exp(result.common->log_ratio), 1.2, 1e-6) << "of the group that moved";
+  ASSERT_TRUE(result.judged.common);
+  EXPECT_NEAR(std::exp(result.judged.common->log_ratio), 1.2, 1e-6) << "of the group that moved";
   EXPECT_EQ(result.exit_code, 1);
 }
 

@@ -350,8 +350,8 @@ TEST(Compare, BlocksOfOneInterleavedRunAreJudgedAsPairs) {
   const auto slower = Compare(base, Interleaved("new", 1.05, "a"), {});
   EXPECT_EQ(slower.rows.at(0).verdict, statistics::Verdict::kSlower);
   EXPECT_NEAR(slower.rows[0].judgement->ratio, 1.05, 0.001);
-  EXPECT_EQ(slower.min_effect, 0.02);
-  EXPECT_EQ(slower.run_noise, 0);
+  EXPECT_EQ(slower.judged.min_effect, 0.02);
+  EXPECT_EQ(slower.judged.run_noise, 0);
   EXPECT_EQ(slower.exit_code, 1);
   EXPECT_EQ(Compare(base, Interleaved("new", 1.0, "a"), {}).rows.at(0).verdict,
             statistics::Verdict::kSame);
@@ -366,7 +366,7 @@ TEST(Compare, BlocksOfTwoRunsAreNoPairs) {
   const auto pairs = Compare(base, Interleaved("new", 1.05, "a"), {});
   const auto apart = Compare(base, Interleaved("new", 1.05, "b"), {});
   EXPECT_GT(width(apart), 5 * width(pairs));  // the drift of 30 % is in it
-  EXPECT_GT(apart.run_noise, 0);
+  EXPECT_GT(apart.judged.run_noise, 0);
 }
 
 TEST(Compare, BlocksMayBeNoisyButNotTooFew) {

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "baselines/compare/compare_stored.h"
-
 namespace dlroof::compare {
 namespace {
 

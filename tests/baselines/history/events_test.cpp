@@ -145,7 +145,7 @@ struct Result {
     row.before.seconds = 1e-3;
     row.after.seconds = ratio * 1e-3;
     result.rows.push_back(row);
-    result.min_effect = 0.05;
+    result.judged.min_effect = 0.05;
     CountVerdicts(result);
   }
 };

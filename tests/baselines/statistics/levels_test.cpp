@@ -116,7 +116,7 @@ TEST(MeasureBlocks, TheFastestWindowsTellWhereTheBlocksRatiosScatter) {
                slower = RecordOf(Busy(40, std::log(1.05), 0.2, random)),
                same = RecordOf(Busy(40, 0, 0.2, random));
     const auto blocks = MeasureBlocks(base, slower);
-    by_levels += blocks.base ? 1 : 0;
+    by_levels += blocks.levels.fastest_share ? 1 : 0;
     found += blocks.paired->p_value <= 0.05 && blocks.paired->shift.log_ratio > 0.02 ? 1 : 0;
     const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
     ratios_found += ratios->p_value <= 0.05 ? 1 : 0;
@@ -133,7 +133,7 @@ TEST(MeasureBlocks, QuietBlocksAreJudgedByTheirRatios) {
   const auto base = RecordOf(Busy(40, 0, 0.98, random)),
              slower = RecordOf(Busy(40, 0.05, 0.98, random));
   const auto blocks = MeasureBlocks(base, slower);
-  EXPECT_FALSE(blocks.base);
+  EXPECT_FALSE(blocks.levels.fastest_share);
   EXPECT_EQ(blocks.blocks, 40);
   const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
   EXPECT_EQ(blocks.paired->shift.ci95, ratios->shift.ci95);
@@ -161,7 +161,7 @@ TEST(MeasureBlocks, WindowsThatAreAllNoisyTellOfLargeChangesAndAccuseNobody) {
 TEST(MeasureBlocks, FewBlocksHaveNoLevels) {
   std::mt19937 random(5);
   const auto base = RecordOf(Busy(14, 0, 0.2, random)), same = RecordOf(Busy(14, 0, 0.2, random));
-  EXPECT_FALSE(MeasureBlocks(base, same).base);
+  EXPECT_FALSE(MeasureBlocks(base, same).levels.fastest_share);
   auto waited = RecordOf(Busy(40, 0, 0.2, random));
   for (auto& repetition : waited.repetitions) repetition.main_cpu_seconds = repetition.seconds / 2;
   EXPECT_FALSE(TimesByProcess(waited));
