@@ -142,7 +142,7 @@ bool CanBeComparedWith(const record::Record& record) {
 // Throws BadInput if `rerun` differs from `contender` in machine, settings or build, or has a
 // benchmark name twice.
 void CheckRerun(const NamedRun& contender, const NamedRun& rerun) {
-  if (InterleavedComparisonOf(contender.file, contender.file))
+  if (record::InterleavedComparisonOf(contender.file, contender.file))
     throw BadInput(rerun.where + ": an interleaved comparison takes no second run: each of its " +
                    "blocks has its own processes already");
   const auto pairs = PairRecords(contender, rerun, {});
@@ -153,7 +153,7 @@ void CheckRerun(const NamedRun& contender, const NamedRun& rerun) {
       throw BadInput("{}: {} has the same repetitions as in {}: they are one measurement",
                      rerun.where, one->name, contender.where);
   }
-  const auto changes = ContextChanges(contender.file, rerun.file);
+  const auto changes = record::ContextChanges(contender.file, rerun.file);
   if (!changes.empty())
     throw BadInput("{}: expected a second run of the build and settings of {}; it differs in {}",
                    rerun.where, contender.where, fmt::join(changes, "; "));
@@ -229,7 +229,7 @@ class Comparer {
         contender_(contender),
         options_(options),
         newest_(NewestOf(pairs)),
-        interleaved_(InterleavedComparisonOf(newest_.file, contender.file)) {}
+        interleaved_(record::InterleavedComparisonOf(newest_.file, contender.file)) {}
 
   CompareResult Run() {
     rows_.resize(pairs_.size());
@@ -247,7 +247,7 @@ class Comparer {
     Judge(result);
     if (options_.rerun != nullptr)
       result.rerun = RetractUnlessRepeated(*options_.rerun, result.judged.min_effect, rows_);
-    result.context = ContextChanges(newest_.file, contender_.file);
+    result.context = record::ContextChanges(newest_.file, contender_.file);
     ExplainByContext(result.context);
     result.rows = std::move(rows_);
     result.interleaved = interleaved_.has_value();
@@ -348,7 +348,8 @@ class Comparer {
     const bool alike =
         record::CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
     if (!alike) row.before = {.seconds = row.before.seconds};
-    row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine, alike);
+    row.changes =
+        record::FindChanges(*row.base, base_machine, *row.contender, contender_machine, alike);
   }
 
   statistics::JudgeSettings Settings() const {
@@ -428,7 +429,7 @@ class Comparer {
   const NamedRun& contender_;
   const CompareOptions& options_;
   const NamedRun& newest_;  // of BASE's runs; its context is compared
-  const std::optional<InterleavedComparison> interleaved_;
+  const std::optional<record::InterleavedComparison> interleaved_;
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
 };
@@ -436,7 +437,7 @@ class Comparer {
 }  // namespace
 
 std::string Comparison::Cause() const {
-  return statistics::IsChange(verdict) || !changes.empty() ? CausesText(changes) : "";
+  return statistics::IsChange(verdict) || !changes.empty() ? record::CausesText(changes) : "";
 }
 
 void CountVerdicts(CompareResult& result) {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "baselines/compare/cause.h"
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/judge.h"
+#include "reporters/record/changes.h"
 
 namespace dlroof::compare {
 
@@ -66,7 +66,7 @@ struct Comparison {
   std::optional<double> fastest_share;
   std::optional<double> added_seconds;  // [s] see JudgedTimes::added_seconds
   bool newly_failed = false;            // ok in BASE, without a time in NEW
-  std::vector<Change> changes;
+  std::vector<record::Change> changes;
 
   const std::string& name() const { return contender != nullptr ? contender->name : base->name; }
   // Returns whether the benchmark fails the comparison.

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/json_reader.h"
 #include "reporters/record/run_context.h"
 
 namespace dlroof::compare {
@@ -62,8 +60,6 @@ const record::Record* Find(const Index& records, std::string_view name) {
   const auto found = records.find(name);
   return found == records.end() ? nullptr : found->second;
 }
-
-using nlohmann::json;
 
 void CheckFormat(const NamedRun& base, const NamedRun& contender, bool across_machines) {
   const auto& a = record::Member(base.file.context, "dlroof");
@@ -123,43 +119,6 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
           std::to_string(*pair.contender->threads));
 }
 
-// Adds members `key` of the two objects that differ.
-void AddChange(const json& base, const json& contender, const std::string& key,
-               const std::string& what, std::vector<std::string>& changes) {
-  const auto &a = record::Member(base, key.c_str()), &b = record::Member(contender, key.c_str());
-  const auto text = [](const json& value) {
-    return value.is_null() ? "none" : record::Quoted(value);
-  };
-  if (a != b) changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
-}
-
-// Adds differences in the context of plain Google Benchmark files (debug build, clock).
-void AddChangesOfGoogleBenchmark(const json& base, const json& contender,
-                                 std::vector<std::string>& changes) {
-  // Its author's context, such as a compiler, is a text, too.
-  for (const auto& [key, value] : base.items())
-    if ((value.is_string() || value.is_boolean()) && contender.contains(key) && key != "date" &&
-        key != "executable" && key != "library_version")
-      AddChange(base, contender, key, key, changes);
-  AddChange(base, contender, "library_version", "library_version", changes);
-  constexpr double kSameClock = 0.02;  // [1] the clock is measured, so it is never exactly equal
-  const auto &a = record::Member(base, "mhz_per_cpu"),
-             &b = record::Member(contender, "mhz_per_cpu");
-  if (a.is_number() && b.is_number() &&
-      std::abs(a.get<double>() - b.get<double>()) > kSameClock * std::abs(a.get<double>()))
-    AddChange(base, contender, "mhz_per_cpu", "mhz_per_cpu", changes);
-}
-
-std::optional<InterleavedComparison> Read(const record::RunFile& file) {
-  const JsonReader context(file.context, "context");
-  if (!context.Has("dlroof")) return std::nullopt;
-  const JsonReader own = context.Object("dlroof");
-  if (!own.Has("interleaved")) return std::nullopt;
-  const JsonReader at = own.Object("interleaved");
-  InterleavedComparison found{at.Text("id"), at.Number("min_effect")};
-  if (found.min_effect < 0) at.Refuse("min_effect", "a share of at least 0");
-  return found;
-}
 }  // namespace
 
 void CheckNames(const NamedRun& run) { IndexOf(run); }
@@ -224,43 +183,6 @@ void CheckComparable(const NamedRun& base, const NamedRun& contender,
   if (!across_machines) CheckMachines(base, contender, devices);
   for (const auto& pair : pairs)
     if (in_both(pair)) CheckPair(base, contender, pair, across_machines);
-}
-
-std::vector<std::string> ContextChanges(const record::RunFile& base,
-                                        const record::RunFile& contender) {
-  std::vector<std::string> changes;
-  const auto& a = record::Member(base.context, "dlroof");
-  const auto& b = record::Member(contender.context, "dlroof");
-  for (const auto& convention : record::OtherFlopConventions(base.context, contender.context))
-    changes.push_back(fmt::format(
-        "the convention {} (FLOPs and percentages of roofs are not compared)", convention));
-  if (a.is_null() && b.is_null())
-    AddChangesOfGoogleBenchmark(base.context, contender.context, changes);
-  AddChange(a, b, "commit", "commit", changes);
-  AddChange(a, b, "compiler", "compiler", changes);
-  AddChange(a, b, "build_type", "build type", changes);
-  for (const char* group : {"libraries", "environment"}) {
-    const auto &before = record::Member(a, group), &after = record::Member(b, group);
-    std::set<std::string> keys;
-    for (const auto* side : {&before, &after})
-      if (side->is_object())
-        for (const auto& item : side->items()) keys.insert(item.key());
-    for (const auto& key : keys)
-      AddChange(before, after, key, fmt::format("{} {}", group, key), changes);
-  }
-  return changes;
-}
-
-nlohmann::json ToJson(const InterleavedComparison& comparison) {
-  return {{"id", comparison.id}, {"min_effect", comparison.min_effect}};
-}
-
-std::optional<InterleavedComparison> InterleavedComparisonOf(const record::RunFile& base,
-                                                             const record::RunFile& contender) {
-  const auto base_entry = Read(base);
-  auto contender_entry = Read(contender);
-  if (!base_entry || !contender_entry || base_entry->id != contender_entry->id) return std::nullopt;
-  return contender_entry;
 }
 
 }  // namespace dlroof::compare

@@ -1,11 +1,8 @@
-// Pairs the records of two run files (BASE and NEW) by name or by a name map, checks that the runs
-// are comparable, and reads the entry that an interleaved comparison writes into both run files
-// (context.dlroof.interleaved). Pure, except ReadNameMap.
+// Pairs the records of two run files (BASE and NEW) by name or by a name map, and checks that the
+// runs are comparable. Pure, except ReadNameMap.
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -62,22 +59,5 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
 // runs than `base` are not looked at.
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
-
-// Returns the other differences between the runs (FLOP conventions, libraries, compiler, build
-// type, environment, commit), such as "libraries.onednn: 3.2 -> 3.3".
-std::vector<std::string> ContextChanges(const record::RunFile& base,
-                                        const record::RunFile& contender);
-
-// The entry of an interleaved comparison; identical in both run files.
-struct InterleavedComparison {
-  std::string id;            // unique per comparison
-  double min_effect = 0.02;  // [1] minimum effect of the stopping rule
-};
-
-nlohmann::json ToJson(const InterleavedComparison& interleaving);
-
-// Returns the entry if both files have the same one, else nullopt.
-std::optional<InterleavedComparison> InterleavedComparisonOf(const record::RunFile& base,
-                                                             const record::RunFile& contender);
 
 }  // namespace dlroof::compare

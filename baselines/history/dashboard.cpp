@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "baselines/compare/cause.h"
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -19,6 +18,7 @@
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/figure/page.h"
+#include "reporters/record/changes.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::history {
@@ -292,9 +292,9 @@ class Site {
     const auto run_of =
         VectorOf<std::size_t>(points, [&](const auto& point) { return run_index_.at(point.run); });
     auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
-      const auto changes = compare::FindChanges(history_.Facts(points[before]), nullptr,
-                                                history_.Facts(points[after]), nullptr);
-      return changes.empty() ? std::string() : compare::CausesText(changes);
+      const auto changes = record::FindChanges(history_.Facts(points[before]), nullptr,
+                                               history_.Facts(points[after]), nullptr);
+      return changes.empty() ? std::string() : record::CausesText(changes);
     });
     if (!points.back().median && !points.back().estimate) {
       const record::Record last = history_.Facts(points.back());

@@ -24,6 +24,7 @@
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/document/tables.h"
+#include "reporters/record/run_context.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
@@ -396,7 +397,7 @@ class InterleavedRun : public Schedule {
   compare::NamedRun WriteAndRead(std::size_t side) const {
     auto about = run_.About();
     about["interleaved"] =
-        compare::ToJson(compare::InterleavedComparison{run_.header().id, rule_.min_effect});
+        record::ToJson(record::InterleavedComparison{run_.header().id, rule_.min_effect});
     for (const auto& [contender, progress] : progress_)
       if (const auto& choice = progress.choices.at(side))
         about["primitives"][record::BareName(contender)] = *choice;

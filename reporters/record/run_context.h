@@ -1,10 +1,14 @@
-// Compares what the contexts of two run files say: members that must be the same, and conventions
-// (context.dlroof.conventions). Pure.
+// Compares what the contexts of two run files say: members that must be the same, conventions
+// (context.dlroof.conventions), other differences, and the entry that an interleaved comparison
+// writes into both run files (context.dlroof.interleaved). Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "reporters/record/run_file.h"
 
 namespace dlroof::record {
 
@@ -35,5 +39,21 @@ std::vector<std::string> OtherFlopConventions(const nlohmann::json& base,
 // not, FLOPs, FLOP/s and percentages of roofs of the two are not comparable.
 bool CountFlopsAlike(const nlohmann::json& base, const nlohmann::json& contender,
                      const std::string& op);
+
+// Returns the other differences between the runs (FLOP conventions, libraries, compiler, build
+// type, environment, commit), such as "libraries.onednn: 3.2 -> 3.3".
+std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& contender);
+
+// The entry of an interleaved comparison; identical in both run files.
+struct InterleavedComparison {
+  std::string id;            // unique per comparison
+  double min_effect = 0.02;  // [1] minimum effect of the stopping rule
+};
+
+nlohmann::json ToJson(const InterleavedComparison& interleaving);
+
+// Returns the entry if both files have the same one, else nullopt.
+std::optional<InterleavedComparison> InterleavedComparisonOf(const RunFile& base,
+                                                             const RunFile& contender);
 
 }  // namespace dlroof::record

@@ -1,4 +1,4 @@
-#include "baselines/compare/cause.h"
+#include "reporters/record/changes.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,10 +8,9 @@
 #include <map>
 #include <optional>
 
-#include "counters/base/numbers.h"
 #include "reporters/text/text.h"
 
-namespace dlroof::compare {
+namespace dlroof::record {
 namespace {
 
 // [1] Relative tolerances. Modelled counts are exact, so any difference is a change; counters and
@@ -51,8 +50,8 @@ Counts CountsOf(std::string_view kind, const Work& work) {
   return counts;
 }
 
-void AddCounts(std::string_view kind, std::string_view unit, const record::Record& base,
-               const record::Record& contender, bool flops_alike, std::vector<Change>& changes) {
+void AddCounts(std::string_view kind, std::string_view unit, const Record& base,
+               const Record& contender, bool flops_alike, std::vector<Change>& changes) {
   for (const Provenance from : AllProvenances()) {
     const auto a = base.work.find(from), b = contender.work.find(from);
     if (a == base.work.end() || b == contender.work.end()) continue;
@@ -81,17 +80,13 @@ struct Clock {
 };
 
 // Returns a GPU's SM clock during the calls: the median over clean repetitions.
-std::optional<Clock> ClockOfSms(const record::Record& record) {
-  std::vector<double> clocks;
-  for (const auto& repetition : record.repetitions)
-    if (!repetition.noisy && repetition.gpu && repetition.gpu->clock_hz)
-      clocks.push_back(*repetition.gpu->clock_hz);
-  if (clocks.empty()) return std::nullopt;
-  return Clock{"the clock of the SMs while it ran", Median(std::move(clocks))};
+std::optional<Clock> ClockOfSms(const Record& record) {
+  const auto clock = SampleMedian(record, &GpuSample::clock_hz);
+  return clock ? std::optional(Clock{"the clock of the SMs while it ran", *clock}) : std::nullopt;
 }
 
 // Returns the clock at which the ceiling was measured of the first pipe that the record uses.
-std::optional<Clock> ClockOfCeiling(const record::Record& record, const machine::Machine* machine) {
+std::optional<Clock> ClockOfCeiling(const Record& record, const machine::Machine* machine) {
   const auto* set = machine == nullptr ? nullptr : machine::ForThreads(*machine, record.threads);
   if (set == nullptr) return std::nullopt;
   for (const auto& [from, work] : record.work)
@@ -102,7 +97,7 @@ std::optional<Clock> ClockOfCeiling(const record::Record& record, const machine:
   return std::nullopt;
 }
 
-double NoisyShare(const record::Record& record) {
+double NoisyShare(const Record& record) {
   if (record.repetitions.empty()) return 0;
   const auto noisy = std::ranges::count_if(record.repetitions,
                                            [](const auto& repetition) { return repetition.noisy; });
@@ -111,15 +106,14 @@ double NoisyShare(const record::Record& record) {
 
 }  // namespace
 
-std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
-                                const record::Record& contender,
-                                const machine::Machine* contender_machine, bool flops_alike) {
+std::vector<Change> FindChanges(const Record& base, const machine::Machine* base_machine,
+                                const Record& contender, const machine::Machine* contender_machine,
+                                bool flops_alike) {
   std::vector<Change> changes;
   const bool chosen = !base.algorithm.empty() && !contender.algorithm.empty();
   if (chosen && (base.algorithm != contender.algorithm || base.isa != contender.isa))
-    changes.push_back(
-        {"algorithm", fmt::format("algorithm changed from '{}' to '{}'",
-                                  record::AlgorithmText(base), record::AlgorithmText(contender))});
+    changes.push_back({"algorithm", fmt::format("algorithm changed from '{}' to '{}'",
+                                                AlgorithmText(base), AlgorithmText(contender))});
   AddCounts(kFlops, "FLOP", base, contender, flops_alike, changes);
   AddCounts(kBytes, "B", base, contender, flops_alike, changes);
   AddCounts(kLaunches, "", base, contender, flops_alike, changes);
@@ -147,4 +141,4 @@ std::string CausesText(const std::vector<Change>& changes) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-}  // namespace dlroof::compare
+}  // namespace dlroof::record

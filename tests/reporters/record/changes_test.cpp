@@ -1,11 +1,11 @@
-#include "baselines/compare/cause.h"
+#include "reporters/record/changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/fakes/small_run.h"
 
-namespace dlroof::compare {
+namespace dlroof::record {
 namespace {
 
 using testing::HasSubstr;
@@ -37,8 +37,8 @@ TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
   const auto at = [](double hz, double noisy_hz) {
     auto record = fakes::Measured("n0", 2, 8);  // the ninth is noisy
     for (auto& repetition : record.repetitions)
-      repetition.gpu = std::make_shared<record::GpuSample>(
-          record::GpuSample{.clock_hz = repetition.noisy ? noisy_hz : hz});
+      repetition.gpu =
+          std::make_shared<GpuSample>(GpuSample{.clock_hz = repetition.noisy ? noisy_hz : hz});
     return record;
   };
   const auto base = at(2e9, 1e9), contender = at(1.5e9, 3e9);
@@ -71,4 +71,4 @@ TEST(FindChanges, CountersHaveATolerance) {
 }
 
 }  // namespace
-}  // namespace dlroof::compare
+}  // namespace dlroof::record

@@ -1,5 +1,5 @@
-// What changed between a benchmark's two records besides the time, to explain a change in time.
-// Pure functions.
+// What changed between a benchmark's records in two runs besides the time, to explain a change in
+// time. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "reporters/record/record.h"
 
-namespace dlroof::compare {
+namespace dlroof::record {
 
 struct Change {
   std::string_view kind;  // "algorithm", "flops", "bytes", "launches", "clock", "disturbed", "run"
@@ -20,12 +20,12 @@ struct Change {
 // of a GPU's clean repetitions, otherwise the clock at which the ceilings were measured. Machines
 // may be null. Modelled FLOPs are compared only if `flops_alike`: both runs count them by the same
 // convention.
-std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
-                                const record::Record& contender,
-                                const machine::Machine* contender_machine, bool flops_alike = true);
+std::vector<Change> FindChanges(const Record& base, const machine::Machine* base_machine,
+                                const Record& contender, const machine::Machine* contender_machine,
+                                bool flops_alike = true);
 
 // Returns the changes in one line, or "unexplained: ..." if there are none. Changes in the opposite
 // direction (slower, but fewer bytes) are listed too.
 std::string CausesText(const std::vector<Change>& changes);
 
-}  // namespace dlroof::compare
+}  // namespace dlroof::record
