@@ -496,11 +496,6 @@ std::string FactorText(double log_ratio, double standard_error) {
 
 }  // namespace
 
-const std::vector<Verdict>& AllVerdicts() {
-  static const auto all = ValuesOf(kVerdicts);
-  return all;
-}
-
 std::string_view Key(Verdict verdict) { return KeyIn(kVerdicts, verdict); }
 
 std::vector<std::string> Describe(const CommonShift& common) {

@@ -25,7 +25,6 @@ enum class Verdict {
   kFailed,
   kUnsupported  // in both runs
 };
-const std::vector<Verdict>& AllVerdicts();
 std::string_view Key(Verdict verdict);
 inline bool IsChange(Verdict verdict) {
   return verdict == Verdict::kSlower || verdict == Verdict::kFaster;

@@ -318,6 +318,10 @@ void Table::DropEmptyColumns() {
   }
 }
 
+std::string AndMore(const std::string& name, std::size_t count) {
+  return count > 1 ? fmt::format("{} and {} more", name, count - 1) : name;
+}
+
 std::vector<int> Tenths(const std::vector<double>& values) {
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   std::vector<int> tenths(values.size());

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <iosfwd>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -113,6 +114,21 @@ struct Document {
   void Say(std::string fact) { Add(Sentences{.texts = {std::move(fact)}}); }
   void Advise(std::string advice) { Add(Sentences{Sentences::Kind::kAdvice, {std::move(advice)}}); }
 };
+
+// Values by text, in order of the texts' appearance. Indexed: 10^5 records may have as many texts.
+template <class Value>
+struct InOrder {
+  std::vector<std::pair<std::string, Value>> all;
+  std::map<std::string, std::size_t, std::less<>> index;
+
+  Value& operator[](std::string_view text) {
+    const auto [found, added] = index.emplace(text, all.size());
+    return (added ? all.emplace_back(text, Value()) : all[found->second]).second;
+  }
+};
+
+// Returns the first of `count` names: "NAME and 3 more".
+std::string AndMore(const std::string& name, std::size_t count);
 
 // Returns the values' shares in units of 0.1 %, rounded so that their sum is exactly 1000 (largest
 // remainder method), or zeros if the sum of the values is 0 or not finite, or one is negative.

@@ -95,26 +95,10 @@ void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>
                                 fmt::join(texts, ", or of ")));
 }
 
-// Values by text, in order of the texts' appearance. Indexed: 10^5 records may have as many texts.
-template <class Value>
-struct InOrder {
-  std::vector<std::pair<std::string, Value>> all;
-  std::map<std::string, std::size_t, std::less<>> index;
-
-  Value& operator[](std::string_view text) {
-    const auto [found, added] = index.emplace(text, all.size());
-    return (added ? all.emplace_back(text, Value()) : all[found->second]).second;
-  }
-};
-
 using Notes = InOrder<std::vector<const record::Record*>>;
 
 void AddNote(const std::string& text, const record::Record& record, Notes& notes) {
   if (!text.empty()) notes[text].push_back(&record);
-}
-
-std::string AndMore(const std::string& name, std::size_t count) {
-  return count > 1 ? fmt::format("{} and {} more", name, count - 1) : name;
 }
 
 List NotesList(std::string title, const Notes& notes, bool full_names) {
