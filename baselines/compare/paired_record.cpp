@@ -3,42 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 #include <unordered_map>
 
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "reporters/record/run_context.h"
 
 namespace dlroof::compare {
-
-NameMap ParseNameMap(const std::string& text, const std::string& where) {
-  NameMap names;
-  std::set<std::string> targets;
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.find_first_not_of(" \t") == std::string::npos || line[0] == '#') continue;
-    const char separator = line.find('\t') == std::string::npos ? ' ' : '\t';
-    const auto cut = line.find(separator);
-    if (cut == std::string::npos || cut == 0 || cut + 1 == line.size() ||
-        line.find(separator, cut + 1) != std::string::npos)
-      throw BadInput(
-          "{}:{}: expected 'base-name new-name' (a tab between names that contain spaces), got "
-          "'{}'",
-          where, number, line);
-    const auto target = line.substr(cut + 1);
-    if (!names.emplace(line.substr(0, cut), target).second || !targets.insert(target).second)
-      throw BadInput("{}:{}: a name on this line is mapped twice", where, number);
-  }
-  return names;
-}
-
-NameMap ReadNameMap(const std::string& path) {
-  return ParseNameMap(ReadFile(path, "lines 'base-name new-name'"), path);
-}
 
 namespace {
 

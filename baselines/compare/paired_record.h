@@ -1,5 +1,5 @@
 // Pairs the records of two run files (BASE and NEW) by name or by a name map, and checks that the
-// runs are comparable. Pure, except ReadNameMap.
+// runs are comparable. Pure.
 #pragma once
 
 #include <map>
@@ -12,16 +12,8 @@
 
 namespace dlroof::compare {
 
-// BASE's name -> NEW's name.
+// BASE's name -> NEW's name (--map).
 using NameMap = std::map<std::string, std::string>;
-
-// Parses lines "base-name new-name", separated by one space, or by a tab if names contain spaces.
-// Skips empty lines and lines starting with #. Throws BadInput, with `where` and the line, for
-// other lines and for a name that occurs twice on one side.
-NameMap ParseNameMap(const std::string& text, const std::string& where);
-
-// As ParseNameMap, from a file. Throws BadInput also if the file cannot be read.
-NameMap ReadNameMap(const std::string& path);
 
 // A run file and its path (for messages).
 struct NamedRun {

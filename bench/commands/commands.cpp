@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include "counters/base/error.h"
@@ -58,6 +59,33 @@ std::optional<double> ParseShare(const std::string& flag, const std::optional<st
   if (!number || !(rest.empty() || rest == "%") || !(value >= 0 && value <= 1))
     throw BadInput("{}={}: expected a share such as 5% or 0.05, from 0 to 1", flag, *text);
   return value;
+}
+
+std::map<std::string, std::string> ParseNameMap(const std::string& text, const std::string& where) {
+  std::map<std::string, std::string> names;
+  std::set<std::string> targets;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.find_first_not_of(" \t") == std::string::npos || line[0] == '#') continue;
+    const char separator = line.find('\t') == std::string::npos ? ' ' : '\t';
+    const auto cut = line.find(separator);
+    if (cut == std::string::npos || cut == 0 || cut + 1 == line.size() ||
+        line.find(separator, cut + 1) != std::string::npos)
+      throw BadInput(
+          "{}:{}: expected 'base-name new-name' (a tab between names that contain spaces), got "
+          "'{}'",
+          where, number, line);
+    const auto target = line.substr(cut + 1);
+    if (!names.emplace(line.substr(0, cut), target).second || !targets.insert(target).second)
+      throw BadInput("{}:{}: a name on this line is mapped twice", where, number);
+  }
+  return names;
+}
+
+std::map<std::string, std::string> ReadNameMap(const std::string& path) {
+  return ParseNameMap(ReadFile(path, "lines 'base-name new-name'"), path);
 }
 
 Option BenchOption(std::optional<std::string>& bench) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,13 @@ void CreateFolder(const std::filesystem::path& folder);
 // Parses a flag's value: a share from 0 to 1, such as "5%" or "0.05". Returns nullopt for an absent
 // flag. Throws BadInput, naming the flag, for other text.
 std::optional<double> ParseShare(const std::string& flag, const std::optional<std::string>& text);
+
+// Parses the lines "base-name new-name" of a file for --map, separated by one space, or by a tab if
+// names contain spaces. Skips empty lines and lines starting with #. Throws BadInput, with `where`
+// and the line, for other lines and for a name that occurs twice on one side.
+std::map<std::string, std::string> ParseNameMap(const std::string& text, const std::string& where);
+// As ParseNameMap, from a file. Throws BadInput also if the file cannot be read.
+std::map<std::string, std::string> ReadNameMap(const std::string& path);
 
 // Option --bench: the path of dlroof_bench.
 Option BenchOption(std::optional<std::string>& bench);

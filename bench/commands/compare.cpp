@@ -45,7 +45,7 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
   options.run_noise = ParseShare("--run-noise", flags.run_noise);
   options.across_machines = flags.across_machines;
   options.controls = {flags.controls.begin(), flags.controls.end()};
-  if (flags.map) options.names = compare::ReadNameMap(*flags.map);
+  if (flags.map) options.names = ReadNameMap(*flags.map);
   return options;
 }
 

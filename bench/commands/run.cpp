@@ -54,7 +54,7 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
     throw BadInput("--processes: each block of --ab and --ab-library has new processes already");
   if (!flags.map) return request;
   if (!two) throw BadInput("--map: expected --ab; --map pairs the benchmarks of two programs");
-  request.names = compare::ReadNameMap(*flags.map);
+  request.names = ReadNameMap(*flags.map);
   return request;
 }
 

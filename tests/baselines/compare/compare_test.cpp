@@ -245,7 +245,7 @@ TEST(Compare, RenamedBenchmarksAreMappedAndTypesStayApart) {
   const auto base = fakes::RunOf("b", {fakes::Measured("n20", 2), fakes::Measured("n1", 2)});
   const auto contender = fakes::RunOf("n", {fakes::Measured("n21", 2.4), fakes::Measured("n1", 2)});
   auto options = fakes::Options();
-  options.names = ParseNameMap(fakes::Name("n20") + " " + fakes::Name("n21") + "\n", "map");
+  options.names = {{fakes::Name("n20"), fakes::Name("n21")}};
   const auto result = Compare(base, contender, options);
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "same"));
   EXPECT_EQ(result.rows[0].base->name, fakes::Name("n20"));
@@ -256,16 +256,6 @@ TEST(Compare, RenamedBenchmarksAreMappedAndTypesStayApart) {
   record::SplitName(typed.file.records[0]);
   options.names = {{fakes::Name("n20"), typed.file.records[0].name}};
   EXPECT_THAT(Refusal(base, typed, options), HasSubstr("the type of"));
-}
-
-TEST(NameMap, SaysWhichLineIsWrong) {
-  const auto refusal = [](const std::string& text) {
-    return fakes::RefusalOf([&] { ParseNameMap(text, "map.txt"); });
-  };
-  EXPECT_THAT(refusal("# both\na b\n\nc\n"), HasSubstr("map.txt:4: expected 'base-name new-name'"));
-  EXPECT_THAT(refusal("a b c\n"), HasSubstr("map.txt:1:"));
-  EXPECT_THAT(refusal("a b\nc b\n"), HasSubstr("map.txt:2: a name on this line is mapped twice"));
-  EXPECT_EQ(ParseNameMap("BM<int, 2>\tBM<int, 3>\r\n", "m").at("BM<int, 2>"), "BM<int, 3>");
 }
 
 TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
