@@ -118,73 +118,9 @@ std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base
                                   static_cast<int>(count)};
 }
 
-// Returns whether both records have identical clean repetitions, as in copies of one run file.
-bool IsSameMeasurement(const record::Record& base, const record::Record& contender) {
-  const auto clean = [](const record::Record& record) {
-    std::vector<double> seconds;
-    for (const auto& repetition : record.repetitions)
-      if (!repetition.noisy) seconds.push_back(repetition.seconds);
-    return seconds;
-  };
-  return clean(base) == clean(contender);
-}
-
-// Returns whether the record has enough times to be judged.
-bool CanTell(const record::Record& record) {
-  return record.status == record::Status::kOk && statistics::LevelsOf(record, record).has_value();
-}
-
 // Returns whether the record failed or has enough times to be judged.
 bool CanBeComparedWith(const record::Record& record) {
   return record.status != record::Status::kOk || CanTell(record);
-}
-
-// Throws BadInput if `rerun` differs from `contender` in machine, settings or build, or has a
-// benchmark name twice.
-void CheckRerun(const NamedRun& contender, const NamedRun& rerun) {
-  if (record::InterleavedComparisonOf(contender.file, contender.file))
-    throw BadInput(rerun.where + ": an interleaved comparison takes no second run: each of its " +
-                   "blocks has its own processes already");
-  const auto pairs = PairRecords(contender, rerun, {});
-  CheckComparable(contender, rerun, pairs, false);
-  for (const auto& pair : pairs) {
-    const auto *one = pair.base, *other = pair.contender;
-    if (one != nullptr && other != nullptr && CanTell(*one) && IsSameMeasurement(*one, *other))
-      throw BadInput("{}: {} has the same repetitions as in {}: they are one measurement",
-                     rerun.where, one->name, contender.where);
-  }
-  const auto changes = record::ContextChanges(contender.file, rerun.file);
-  if (!changes.empty())
-    throw BadInput("{}: expected a second run of the build and settings of {}; it differs in {}",
-                   rerun.where, contender.where, fmt::join(changes, "; "));
-}
-
-// Sets verdicts slower and faster to ambiguous unless `rerun` confirms them: a change in the same
-// direction by more than `min_effect` [1]. Returns the counts.
-RerunCheck RetractUnlessRepeated(const NamedRun& rerun, double min_effect,
-                                 std::vector<Comparison>& rows) {
-  std::unordered_map<std::string_view, const record::Record*> by_name;
-  for (const auto& record : rerun.file.records) by_name.emplace(record.name, &record);
-  RerunCheck check{rerun.where, 0, 0};
-  for (auto& row : rows) {
-    if (!statistics::IsChange(row.verdict)) continue;
-    const auto found = by_name.find(row.contender->name);
-    const auto levels = found == by_name.end() || !CanTell(*found->second)
-                            ? std::nullopt
-                            : LevelsOfTimes(*row.base, *found->second);
-    if (!levels) {
-      ++check.unknown;
-      continue;
-    }
-    const double sign = row.verdict == Verdict::kSlower ? 1 : -1;
-    const double log_ratio = levels->contender.log_seconds - levels->base.log_seconds;
-    if (sign * log_ratio > std::log1p(min_effect)) continue;
-    row.reason = fmt::format("{} in NEW, but not when measured again ({})",
-                             statistics::Key(row.verdict), rerun.where);
-    row.verdict = Verdict::kAmbiguous;
-    ++check.retracted;
-  }
-  return check;
 }
 
 // Records of the earlier runs (CompareOptions::earlier), by name.
@@ -245,8 +181,6 @@ class Comparer {
       if (each) measured_.push_back(*std::move(each));
     CompareResult result{.base = newest_.where};
     Judge(result);
-    if (options_.rerun != nullptr)
-      result.rerun = RetractUnlessRepeated(*options_.rerun, result.judged.min_effect, rows_);
     result.context = record::ContextChanges(newest_.file, contender_.file);
     ExplainByContext(result.context);
     result.rows = std::move(rows_);
@@ -456,7 +390,6 @@ void CountVerdicts(CompareResult& result) {
 
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options) {
-  if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   auto pairs = PairRecords(base, contender, options.names);
   CheckComparable(base, contender, pairs, options.across_machines);
   CheckControls(contender, options.controls);
@@ -468,7 +401,6 @@ CompareResult Compare(const NamedRun& base, const NamedRun& contender,
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options) {
-  if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   std::unordered_map<const record::Record*, PairedRecord> pair_of;  // by NEW's record
   std::vector<PairedRecord> gone;                                   // of the newest run first
   for (std::size_t run = stored.size(); run-- > 0;)

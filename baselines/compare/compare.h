@@ -20,17 +20,12 @@ struct CompareOptions {
   bool across_machines = false;      // compare percent of roof, not seconds
   NameMap names;
   std::set<std::string> controls;  // benchmarks of NEW known to be unchanged
-  // A second run of some or all of NEW's benchmarks, in another process, since one process may be
-  // up to 18 % faster than another in all repetitions: verdicts slower and faster that it does not
-  // confirm, by a change in the same direction beyond the minimum effect, become ambiguous. Must
-  // outlive the call.
-  const NamedRun* rerun = nullptr;
   // Earlier runs comparable with BASE, oldest first, from which the noise between runs and BASE's
   // level are estimated. May be null; must outlive the call. Benchmarks have BASE's names.
   const std::vector<NamedRun>* earlier = nullptr;
 };
 
-// Result of checking the verdicts slower and faster against a second run (CompareOptions::rerun).
+// Result of checking the verdicts slower and faster against a second run (supervise::Confirm).
 struct RerunCheck {
   std::string where;  // the second run's file
   int retracted = 0;  // [1] verdicts that the second run did not confirm
@@ -89,9 +84,8 @@ struct CompareResult {
   int exit_code = 0;
 };
 
-// Compares all benchmarks of two runs. Throws BadInput as PairRecords and CheckComparable, for a
-// control that is not a benchmark of NEW, and if options.rerun differs from NEW in machine,
-// settings or build, or is the same measurement.
+// Compares all benchmarks of two runs. Throws BadInput as PairRecords and CheckComparable, and for
+// a control that is not a benchmark of NEW.
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options);
 

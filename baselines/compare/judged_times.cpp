@@ -95,6 +95,20 @@ std::optional<statistics::LevelPair> LevelsOfTimes(const record::Record& base,
   }
 }
 
+bool IsSameMeasurement(const record::Record& base, const record::Record& contender) {
+  const auto clean = [](const record::Record& record) {
+    std::vector<double> seconds;
+    for (const auto& repetition : record.repetitions)
+      if (!repetition.noisy) seconds.push_back(repetition.seconds);
+    return seconds;
+  };
+  return clean(base) == clean(contender);
+}
+
+bool CanTell(const record::Record& record) {
+  return record.status == record::Status::kOk && statistics::LevelsOf(record, record).has_value();
+}
+
 std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender) {
   const auto before = Cycles(base), after = Cycles(contender);
   if (!before || !after) return std::nullopt;

@@ -30,6 +30,11 @@ std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record:
 std::optional<statistics::LevelPair> LevelsOfTimes(const record::Record& base,
                                                    const record::Record& contender);
 
+// Returns whether the record has enough times to be judged.
+bool CanTell(const record::Record& record);
+// Returns whether both records have identical clean repetitions, as in copies of one run file.
+bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
+
 // Returns log(NEW / BASE) of a call's SM cycles (time x SM clock, medians), or nullopt if a clock
 // is unknown.
 std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender);

@@ -154,7 +154,7 @@ int RunCompare(const CompareFlags& given) {
   Inputs inputs = ReadInputs(flags, options.names);
   if (flags.rerun && !now) {
     inputs.rerun = ReadNamed(*flags.rerun, std::cerr);
-    options.rerun = &*inputs.rerun;
+    supervise::CheckRerun(inputs.contender, *inputs.rerun);
   }
   if (flags.database) {
     const history::History history(*flags.database, history::Access::kRead);
@@ -163,10 +163,11 @@ int RunCompare(const CompareFlags& given) {
   }
   std::optional<supervise::Settled> settled;
   if (now) settled = CompareAndSettle(flags, inputs, options);
-  const auto result = settled ? settled->result
-                      : inputs.stored.empty()
-                          ? compare::Compare(inputs.base, inputs.contender, options)
-                          : compare::CompareWithStored(inputs.stored, inputs.contender, options);
+  auto result = settled ? settled->result
+                : inputs.stored.empty()
+                    ? compare::Compare(inputs.base, inputs.contender, options)
+                    : compare::CompareWithStored(inputs.stored, inputs.contender, options);
+  if (inputs.rerun) supervise::Confirm(*inputs.rerun, result);
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   // Large files are freed in parallel as well.

@@ -1,18 +1,24 @@
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
+#include "baselines/compare/judged_times.h"
 #include "baselines/history/history.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
+#include "reporters/record/run_context.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::supervise {
@@ -165,9 +171,9 @@ class Remeasurement {
       if (rerun == nullptr) return;
       settled_.again.insert(names.begin(), names.end());
       pooled = Pooled(*pooled, *rerun);
-      auto options = options_;
-      options.rerun = rerun;
-      settled_.result = compare_(*pooled, options);
+      CheckRerun(*pooled, *rerun);
+      settled_.result = compare_(*pooled, options_);
+      Confirm(*rerun, settled_.result);
       for (const auto& row : settled_.result.rows)
         if (row.verdict == statistics::Verdict::kSlower && settled_.again.contains(row.name()))
           decided_.insert(row.name());  // slower in NEW and in a further run
@@ -225,6 +231,54 @@ std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::
   pair->contender = {"the new program", std::move(runs[1])};
   pair->result = compare::Compare(pair->base, pair->contender, {});
   return pair;
+}
+
+void CheckRerun(const compare::NamedRun& contender, const compare::NamedRun& rerun) {
+  if (record::InterleavedComparisonOf(contender.file, contender.file))
+    throw BadInput(rerun.where + ": an interleaved comparison takes no second run: each of its " +
+                   "blocks has its own processes already");
+  const auto pairs = compare::PairRecords(contender, rerun, {});
+  compare::CheckComparable(contender, rerun, pairs, false);
+  for (const auto& pair : pairs) {
+    const auto *one = pair.base, *other = pair.contender;
+    if (one != nullptr && other != nullptr && compare::CanTell(*one) &&
+        compare::IsSameMeasurement(*one, *other))
+      throw BadInput("{}: {} has the same repetitions as in {}: they are one measurement",
+                     rerun.where, one->name, contender.where);
+  }
+  const auto changes = record::ContextChanges(contender.file, rerun.file);
+  if (!changes.empty())
+    throw BadInput("{}: expected a second run of the build and settings of {}; it differs in {}",
+                   rerun.where, contender.where, fmt::join(changes, "; "));
+}
+
+void Confirm(const compare::NamedRun& rerun, compare::CompareResult& result) {
+  using statistics::Verdict;
+  std::unordered_map<std::string_view, const record::Record*> by_name;
+  for (const auto& record : rerun.file.records) by_name.emplace(record.name, &record);
+  compare::RerunCheck check{rerun.where, 0, 0};
+  for (auto& row : result.rows) {
+    if (!statistics::IsChange(row.verdict)) continue;
+    const auto found = by_name.find(row.contender->name);
+    const auto levels = found == by_name.end() || !compare::CanTell(*found->second)
+                            ? std::nullopt
+                            : compare::LevelsOfTimes(*row.base, *found->second);
+    if (!levels) {
+      ++check.unknown;
+      continue;
+    }
+    const double sign = row.verdict == Verdict::kSlower ? 1 : -1;
+    const double log_ratio = levels->contender.log_seconds - levels->base.log_seconds;
+    if (sign * log_ratio > std::log1p(result.judged.min_effect)) continue;
+    row.reason = fmt::format("{} in NEW, but not when measured again ({})",
+                             statistics::Key(row.verdict), rerun.where);
+    row.verdict = Verdict::kAmbiguous;
+    // Differences between the runs explain only changes.
+    std::erase_if(row.changes, [](const auto& change) { return change.kind == "run"; });
+    ++check.retracted;
+  }
+  result.rerun = check;
+  CountVerdicts(result);
 }
 
 Settled Settle(const compare::NamedRun& contender, const CompareRun& compare,

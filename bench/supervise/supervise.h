@@ -139,6 +139,16 @@ struct Settled {
   std::vector<std::unique_ptr<Interleaved>> pairs;
 };
 
+// Checks verdicts against a second process, since one process may be up to 18 % faster than another
+// in all repetitions. `rerun`: a second run of some or all of NEW's benchmarks.
+
+// Throws BadInput if `rerun` differs from `contender` in machine, settings or build, has a
+// benchmark name twice, or is the same measurement.
+void CheckRerun(const compare::NamedRun& contender, const compare::NamedRun& rerun);
+// Sets verdicts slower and faster to ambiguous unless `rerun` confirms them: a change in the same
+// direction by more than the minimum effect. Sets result.rerun, and recounts the verdicts.
+void Confirm(const compare::NamedRun& rerun, compare::CompareResult& result);
+
 // Compares `contender`, then measures the benchmarks of history::UnclearNames again, the most
 // suspicious first, until none is unclear, the budget is spent or the user interrupts. With a
 // stored program, verdicts of interleaved measurements replace the first verdicts. Without it,
