@@ -127,10 +127,9 @@ bool CanBeComparedWith(const record::Record& record) {
 class EarlierRuns {
  public:
   explicit EarlierRuns(std::span<const NamedRun> runs) {
-    for (const auto& run : runs) {
-      auto& records = by_name_.emplace_back();
-      for (const auto& record : run.file.records) records.emplace(record.name, &record);
-    }
+    for (std::size_t run = 0; run < runs.size(); ++run)
+      for (const auto& record : runs[run].file.records)
+        by_name_[record.name].emplace_back(run, &record);
   }
 
   // Returns the benchmark's levels in the first `runs` earlier runs, computed as the judged ones
@@ -138,12 +137,12 @@ class EarlierRuns {
   std::vector<statistics::EarlierLevel> LevelsOf(const record::Record& base, std::size_t runs,
                                                  std::optional<double> share) const {
     std::vector<statistics::EarlierLevel> levels;
-    for (std::size_t run = 0; run < std::min(runs, by_name_.size()); ++run) {
-      const auto found = by_name_[run].find(base.name);
-      if (found == by_name_[run].end()) continue;
-      const record::Record& record = *found->second;
-      if (record.status != record::Status::kOk || IsSameMeasurement(record, base)) continue;
-      const auto pair = LevelsOfTimes(base, record);
+    const auto found = by_name_.find(base.name);
+    if (found == by_name_.end()) return levels;
+    for (const auto& [run, record] : found->second) {
+      if (run >= runs || record->status != record::Status::kOk || IsSameMeasurement(*record, base))
+        continue;
+      const auto pair = LevelsOfTimes(base, *record);
       if (pair && pair->fastest_share == share)
         levels.push_back({static_cast<int>(run), pair->contender});
     }
@@ -151,7 +150,8 @@ class EarlierRuns {
   }
 
  private:
-  std::vector<std::unordered_map<std::string_view, const record::Record*>> by_name_;
+  std::unordered_map<std::string_view, std::vector<std::pair<std::size_t, const record::Record*>>>
+      by_name_;  // with the number of the run
 };
 
 // Compares pairs of records.
@@ -392,7 +392,6 @@ CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options) {
   auto pairs = PairRecords(base, contender, options.names);
   CheckComparable(base, contender, pairs, options.across_machines);
-  CheckControls(contender, options.controls);
   std::span<const NamedRun> earlier;
   if (options.earlier != nullptr) earlier = *options.earlier;
   for (auto& pair : pairs) pair.earlier = earlier.size();

@@ -84,8 +84,7 @@ struct CompareResult {
   int exit_code = 0;
 };
 
-// Compares all benchmarks of two runs. Throws BadInput as PairRecords and CheckComparable, and for
-// a control that is not a benchmark of NEW.
+// Compares all benchmarks of two runs. Throws BadInput as PairRecords and CheckComparable.
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options);
 

@@ -50,17 +50,13 @@ std::string FirstOf(const record::RunFile& file) {
                               : fmt::format("'{}' is the first of one", file.records.front().name);
 }
 
-const machine::Machine* MachineOf(const record::RunFile& file, const std::string& device) {
-  const auto found = std::ranges::find(file.machines, device, &machine::Machine::device);
-  return found == file.machines.end() ? nullptr : &*found;
-}
-
+// `by_device`: a record of each device.
 void CheckMachines(const NamedRun& base, const NamedRun& contender,
-                   const std::set<std::string>& devices) {
+                   const std::map<std::string, const record::Record*>& by_device) {
   bool unknown = false;  // a device has no fingerprint in one of the files
-  for (const auto& device : devices) {
-    const auto* a = MachineOf(base.file, device);
-    const auto* b = MachineOf(contender.file, device);
+  for (const auto& [device, record] : by_device) {
+    const auto* a = record::MachineFor(base.file, *record);
+    const auto* b = record::MachineFor(contender.file, *record);
     unknown = unknown || a == nullptr || b == nullptr;
     if (a == nullptr || b == nullptr || a->fingerprint == b->fingerprint) continue;
     throw BadInput(
@@ -93,13 +89,6 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
 }  // namespace
 
 void CheckNames(const NamedRun& run) { IndexOf(run); }
-
-void CheckControls(const NamedRun& contender, const std::set<std::string>& controls) {
-  const auto records = IndexOf(contender);
-  for (const auto& control : controls)
-    if (Find(records, control) == nullptr)
-      throw BadInput("--control: expected benchmarks of {}, got '{}'", contender.where, control);
-}
 
 NameMap NamesIn(const NamedRun& base, const NameMap& names) {
   NameMap found;
@@ -145,13 +134,13 @@ void CheckComparable(const NamedRun& base, const NamedRun& contender,
   const auto in_both = [&](const PairedRecord& pair) {
     return pair.run == &base && pair.base != nullptr && pair.contender != nullptr;
   };
-  std::set<std::string> devices;
+  std::map<std::string, const record::Record*> by_device;
   for (const auto& pair : pairs)
-    if (in_both(pair)) devices.insert(pair.contender->device);
-  if (devices.empty())
+    if (in_both(pair)) by_device.emplace(pair.contender->device, pair.contender);
+  if (by_device.empty())
     throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where,
                    contender.where, FirstOf(base.file), FirstOf(contender.file));
-  if (!across_machines) CheckMachines(base, contender, devices);
+  if (!across_machines) CheckMachines(base, contender, by_device);
   for (const auto& pair : pairs)
     if (in_both(pair)) CheckPair(base, contender, pair, across_machines);
 }

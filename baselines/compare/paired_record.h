@@ -32,9 +32,6 @@ struct PairedRecord {
 // Throws BadInput for a benchmark name that occurs twice.
 void CheckNames(const NamedRun& run);
 
-// Throws BadInput for a control that is not a benchmark of the run.
-void CheckControls(const NamedRun& contender, const std::set<std::string>& controls);
-
 // Returns the entries of `names` whose BASE name is a benchmark of `base`.
 NameMap NamesIn(const NamedRun& base, const NameMap& names);
 

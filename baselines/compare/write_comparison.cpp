@@ -234,21 +234,6 @@ std::string MessageOf(const Comparison& row) {
   return notes.empty() ? text : text + ": " + notes;
 }
 
-void WriteCase(const Comparison& row, std::ostream& out) {
-  const record::Record& record = row.contender != nullptr ? *row.contender : *row.base;
-  out << fmt::format(R"(    <testcase classname="{}" name="{}")",
-                     document::XmlText(ClassOf(record)), document::XmlText(row.name()));
-  if (row.after.seconds) out << fmt::format(R"( time="{:.9f}")", *row.after.seconds);
-  const auto element = ElementOf(row);
-  if (element.empty()) {
-    out << "/>\n";
-    return;
-  }
-  out << fmt::format("><{} message=\"{}\"", element, document::XmlText(MessageOf(row)));
-  if (element != "skipped") out << fmt::format(" type=\"{}\"", statistics::Key(row.verdict));
-  out << "/></testcase>\n";
-}
-
 }  // namespace
 
 std::string CountsText(const CompareResult& result) { return CountsIn(result.count); }
@@ -370,18 +355,18 @@ void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ost
 }
 
 void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
-  std::map<std::string_view, int> count;  // of elements
-  for (const auto& row : result.rows) ++count[ElementOf(row)];
-  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-  out << fmt::format(R"(<testsuites tests="{0}" failures="{1}" errors="{2}">
-  <testsuite name="{3}" tests="{0}" failures="{1}" errors="{2}" skipped="{4}">
-)",
-                     result.rows.size(), count["failure"], count["error"],
-                     document::XmlText("dlroof compare " + files.base + " " + files.contender),
-                     count["skipped"]);
-  for (const auto& row : result.rows) WriteCase(row, out);
-  out << fmt::format("    <system-out>{}\n</system-out>\n  </testsuite>\n</testsuites>\n",
-                     document::XmlText(fmt::format("{}", fmt::join(RemarksOf(result), "\n"))));
+  std::vector<document::TestCase> cases;
+  for (const auto& row : result.rows) {
+    const record::Record& record = row.contender != nullptr ? *row.contender : *row.base;
+    auto& one =
+        cases.emplace_back(document::TestCase{ClassOf(record), row.name(), row.after.seconds});
+    one.element = ElementOf(row);
+    if (one.element.empty()) continue;
+    one.message = MessageOf(row);
+    if (one.element != "skipped") one.type = statistics::Key(row.verdict);
+  }
+  document::WriteJunit("dlroof compare " + files.base + " " + files.contender, cases,
+                       fmt::format("{}", fmt::join(RemarksOf(result), "\n")), out);
 }
 
 const std::vector<ComparisonWriter>& ComparisonWriters() {

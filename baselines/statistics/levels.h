@@ -1,11 +1,8 @@
 // The level of one benchmark in one run (its typical log time), and its error within the run. Pure.
-//
-// One process: the mean of the clean repetitions within 4.5 standard deviations of their median
-// (estimated by the median absolute deviation), with the standard error of that mean. Three or more
-// processes: the mean of the fastest quarter of all repetitions, with a jackknife error over
-// processes. Other programs on a shared machine only slow calls down, so the fastest repetitions
-// vary less from run to run than medians. A process may be slow for its whole life because of its
-// memory pages and addresses, so the differences between processes are the error.
+// Formulas: statistics.md. Other programs on a shared machine only slow calls down, so the fastest
+// repetitions of several processes vary less from run to run than medians. A process may be slow
+// for its whole life because of its memory pages, so the differences between processes are the
+// error.
 #pragma once
 
 #include <optional>

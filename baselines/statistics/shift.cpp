@@ -19,8 +19,6 @@ double RobustDeviation(std::vector<double> values, double centre) {
 
 using boost::math::cdf, boost::math::complement, boost::math::quantile;
 
-double NormalQuantile(double probability) { return quantile(boost::math::normal(), probability); }
-
 // double, not long double: 1e-13 is accurate enough, and files of 100,000 benchmarks need speed.
 using Student = boost::math::students_t_distribution<
     double, boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
@@ -125,8 +123,8 @@ std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_rat
   shift.log_ratio = MedianOfSorted(averages);
   shift.ci95 = {averages[cut - 1], averages[averages.size() - cut]};
   const double reached = 1 - 2 * cumulated[cut - 1];
-  shift.standard_error =
-      (shift.ci95.second - shift.ci95.first) / (2 * NormalQuantile((1 + reached) / 2));
+  shift.standard_error = (shift.ci95.second - shift.ci95.first) /
+                         (2 * quantile(boost::math::normal(), (1 + reached) / 2));
   return paired;
 }
 

@@ -16,8 +16,6 @@ inline double Square(double value) { return value * value; }
 // it, which outliers hardly affect.
 double RobustDeviation(std::vector<double> values, double centre);
 
-// Returns z with P(Z <= z) = probability, 0 < probability < 1, Z standard normal.
-double NormalQuantile(double probability);
 // Returns P(|T| > t) for Student's t with `degrees` > 0 degrees of freedom.
 double StudentTwoSided(double t, double degrees);
 // Returns t such that P(|T| > t) = `error`.

@@ -152,6 +152,10 @@ int RunCompare(const CompareFlags& given) {
     throw BadInput("--again: expected runs of one machine, not --across-machines");
   auto options = OptionsFrom(flags);
   Inputs inputs = ReadInputs(flags, options.names);
+  for (const auto& control : options.controls)
+    if (std::ranges::count(inputs.contender.file.records, control, &record::Record::name) == 0)
+      throw BadInput("--control: expected benchmarks of {}, got '{}'", inputs.contender.where,
+                     control);
   if (flags.rerun && !now) {
     inputs.rerun = ReadNamed(*flags.rerun, std::cerr);
     supervise::CheckRerun(inputs.contender, *inputs.rerun);

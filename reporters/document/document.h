@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -161,6 +162,16 @@ void Print(const Document& document, bool any_width = false);
 // Escapes text for XML content and attributes. Characters that XML 1.0 (2.2) forbids (control
 // characters except tab, newline, return; U+FFFE, U+FFFF) become "\u0001" and so on.
 std::string XmlText(std::string_view text);
+
+struct TestCase {
+  std::string class_name, name;
+  std::optional<double> seconds = {};  // [s]
+  std::string_view element = {};       // "failure", "error" or "skipped"; "": passed
+  std::string type = {}, message = {};
+};
+// Writes JUnit XML for CI servers; texts as XmlText.
+void WriteJunit(const std::string& suite, const std::vector<TestCase>& cases,
+                const std::string& output, std::ostream& out);
 
 // Escapes text so that Markdown and HTML in it appear literally, also in a table cell.
 std::string MarkdownText(const std::string& text);

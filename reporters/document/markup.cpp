@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <sstream>
 
@@ -141,6 +142,31 @@ std::string XmlText(std::string_view text) {
     }
   }
   return escaped;
+}
+
+void WriteJunit(const std::string& suite, const std::vector<TestCase>& cases,
+                const std::string& output, std::ostream& out) {
+  std::map<std::string_view, int> count;  // of elements
+  for (const auto& one : cases) ++count[one.element];
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  fmt::print(out, R"(<testsuites tests="{0}" failures="{1}" errors="{2}">
+  <testsuite name="{3}" tests="{0}" failures="{1}" errors="{2}" skipped="{4}">
+)",
+             cases.size(), count["failure"], count["error"], XmlText(suite), count["skipped"]);
+  for (const auto& one : cases) {
+    fmt::print(out, R"(    <testcase classname="{}" name="{}")", XmlText(one.class_name),
+               XmlText(one.name));
+    if (one.seconds) fmt::print(out, R"( time="{:.9f}")", *one.seconds);
+    if (one.element.empty()) {
+      out << "/>\n";
+      continue;
+    }
+    fmt::print(out, "><{} message=\"{}\"", one.element, XmlText(one.message));
+    if (!one.type.empty()) fmt::print(out, " type=\"{}\"", one.type);
+    out << "/></testcase>\n";
+  }
+  fmt::print(out, "    <system-out>{}\n</system-out>\n  </testsuite>\n</testsuites>\n",
+             XmlText(output));
 }
 
 std::string MarkdownText(const std::string& text) {
