@@ -135,13 +135,4 @@ std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log
   return paired;
 }
 
-bool IsSettled(const PairedShift& paired, const StopRule& rule) {
-  constexpr double kMaxFalse = 0.01;
-  const double bound = std::log1p(rule.min_effect);
-  const auto& [low, high] = paired.shift.ci95;
-  if (low >= -bound && high <= bound) return true;
-  const double most = std::min(kMaxFalse, kFalseDiscoveryRate / std::max(1, rule.benchmarks));
-  return std::abs(paired.shift.log_ratio) > bound && paired.p_value <= most;
-}
-
 }  // namespace dlroof::statistics

@@ -1,5 +1,5 @@
-// Statistics of interleaved comparisons: the ratio of two builds with a sequential stopping rule,
-// whose few tests share the allowed false-alarm probability; Student's t; adjusted p-values. Pure.
+// Statistics of interleaved comparisons: the ratio of two builds by few sequential tests, which
+// share the allowed false-alarm probability; Student's t; adjusted p-values. Pure.
 #pragma once
 
 #include <array>
@@ -74,15 +74,5 @@ inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 // [1] needs more blocks. Returns nullopt below kMinBlocks blocks.
 std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
                                                   double error = 0.05);
-
-struct StopRule {
-  int benchmarks = 1;        // [1] number of benchmarks in the comparison
-  double min_effect = 0.02;  // [1] 0.02: ratios from 1 / 1.02 to 1.02 count as the same
-};
-
-// Returns whether measuring can stop: the interval is within the minimum effect, or the ratio is
-// beyond it with a p-value of at most 1 % that stays significant after AdjustedPValues, whatever
-// the other benchmarks show.
-bool IsSettled(const PairedShift& paired, const StopRule& rule);
 
 }  // namespace dlroof::statistics

@@ -361,8 +361,8 @@ class InterleavedRun : public Schedule {
     do ++progress.looks;
     while (progress.looks < looks.size() && count >= looks.at(progress.looks));
     progress.shift = measured.paired;
-    progress.settled = progress.looks == looks.size() ||
-                       (progress.shift && statistics::IsSettled(*progress.shift, rule_));
+    progress.settled =
+        progress.looks == looks.size() || (progress.shift && IsSettled(*progress.shift, rule_));
   }
 
   // Returns the maximum number of blocks left: if each benchmark settles only at its last look.
@@ -458,13 +458,23 @@ class InterleavedRun : public Schedule {
     return StoppedByInterrupt() ? InterruptCode() : result.exit_code;
   }
 
-  statistics::StopRule rule_;
+  StopRule rule_;
   std::map<std::string, Progress> progress_;  // by the name that NEW lists
   std::size_t settled_ = 0;
   double printed_at_ = cpu::WallSeconds();  // [s] time of the last line of progress
 };
 
 }  // namespace
+
+bool IsSettled(const statistics::PairedShift& paired, const StopRule& rule) {
+  constexpr double kMaxFalse = 0.01;
+  const double bound = std::log1p(rule.min_effect);
+  const auto& [low, high] = paired.shift.ci95;
+  if (low >= -bound && high <= bound) return true;
+  const double most =
+      std::min(kMaxFalse, statistics::kFalseDiscoveryRate / std::max(1, rule.benchmarks));
+  return std::abs(paired.shift.log_ratio) > bound && paired.p_value <= most;
+}
 
 int Supervise(const RunRequest& request, std::ostream& log) {
   OpenRun run(request, log);

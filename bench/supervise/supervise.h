@@ -38,6 +38,17 @@ struct RunRequest {
   std::ostream* tables = nullptr;
 };
 
+// When an interleaved measurement of a benchmark ends.
+struct StopRule {
+  int benchmarks = 1;        // [1] number of benchmarks in the comparison
+  double min_effect = 0.02;  // [1] 0.02: ratios from 1 / 1.02 to 1.02 count as the same
+};
+
+// Returns whether measuring can stop: the interval is within the minimum effect, or the ratio is
+// beyond it with a p-value of at most 1 % that stays significant after statistics::AdjustedPValues,
+// whatever the other benchmarks show.
+bool IsSettled(const statistics::PairedShift& paired, const StopRule& rule);
+
 // Measures one program, or BASE and NEW interleaved. Writes results to `request.tables`, progress
 // to `log`. Returns the exit code: for one program 0, or 1 if a benchmark failed; for two programs
 // the comparison's (compare.h); after an interrupt InterruptCode().
