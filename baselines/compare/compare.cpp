@@ -23,9 +23,6 @@ namespace {
 
 using statistics::Verdict;
 
-// [1] Minimum share of a GPU's log time ratio that must also appear in SM cycles.
-constexpr double kMinInCycles = 0.5;
-
 // `judged_seconds`: [s] the level that is judged, if it is a time.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
             std::optional<double> judged_seconds) {
@@ -105,8 +102,8 @@ constexpr std::size_t kMinForScatter = 4;
 
 // Returns how much slower the machine was in the second run: the median shift over the ceilings
 // that both runs measured, with its standard error. Returns nullopt if there is no such ceiling.
-std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base,
-                                                    const machine::Machine& contender) {
+std::optional<statistics::JointShift> RoofShiftOf(const machine::Machine& base,
+                                                  const machine::Machine& contender) {
   const auto ratios = machine::LogRateRatios(base, contender);
   if (ratios.empty()) return std::nullopt;
   const auto count = static_cast<double>(ratios.size());
@@ -114,8 +111,8 @@ std::optional<statistics::MachineShift> RoofShiftOf(const machine::Machine& base
   const double deviation = ratios.size() < kMinForScatter
                                ? kAssumedDeviation * std::sqrt(2)
                                : statistics::RobustDeviation(ratios, centre);
-  return statistics::MachineShift{centre, kOfMedian * deviation / std::sqrt(count),
-                                  static_cast<int>(count)};
+  return statistics::JointShift{centre, kOfMedian * deviation / std::sqrt(count),
+                                static_cast<int>(count)};
 }
 
 // Returns whether the record failed or has enough times to be judged.
@@ -169,18 +166,15 @@ class Comparer {
 
   CompareResult Run() {
     rows_.resize(pairs_.size());
-    std::vector<record::Rare<Measured>> measured(pairs_.size());
+    std::vector<record::Rare<statistics::Candidate>> measured(pairs_.size());
     ParallelFor(pairs_.size(), [&](std::size_t i) {
       rows_[i].base = pairs_[i].base;
       rows_[i].contender = pairs_[i].contender;
       if (window_ && rows_[i].base != nullptr) rows_[i].stored = pairs_[i].run;
       if (!DecideByStatus(rows_[i])) measured[i] = Measure(pairs_[i], rows_[i]);
-      if (measured[i]) measured[i]->row = i;
     });
-    for (auto& each : measured)
-      if (each) measured_.push_back(*std::move(each));
     CompareResult result{.base = newest_.where};
-    Judge(result);
+    Judge(measured, result);
     result.context = record::ContextChanges(newest_.file, contender_.file);
     ExplainByContext(result.context);
     result.rows = std::move(rows_);
@@ -191,12 +185,6 @@ class Comparer {
   }
 
  private:
-  struct Measured {
-    std::size_t row = 0;
-    statistics::Candidate candidate;
-    std::optional<double> cycles;  // [1] log of the ratio NEW / BASE of a GPU's SM cycles
-  };
-
   static const NamedRun& NewestOf(const std::vector<PairedRecord>& pairs) {
     return *std::ranges::max_element(pairs, {}, &PairedRecord::earlier)->run;
   }
@@ -213,7 +201,7 @@ class Comparer {
 
   // Returns what the judge needs of the row (levels: log times). If it cannot be judged, sets
   // row.reason and returns nullopt.
-  std::optional<Measured> Measure(const PairedRecord& pair, Comparison& row) const {
+  std::optional<statistics::Candidate> Measure(const PairedRecord& pair, Comparison& row) const {
     std::optional<JudgedTimes> chosen;
     try {
       if (row.contender->device == "gpu") chosen = ChooseTimes(*row.base, *row.contender);
@@ -223,8 +211,7 @@ class Comparer {
     }
     const record::Record& base = chosen ? chosen->base : *row.base;
     const record::Record& contender = chosen ? chosen->contender : *row.contender;
-    Measured measured;
-    auto& candidate = measured.candidate;
+    statistics::Candidate candidate;
     auto levels = interleaved_ ? std::nullopt : statistics::LevelsOf(base, contender);
     if (interleaved_) {
       const auto blocks = statistics::MeasureBlocks(base, contender);
@@ -263,8 +250,8 @@ class Comparer {
     if (row.fastest_share) candidate.measured = statistics::Measured::kProcesses;
     if (record::IsDeviceTime(base) && record::IsDeviceTime(contender))
       candidate.measured = statistics::Measured::kDevice;
-    if (row.contender->device == "gpu") measured.cycles = CyclesLogRatio(base, contender);
-    return measured;
+    if (row.contender->device == "gpu") candidate.cycles = CyclesLogRatio(base, contender);
+    return candidate;
   }
 
   // Sets the row's displayed times and the changes that may explain them.
@@ -300,13 +287,14 @@ class Comparer {
   }
 
   // Groups the benchmarks by BASE's run and device, for the common shift of each group, and sets
-  // the shift of the group's machine from the ceilings.
-  void AddGroups(std::vector<statistics::Candidate>& candidates,
+  // the shift of the group's machine from the ceilings. row_of[i]: the row of candidate i.
+  void AddGroups(const std::vector<std::size_t>& row_of,
+                 std::vector<statistics::Candidate>& candidates,
                  statistics::JudgeSettings& settings) const {
     std::map<std::pair<const NamedRun*, std::string>, int> groups;  // by BASE's run and device
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto& row = rows_[measured_[i].row];
-      const auto* run = pairs_[measured_[i].row].run;
+      const auto& row = rows_[row_of[i]];
+      const auto* run = pairs_[row_of[i]].run;
       const auto [found, added] =
           groups.try_emplace({run, row.contender->device}, static_cast<int>(groups.size()));
       candidates[i].group = found->second;
@@ -319,16 +307,21 @@ class Comparer {
     }
   }
 
-  void Judge(CompareResult& result) {
+  // Judges the rows that have a candidate.
+  void Judge(std::vector<record::Rare<statistics::Candidate>>& measured, CompareResult& result) {
     std::vector<statistics::Candidate> candidates;
-    candidates.reserve(measured_.size());
-    for (auto& measured : measured_) candidates.push_back(std::move(measured.candidate));
+    std::vector<std::size_t> row_of;
+    for (std::size_t row = 0; row < measured.size(); ++row) {
+      if (!measured[row]) continue;
+      candidates.push_back(std::move(*measured[row]));
+      row_of.push_back(row);
+    }
     auto settings = Settings();
-    if (settings.look_for_common_shift) AddGroups(candidates, settings);
+    if (settings.look_for_common_shift) AddGroups(row_of, candidates, settings);
     auto& judged = result.judged;
     judged = statistics::Judge(candidates, settings);
-    for (std::size_t i = 0; i < measured_.size(); ++i) {
-      Comparison& row = rows_[measured_[i].row];
+    for (std::size_t i = 0; i < row_of.size(); ++i) {
+      Comparison& row = rows_[row_of[i]];
       row.verdict = judged.each[i].verdict;
       row.reason = judged.each[i].reason;
       if (row.verdict == Verdict::kAmbiguous && IsSameMeasurement(*row.base, *row.contender)) {
@@ -336,25 +329,10 @@ class Comparer {
         row.reason = "both files have the same repetitions: they are one measurement";
       }
       row.judgement = std::move(judged.each[i]);
-      if (measured_[i].cycles) RetractUnlessInCycles(*measured_[i].cycles, candidates[i], row);
     }
     judged.each.clear();
     if (interleaved_ && !options_.run_noise)
       judged.run_noise_from = "measured interleaved, with new processes for each block";
-  }
-
-  // Retracts a verdict that holds for the time but not for SM cycles: only the GPU's clock changed,
-  // as in nvbench's robust comparison.
-  static void RetractUnlessInCycles(double cycles, const statistics::Candidate& candidate,
-                                    Comparison& row) {
-    if (!statistics::IsChange(row.verdict)) return;
-    const double time = candidate.contender.log_seconds - candidate.base.log_seconds;
-    if (cycles / time > kMinInCycles) return;
-    row.reason = fmt::format(
-        "{:+.1f} % in time but {:+.1f} % in SM cycles: the GPU's clock changed, so this run cannot "
-        "say whether the code did",
-        100 * std::expm1(time), 100 * std::expm1(cycles));
-    row.verdict = Verdict::kAmbiguous;
   }
 
   const std::vector<PairedRecord>& pairs_;
@@ -365,7 +343,6 @@ class Comparer {
   const NamedRun& newest_;  // of BASE's runs; its context is compared
   const std::optional<record::InterleavedComparison> interleaved_;
   std::vector<Comparison> rows_;
-  std::vector<Measured> measured_;
 };
 
 }  // namespace

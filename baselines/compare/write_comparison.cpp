@@ -193,18 +193,19 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
                               {"unknown", result.rerun->unknown}};
   if (!result.judged.common) return head;
   const auto& common = *result.judged.common;
-  const auto interval = [](double log_ratio, double error) {
-    return json{std::exp(log_ratio - 1.96 * error), std::exp(log_ratio + 1.96 * error)};
+  const auto ends = [](const statistics::JointShift& shift) {
+    return json{std::exp(shift.log_ratio - 1.96 * shift.standard_error),
+                std::exp(shift.log_ratio + 1.96 * shift.standard_error)};
   };
-  head["removed"] = {{"ratio", std::exp(common.removed)},
-                     {"ci95", interval(common.removed, common.removed_error)},
+  head["removed"] = {{"ratio", std::exp(common.removed.log_ratio)},
+                     {"ci95", ends(common.removed)},
                      {"ceilings", common.machine ? common.machine->count : 0},
                      {"by_ceilings", common.is_of_program},
                      {"text", fmt::format("{}", fmt::join(statistics::Describe(common), "; "))}};
   if (common.is_known())
-    head["moved_together"] = {{"ratio", std::exp(common.log_ratio)},
-                              {"ci95", interval(common.log_ratio, common.standard_error)},
-                              {"benchmarks", common.benchmarks},
+    head["moved_together"] = {{"ratio", std::exp(common.all.log_ratio)},
+                              {"ci95", ends(common.all)},
+                              {"benchmarks", common.all.count},
                               {"unexplained", common.is_unexplained}};
   return head;
 }

@@ -43,7 +43,8 @@ constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between ru
 constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
-constexpr double kWindow = 2.5;  // [standard deviations] of the values that count for a mean
+constexpr double kMinInCycles = 0.5;  // [1] of a GPU's log time ratio that SM cycles must show, too
+constexpr double kWindow = 2.5;       // [standard deviations] of the values that count for a mean
 
 // Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs, assumed
 // if too few benchmarks show it. Runs of one process drift by up to 5 %, of several processes by
@@ -128,7 +129,7 @@ struct Row {
   double log_ratio = 0;  // [1] without what was removed
   CommonShift common;    // of its group
 
-  double variance() const { return within + between + Square(common.removed_error); }
+  double variance() const { return within + between + Square(common.removed.standard_error); }
   // Returns the degrees of freedom by Welch and Satterthwaite.
   double degrees() const {
     const double spread = Square(within) / within_degrees + Square(between) / between_degrees;
@@ -150,7 +151,7 @@ class JudgeOfRuns {
     for (const auto& [group, members] : groups) {
       const CommonShift common = FindCommon(group, members);
       const auto rank = [](const CommonShift& shift) {
-        return std::pair(shift.is_unexplained, shift.benchmarks);
+        return std::pair(shift.is_unexplained, shift.all.count);
       };
       if (settings_.look_for_common_shift &&
           (!judged_.common || rank(*judged_.common) < rank(common)))
@@ -211,14 +212,15 @@ class JudgeOfRuns {
   void FindWithin() {
     std::vector<Spread> own;
     for (const auto& candidate : candidates_) {
-      const auto &base = candidate.base, &contender = candidate.contender;
-      Spread spread{base.degrees * base.variance + contender.degrees * contender.variance,
-                    base.degrees + contender.degrees};
-      for (const auto& [run, level] : candidate.earlier) {
-        spread.variance += level.degrees * level.variance;
-        spread.degrees += level.degrees;
-      }
-      own.push_back({spread.variance / std::max(spread.degrees, 1.0), spread.degrees});
+      double squares = 0, degrees = 0;
+      const auto add = [&](const Level& level) {
+        squares += level.degrees * level.variance;
+        degrees += level.degrees;
+      };
+      add(candidate.base);
+      add(candidate.contender);
+      for (const auto& [run, level] : candidate.earlier) add(level);
+      own.push_back({squares / std::max(degrees, 1.0), degrees});
     }
     const auto moderated = Moderated(own);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -255,39 +257,39 @@ class JudgeOfRuns {
   // Estimates the common shift of a group's benchmarks and their scatter around it, and removes the
   // shift from the ratios where justified.
   CommonShift FindCommon(int group, const std::vector<std::size_t>& members) {
-    CommonShift common{.benchmarks = static_cast<int>(members.size())};
     std::vector<Estimate> ratios;
     for (const auto i : members)
       ratios.push_back({rows_[i].log_ratio, rows_[i].within + rows_[i].between});
     const Centre centre = CentreOf(ratios);
-    common.log_ratio = centre.value;
-    common.standard_error = std::sqrt(centre.variance);
+    CommonShift common{
+        .all = {centre.value, std::sqrt(centre.variance), static_cast<int>(members.size())}};
     for (const auto i : members) {
       Row& row = rows_[i];
       if (settings_.run_noise) {
         row.between = 2 * Square(*settings_.run_noise);
       } else if (!learnt_ && common.is_known()) {
         row.between = std::max(centre.between, Square(kMinBetween));
-        row.between_degrees = common.benchmarks;
+        row.between_degrees = common.all.count;
       } else if (!learnt_) {
         row.between = Square(BetweenOf(candidates_[i].measured));
       }
     }
     common.machine = ControlsOf(members);
+    common.by_controls = common.machine.has_value();
     if (const auto found = settings_.machines.find(group);
         !common.machine && found != settings_.machines.end())
       common.machine = found->second;
     if (settings_.look_for_common_shift) ChooseRemoved(common);
     for (const auto i : members) {
       rows_[i].common = common;
-      rows_[i].log_ratio -= common.removed;
+      rows_[i].log_ratio -= common.removed.log_ratio;
     }
     return common;
   }
 
   // Returns the mean shift of the controls: benchmarks known to be unchanged.
-  std::optional<MachineShift> ControlsOf(const std::vector<std::size_t>& members) const {
-    MachineShift shift{.what = "controls"};
+  std::optional<JointShift> ControlsOf(const std::vector<std::size_t>& members) const {
+    JointShift shift;
     double variance = 0;
     for (const auto i : members) {
       if (!candidates_[i].control) continue;
@@ -304,27 +306,24 @@ class JudgeOfRuns {
   void ChooseRemoved(CommonShift& common) const {
     if (!common.machine) {
       // Below kMinForCommon benchmarks only a slowdown is unexplained: a speedup may be drift.
-      const double size = common.is_known() ? std::abs(common.log_ratio) : common.log_ratio;
+      const double shift = common.all.log_ratio, size = common.is_known() ? std::abs(shift) : shift;
       const bool is_drift = size <= kMaxDrift;
-      common.is_unexplained = size - 1.96 * common.standard_error >
+      common.is_unexplained = size - 1.96 * common.all.standard_error >
                                   std::log1p(settings_.min_effect.value_or(kMinEffect)) &&
                               (is_drift || common.is_known());
-      if (!common.is_known() || !is_drift) return;
-      common.removed = common.log_ratio;
-      common.removed_error = common.standard_error;
+      if (common.is_known() && is_drift) common.removed = common.all;
       return;
     }
-    common.removed = common.machine->log_ratio;
-    common.removed_error = std::max(common.machine->standard_error, kMinMachineError);
+    auto& removed = common.removed;
+    removed = *common.machine;
+    removed.standard_error = std::max(removed.standard_error, kMinMachineError);
     if (!common.is_known()) return;
     // The scatter of few ceilings is uncertain, so allow more (about Student's t).
-    const double far = kFar * (1 + 3 / std::max(common.machine->count - 1.0, 1.0));
+    const double far = kFar * (1 + 3 / std::max(removed.count - 1.0, 1.0));
     common.is_of_program =
-        std::abs(common.log_ratio - common.removed) >
-        std::max(far * std::hypot(common.removed_error, common.standard_error), kMinEffect);
-    if (common.is_of_program) return;
-    common.removed = common.log_ratio;
-    common.removed_error = common.standard_error;
+        std::abs(common.all.log_ratio - removed.log_ratio) >
+        std::max(far * std::hypot(removed.standard_error, common.all.standard_error), kMinEffect);
+    if (!common.is_of_program) removed = common.all;
   }
 
   void DescribeNoise() {
@@ -375,7 +374,7 @@ class JudgeOfRuns {
       faster[i] = 1 - slower[i];
       judgement.ratio = std::exp(row.log_ratio);
       judgement.ci95 = {std::exp(ci95.first), std::exp(ci95.second)};
-      judgement.removed = std::exp(row.common.removed);
+      judgement.removed = std::exp(row.common.removed.log_ratio);
       judgement.earlier_runs = static_cast<int>(row.runs.size()) - 1;
     });
     slower = AdjustedPValues(slower);
@@ -405,7 +404,7 @@ class JudgeOfRuns {
     const auto& candidate = candidates_[i];
     if (!settings_.look_for_common_shift) return nullptr;
     const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
-    if (!holds(row.log_ratio + (row.common.machine ? 0 : row.common.removed) +
+    if (!holds(row.log_ratio + (row.common.machine ? 0 : row.common.removed.log_ratio) +
                (settings_.window ? 0 : row.base - candidate.base.log_seconds)))
       return "than BASE as measured: all benchmarks moved, or BASE is unlike the runs before it";
     const auto held = std::ranges::count_if(
@@ -426,7 +425,7 @@ class JudgeOfRuns {
     if (!before || !after) return nullptr;
     // Distance of BASE's fastest repetitions from BASE's level, relative to the level used.
     const double fastest = row.base + *before - candidate.base.log_seconds;
-    return holds(*after - fastest - row.common.removed)
+    return holds(*after - fastest - row.common.removed.log_ratio)
                ? nullptr
                : "in the fastest repetitions: run several processes";
   }
@@ -464,6 +463,19 @@ class JudgeOfRuns {
     } else {
       judgement.reason = fmt::format("moved, but perhaps by less than {:.1f} %", 100 * least);
     }
+    if (IsChange(judgement.verdict)) RetractUnlessInCycles(candidates_[i], judgement);
+  }
+
+  // Retracts a change of the time that SM cycles do not show: only the GPU's clock changed, as in
+  // nvbench's robust comparison.
+  static void RetractUnlessInCycles(const Candidate& candidate, Judgement& judgement) {
+    const double time = candidate.contender.log_seconds - candidate.base.log_seconds;
+    if (!candidate.cycles || *candidate.cycles / time > kMinInCycles) return;
+    judgement.verdict = Verdict::kAmbiguous;
+    judgement.reason = fmt::format(
+        "{:+.1f} % in time but {:+.1f} % in SM cycles: the GPU's clock changed, so this run cannot "
+        "say whether the code did",
+        100 * std::expm1(time), 100 * std::expm1(*candidate.cycles));
   }
 
   // Returns for how many runs the level has been nearer to NEW than to BASE's window, as text.
@@ -488,10 +500,10 @@ class JudgeOfRuns {
   Judged judged_;
 };
 
-std::string FactorText(double log_ratio, double standard_error) {
-  const double reach = 1.96 * standard_error;
-  return fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(log_ratio), std::exp(log_ratio - reach),
-                     std::exp(log_ratio + reach));
+std::string FactorText(const JointShift& shift) {
+  const double reach = 1.96 * shift.standard_error;
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(shift.log_ratio),
+                     std::exp(shift.log_ratio - reach), std::exp(shift.log_ratio + reach));
 }
 
 }  // namespace
@@ -499,34 +511,33 @@ std::string FactorText(double log_ratio, double standard_error) {
 std::string_view Key(Verdict verdict) { return KeyIn(kVerdicts, verdict); }
 
 std::vector<std::string> Describe(const CommonShift& common) {
-  std::vector<std::string> lines;
-  const auto all = fmt::format("all {} benchmarks together: {} {}", common.benchmarks,
-                               common.log_ratio > 0 ? "slower" : "faster",
-                               FactorText(common.log_ratio, common.standard_error));
+  const bool known = common.is_known();
+  std::string line =
+      fmt::format("all {} benchmarks together: {} {}", common.all.count,
+                  common.all.log_ratio > 0 ? "slower" : "faster", FactorText(common.all));
   if (common.machine) {
     const auto machine =
-        fmt::format("{} {} moved by {}", common.machine->count, common.machine->what,
-                    FactorText(common.machine->log_ratio, common.machine->standard_error));
-    lines.push_back(
-        !common.is_known() ? machine + ": removed from all ratios"
-        : common.is_of_program
-            ? fmt::format("{}; {}, which is removed from all ratios: the rest is of the program, "
-                          "its libraries or settings",
-                          all, machine)
-            : fmt::format("{}; {}: each is judged relative to that", all, machine));
+        fmt::format("{} {} moved by {}", common.machine->count,
+                    common.by_controls ? "controls" : "ceilings that both runs measured",
+                    FactorText(*common.machine));
+    line = !known ? machine + ": removed from all ratios"
+                  : fmt::format("{}; {}{}", line, machine,
+                                common.is_of_program
+                                    ? ", which is removed from all ratios: the rest is of the "
+                                      "program, its libraries or settings"
+                                    : ": each is judged relative to that");
+  } else if (!known) {
+    line = "nothing tells whether the machine was faster or slower in one of the two runs";
   } else {
-    lines.push_back(
-        !common.is_known()
-            ? "nothing tells whether the machine was faster or slower in one of the two runs"
-        : common.removed == 0 ? all + ": too large for drift of the machine, so nothing is removed"
-                              : all + ": each is judged relative to that");
+    line += common.removed.log_ratio == 0
+                ? ": too large for drift of the machine, so nothing is removed"
+                : ": each is judged relative to that";
   }
-  if (common.is_unexplained && std::abs(common.log_ratio) <= kMaxDrift)
-    lines.push_back(
-        "program or machine? Measure again beside the old program (--again now), name benchmarks "
-        "that cannot have changed (--control), or measure the ceilings for each run "
-        "(dlroof machine --remeasure)");
-  return lines;
+  if (!common.is_unexplained || std::abs(common.all.log_ratio) > kMaxDrift) return {line};
+  return {line,
+          "program or machine? Measure again beside the old program (--again now), name benchmarks "
+          "that cannot have changed (--control), or measure the ceilings for each run "
+          "(dlroof machine --remeasure)"};
 }
 
 std::vector<Spread> Moderated(const std::vector<Spread>& own) {

@@ -52,24 +52,25 @@ struct Candidate {
   Measured measured = Measured::kOneProcess;
   int group = 0;         // benchmarks of one device in one pair of runs; a group has a common shift
   bool control = false;  // known to be unchanged
+  std::optional<double> cycles = {};  // [1] log(NEW / BASE) of a GPU's SM cycles, if known
   // Result of the exact test, if the comparison is interleaved.
   std::optional<PairedShift> interleaved = {};
 };
 
-// How much slower the machine was in the second run, estimated from ceilings or controls.
-struct MachineShift {
-  double log_ratio = 0;       // [1] of times, NEW / BASE
-  double standard_error = 0;  // [1]
-  int count = 0;              // [1] number of ceilings measured in both runs, or of controls
-  std::string_view what = "ceilings that both runs measured";
+// What several benchmarks, controls or ceilings did together.
+struct JointShift {
+  double log_ratio = 0, standard_error = 0;  // [1] of times, NEW / BASE
+  int count = 0;                             // [1] number of benchmarks, controls or ceilings
 };
 
 // The common shift of a group's benchmarks, and the shift removed from their ratios.
 struct CommonShift {
-  double log_ratio = 0, standard_error = 0;  // [1] of benchmarks, if is_known()
-  int benchmarks = 0;                        // [1]
-  std::optional<MachineShift> machine;
-  double removed = 0, removed_error = 0;  // [1] logarithm, standard error
+  JointShift all;  // of the benchmarks, if is_known()
+  // How much slower the machine was in the second run: by the controls if there are any, else by
+  // the ceilings that both runs measured.
+  std::optional<JointShift> machine;
+  bool by_controls = false;
+  JointShift removed;  // from the ratios
   // The benchmarks moved differently from the machine, so the program changed: only the machine's
   // shift was removed.
   bool is_of_program = false;
@@ -77,7 +78,7 @@ struct CommonShift {
   // comparison must not conclude that nothing is slower.
   bool is_unexplained = false;
 
-  bool is_known() const { return benchmarks >= static_cast<int>(kMinForCommon); }
+  bool is_known() const { return all.count >= static_cast<int>(kMinForCommon); }
 };
 
 // Returns lines for users, such as "all 20 benchmarks together: slower 1.051 (1.048 to 1.054)",
@@ -88,7 +89,7 @@ struct JudgeSettings {
   std::optional<double> min_effect = {};  // [1] 0.05: same from 1 / 1.05 to 1.05
   std::optional<double> run_noise = {};   // [1] standard deviation between runs, if known
   bool look_for_common_shift = true;
-  std::map<int, MachineShift> machines = {};  // by group
+  std::map<int, JointShift> machines = {};  // by the ceilings of both runs; key: group
   // BASE's level is the mean over the earlier runs and BASE, not that of BASE alone.
   bool window = false;
 };

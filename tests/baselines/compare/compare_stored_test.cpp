@@ -103,7 +103,8 @@ TEST(CompareWithStored, ReportsACommonShiftForTheStoredRunThatShowsIt) {
   EXPECT_EQ(result.count.at(statistics::Verdict::kSlower), 20);
   EXPECT_EQ(result.count.at(statistics::Verdict::kSame), 20);
   ASSERT_TRUE(result.judged.common);
-  EXPECT_NEAR(std::exp(result.judged.common->log_ratio), 1.2, 1e-6) << "of the group that moved";
+  EXPECT_NEAR(std::exp(result.judged.common->all.log_ratio), 1.2, 1e-6)
+      << "of the group that moved";
   EXPECT_EQ(result.exit_code, 1);
 }
 

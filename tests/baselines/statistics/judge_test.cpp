@@ -102,7 +102,7 @@ Found Simulate(const Law& law, int rounds) {
     Runs runs(law, 100 + round);
     const auto candidates = runs.Make();
     const auto judged = Judge(candidates, runs.Settings());
-    sum.removed += judged.common->removed / rounds;
+    sum.removed += judged.common->removed.log_ratio / rounds;
     for (int i = 0; i < law.benchmarks; ++i) {
       const auto& each = judged.each[i];
       const double truth = runs.IsSlower(i) ? 1 + law.slower : 1;
@@ -156,7 +156,7 @@ TEST(Judge, ASlowdownOfTheWholeSuiteIsNoDriftIfTheCeilingsDidNotMove) {
 TEST(Judge, ADriftThatTheCeilingsShareIsRemovedHoweverLarge) {
   Runs runs({.drift = 0.3, .ceilings = 6, .ceilings_moved = 0.3}, 4);
   const auto judged = Judge(runs.Make(), runs.Settings());
-  EXPECT_NEAR(judged.common->removed, 0.3, 0.01);
+  EXPECT_NEAR(judged.common->removed.log_ratio, 0.3, 0.01);
   EXPECT_FALSE(judged.common->is_of_program);
   EXPECT_EQ(judged.each[0].verdict == Verdict::kSlower, false);
   EXPECT_NEAR(judged.each[0].ratio, 1, 0.03);
@@ -169,7 +169,7 @@ TEST(Judge, ALargeFactorThatNothingConfirmsIsNotRemoved) {
     for (const double factor : {1.3, 3.0}) {
       Runs runs({.benchmarks = benchmarks, .every = 0, .drift = std::log(factor)}, 5);
       const auto judged = Judge(runs.Make(), runs.Settings());
-      EXPECT_EQ(judged.common->removed, 0);
+      EXPECT_EQ(judged.common->removed.log_ratio, 0);
       int slower = 0;
       for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
       EXPECT_GE(slower, (9 * benchmarks + 9) / 10) << benchmarks << " " << factor;
@@ -182,7 +182,7 @@ TEST(Judge, ASmallFactorThatNothingConfirmsIsReportedAsUnexplained) {
   ASSERT_TRUE(judged.common);
   EXPECT_FALSE(judged.common->machine);
   EXPECT_TRUE(judged.common->is_unexplained);
-  EXPECT_NEAR(judged.common->log_ratio, std::log(1.05), 0.01);
+  EXPECT_NEAR(judged.common->all.log_ratio, std::log(1.05), 0.01);
   Runs still({.every = 10, .drift = 0}, 5);
   EXPECT_FALSE(Judge(still.Make(), still.Settings()).common->is_unexplained);
 }
