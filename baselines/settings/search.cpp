@@ -153,7 +153,7 @@ class CoordinateSearch {
         if (!last.Known() || last.Center() > -Bound() / 2) return false;
       }
       const auto shift = statistics::MeasurePairedShift(last.log_ratios, kValidationLevel);
-      if (shift && shift->shift.ci95.second < 0 && shift->shift.log_ratio < -Bound()) return true;
+      if (shift && shift->ci95.second < 0 && shift->log_ratio < -Bound()) return true;
     }
     return false;
   }

@@ -37,9 +37,9 @@ struct Statement {
 // Tests the ratio with error probability `error` [1], and sets `effect` and `settled` (no more
 // blocks are needed).
 void Look(Statement& statement, double error, double min_effect) {
-  const auto paired = statistics::MeasureSequentialShift(statement.log_ratios, error);
-  if (!paired) return;
-  const auto& shift = paired->shift;
+  const auto measured = statistics::MeasureSequentialShift(statement.log_ratios, error);
+  if (!measured) return;
+  const auto& shift = *measured;
   const double bound = std::log1p(min_effect);
   const bool confirmed = shift.ci95.second < 0 && shift.log_ratio < -bound;
   statement.effect = Effect{std::exp(shift.log_ratio),

@@ -367,7 +367,7 @@ class JudgeOfRuns {
       judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
       double own_way = judgement.p_value / 2;
       if (const auto& exact = candidates_[i].interleaved) {  // the stopping rule is two-sided
-        ci95 = exact->shift.ci95;
+        ci95 = exact->ci95;
         own_way = judgement.p_value = exact->p_value;
       }
       slower[i] = row.log_ratio > 0 ? own_way : 1 - own_way;

@@ -54,7 +54,7 @@ struct Candidate {
   bool control = false;  // known to be unchanged
   std::optional<double> cycles = {};  // [1] log(NEW / BASE) of a GPU's SM cycles, if known
   // Result of the exact test, if the comparison is interleaved.
-  std::optional<PairedShift> interleaved = {};
+  std::optional<Shift> interleaved = {};
 };
 
 // What several benchmarks, controls or ceilings did together.

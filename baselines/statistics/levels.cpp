@@ -148,7 +148,7 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
                      .blocks = log_ratios.size()};
   if (blocks.paired) {
-    const Shift& shift = blocks.paired->shift;
+    const Shift& shift = *blocks.paired;
     blocks.levels.base.count = kExact;
     blocks.levels.contender = {shift.log_ratio, 1, Square(shift.standard_error),
                                static_cast<double>(blocks.blocks) - 1};
@@ -168,15 +168,14 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
     fastest = levels;
   }
   for (auto* level : {&fastest.base, &fastest.contender}) level->variance *= Square(kErrorOfLevels);
-  const Shift shift = ShiftOfLevels(fastest.base, fastest.contender, kError / kLooks.size());
+  Shift shift = ShiftOfLevels(fastest.base, fastest.contender, kError / kLooks.size());
   if (!(shift.standard_error > 0) ||
-      (blocks.paired && shift.standard_error >= kOfRatios * blocks.paired->shift.standard_error))
+      (blocks.paired && shift.standard_error >= kOfRatios * blocks.paired->standard_error))
     return blocks;
   const double degrees = fastest.base.degrees + fastest.contender.degrees;
   const double p_value = StudentTwoSided(shift.log_ratio / shift.standard_error, degrees);
-  blocks.paired = PairedShift{shift, std::min(1.0, kLooks.size() * p_value)};
-  blocks.levels = fastest;
-  return blocks;
+  shift.p_value = std::min(1.0, kLooks.size() * p_value);
+  return {shift, blocks.blocks, fastest};
 }
 
 }  // namespace dlroof::statistics

@@ -67,8 +67,8 @@ std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Reco
 
 // The shift of an interleaved comparison, from one benchmark's records in the two run files.
 struct BlocksShift {
-  std::optional<PairedShift> paired;  // absent if there are too few blocks
-  std::size_t blocks = 0;             // [1] number of blocks
+  std::optional<Shift> paired;  // absent if there are too few blocks
+  std::size_t blocks = 0;       // [1] number of blocks
   // Levels that differ by the shift: of the fastest windows of all blocks if these were compared;
   // otherwise the ratios of the blocks were, and the level of BASE is 0, without an error.
   LevelPair levels;

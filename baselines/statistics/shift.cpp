@@ -111,25 +111,23 @@ std::vector<double> SignedRankCumulated(int n) {
   return chance;
 }
 
-std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level) {
+std::optional<Shift> MeasurePairedShift(const std::vector<double>& log_ratios, double level) {
   const auto n = static_cast<int>(log_ratios.size());
   const auto cumulated = SignedRankCumulated(n);
   std::size_t cut = 0;  // the interval's ends are this many averages from each side
   while (2 * cumulated[cut] <= 1 - level) ++cut;
   if (cut == 0) return std::nullopt;
   const auto averages = WalshAverages(log_ratios);
-  PairedShift paired{.p_value = TwoSided(averages, cumulated)};
-  Shift& shift = paired.shift;
-  shift.log_ratio = MedianOfSorted(averages);
-  shift.ci95 = {averages[cut - 1], averages[averages.size() - cut]};
+  Shift shift{.log_ratio = MedianOfSorted(averages),
+              .ci95 = {averages[cut - 1], averages[averages.size() - cut]},
+              .p_value = TwoSided(averages, cumulated)};
   const double reached = 1 - 2 * cumulated[cut - 1];
   shift.standard_error = (shift.ci95.second - shift.ci95.first) /
                          (2 * quantile(boost::math::normal(), (1 + reached) / 2));
-  return paired;
+  return shift;
 }
 
-std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
-                                                  double error) {
+std::optional<Shift> MeasureSequentialShift(const std::vector<double>& log_ratios, double error) {
   auto paired = MeasurePairedShift(log_ratios, 1 - error / kLooks.size());
   if (paired) paired->p_value = std::min(1.0, kLooks.size() * paired->p_value);
   return paired;

@@ -33,19 +33,15 @@ std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 // Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, 1 / 1.05 is -0.0488.
 struct Shift {
   double log_ratio = 0;            // [1]
-  std::pair<double, double> ci95;  // [1]
+  std::pair<double, double> ci95;  // [1] at the level that was asked for, at least
   double standard_error = 0;       // [1]
+  double p_value = 1;              // [1] two-sided, of "no change"; only of interleaved blocks
 };
 
 // Returns log(NEW / BASE) of each block, in order of the blocks: the median over pairs of windows,
 // paired in measuring order, that are clean on both sides; over all pairs if fewer than half are.
 // Interleaved windows meet the same neighbours, so noise widens the interval but favours no side.
 std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender);
-
-struct PairedShift {
-  Shift shift;         // its interval has at least the level `level`
-  double p_value = 1;  // [1] two-sided, of the hypothesis "no change"
-};
 
 // With fewer blocks the test has no 99 % interval, which each look (kLooks) needs.
 inline constexpr int kMinBlocks = 8;
@@ -55,7 +51,7 @@ inline constexpr int kMinBlocks = 8;
 // Statistical Methods, 3.1 to 3.3), with the exact distribution. Assumes that blocks are
 // independent and symmetric around the shift, which holds if each block has new processes and a
 // random order of the two sides. Returns nullopt if there are too few blocks for `level` [1].
-std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level);
+std::optional<Shift> MeasurePairedShift(const std::vector<double>& log_ratios, double level);
 
 // Returns P(W <= w) for w = 0, 1, ..., n (n + 1) / 2: W is the sum of those ranks 1 to n that have
 // a positive sign, each with probability 1/2.
@@ -72,7 +68,7 @@ inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 // looks together cover the true shift with at least 1 - `error` (95 %). The p-value is multiplied
 // by the number of looks, so it is valid although the looks decide when to stop. A smaller `error`
 // [1] needs more blocks. Returns nullopt below kMinBlocks blocks.
-std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
-                                                  double error = 0.05);
+std::optional<Shift> MeasureSequentialShift(const std::vector<double>& log_ratios,
+                                            double error = 0.05);
 
 }  // namespace dlroof::statistics

@@ -300,8 +300,8 @@ class Block {
 };
 
 struct Progress {
-  std::array<std::optional<json>, 2> choices;    // of BASE and NEW, if libraries differ
-  std::optional<statistics::PairedShift> shift;  // NEW relative to BASE, at the last look
+  std::array<std::optional<json>, 2> choices;  // of BASE and NEW, if libraries differ
+  std::optional<statistics::Shift> shift;      // NEW relative to BASE, at the last look
   std::size_t looks = 0;
   bool settled = false;  // more blocks would not change the verdict
 };
@@ -377,9 +377,9 @@ class InterleavedRun : public Schedule {
   void PrintResult(const ListedPair& pair, const Progress& progress) {
     std::string what = "no ratio";
     if (progress.shift)
-      what = fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(progress.shift->shift.log_ratio),
-                         std::exp(progress.shift->shift.ci95.first),
-                         std::exp(progress.shift->shift.ci95.second));
+      what =
+          fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(progress.shift->log_ratio),
+                      std::exp(progress.shift->ci95.first), std::exp(progress.shift->ci95.second));
     ++settled_;
     Print(fmt::format("{}  {} after {} blocks", text::Printable(record::BareName(pair.contender)),
                       what, PartsOf(pair, 1).size()));
@@ -466,14 +466,14 @@ class InterleavedRun : public Schedule {
 
 }  // namespace
 
-bool IsSettled(const statistics::PairedShift& paired, const StopRule& rule) {
+bool IsSettled(const statistics::Shift& shift, const StopRule& rule) {
   constexpr double kMaxFalse = 0.01;
   const double bound = std::log1p(rule.min_effect);
-  const auto& [low, high] = paired.shift.ci95;
+  const auto& [low, high] = shift.ci95;
   if (low >= -bound && high <= bound) return true;
   const double most =
       std::min(kMaxFalse, statistics::kFalseDiscoveryRate / std::max(1, rule.benchmarks));
-  return std::abs(paired.shift.log_ratio) > bound && paired.p_value <= most;
+  return std::abs(shift.log_ratio) > bound && shift.p_value <= most;
 }
 
 int Supervise(const RunRequest& request, std::ostream& log) {

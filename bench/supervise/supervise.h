@@ -47,7 +47,7 @@ struct StopRule {
 // Returns whether measuring can stop: the interval is within the minimum effect, or the ratio is
 // beyond it with a p-value of at most 1 % that stays significant after statistics::AdjustedPValues,
 // whatever the other benchmarks show.
-bool IsSettled(const statistics::PairedShift& paired, const StopRule& rule);
+bool IsSettled(const statistics::Shift& shift, const StopRule& rule);
 
 // Measures one program, or BASE and NEW interleaved. Writes results to `request.tables`, progress
 // to `log`. Returns the exit code: for one program 0, or 1 if a benchmark failed; for two programs

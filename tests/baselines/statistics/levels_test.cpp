@@ -117,7 +117,7 @@ TEST(MeasureBlocks, TheFastestWindowsTellWhereTheBlocksRatiosScatter) {
                same = RecordOf(Busy(40, 0, 0.2, random));
     const auto blocks = MeasureBlocks(base, slower);
     by_levels += blocks.levels.fastest_share ? 1 : 0;
-    found += blocks.paired->p_value <= 0.05 && blocks.paired->shift.log_ratio > 0.02 ? 1 : 0;
+    found += blocks.paired->p_value <= 0.05 && blocks.paired->log_ratio > 0.02 ? 1 : 0;
     const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
     ratios_found += ratios->p_value <= 0.05 ? 1 : 0;
     accused += MeasureBlocks(base, same).paired->p_value <= 0.05 ? 1 : 0;
@@ -136,7 +136,7 @@ TEST(MeasureBlocks, QuietBlocksAreJudgedByTheirRatios) {
   EXPECT_FALSE(blocks.levels.fastest_share);
   EXPECT_EQ(blocks.blocks, 40);
   const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
-  EXPECT_EQ(blocks.paired->shift.ci95, ratios->shift.ci95);
+  EXPECT_EQ(blocks.paired->ci95, ratios->ci95);
   EXPECT_EQ(blocks.paired->p_value, ratios->p_value);
 }
 

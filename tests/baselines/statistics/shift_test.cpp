@@ -54,9 +54,9 @@ TEST(PairedShift, OfEightBlocksIsTheirMiddleAndTheirRange) {
   // 2 P(W <= 1) = 4/256 is not: the interval reaches from the least to the largest.
   const auto paired = MeasurePairedShift({0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08}, 0.99);
   ASSERT_TRUE(paired);
-  EXPECT_DOUBLE_EQ(paired->shift.log_ratio, 0.045);
-  EXPECT_DOUBLE_EQ(paired->shift.ci95.first, 0.01);
-  EXPECT_DOUBLE_EQ(paired->shift.ci95.second, 0.08);
+  EXPECT_DOUBLE_EQ(paired->log_ratio, 0.045);
+  EXPECT_DOUBLE_EQ(paired->ci95.first, 0.01);
+  EXPECT_DOUBLE_EQ(paired->ci95.second, 0.08);
   EXPECT_DOUBLE_EQ(paired->p_value, 2.0 / 256);
 }
 
@@ -67,7 +67,7 @@ TEST(PairedShift, OneWildBlockMovesNeitherEstimateNorSign) {
   blocks.push_back(-1);
   const auto paired = MeasurePairedShift(blocks, 0.99);
   ASSERT_TRUE(paired);
-  EXPECT_DOUBLE_EQ(paired->shift.log_ratio, 0.01);
+  EXPECT_DOUBLE_EQ(paired->log_ratio, 0.01);
   EXPECT_DOUBLE_EQ(paired->p_value, 2 * 43.0 / 1024);
 }
 
@@ -75,7 +75,7 @@ TEST(PairedShift, NothingMovedIsCertainlyNoChange) {
   const auto paired = MeasurePairedShift(std::vector<double>(10, 0.0), 0.99);
   ASSERT_TRUE(paired);
   EXPECT_EQ(paired->p_value, 1);
-  EXPECT_EQ(paired->shift.log_ratio, 0);
+  EXPECT_EQ(paired->log_ratio, 0);
 }
 
 TEST(PairedShift, TooFewBlocksHaveNoInterval) {

@@ -24,8 +24,8 @@ Said Compared(double log_ratio, double scatter, const StopRule& rule, std::mt199
     const auto paired = MeasureSequentialShift(blocks);
     if (!IsSettled(*paired, rule)) continue;
     const double bound = std::log1p(rule.min_effect);
-    if (std::abs(paired->shift.log_ratio) <= bound) return Said::kSame;
-    return paired->shift.log_ratio > 0 ? Said::kSlower : Said::kFaster;
+    if (std::abs(paired->log_ratio) <= bound) return Said::kSame;
+    return paired->log_ratio > 0 ? Said::kSlower : Said::kFaster;
   }
   return Said::kNothing;
 }
