@@ -250,7 +250,9 @@ class Comparer {
     if (row.fastest_share) candidate.measured = statistics::Measured::kProcesses;
     if (record::IsDeviceTime(base) && record::IsDeviceTime(contender))
       candidate.measured = statistics::Measured::kDevice;
-    if (row.contender->device == "gpu") candidate.cycles = CyclesLogRatio(base, contender);
+    const auto before = record::MedianCycles(base), after = record::MedianCycles(contender);
+    if (row.contender->device == "gpu" && before && after)
+      candidate.cycles = std::log(*after / *before);
     return candidate;
   }
 

@@ -1,11 +1,9 @@
 #include "baselines/compare/judged_times.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "counters/base/error.h"
-#include "counters/base/numbers.h"
 
 namespace dlroof::compare {
 namespace {
@@ -53,16 +51,6 @@ void CorrectForEmptyKernel(JudgedTimes& times) {
     repetition.seconds = std::max(repetition.seconds + *times.added_seconds, 0.0);
 }
 
-std::optional<double> Cycles(const record::Record& record) {
-  std::vector<double> cycles;
-  for (const auto& repetition : record.repetitions) {
-    if (repetition.noisy) continue;
-    if (!repetition.gpu || !repetition.gpu->clock_hz) return std::nullopt;
-    cycles.push_back(repetition.seconds * *repetition.gpu->clock_hz);
-  }
-  return cycles.empty() ? std::nullopt : std::optional(Median(std::move(cycles)));
-}
-
 }  // namespace
 
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base,
@@ -107,12 +95,6 @@ bool IsSameMeasurement(const record::Record& base, const record::Record& contend
 
 bool CanTell(const record::Record& record) {
   return record.status == record::Status::kOk && statistics::LevelsOf(record, record).has_value();
-}
-
-std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender) {
-  const auto before = Cycles(base), after = Cycles(contender);
-  if (!before || !after) return std::nullopt;
-  return std::log(*after / *before);
 }
 
 }  // namespace dlroof::compare

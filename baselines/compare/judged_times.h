@@ -35,8 +35,4 @@ bool CanTell(const record::Record& record);
 // Returns whether both records have identical clean repetitions, as in copies of one run file.
 bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
 
-// Returns log(NEW / BASE) of a call's SM cycles (time x SM clock, medians), or nullopt if a clock
-// is unknown.
-std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender);
-
 }  // namespace dlroof::compare

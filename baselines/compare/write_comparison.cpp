@@ -252,19 +252,12 @@ std::string FewSharedText(const CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
-// Returns wall time / CPU time [1] of benchmarks that run on one thread of a CPU: the median over
-// repetitions and benchmarks, or 1 if none has both.
+// Returns the median of record::WallOverCpu [1] over benchmarks, or 1 if it is known of none.
 double WallOverCpu(const CompareResult& result, const record::Record* Comparison::*side) {
   std::vector<double> ratios;
-  for (const auto& row : result.rows) {
-    const record::Record* record = row.*side;
-    if (record == nullptr || record->device == "gpu" || record->threads != 1) continue;
-    std::vector<double> own;
-    for (const auto& repetition : record->repetitions)
-      if (const double cpu = repetition.main_cpu_seconds.value_or(0); cpu > 0)
-        own.push_back(repetition.seconds / cpu);
-    if (!own.empty()) ratios.push_back(Median(std::move(own)));
-  }
+  for (const auto& row : result.rows)
+    if (const record::Record* record = row.*side)
+      if (const auto ratio = record::WallOverCpu(*record)) ratios.push_back(*ratio);
   return ratios.empty() ? 1 : Median(std::move(ratios));
 }
 

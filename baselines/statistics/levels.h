@@ -1,8 +1,7 @@
 // The level of one benchmark in one run (its typical log time), and its error within the run. Pure.
 // Formulas: statistics.md. Other programs on a shared machine only slow calls down, so the fastest
-// repetitions of several processes vary less from run to run than medians. A process may be slow
-// for its whole life because of its memory pages, so the differences between processes are the
-// error.
+// repetitions vary less from run to run than medians. A process may be slow for its whole life
+// because of its memory pages and addresses, so the differences between processes are the error.
 #pragma once
 
 #include <optional>
@@ -75,9 +74,8 @@ struct BlocksShift {
 };
 
 // Returns MeasureSequentialShift of the blocks' ratios or, from 20 blocks on, the shift of the
-// fastest windows of all blocks if its standard error is less than half as large (as when other
-// programs run nearly all the time). The fastest 25 %, or 10 or 5 % where that halves the variance.
-// Interval and p-value allow for kLooks tests. The choice does not depend on the ratio itself.
+// fastest windows of all blocks if that halves the error (as when other programs run nearly all the
+// time). Both allow for kLooks tests. The choice does not depend on the ratio itself.
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender);
 
 }  // namespace dlroof::statistics

@@ -24,10 +24,8 @@ double StudentQuantile(double degrees, double error = 0.05);
 // [1] Bound on the expected share of false verdicts among slower and faster.
 inline constexpr double kFalseDiscoveryRate = 0.05;
 // Returns the adjusted p-values in the same order (Benjamini and Hochberg, Journal of the Royal
-// Statistical Society B 57 (1995) 289). Rejecting all hypotheses with an adjusted p-value of at
-// most q keeps the expected share of false rejections below q, for independent or positively
-// dependent tests (Benjamini and Yekutieli, Annals of Statistics 29 (2001) 1165). Tests of one run
-// depend positively, through the machine's state.
+// Statistical Society B 57 (1995) 289). Holds for tests that depend positively, as those of one run
+// do through the machine's state (Benjamini and Yekutieli, Annals of Statistics 29 (2001) 1165).
 std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 
 // Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, 1 / 1.05 is -0.0488.
@@ -57,17 +55,15 @@ std::optional<Shift> MeasurePairedShift(const std::vector<double>& log_ratios, d
 // a positive sign, each with probability 1/2.
 std::vector<double> SignedRankCumulated(int n);
 
-// [1] Numbers of blocks at which an interleaved comparison is tested ("looks"). Testing
-// repeatedly as data grow would eventually find a difference in anything, so there are at most five
-// tests, each with a fifth of the allowed error (alpha spending, Lan and DeMets, Biometrika 70
-// (1983) 659, with Bonferroni's inequality, which holds for any dependence). A test may be early
-// because the time budget is spent, but never because of the ratios.
+// [1] Numbers of blocks at which an interleaved comparison is tested ("looks"), each time with a
+// fifth of the allowed error (alpha spending, Lan and DeMets, Biometrika 70 (1983) 659, with
+// Bonferroni's inequality, which holds for any dependence). A test may be early because the time
+// budget is spent, but never because of the ratios.
 inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 
-// Returns MeasurePairedShift at level 1 - `error` / 5 (99 %), so that the intervals of all five
-// looks together cover the true shift with at least 1 - `error` (95 %). The p-value is multiplied
-// by the number of looks, so it is valid although the looks decide when to stop. A smaller `error`
-// [1] needs more blocks. Returns nullopt below kMinBlocks blocks.
+// Returns MeasurePairedShift at level 1 - `error` / 5 (99 %), so that the intervals of all looks
+// together cover the true shift with at least 1 - `error` (95 %). The p-value is multiplied by the
+// number of looks. A smaller `error` [1] needs more blocks. Returns nullopt below kMinBlocks.
 std::optional<Shift> MeasureSequentialShift(const std::vector<double>& log_ratios,
                                             double error = 0.05);
 

@@ -329,6 +329,25 @@ std::optional<double> SampleMedian(const Record& record, std::optional<double> G
   return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
 }
 
+std::optional<double> MedianCycles(const Record& record) {
+  std::vector<double> cycles;
+  for (const auto& repetition : record.repetitions) {
+    if (repetition.noisy) continue;
+    if (!repetition.gpu || !repetition.gpu->clock_hz) return std::nullopt;
+    cycles.push_back(repetition.seconds * *repetition.gpu->clock_hz);
+  }
+  return cycles.empty() ? std::nullopt : std::optional(Median(std::move(cycles)));
+}
+
+std::optional<double> WallOverCpu(const Record& record) {
+  if (record.device == "gpu" || record.threads != 1) return std::nullopt;
+  std::vector<double> ratios;
+  for (const auto& repetition : record.repetitions)
+    if (const double cpu = repetition.main_cpu_seconds.value_or(0); cpu > 0)
+      ratios.push_back(repetition.seconds / cpu);
+  return ratios.empty() ? std::nullopt : std::optional(Median(std::move(ratios)));
+}
+
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
   GpuSample summary;
   for (const auto& [key, member] : GpuSampleFields()) {

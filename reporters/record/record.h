@@ -225,6 +225,13 @@ bool IsSteady(const Record& record);
 // Returns a field's median over the samples of clean repetitions, or nullopt if none has it.
 std::optional<double> SampleMedian(const Record& record, std::optional<double> GpuSample::*field);
 
+// Returns the median of time x SM clock [1] over clean repetitions, or nullopt if a clock is
+// unknown.
+std::optional<double> MedianCycles(const Record& record);
+
+// Returns the median of wall time / CPU time [1] of a benchmark on one thread of a CPU, or nullopt.
+std::optional<double> WallOverCpu(const Record& record);
+
 // Sets `noisy` of each repetition. On a CPU a repetition is noisy if its threads waited for a CPU
 // more than 1 % of the wall time, if the main thread was off its CPU 2 % of the wall time more than
 // in the best repetition (regular waits belong to the workload), if core_share is below 0.9, if

@@ -2,12 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <sstream>
 
 #include "baselines/compare/compare.h"
-#include "baselines/compare/write_comparison.h"
-#include "counters/base/error.h"
-#include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
 
@@ -15,7 +11,6 @@ namespace dlroof::compare {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(CompareWithStored, EachBenchmarkIsComparedWithTheNewestRunThatHasIt) {
   const std::vector<NamedRun> stored = {
