@@ -42,9 +42,10 @@ AttentionProblem ReadParts(workload::TextCursor& cursor) {
   return p;
 }
 
-// Throws BadInput (without a column) for an invalid problem.
+// Checks a parsed problem. Throws BadInput (without a column) if a query sees no key, an option of
+// the mask hides no key, or bytes or FLOPs overflow 64 bits.
 void CheckProblem(const AttentionProblem& p) {
-  constexpr int64_t kBytes = 8;  // of the widest type
+  constexpr int64_t kBytes = 8;  // [byte] size of f64, the widest type
   workload::CheckedCount({kBytes, p.b, p.h, p.q, p.d}, "the size of q in byte");
   workload::CheckedCount({kBytes, p.b, p.kv, p.k, p.d}, "the size of k in byte");
   workload::CheckedCount({4, p.b, p.h, p.q, p.k, std::max(p.d, kBytes)}, "the number of FLOPs");
@@ -97,7 +98,7 @@ KeyRange KeysOf(const AttentionProblem& p, int64_t sequence, int64_t query) {
   return {p.window ? std::max(int64_t{0}, diagonal - *p.window) : 0, std::min(length, diagonal)};
 }
 
-// In closed form: a file may name a problem of any size.
+// A closed form, not a loop over the queries, because a suite file may name a problem of any size.
 int64_t Pairs(const AttentionProblem& p) {
   // Returns the sum of the positive numbers from `low` to `high`.
   const auto sum = [](int64_t low, int64_t high) {
@@ -160,7 +161,7 @@ void RequireMemory(const AttentionProblem& p, std::string_view type) {
   const auto element = static_cast<double>(workload::ElementBytes(type));
   const double pairs = static_cast<double>(p.b * p.h * p.q) * static_cast<double>(p.k);
   const auto tensors = static_cast<double>(2 * p.d * (p.b * p.h * p.q + p.b * p.kv * p.k));
-  // Host memory: tensors also as double, and as f32 to fill or read them.
+  // On the host each tensor is also stored as double and, to fill or read it, as f32.
   workload::RequireHostMemory((12 + element) * tensors + (4 + element) * pairs, ToText(p));
 }
 
@@ -237,7 +238,7 @@ double AbsoluteDot(const double* a, const double* b, int64_t d) {
 // - do o). Weights are not rounded, so those of a query add up to 1.
 struct Pair {
   double weight = 0, gradient = 0;
-  double magnitude = 0;  // the same with absolute values, for the rounding error
+  double magnitude = 0;  // like `gradient`, with absolute values: scales the rounding error
 };
 Pair PairOf(const AttentionProblem& p, const Tensors& in, const BackwardInputs& backward,
             int64_t query, int64_t key) {
@@ -332,7 +333,7 @@ std::vector<double> SeededGradient(const AttentionProblem& p, std::string_view t
   return {values.begin(), values.end()};
 }
 
-// Allows an error of 64 roundings of the largest possible score, max |q| |k| d / sqrt(d).
+// Allowed error: 64 x 2^-24 x (largest sum of |q k| / sqrt(d) of a visible key + log(sum) + 1).
 workload::Verification CheckStatistics(const AttentionProblem& p, const Tensors& in,
                                        const std::vector<double>& statistics, uint64_t seed) {
   const auto error = [&](int64_t query, std::span<const double> found) {

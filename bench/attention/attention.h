@@ -23,8 +23,8 @@ enum class Causal { kNone, kTopLeft, kBottomRight };
 struct AttentionProblem {
   int64_t b = 1, h = 1, q = 1, k = 1, d = 1;  // sequences, heads, queries, keys, head size
   int64_t kv = 1;                             // key-value heads
-  std::optional<int64_t> window = {};         // keys that a query sees, up to the diagonal's
-  std::vector<int64_t> lengths = {};          // keys of each sequence; empty: k, no padding
+  std::optional<int64_t> window = {};  // number of keys that a query sees, ending at its diagonal
+  std::vector<int64_t> lengths = {};   // keys of each sequence; empty: k, no padding
   Causal causal = Causal::kNone;
 
   bool operator==(const AttentionProblem&) const = default;
@@ -72,13 +72,13 @@ struct CudnnAttentionCase {
   bool training = false;          // the forward call also writes the statistics (BackwardInputs)
   std::optional<int64_t> page{};  // keys per page, if keys and values are paged
 };
-// Types: f16, bf16, fp8 (e4m3). Options of fwd: training; page16 to page128. Throws BadInput with
-// the column.
+// Parses a name of the backend cudnn. Types: f16, bf16, fp8 (e4m3). Options of fwd: training;
+// page16 to page128. Throws BadInput with the column.
 CudnnAttentionCase ReadCudnnCase(const workload::BenchmarkName& name);
-// Returns the work of one call. Forward: as above; `training` adds 4 byte of statistics per query.
-// Backward FLOPs: five products of 2 d per pair (scores again, gradients of weights, q, k and v);
-// "elementwise" 6 per pair and 2 d per query; bytes: q, o, do, dq, visible k, v, dk, dv, and
-// statistics. Page tables: 4 byte per page.
+// Returns the work of one call. Forward: as WorkOf of the problem; `training` adds 4 byte of
+// statistics per query. Backward FLOPs: five products of 2 d per pair (scores again, gradients of
+// weights, q, k and v); "elementwise" 6 per pair and 2 d per query; bytes: q, o, do, dq, visible k,
+// v, dk, dv, and statistics. Page tables: 4 byte per page.
 Work WorkOf(const CudnnAttentionCase& request);
 
 // Factor that scales weights and result (both at most 1) to the range of e4m3 (at most 448).
@@ -96,7 +96,7 @@ Tensors SeededInputs(const AttentionProblem& problem, std::string_view type, uin
 std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector<double>& rows,
                             const std::vector<int64_t>& table);
 
-// The reference loops. `o` must have as many elements as q.
+// Computes `o` by the reference loops. `o` must have as many elements as q.
 void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<double>& o);
 
 // Compares an output row by row with the reference loops in double.
@@ -113,7 +113,7 @@ std::vector<double> SeededGradient(const AttentionProblem& problem, std::string_
 // Compares the statistics written by a forward call with those computed from the inputs.
 workload::Verification CheckStatistics(const AttentionProblem& problem, const Tensors& in,
                                        const std::vector<double>& statistics, uint64_t seed);
-// Compares gradients of q, k, v row by row with sums in double. Rows of padding have none: ignored.
+// Compares gradients of q, k, v row by row with sums in double. Ignores rows of padding.
 workload::Verification CheckGradients(const AttentionProblem& problem, std::string_view type,
                                       const Tensors& in, const BackwardInputs& backward,
                                       Tensors gradients, uint64_t seed);

@@ -35,9 +35,9 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
 
 // Returns the largest error of a row of o, divided by the allowed error of each element. With the
 // weights w of the n visible values v, the allowed error is the sum of:
-// - 2^-53 (f64) or 2^-24 x (64 + sqrt(n) + 128 S) x sum of w |v|: the error of a softmax
-//   (bench/rows/softmax.cpp) and of a sum; a score S, at most max |q| |k| d / sqrt(d), may be off
-//   by 64 roundings, and so may the exponents of each weight and of their sum
+// - 2^-53 (f64) or 2^-24 x (64 + sqrt(n) + 8 d) x sum of w |v|: the errors of a softmax
+//   (bench/rows/softmax.cpp) and of a sum, and 8 d for those of the scores, sums of d products, in
+//   the exponents of each weight and of their sum
 // - bf16, f16: rounding each weight twice, at most 2 x 2^-8 or 2 x 2^-11 of the sum of w |v|. As
 //   these roundings are independent, only 4 x sqrt(sum of (w v)^2), some eight standard deviations,
 //   if that is less, so that one wrong key among thousands is found. Also the rounding of o, and of

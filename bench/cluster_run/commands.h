@@ -29,9 +29,9 @@ struct LaunchRequest {
   std::optional<std::string> time;  // time limit of the job, in sbatch's syntax
 };
 
-// Returns the script, in which all texts of the request are quoted. With `gpus`, its processes
-// measure --dlroof_device=gpu. Throws BadInput for text with control characters, and if `gpus` is
-// set and the arguments choose another device.
+// Returns the sbatch script, in which all texts of the request are quoted. With `gpus`, its
+// processes measure --dlroof_device=gpu. Throws BadInput for text with control characters, and if
+// `gpus` is set and the arguments choose another device.
 std::string LaunchScript(const LaunchRequest& request);
 
 }  // namespace dlroof::cluster_run

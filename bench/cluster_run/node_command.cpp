@@ -45,7 +45,7 @@ struct NodeFlags {
   bool per_gpu = false;          // this process has one of the node's GPUs
 };
 
-// Returns whether nodes/NAME.json is complete. Throws BadInput if its arguments differ.
+// Returns whether nodes/NAME.json is complete. Throws BadInput if its run had other arguments.
 bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
@@ -174,7 +174,7 @@ constexpr std::array<Engine, 5> kEngines = {{
     {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
 }};
 
-// Returns whether a node has several tasks: "2", or Slurm's "2(x4)".
+// Returns whether a node has several tasks, from a count such as "2", or Slurm's "2(x4)".
 bool IsSeveral(const std::string& tasks) { return std::atoi(tasks.c_str()) > 1; }
 
 std::string HostName() {
@@ -356,7 +356,7 @@ cluster::NodeLoad LoadWatch::Load() const {
 
 std::optional<double> StealShare(std::string_view before, std::string_view after) {
   const auto first = CpuTimes(before), last = CpuTimes(after);
-  // Ignores the later numbers: guest times are included in the first ones.
+  // Ignores the numbers after steal: guest times are included in user and nice.
   if (first.size() <= kSteal || last.size() <= kSteal) return std::nullopt;
   double all = 0;
   for (std::size_t i = 0; i <= kSteal; ++i) all += last[i] - first[i];

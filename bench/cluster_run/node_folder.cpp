@@ -33,7 +33,7 @@ cluster::NodeSummary Unreadable(const std::string& name, const std::string& file
   return summary;
 }
 
-// Returns all entries, or the regular files with the extension: others may put a pipe there.
+// Returns all entries or, with `extension`, the regular files with it: reading a pipe could block.
 std::vector<fs::path> FilesIn(const fs::path& folder, std::string_view extension = "") {
   std::vector<fs::path> files;
   std::error_code none;

@@ -112,7 +112,7 @@ class LoadWatch {
   double begin_;      // [s]
 };
 
-// Returns steal time / all CPUs' time [1] between two /proc/stat, or nullopt without either.
+// Returns stolen time / all CPUs' time [1] between two texts of /proc/stat, or nullopt if unknown.
 std::optional<double> StealShare(std::string_view before, std::string_view after);
 
 }  // namespace dlroof::cluster_run

@@ -135,7 +135,7 @@ std::string ThisProgram() {
   return path.string();
 }
 
-// Sets the nodes to measure again: a cluster file's suspects and ordinary nodes to compare with.
+// Requests the nodes of a cluster file to measure again: its suspects, and others to compare with.
 void FillRevisit(const std::string& path, LaunchRequest& request) {
   if (request.nodes != 0 || request.gpus)
     throw BadInput("--revisit={}: expected no -N and --per-gpu, which the file has", path);

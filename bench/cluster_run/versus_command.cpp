@@ -50,7 +50,7 @@ bool IsMannerOption(std::string_view option) {
   });
 }
 
-// Returns the models of the suites or, without, those named in both runs. Throws as SelectSuites.
+// Returns the models of `suites` or, if empty, those that the runs name. Throws as SelectSuites.
 std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
                                            const cluster::VersusCluster& a,
                                            const cluster::VersusCluster& b) {
@@ -98,7 +98,7 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
   auto figure = figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
-  figure.name_a = cluster::MachinesText(*report.a);  // names with the numbers of nodes
+  figure.name_a = cluster::MachinesText(*report.a);  // these names contain the numbers of nodes
   figure.name_b = cluster::MachinesText(*report.b);
   return figure;
 }

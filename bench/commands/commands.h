@@ -25,7 +25,8 @@ bool RegisterCommand(Command (*make)());
 // Returns dlroof with all its commands, sorted by name.
 Command Program();
 
-// Writes `text` to `path` and says so on standard error, else Printable to a terminal, or as it is.
+// Writes `text` to the file `path` and reports that on standard error. Without a path writes it to
+// standard output, with control characters replaced if that is a terminal.
 void WriteOutput(const std::optional<std::string>& path, const std::string& text);
 
 // Creates a folder and missing parents. Throws BadInput if that fails.

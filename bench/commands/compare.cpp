@@ -32,9 +32,9 @@ struct CompareFlags {
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> controls;                 // names in NEW
   std::optional<std::string> map, rerun;
-  std::optional<std::string> program;  // with --again now
+  std::optional<std::string> program;  // NEW's program, with --again now
   std::vector<std::string> arguments;  // of the program, after --
-  double budget_seconds = 600;         // with --again now
+  double budget_seconds = 600;         // [s] limit for --again now
   std::string format = "table";
   bool across_machines = false, all_rows = false;
 };
@@ -72,7 +72,8 @@ std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::st
   return std::filesystem::is_directory(own, none) || !data ? own : *data / "baselines";
 }
 
-// Reads two files in parallel, unless they are so large that memory is scarce while they are read.
+// Reads BASE or the stored baselines, and NEW. BASE and NEW are read in parallel, unless BASE is so
+// large that memory could be scarce.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (const auto folder = BaselinesFolder(flags.baseline)) {
@@ -174,7 +175,7 @@ int RunCompare(const CompareFlags& given) {
   if (inputs.rerun) supervise::Confirm(*inputs.rerun, result);
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  // Large files are freed in parallel as well.
+  // Frees BASE in another thread while this one frees NEW, which matters for large files.
   [[maybe_unused]] const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
   return result.exit_code;

@@ -107,7 +107,7 @@ std::vector<tune::Proposal> ProposalsFor(const record::Record& record,
   return proposal ? std::vector{*proposal} : std::vector<tune::Proposal>();
 }
 
-// With --try measures the proposals; otherwise lists them as untried.
+// Writes a sentence about the proposals: with --try what they gain, else that they are untried.
 void WriteProposals(const ExplainFlags& flags, const record::Record& record,
                     const roofline::Placed& placed, std::ostream& out) {
   const auto proposals = ProposalsFor(record, placed);
@@ -133,7 +133,7 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
 constexpr std::string_view kLeftOut =
     "Near and far tensors were not measured for every benchmark; --thorough has no limit.\n";
 
-// Returns whether a profiled call lacks the times with near and far tensors.
+// Returns whether a record with a parallel-region profile lacks times with near and far tensors.
 bool LacksParts(const record::RunFile& file) {
   return std::ranges::any_of(file.records, [](const record::Record& record) {
     return record.parallel && !record.parallel->near_seconds;

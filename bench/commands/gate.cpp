@@ -136,7 +136,8 @@ class Gate {
     baseline_ = history::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
   }
 
-  // The first run of a branch succeeds if it is to be stored.
+  // Reports that no stored run can be compared with. Returns the exit code: 0 if this run is
+  // stored, so that a branch's first run succeeds, else 3.
   int WithoutBaseline() {
     const auto text = fmt::format("{} has no run of {} that this one can be compared with",
                                   flags_.db, flags_.baseline);

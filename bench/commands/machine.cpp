@@ -76,7 +76,8 @@ void ShowMachine(MachineFlags flags) {
   std::cerr << "wrote " << *flags.output << '\n';
 }
 
-// Throws if limits of this process would falsify ceilings of these thread counts (none: all CPUs).
+// Throws BadInput if CPU pinning or a thread limit of this process would falsify ceilings with
+// `threads` threads (empty: one thread per allowed CPU).
 void RefuseLimits(const std::vector<int>& threads) {
   runner::RefusePinning();
   runner::RefuseThreadLimit(threads.empty() ? static_cast<int>(cpu::ThisCpu().allowed.size())

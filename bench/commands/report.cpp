@@ -101,7 +101,7 @@ const Writer& WriterFor(const std::string& path) {
   throw BadInput("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path);
 }
 
-// Prints the picture, or why there is none; if `required`, throws instead.
+// Prints the picture. If it cannot be drawn, throws BadInput if `required`, else prints the reason.
 void ShowPicture(const roofline::PlacedRun& run, int columns, bool required) {
   try {
     std::cout << figure::TerminalPicture(run, columns > 0 ? columns : kPictureColumns);

@@ -112,7 +112,7 @@ std::optional<std::string> ConvType(const workload::ProductTypes& types) {
 }
 
 // Returns the padding after the image: equal to the padding before it if that gives the output
-// size, otherwise the smallest one that does; nullopt if it would be negative.
+// size, otherwise the smallest one, at least 0, that does; nullopt if only a negative one does.
 std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   const int64_t least = FarPadding(axis);
   const int64_t too_much = least + axis.stride;  // this much padding adds one output
@@ -161,7 +161,8 @@ Conv3dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoi
   return p;
 }
 
-// Returns the problem in dlroof's syntax, or nullopt if impossible (channels, more than 64 bits).
+// Returns the problem in dlroof's syntax, or nullopt if dlroof has no such problem: channels that
+// the groups do not divide, or sizes beyond 64 bits.
 std::optional<std::string> ProblemName(const BenchdnnConv& problem,
                                        const suites::BenchdnnChoice& choice) {
   try {
@@ -229,7 +230,7 @@ suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoic
       std::move(*ours), OurOptions(choice, direction)});
 }
 
-// Without "mb", which also begins descriptors of other drivers.
+// Returns whether the text begins like a conv problem. The keys omit "mb", which all drivers have.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 21> kKeys = {
       "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",

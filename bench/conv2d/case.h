@@ -19,7 +19,7 @@ namespace dlroof::conv2d {
 
 using Conv2dProblem = delta::ConvShape;
 
-// Return the convolution as one of volumes of a single frame, and back.
+// Convert a convolution of images to the equal one of volumes of a single frame, and back.
 Conv3dProblem VolumeOf(const Conv2dProblem& problem);
 Conv2dProblem ImageOf(const Conv3dProblem& problem);
 
@@ -29,8 +29,8 @@ std::string ToText(const Conv2dProblem& problem);
 // The inverse of ToText; each problem has one text. Throws BadInput as ParseConv3d.
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
 
-int64_t Flops(const Conv2dProblem& problem);       // useful, as those of a Conv3dProblem
-int64_t DenseFlops(const Conv2dProblem& problem);  // including those on padding
+int64_t Flops(const Conv2dProblem& problem);       // useful FLOPs: of VolumeOf(problem)
+int64_t DenseFlops(const Conv2dProblem& problem);  // dense FLOPs, including those on padding
 
 // The memory layout of source and destination. kAny: the library chooses.
 enum class Conv2dLayout { kAny, kNchw, kNhwc };
@@ -58,8 +58,8 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
 workload::ProductSizes SizesOf(const Conv2dProblem& problem);
 inline workload::ProductSizes SizesOf(const Conv2dCase& conv) { return SizesOf(conv.problem); }
 
-// Parses a name. Throws BadInput with the column, in the full name: as ReadProductCase, for an
-// invalid problem, and for an option that does not apply to the direction or type.
+// Parses a name. Throws BadInput, with the column in the full name, where ReadProductCase does, for
+// an invalid problem, and for an option that does not apply to the direction or type.
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
@@ -82,7 +82,6 @@ std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& text) {
   }
 }
 
-// Parses a name of Conv2D/cpu/onednn.
 Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name);
 
 extern const suites::BenchdnnDriver kConvDriver;  // of Conv2D and Conv3D
@@ -96,7 +95,7 @@ std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv);
 // libraries: NCHW unless `options` has "nhwc".
 delta::TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options);
 
-// Returns the key of the built-in GPU: "h200" for the driver's "NVIDIA H200 NVL"; else nullopt.
+// Returns the key of a GPU's built-in parameters ("h200" for "NVIDIA H200 NVL"), or nullopt.
 std::optional<std::string> BuiltInGpuOf(const std::string& name);
 
 // Returns a model for Op::gpu_traffic. It returns the bytes of a convolution at L2 and DRAM and
@@ -105,6 +104,7 @@ std::optional<std::string> BuiltInGpuOf(const std::string& name);
 // ("engine 45 (...), ..., sm80_xmma_..."); the tile follows from a kernel's name or from the knobs
 // of a known engine. If neither shows it, or the model does not cover the convolution, the model
 // returns no bytes and sets `how` to the reason. L2 is absent if it is unknown how the kernel's
+// loads reach it. The function is empty for a GPU without built-in parameters and for padded calls.
 // loads reach it. Empty for a GPU without built-in parameters and for padded calls.
 std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& name,
                                                  const std::string& algorithm,

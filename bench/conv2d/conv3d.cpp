@@ -15,7 +15,7 @@ namespace dlroof::conv2d {
 namespace {
 
 constexpr std::array kAxisNames = {"frames", "rows", "columns"};
-// Numbers of axes that the text of a problem names, the last ones.
+// Number of axes in the text of a problem: an image's last two, or all three.
 constexpr size_t kImage = 2, kVolume = 3;
 
 using Axes = std::span<const VolumeAxis>;
@@ -101,7 +101,7 @@ Conv3dProblem ReadLetters(workload::TextCursor& cursor, size_t named_axes) {
   return p;
 }
 
-// Throws BadInput (without a column) for an invalid shape.
+// Checks a problem's sizes. Throws BadInput (without a column) if ParseConv3d refuses the shape.
 void CheckShape(const Conv3dProblem& p, size_t named_axes) {
   for (size_t i = 0; i < p.axes.size(); ++i)
     if (Extent(p.axes.at(i)) > Padded(p.axes.at(i)))
@@ -143,7 +143,7 @@ std::string TextOf(const Conv3dProblem& p, size_t named_axes) {
                      options);
 }
 
-// Throws BadInput with the column unless `text` equals `canonical`, the text by TextOf.
+// Checks that `text` is `canonical`, which TextOf returned. Throws BadInput with the column if not.
 void RequireCanonical(std::string_view canonical, std::string_view text, int column_offset) {
   if (canonical == text) return;
   const auto* const differs =

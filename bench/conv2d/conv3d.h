@@ -41,7 +41,7 @@ std::string ToText(const Conv3dProblem& problem);
 // filter larger than the padded volume, channels or filters not divisible by the groups, or element
 // counts, bytes or FLOPs beyond 64 bits.
 Conv3dProblem ParseConv3d(std::string_view text, int column_offset = 0);
-// The same for the texts of images, which omit the depth.
+// ToText and ParseConv3d for the problems of Conv2D, whose texts omit the depth.
 std::string ImageText(const Conv3dProblem& problem);
 Conv3dProblem ParseImage(std::string_view text, int column_offset);
 
@@ -53,7 +53,7 @@ int64_t DenseFlops(const Conv3dProblem& problem);
 // Returns the sizes of a problem. Filters are the channels of the destination.
 workload::ProductSizes SizesOf(const Conv3dProblem& problem, const std::string& text);
 
-// Throws BadInput for an option that does not apply to the direction of a convolution.
+// Checks options. Throws BadInput for one that does not apply to the direction of a convolution.
 void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv);
 
 struct Conv3dCase : workload::ProductCase {
@@ -79,7 +79,7 @@ inline workload::ProductResult ResultOf(const Conv3dCase& conv,
   return ResultOf(conv.problem, conv.direction, inputs);
 }
 
-// As ConvBenchdnn in case.h.
+// Returns the benchdnn arguments that time the same call, or nullopt if benchdnn has no such call.
 std::optional<std::string> ConvBenchdnn(const Conv3dCase& conv);
 
 }  // namespace dlroof::conv2d

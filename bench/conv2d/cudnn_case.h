@@ -34,7 +34,7 @@ struct CudnnConv2dCase {
   EngineChoice choice = EngineChoice::kHeuristic;
   int64_t engine = 0;  // cuDNN's global index; only for kNumbered
   // The call copies the source into a tensor with explicit padding (bwd_data: the gradient out of
-  // one), and cuDNN gets a convolution without padding, as from frameworks for unequal padding.
+  // one), and cuDNN gets a convolution without padding, as frameworks do for unequal padding.
   bool padded = false;
 
   bool operator==(const CudnnConv2dCase&) const = default;
@@ -42,8 +42,8 @@ struct CudnnConv2dCase {
 
 // Parses a name. Types: f32 (without tensor cores and narrower inputs), tf32, f16, bf16, int8 and
 // mixes of 8-bit integers such as s8s8f32. Options, in this order: bias, relu (fused into fwd),
-// nchw (default: NHWC, as tensor cores read channels), padded (explicit padding, see above), best
-// or engineN (default: the heuristic's engine). Throws BadInput with the column in the full name.
+// nchw (default: NHWC, as tensor cores read channels), padded (CudnnConv2dCase::padded), best or
+// engineN (default: the heuristic's engine). Throws BadInput with the column in the full name.
 CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& name);
 
 // Ids of the graph's tensors.
@@ -105,7 +105,7 @@ TensorSpec PlainSource(const CudnnConv2dCase& request);
 struct PaddingCopy {
   int64_t row_bytes = 0, rows = 0, planes = 0;
   int64_t plain_pitch = 0;                    // [byte] distance between rows without padding
-  int64_t padded_pitch = 0, padded_rows = 0;  // [byte] the same with padding; rows per plane
+  int64_t padded_pitch = 0, padded_rows = 0;  // [byte] distance with padding; rows per plane
   int64_t first_byte = 0, first_row = 0;      // offset of the source in a plane with padding
 
   bool operator==(const PaddingCopy&) const = default;
@@ -173,7 +173,6 @@ Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config);
 // most 8 GiB. Plans that need more are skipped and counted.
 int64_t WorkspaceLimit(int64_t free_bytes);
 
-// The measured times of one plan.
 struct TimedPlan {
   size_t config = 0;            // index of the plan's proposal
   std::vector<double> seconds;  // [s] per call, one value per repetition
@@ -192,8 +191,9 @@ std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<double(size_t plan, int calls)>& seconds,
                                  const std::function<void()>& require_gpu);
 
-// Returns the plan with the smallest median. It replaces the heuristic's choice only if 2 %
-// smaller, or if all its repetitions are faster than all of that. No plan: std::logic_error.
+// Returns the plan with the smallest median time. It replaces the heuristic's choice (config 0), if
+// that was timed, only if it is 2 % faster or each of its repetitions is faster than all of the
+// choice's. Throws std::logic_error for no plans.
 FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 
 // The fastest plan with a correct result, and the faster plans, whose results are wrong. If all
@@ -208,7 +208,7 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
 // Times `fastest` and the heuristic's choice (config 0) again, in alternating rounds, because the
 // fastest of many plans may just have been lucky. Returns `fastest` with the new ratio, or the
 // heuristic's choice if it is as fast and `heuristic_is_right`. Returns `fastest` unchanged if it
-// is that choice, or that was not timed. `seconds` and `require_gpu`: as in TimePlans.
+// is this choice, or if this was not timed. `seconds` and `require_gpu`: as in TimePlans.
 FastestPlan Confirmed(const FastestPlan& fastest,
                       const std::function<double(size_t plan, int calls)>& seconds,
                       const std::function<void()>& require_gpu,

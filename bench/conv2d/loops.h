@@ -89,7 +89,7 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
   }
 }
 
-// RunConv2dReference, then workload::AddVariant (bias, relu, bias gradient).
+// Runs RunConv2dReference, then adds bias, relu or the bias gradient (workload::AddVariant).
 template <class Number>
 void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arrays) {
   RunConv2dReference(conv.problem, conv.direction, arrays);
@@ -100,7 +100,7 @@ void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arra
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
 }
 
-// Returns the correct results for workload::CheckOutput, as those of a Conv3dProblem.
+// Returns the correct results for workload::CheckOutput: those of a volume of one frame.
 inline workload::ProductResult ResultOf(const Conv2dCase& conv,
                                         const workload::ProductInputs& inputs) {
   return ResultOf(VolumeOf(conv.problem), conv.direction, inputs, 2);

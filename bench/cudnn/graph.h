@@ -3,7 +3,7 @@
 // what the cuDNN version does not support or computes wrongly.
 #pragma once
 
-// Omits its copy of nlohmann's JSON, which takes twice as long to compile as the rest.
+// Omits the frontend's copy of nlohmann's JSON, which compiles twice as long as the rest of it.
 #define CUDNN_FRONTEND_SKIP_JSON_LIB
 #include <cudnn_frontend.h>
 
@@ -52,8 +52,7 @@ class GraphCall {
   // Compiles a plan. Returns the reason if cuDNN cannot, otherwise nullopt.
   std::optional<Reason> Compile(int64_t plan);
 
-  // Allocates the tensors. Throws Unsupported if GPU memory does not suffice. `what` names the
-  // call.
+  // Allocates the tensors. Throws Unsupported if GPU memory is short. `what` names the call.
   void Allocate(std::string_view what);
   void Upload(const std::string& name, const std::vector<double>& values);
   std::vector<double> Download(const std::string& name) const;

@@ -11,7 +11,7 @@ namespace dlroof::cudnn {
 
 struct LibraryFacts {
   std::string version;  // of the loaded cuDNN: "9.19.0"
-  // Why its benchmarks cannot run, and a remedy: it has another major version than the build's.
+  // Set if the loaded cuDNN has another major version than the build's: the reason, and a remedy.
   std::optional<Reason> unavailable;
 };
 

@@ -30,7 +30,6 @@ workload::Failure FailureOf(cudnnStatus_t status);
 // CheckExecuted.
 cudnnHandle_t Handle();
 
-// Makes the handle use `stream`.
 void UseStream(void* stream);
 // Resets the handle to CUDA's default stream when destroyed; must be destroyed before the stream in
 // use.

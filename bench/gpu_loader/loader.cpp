@@ -26,13 +26,13 @@ constexpr int kHostThreads = 1;
 constexpr const char* kModule = "libdlroof_cuda.so";
 constexpr const char* kEntry = "dlroof_cuda_module";
 
-// Returns a function that prints a row over the previous one; an empty one without a terminal.
+// Returns a function that prints a row over the previous one, or none if stderr is no terminal.
 std::function<void(const std::string&)> RowPrinter(std::ostream& log) {
   if (!machine::StderrIsTerminal()) return {};
   return [&log](const std::string& row) { log << "\r\033[K" << row << std::flush; };
 }
 
-// Leaves the library open, because CUDA would open it again.
+// Returns whether the driver can be opened. Leaves it open, because CUDA would open it again.
 bool HasDriver(const std::string& driver) {
   return dlopen(driver.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr;
 }
@@ -82,7 +82,7 @@ void AddToolkit(const fs::path& toolkit, std::vector<fs::path>& folders) {
     AddIfFolder(toolkit / inside, folders);
 }
 
-// NVIDIA's wheels install site-packages/nvidia/<part>/lib.
+// Adds the folders site-packages/nvidia/<part>/lib, in which NVIDIA's wheels install libraries.
 void AddWheels(const fs::path& site_packages, std::vector<fs::path>& folders) {
   for (const auto& part : EntriesOf(site_packages / "nvidia")) AddIfFolder(part / "lib", folders);
 }

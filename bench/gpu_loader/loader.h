@@ -48,8 +48,8 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
                     const std::filesystem::path& module = GpuModuleFile(),
                     const std::string& driver = "libcuda.so.1");
 
-// Adds the module's functions to the backends, and registers its counter sources and libraries.
-// Without backends in the module, cuDNN's benchmarks are recorded as unsupported, with its reason.
+// Adds the module's functions to the backends, and registers its counter sources and libraries. If
+// it has no backends, cuDNN's benchmarks are recorded as unsupported, with the module's reason.
 void RegisterGpu(const GpuAccess& access);
 
 // Returns the GPU's ceilings: from a file, from the cache, or measured now (as CachedOrMeasured).

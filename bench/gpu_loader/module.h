@@ -34,7 +34,7 @@ struct GpuModule {
   std::optional<Reason> no_backends_reason;  // why `backends` is empty: built without cuDNN, ...
   // Returns the GPU's name, fingerprint and facts, without ceilings. Throws with CUDA's message.
   std::function<machine::Machine(int device)> describe;
-  // The same with ceilings, all under one host thread. Empty if the module cannot measure them.
+  // Returns the machine with ceilings, in by_threads[1]. Empty if the module cannot measure them.
   std::function<machine::Machine(const gpu_ceilings::GpuMeasureOptions&)> measure;
   // Makes the GPU current for the calling thread and returns a clock on it.
   std::function<std::shared_ptr<gpu::GpuClock>(int device)> clock;
@@ -42,5 +42,5 @@ struct GpuModule {
 
 }  // namespace dlroof::gpu_loader
 
-// The only entry point. The table lives as long as the module. Throws std::exception if that fails.
+// Returns the table, which lives as long as the module. The only entry point. Throws on failure.
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module();

@@ -45,14 +45,14 @@ class Program {
   static Program& Get();
 
   // Reads flags and opens devices. `own_main`: the program itself calls benchmark::Initialize.
-  // Returns the arguments without dlroof's flags. Throws BadInput.
+  // Returns the arguments without dlroof's flags. Throws BadInput for invalid flags and devices.
   std::vector<std::string> Initialize(const std::vector<std::string>& args, bool own_main);
   const runner::BenchFlags& flags() const { return flags_; }
 
   // Lists the selected benchmarks. Throws BadInput for none, or if a flag's file cannot be written.
   void RefuseEmptySelection();
-  // Creates session and runner of Google Benchmark's list, the first time. Throws BadInput.
-  // Reads the flags into flags_. Returns what Google Benchmark shall read.
+  // Reads the flags into flags_. Returns the arguments that Google Benchmark shall read. Begin
+  // creates the runner for the benchmarks that Google Benchmark lists, once. Both throw BadInput.
   std::vector<std::string> ReadFlags(std::vector<std::string> args);
   void Begin();
   live::Session& session() { return *session_; }
@@ -61,7 +61,7 @@ class Program {
   // Called by the reporters when Google Benchmark starts, and when benchmarks have ended.
   void HasBegun() { ended_.clear(); }
   void MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
-  // In a process that simulates one benchmark: counts its call and exits. Returns if there is none.
+  // Counts the call of the benchmark to simulate, and exits. Returns if there is no such benchmark.
   void RunSimulated();
   bool IsSimulation() const { return mode_ == Mode::kSimulate; }
   void Measure(benchmark::State& state, const Call& call, const detail::Callable& callable);

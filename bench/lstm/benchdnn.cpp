@@ -106,7 +106,7 @@ BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   return p;
 }
 
-// Ignores --trivial-strides, which only decides whether benchdnn pads rows of data by one element.
+// Returns dlroof's name. Ignores --trivial-strides, which only decides whether benchdnn pads rows.
 suites::BenchdnnName LstmName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnRnn(text);
   if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
@@ -127,7 +127,7 @@ suites::BenchdnnName LstmName(std::string_view text, const suites::BenchdnnChoic
       std::move(ours), std::move(options)});
 }
 
-// Without "mb", which also begins descriptors of other drivers.
+// Returns whether the text begins like an rnn problem. The keys omit "mb", which all drivers have.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
   return suites::BeginsWithLetter(text, kKeys);

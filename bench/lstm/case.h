@@ -114,7 +114,7 @@ struct LstmType {
 // ("f32u8f32u8"). Types with s8 instead of u8 have no shift.
 const std::vector<LstmType>& LstmTypes();
 std::vector<std::string> LstmTypeNames();
-// Throws std::logic_error for an unknown name.
+// Returns the type of this name. Throws std::logic_error for an unknown name.
 const LstmType& LstmTypeOf(std::string_view name);
 // Returns the type in which all tensors, including gradients, have this element type.
 LstmType UniformLstmType(std::string_view element);
@@ -181,7 +181,7 @@ void ForEachInput(Visit visit, First& first, Others&... others) {
     visit(first.layers[k].peephole, others.layers[k].peephole...);
   }
 }
-// As ForEachInput, for LstmOutputs.
+// Calls visit(the same tensor of each of `outputs`) for every tensor of LstmOutputs.
 template <class Visit, class... Outputs>
 void ForEachOutput(Visit visit, Outputs&... outputs) {
   visit(outputs.output...);
@@ -215,7 +215,8 @@ struct LstmDifference {
   double max_error = 0;  // [1] maximum of |got - expected| / the tensor's maximum |expected|
   int64_t count = 0;     // number of compared values
 };
-// If a value is NaN or infinite, or sizes differ, max_error is the largest double.
+// Compare two sets of tensors. If a value is NaN or infinite, or sizes differ, max_error is the
+// largest double.
 LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected);
 LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected);
 
@@ -235,7 +236,6 @@ struct LstmCase {
 LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
                       const workload::OptionRows& options);
 
-// Parses a name of LSTM/cpu/onednn.
 LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name);
 
 // Returns the pipe of the matrix part. Arguments as in workload::MatrixPipe and LstmCase::fpmath.

@@ -51,7 +51,8 @@ struct RnnSpec {
 
   bool operator==(const RnnSpec&) const = default;
 };
-// Throws Unsupported for what cuDNN never has: "bisum", and projections not narrower than the cell.
+// Returns cuDNN's arguments for a case. Throws Unsupported for what no cuDNN has: "bisum", and
+// projections that are not narrower than the cell.
 RnnSpec RnnSpecOf(const CudnnLstmCase& lstm);
 
 // Throws Unsupported if a GPU of this compute capability (90 means 9.0) lacks units for the type,
@@ -74,8 +75,8 @@ std::string RnnPipe(std::string_view type);
 // terms, so their rounding errors grow like sqrt(t*n).
 double GpuLstmTolerance(const CudnnLstmCase& lstm);
 
-// For run files: "standard, no tensor cores, workspace 0 B", or "persist-static, tensor cores
-// allowed and expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B".
+// Returns "standard, no tensor cores, workspace 0 B", or "persist-static, tensor cores allowed and
+// expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B", for run files.
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes);
 
 // How cuDNN's RNN interface arranges the weights (cuDNN itself reports the offsets).
@@ -107,7 +108,8 @@ std::vector<float> HalfBiasOf(const RnnPart& part, const LstmInput<float>& input
 
 // Returns zero gradients of weights and biases in dlroof's shapes; the other tensors are empty.
 LstmInput<float> ZeroWeights(const LstmProblem& problem);
-// Copy a part's gradient into `gradients`. Half to each of a gate's biases: errors show in both.
+// Copy a part's gradient into `gradients`: its matrix, and half of its bias gradient, so that the
+// two biases of a gate add up to dlroof's and an error of either one shows.
 void PutMatrix(const RnnPart& part, const std::vector<float>& matrix, LstmInput<float>& gradients);
 void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<float>& gradients);
 

@@ -62,7 +62,7 @@ struct LayerPass {
   int64_t layer, pass;
 };
 
-// Returns the maximum difference between the final states of one pass and those by Step().
+// Returns the largest difference between a pass's final states and those that Step() recomputes.
 double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
                      const LstmForwardResult<double>& forward, LayerPass which) {
   const auto s = lstm_reference::ShapeOf(problem, which.layer, which.pass);
@@ -133,7 +133,7 @@ LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direct
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward) {
   workload::Verification verification;
-  // Far above the effect of the summation order of some thousand products of size 1.
+  // This is far above the effect of the summation order of some thousand products of size 1.
   verification.tolerance = 1e-12;
   Note(OutputError(problem, forward), verification.max_error);
   for (int64_t layer = 0; layer < problem.l; ++layer)
@@ -185,7 +185,7 @@ struct ReferenceCall {
   LstmInput<double> d_input;
 };
 
-// Returns the tensors with the same address in each call; no temporary gradients between layers.
+// Returns the tensors whose addresses are the same in each call: all but gradients between layers.
 std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
   std::vector<workload::MemoryRegion> memory;
   const auto add = [&](const std::vector<double>& values, bool weights = false) {

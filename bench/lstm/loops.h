@@ -178,8 +178,9 @@ void JoinPasses(const LstmProblem& problem, LstmStoredLayer<T>& layer) {
     }
 }
 
-// Computes the gradients `d_gates` of one sample's pre-activations. `exposed`: gradient of
-// o*tanh(c). `cell`: gradient of this step's cell state; replaced by that of the previous step's.
+// Computes the gradients `d_gates` of one sample's pre-activations, and adds those of biases and
+// peepholes to `d_w`. `exposed`: gradient of o*tanh(c). `cell`: gradient of this step's cell state;
+// replaced by that of the previous step's.
 template <class T>
 void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
                   const T* cell_before, const T* exposed, T* cell, T* d_gates,
@@ -239,6 +240,7 @@ void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
   AddOuterProduct(d_w.state, row.hidden_before, d_gates.data(), s.state, 4 * s.hidden);
 }
 
+// Adds the gradients of a pass's weights to `d_w`, and that of the layer's input to `d_x`.
 // `d_hidden`, `d_cell`: on entry gradients of the final states, on return of the initial states.
 // `d_output` has rows of `d_stride` channels, of which the first `s.state` belong to this pass.
 template <class T>
@@ -263,7 +265,7 @@ void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
 
 }  // namespace lstm_reference
 
-// Stores all outputs and the data for the backward call in `result`.
+// Runs a forward call. Stores all outputs and the data for the backward call in `result`.
 template <class T>
 void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
                  LstmForwardResult<T>& result) {

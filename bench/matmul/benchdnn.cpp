@@ -165,7 +165,8 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
   return std::nullopt;
 }
 
-// --stag and --wtag (ab, ba) say whether A and B are transposed. All tags `any`: the option `any`.
+// Returns dlroof's name. --stag and --wtag (ab, ba) say whether A and B are transposed. If all tags
+// are `any`, the name has the option `any`.
 suites::BenchdnnName MatmulName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnMatmul(text);
   if (auto reason = MatmulReason(problem, choice)) return *reason;
@@ -260,7 +261,8 @@ std::optional<std::string> LoggedIp(const logs::Primitive& primitive) {
                      primitive.text.problem);
 }
 
-// benchdnn's default mask is 2, the columns of a single product; it is 4 in a batch.
+// Returns arguments of the bias. benchdnn's default mask 2 means a single product's columns; in a
+// batch they have the mask 4.
 std::string BiasArguments(const logs::Primitive& primitive) {
   if (!primitive.HasBias()) return "";
   std::string text = fmt::format("--bia_dt={} ", suites::TypeOf(primitive, "bia"));
@@ -272,7 +274,7 @@ std::string BiasArguments(const logs::Primitive& primitive) {
   return text;
 }
 
-// Drops the third part of the problem, C's sizes, which follow from A and B.
+// Returns benchdnn's line without the third part of the problem, C's sizes, which A and B imply.
 std::optional<std::string> LoggedMatmul(const logs::Primitive& primitive) {
   const auto dims = logs::ReadDimsList(primitive.text.problem);
   if (!dims || dims->size() < 2) return std::nullopt;

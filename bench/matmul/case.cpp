@@ -134,7 +134,7 @@ MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
   return {p.b, p.k, p.n, p.m, {Matrix::kA, !a}, {Matrix::kC, false}, Matrix::kB};
 }
 
-// Operator and backend by oneDNN.
+// Returns the text with m = `batch`. Throws Unsupported without the option ip.
 
 namespace {
 
@@ -185,7 +185,7 @@ const TypeRow& RowOf(std::string_view type) {
   return *std::ranges::find_if(kTypes, [&](auto& row) { return row.type == type; });
 }
 
-// A row-major matrix, read as column-major, is its transpose.
+// Describes a row-major factor to cuBLASLt: read as column-major, it is its transpose.
 MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, int64_t columns) {
   MatrixSpec spec{factor.matrix, std::string(TypeOf(matmul.types, factor.matrix)), columns, rows,
                   factor.transposed};
@@ -249,8 +249,8 @@ struct ScalingRow {
   int least, most;  // compute capabilities that have it
   std::string_view gpus;
 };
-// Types and compute capabilities: cuBLAS 13, 3.1.4.2 to 3.1.4.5. MXFP8's scales are powers of two
-// without sign or fraction (OCP Microscaling Formats 1.0).
+// Types and compute capabilities: cuBLAS 13's documentation, sections 3.1.4.2 to 3.1.4.5. MXFP8's
+// scales are powers of two without sign or fraction (OCP Microscaling Formats 1.0).
 constexpr int kNewest = 9999;
 constexpr std::array<ScalingRow, 5> kScalings = {{
     {Scaling::kTensor, "scales-tensor", "f32", {kAll, kAll}, {kAll, kAll}, 89, kNewest, "Ada"},
@@ -274,7 +274,7 @@ std::vector<float> PowersOfTwo(int64_t count, uint64_t seed) {
   return values;
 }
 
-// A tile of block scales: 128 rows of 4 scales (3.1.4.4.2).
+// A tile of block scales: 128 rows of 4 scales (cuBLAS 13's documentation, section 3.1.4.4.2).
 constexpr int64_t kTileRows = 128, kTileBlocks = 4;
 
 }  // namespace
@@ -355,7 +355,8 @@ size_t FactorScales::StoredIndex(int64_t row_block, int64_t block) const {
     return static_cast<size_t>(tile * kTileRows * kTileBlocks + outer % 32 * 16 + outer / 32 * 4 +
                                inner);
   }
-  // 3.1.4.5.1: blocks of 128 x 128 are consecutive along the sum, times 4; 1 x 128 along the rows.
+  // cuBLAS's section 3.1.4.5.1: blocks of 128 x 128 are consecutive along the sum, in multiples of
+  // 4; blocks of 1 x 128 along the rows.
   return static_cast<size_t>(is_padded_ ? row_block * Blocks(depth_blocks_, 4) * 4 + block
                                         : block * row_blocks_ + row_block);
 }

@@ -99,7 +99,6 @@ workload::ProductSizes SizesOf(const MatmulCase& matmul);
 // Returns the matrix product of a call; with `ip` B is stored n x k.
 MatmulProduct ProductOf(const MatmulCase& matmul);
 
-// Returns the element type of a matrix.
 std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix);
 
 // Parses a name. Throws BadInput with the column, in the full name, as ReadProductCase, for an
@@ -107,7 +106,6 @@ std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix);
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
-// Parses a name of Matmul/cpu/onednn.
 MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name);
 
 extern const suites::BenchdnnDriver kMatmulDriver, kIpDriver;
@@ -127,7 +125,7 @@ MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name);
 // A column-major matrix in memory.
 struct MatrixSpec {
   Matrix matrix = Matrix::kA;
-  std::string type;               // one of "f32 f16 bf16 s8 s32"
+  std::string type;               // one of "f32 f16 bf16 e4m3 e2m1 s8 s32"
   int64_t rows = 1, columns = 1;  // of the stored matrix
   bool transposed = false;        // the product uses the transpose
 
@@ -143,7 +141,7 @@ struct ProductSpec {
 };
 ProductSpec ProductSpecOf(const MatmulCase& matmul);
 
-// Returns the pipe that computes this type of cuBLASLt's: "fp32.vector" for f32, else tensor cores.
+// Returns the pipe on which cuBLASLt computes the type: "fp32.vector" for f32, else tensor cores.
 std::string PipeOf(std::string_view type);
 
 // Scales of products of narrow types (fp8, fp4): which elements of a factor share one, and how

@@ -42,7 +42,7 @@ void RunProduct(const MatmulProduct& p, workload::ProductArrays<Number>& arrays)
     }
 }
 
-// RunProduct, then workload::AddVariant (bias, sum, activation function, bias gradient).
+// Runs RunProduct, then adds bias, sum, activation function, bias gradient (workload::AddVariant).
 template <class Number>
 void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);
@@ -54,7 +54,7 @@ void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<Number>& ar
 // Returns the case's correct results for workload::CheckOutput. Samples contain every corner.
 workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::ProductInputs& inputs);
 
-// Computes one element; `index` into the stored result.
+// Returns one element of the product; `index`: its position in the stored result.
 workload::ProductElement MatmulElementAt(const MatmulProduct& product,
                                          const workload::ProductInputs& inputs, int64_t index);
 

@@ -56,7 +56,7 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
   const auto& set = machine::AllThreads(machine);
-  // A specified rate has the source in its machine file.
+  // The machine file of a specified rate says where the rate is from.
   const bool specified = machine_file::IsSpecified(machine);
   const auto take = [&](const std::string& key, double& value, double rate,
                         const std::string& how) {
@@ -334,7 +334,7 @@ std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& grou
 
 namespace {
 
-// Parses the problem again with the new batch size, with the checks for user input.
+// Returns the layer, with the chosen batch size checked by parsing the problem's new text.
 ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
   if (choice.batch) {
     problem.n = *choice.batch;

@@ -61,7 +61,7 @@ struct LayerChoice {
   std::optional<int64_t> batch;  // replaces the batch of the problem
 };
 
-// Throws BadInput for an invalid problem, or a batch size whose tensors overflow 64 bits.
+// Returns a group of one problem. Throws BadInput if it is invalid or its tensors overflow 64 bits.
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice);
 
 // Returns the suites' convolutions in the chosen direction, each once with its number of
@@ -82,8 +82,8 @@ struct Design {
   std::optional<delta::CtaTile> tile;
 };
 
-// Applies "sm=2,dram=1.5,tile=256x128" to a design. Throws BadInput for other syntax, as Scaled,
-// for a tile size that is not a multiple of 8 between 16 and 512, and for a repeated resource.
+// Applies "sm=2,dram=1.5,tile=256x128" to a design. Throws BadInput for other syntax, where Scaled
+// does, for a repeated resource, and for a tile size that is no multiple of 8 from 16 to 512.
 Design Rescaled(const Design& design, const std::string& scales);
 
 struct PredictedLayer {
@@ -149,7 +149,6 @@ struct DesignResult {
   std::vector<PredictedGroup> groups;
 };
 
-// The sweep of one group.
 struct GroupSweep {
   std::string group;
   std::vector<DesignPoint> points;

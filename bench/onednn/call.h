@@ -90,7 +90,7 @@ std::vector<float> Plain(const dnnl::memory& memory);
 // and the ISA; otherwise std::runtime_error with message and status.
 [[noreturn]] void Rethrow(const dnnl::error& error, std::string_view what);
 
-// Returns make(), with oneDNN's errors by Rethrow. `what` names the call: "conv2d bwd_data f16".
+// Returns make(). Converts oneDNN's errors by Rethrow. `what` names the call: "conv2d fwd f16".
 template <class Make>
 auto Translated(std::string_view what, Make make) -> decltype(make()) {
   try {
@@ -137,7 +137,6 @@ std::optional<Reason> VersionRefusal(const dnnl_version_t& version);
 // library, or one with the caller's thread pool, uses one thread.
 std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus);
 
-// Returns the threading of the loaded library.
 Threading LoadedThreading();
 // Throws Unsupported if the loaded library cannot use `threads` threads.
 void RequireThreads(int threads);
@@ -189,8 +188,8 @@ Call CallOf(const typename Primitive::primitive_desc& chosen) {
 // too long and not show the library's speed.
 workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled);
 
-// Returns make() as shared; it returns a Call or a derived type. Its primitives use
-// `settings.threads` threads. `what` names the call in oneDNN's messages: "softmax fwd f16".
+// Returns the result of make(), a Call or a derived type, ready to run and shared. Its primitives
+// use `settings.threads` threads. `what` names the call in oneDNN's messages: "softmax fwd f16".
 template <class Make>
 auto MakeShared(const workload::RunSettings& settings, std::string_view what, Make make) {
   SetThreads(settings.threads);
@@ -230,7 +229,7 @@ workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::s
 
 struct ProductCall : Call {
   int output = 0;                      // key of the result in `arguments`
-  std::optional<int> bias_gradient{};  // the same for a bias gradient, if computed
+  std::optional<int> bias_gradient{};  // key of the bias gradient, if computed
 
   // Adds the result's memory, initialized with `addend` unless that is empty.
   void AddResult(int argument, const dnnl::memory::desc& desc,

@@ -41,8 +41,9 @@ constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 4> kFpmathM
      {"tf32", dnnl::fpmath_mode::tf32},
      {"any", dnnl::fpmath_mode::any}}};
 
-// The last two are missing in oneDNN 3.2's headers and have these numbers since 3.9. From 3.5 on
-// avx10_1_512 is another name with the number of avx512_core_fp16; likewise with AMX.
+// oneDNN's ISAs and their names. The last two are missing in oneDNN 3.2's headers and have these
+// numbers since 3.9. From 3.5 on avx10_1_512 is another name with the number of avx512_core_fp16;
+// likewise with AMX.
 constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 13> kIsas = {
     {{dnnl::cpu_isa::sse41, "sse41"},
      {dnnl::cpu_isa::avx, "avx"},

@@ -132,7 +132,7 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
     throw BadInput(place +
                    ": expected a problem (%prb%), but the template has none: run benchdnn with "
                    "--perf-template=def");
-  // Problems have no commas: it has other fields, since the line has more than the template.
+  // Problems have no commas: one before a number shows that fields are more than in the template.
   const auto comma = problem->text.rfind(',');
   if (comma != problem->text.npos && text::PlainNumber(problem->text.substr(comma + 1)))
     throw BadInput(place +

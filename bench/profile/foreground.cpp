@@ -245,7 +245,7 @@ class ForegroundLoop {
     return got;
   }
 
-  // Returns false at the end of the output.
+  // Reads the next bytes and passes them to `take`. Returns false at the end of the output.
   bool ReadPiece() {
     const auto got = Read();
     if (got < 0 && errno == EINTR) return true;
@@ -283,7 +283,7 @@ class ForegroundLoop {
         WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
   }
 
-  // Reads on what other processes write, for rest_seconds, or a moment after a signal.
+  // Continues to read what other processes write, for rest_seconds, or for 0.2 s after a signal.
   void ReadRest() {
     const double ended = cpu::WallSeconds();
     while (streams_.ours.get() >= 0) {

@@ -46,7 +46,7 @@ std::string CuptiFiles() {
 // Subfolders for traces of further runs of the program (programs::OtherRuns).
 constexpr const char *kNodes = "nodes", *kCalls = "calls";
 
-// Returns the variables that load the tracer. `detail`: DLROOF_GPU_TRACE_DETAIL.
+// Returns the variables that load the tracer. `detail`: the value of DLROOF_GPU_TRACE_DETAIL.
 Variables TraceVariables(const std::string& folder, const std::string& detail) {
   const auto library = TraceLibrary().string();
   return {{"CUDA_INJECTION64_PATH", library},
@@ -72,7 +72,8 @@ const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                  gpu::ChipNames(table));
 }
 
-// Runs the program under ncu again; returns the counts. Throws BadInput with the reason for none.
+// Runs the program again under ncu and returns the counted kernels. Throws BadInput, with the
+// reason, if ncu counts none.
 std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request, int pid,
                                                   programs::GpuProgram& program,
                                                   std::ostream& out) {

@@ -47,7 +47,8 @@ struct GpuProfileRequest {
   std::optional<std::string> chip;          // "GH100"; absent: detected
 };
 
-// As ProfileProgram. Returns 0 for a stored trace.
+// Runs a program and traces its work on GPUs, or reports a stored trace. Exit codes and exceptions
+// are those of ProfileProgram; 0 for a stored trace.
 int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& messages);
 
 // Returns whether this build includes the library that traces GPU programs.

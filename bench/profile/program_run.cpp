@@ -30,7 +30,7 @@
 namespace dlroof::profile {
 namespace {
 
-// Reorders between engines ("cpu2gpu") count as GPU calls.
+// Returns whether the call uses a GPU, as reorders between engines ("cpu2gpu") do.
 bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
@@ -97,8 +97,8 @@ void NameRecords(programs::ProgramSummary& summary) {
   }
 }
 
-// Returns the type in which the library multiplies: with fpmath, f32 may be bf16 if the CPU has it,
-// and is not known on a GPU.
+// Returns the type in which the library multiplies, or nullopt if it is not known: f32 with an
+// fpmath mode is bf16 if the implementation has it, and is not known on a GPU.
 std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   const auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
@@ -112,8 +112,8 @@ std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   return narrowed ? "bf16" : type;
 }
 
-// On a GPU, work in 16-bit floats or integers is assigned to its matrix units, whose roof is the
-// highest, because the log does not name the unit.
+// Returns the pipe of the matrix work, or nullopt if unknown. On a GPU, 16-bit floats and integers
+// get the matrix units, whose roof is the highest, because the log does not name the unit.
 std::optional<std::string> PipeOf(const logs::Primitive& primitive, const std::string& isa) {
   const auto type = MultipliedType(primitive);
   if (!type) return std::nullopt;

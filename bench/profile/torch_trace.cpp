@@ -52,8 +52,8 @@ std::uintmax_t LargestOf(const std::vector<Window>& windows) {
   return std::ranges::max_element(windows, {}, &Window::bytes)->bytes;
 }
 
-// Returns a weight per window, by the program's steps in it: the number of module calls, or bytes
-// if no window has any. Not operators: compiled modules call few, their compilation many.
+// Returns a weight per window that grows with the program's steps: the number of module calls, or
+// bytes if no window has any. Not operators: compiled modules call few, their compilation many.
 std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   const std::string mark = fmt::format("\"{}", programs::kModuleSpan);
   for (auto& window : windows) {
@@ -67,7 +67,7 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
       windows, [&](const auto& window) { return any ? window.modules : window.bytes; });
 }
 
-// Returns the pipe of matrix products in the type, or nullopt if it has none.
+// Returns the pipe of matrix products in the type, or nullopt if unknown (16 bit without `isa`).
 std::optional<std::string> PipeOf(const std::string& type, const std::string& isa) {
   if (type == "f32" || type == "f64") return workload::NamedMatrixPipe(type, "PyTorch");
   if ((type != "bf16" && type != "f16") || isa.empty()) return std::nullopt;

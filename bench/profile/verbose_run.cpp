@@ -144,7 +144,8 @@ class VerboseProgram {
     return read;
   }
 
-  // Writes a line to the log: the next lines' process and, before its first line, its ancestors.
+  // Writes a line to the log that names the process of the next lines. The first such line of a
+  // process also names its ancestors.
   void NameProcess() {
     if (process_ == logged_process_) return;
     const bool known = !named_.insert(process_).second;
@@ -155,7 +156,7 @@ class VerboseProgram {
     log_ << '\n';
   }
 
-  // Writes oneDNN's part to the log, the rest to standard output. Returns false without its reader.
+  // Passes oneDNN's part to the log, the rest to stdout. Returns false if stdout has no reader.
   bool Pass(const LogSeparator::Output& output) {
     if (!output.log.empty()) NameProcess();
     log_ << output.log;

@@ -147,7 +147,7 @@ struct VerboseRun {
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // [1] see LogSeparator
 };
 
-// Throws CannotStart, and BadInput if the log cannot be written.
+// Runs the program. Throws CannotStart, and BadInput if the log cannot be written.
 VerboseRun RunVerbose(const VerboseRequest& request);
 
 }  // namespace dlroof::profile

@@ -51,7 +51,7 @@ double RowError(const RowsCase& eltwise, const Tensors<float>& /*in*/, std::span
   return error;
 }
 
-// Between -8 and 8, so that both saturated ends of each function occur.
+// Returns values between -8 and 8, so that both saturated ends of each function occur.
 Tensors<float> Inputs(const RowsCase& eltwise, uint64_t seed) {
   return {SeededRows(eltwise, seed, -8, 8)};
 }

@@ -15,7 +15,7 @@
 namespace dlroof::rows {
 namespace {
 
-// Throws BadInput with the column if the problem is none. Checks no other part of the name.
+// Parses a name. Throws BadInput with the column for an invalid problem; checks no other part.
 RowsCase CaseOf(const RowsOperator& op, const workload::BenchmarkName& name) {
   RowsCase read{&op,
                 ParseRows(name.problem, workload::ColumnOfPart(name, 5) - 1),
@@ -30,13 +30,13 @@ RowsCase CaseOf(const RowsOperator& op, const workload::BenchmarkName& name) {
   return read;
 }
 
-// Only normalizations have parameters, and so a backward call that is more than one function.
+// Returns the directions of an operator. Backward calls exist for normalizations only.
 std::vector<std::string_view> DirectionsOf(const RowsOperator& op) {
   if (&op == &kLayerNorm || &op == &kRmsNorm) return {"fwd", "bwd"};
   return {"fwd"};
 }
 
-// Throws BadInput with the column for other directions, types and options.
+// Parses a name. Throws BadInput with the column for directions, types and options not allowed.
 RowsCase ReadCase(const RowsOperator& op, const workload::BenchmarkName& name,
                   const std::vector<std::string_view>& types, const workload::OptionRows& options) {
   workload::RequireDirection(name, DirectionsOf(op));
@@ -164,13 +164,14 @@ Work WorkOf(const RowsCase& request) {
   auto work = workload::WorkOfLogged(Logged(request));
   if (request.op != &kRmsNorm) return work;
   const auto rows = static_cast<double>(request.rows.m);
-  // No mean (training would write it, a gradient reads it), and no subtraction from each element
-  // (done twice); a gradient has no second sum and no subtraction of it.
+  // RmsNorm has no mean: training would write it, a gradient would read it. Per element 3 FLOPs
+  // less than LayerNorm's: forward the sum and two subtractions; backward the subtraction of the
+  // mean, and the sum and the subtraction of the gradient's mean.
   for (auto& [pipe, flops] : work.flops) flops -= 3 * rows * static_cast<double>(request.rows.n);
   for (auto& [part, flops] : work.parts) flops -= 3 * rows * static_cast<double>(request.rows.n);
   if (request.training || request.backward) work.bytes[Level::kDram] -= 4 * rows;
   if (!request.residual) return work;
-  // An addition; the residual is read and the sum written; the scale has the type of the rows.
+  // A residual is read and added, the sum is written, and the scale has the type of the rows.
   const double elements = rows * static_cast<double>(request.rows.n);
   const auto element = static_cast<double>(workload::ElementBytes(request.type));
   for (auto& [pipe, flops] : work.flops) flops += elements;
@@ -193,7 +194,7 @@ std::vector<Number> Part(const std::vector<Number>& output, int64_t first, int64
   return {output.begin() + first, output.begin() + first + count};
 }
 
-// The error of a row of the sums of source and residual.
+// Returns the largest error of a row of the sums of source and residual, over the allowed error.
 double SumError(const Tensors<float>& in, int64_t first, std::span<const double> sums,
                 const workload::TypeRounding& rounding) {
   double error = 0;

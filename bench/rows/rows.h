@@ -37,7 +37,7 @@ struct RowsCase {
   Rows rows;
   std::string type = "f32";
   bool training = false;              // forward pass of training, not of inference
-  bool scale = false, shift = false;  // LayerNorm only
+  bool scale = false, shift = false;  // scale: LayerNorm and RmsNorm; shift: LayerNorm only
   workload::Eltwise function = workload::Eltwise::kRelu;  // Eltwise only
   bool backward = false;  // gradients of source, scale and shift; normalizations only
   bool residual = false;  // RmsNorm only: normalizes x + residual, and writes this sum too
@@ -90,7 +90,7 @@ void RequireMemory(const RowsCase& request);
 
 // Returns the call as in oneDNN's verbose log. Work and benchdnn's line derive from it.
 logs::PrimitiveText Logged(const RowsCase& request);
-// Returns a call's work. RmsNorm counts as LayerNorm does, but no operations for the mean.
+// Returns a call's work. RmsNorm counts as LayerNorm without the mean, plus a residual's addition.
 Work WorkOf(const RowsCase& request);
 
 // Returns the number of elements of a call's result: y (m x n), with a residual followed by the

@@ -43,7 +43,8 @@ double RowError(const RowsCase& /*softmax*/, const Tensors<float>& /*in*/, std::
   return error;
 }
 
-// Between -8 and 8: exponentials differ by up to e^16 in a row, so subtracting the maximum matters.
+// Returns values from -8 to 8. Exponentials in a row then differ by up to e^16, so that it matters
+// whether the maximum is subtracted.
 Tensors<float> Inputs(const RowsCase& softmax, uint64_t seed) {
   return {SeededRows(softmax, seed, -8, 8)};
 }

@@ -31,7 +31,7 @@ double RowError(const RowsCase& /*gated*/, const Tensors<float>& in, std::span<c
   return error;
 }
 
-// Between -8 and 8, so that both saturated ends of the function occur.
+// Returns x from -8 to 8, so that both saturated ends of the function occur, and u from -1 to 1.
 Tensors<float> Inputs(const RowsCase& gated, uint64_t seed) {
   return {SeededRows(gated, 2 * seed, -8, 8), {SeededRows(gated, 2 * seed + 1, -1, 1)}};
 }

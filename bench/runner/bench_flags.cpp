@@ -55,10 +55,11 @@ bool IsSince(std::string_view since, std::string_view version) {
   return Numbers(since) <= Numbers(version);
 }
 
-// Google Benchmark 1.8 requires a unit after the number of --benchmark_min_time; 1.7 rejects it.
+// Returns whether --benchmark_min_time has a unit: Google Benchmark 1.8 requires it, 1.7 rejects
+// it.
 bool TimesHaveUnits(std::string_view version) { return IsSince("1.8", version); }
 
-// Google Benchmark does not export a list of its flags.
+// A flag of Google Benchmark, which does not export a list of its flags.
 struct GoogleBenchmarkFlag {
   std::string_view name;   // "--benchmark_filter"
   std::string_view type;   // type of its value

@@ -96,12 +96,13 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
 
 // Throws BadInput if a run would measure nothing. `selected` of `all` benchmarks pass the filter.
 void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all);
-// Changes --benchmark_out to a temporary file beside it, which replaces it when the run ends.
-// A mere list writes no file. Throws BadInput if it cannot be written or another process does.
+// Changes --benchmark_out to a temporary file beside the requested one, which it replaces when the
+// run ends. A run that only lists benchmarks writes no file. Throws BadInput if the file cannot be
+// written or another process is writing it.
 void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags);
 
 // Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws
-// BadInput for all others; for an unknown flag, the message names the most similar flag.
+// BadInput for other arguments; for an unknown flag, the message names the most similar flag.
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
 // Converts a filter for the names in lists and tables to one for Google Benchmark's names, which

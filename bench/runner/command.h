@@ -91,10 +91,9 @@ std::vector<std::string> NamesOf(const Option& option);
 // one, and what the command throws.
 int Run(const Command& program, const std::string& version, int argc, char** argv);
 
-// Parses flags of a program without subcommands, except --help. Throws BadInput otherwise.
+// Parses flags of a program without subcommands, except --help. Throws BadInput for invalid ones.
 void Parse(const Command& program, const std::vector<std::string>& words);
 
-// Returns the text of --help.
 std::string Help(const Command& program);
 
 // How a shell completes the values of a type.

@@ -40,7 +40,7 @@ std::string WordsLine(const NamedCommand& named) {
   return fmt::format("    '{}') echo '{}' ;;\n", path, fmt::join(words, " "));
 }
 
-// Returns what a value may be, and its words, for the shell function: " list file :cpu gpu".
+// Returns the kinds of paths and words to complete, for _dlroof_value: " list file :cpu gpu".
 std::string Value(const Completion& completion) {
   std::string kinds;
   if (completion.comma) kinds += " list";

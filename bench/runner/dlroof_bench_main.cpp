@@ -100,8 +100,8 @@ MachineNeeds NeedsOf(const std::vector<workload::Workload>& workloads,
           ThreadCounts(workloads, settings, flags), PipesOf(workloads, flags.filter)};
 }
 
-// Returns the filter for Google Benchmark. Replaces "." by ".*": Google Benchmark takes "." for no
-// filter and then enlarges its list one by one, which takes over a minute for 50,000 benchmarks.
+// Returns the filter for Google Benchmark, ".*" if it selects everything: with "." Google Benchmark
+// enlarges its list one by one, which takes over a minute for 50,000 benchmarks.
 std::string FilterFor(const std::string& filter) {
   return filter.empty() || filter == "all" || filter == "." ? ".*" : FilterOfShownNames(filter);
 }

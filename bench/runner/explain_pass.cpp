@@ -27,7 +27,8 @@ constexpr std::size_t kTries = 7;
 constexpr double kTrySeconds = 2e-3;
 // [s] CPU time of the parts of AddSingleThreaded. Calls of a few milliseconds take much less.
 constexpr double kCallSeconds = 2, kSmallestCallSeconds = 1;
-// [s] CPU time after which SecondsInterleaved stops, after three times of both or all its budget.
+// [s] CPU time after which SecondsInterleaved stops, once both calls were timed three times. With
+// the whole budget spent it stops after one time of both.
 constexpr double kInterleavedSeconds = 4;
 constexpr std::size_t kMinInterleaved = 3;
 

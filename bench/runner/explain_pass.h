@@ -91,7 +91,7 @@ void ExplainCall(const workload::Workload& workload, workload::RunSettings setti
 // Counts the steps of a run of `benchmarks` benchmarks and estimates the time that is left.
 class ExplainProgress {
  public:
-  // Does nothing without options or without a function in them. `now` is a steady clock. [s]
+  // Reports nothing without options or their `progress`. `now` returns a steady clock's time [s].
   ExplainProgress(const std::optional<ExplainOptions>& options, int benchmarks,
                   std::function<double()> now);
   // Reports that the next benchmark is about to be timed, if the options ask for it.

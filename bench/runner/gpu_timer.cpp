@@ -249,7 +249,7 @@ int GpuTimer::Threads(const workload::Workload& workload, int) const {
   return 1;
 }
 
-// Makes the GPU current. Without `open_` there is no clock: prepared benchmarks fail by the reason.
+// Makes the GPU current. Without `open_` there is no clock: preparing a call throws the reason.
 void GpuTimer::Open() {
   if (lost_) throw std::runtime_error(lost_->text);
   if (clock_ || !open_) return;
@@ -393,8 +393,8 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// After some failures this process cannot use the GPU any more. Later benchmarks then report this
-// reason, because their own errors would be misleading.
+// Restores the GPU after a failure of `name`. After some failures this process cannot use the GPU
+// any more. Later benchmarks then report this reason, because their own errors would be misleading.
 void GpuTimer::Recover(const std::string& name) {
   if (!clock_ || lost_) return;
   try {

@@ -36,7 +36,8 @@ struct Devices {
 
 Devices FindDevices(const BenchFlags& flags);
 
-// Throws BadInput if a device has two files, or if a GPU has a file but no GPU can be used.
+// Throws BadInput for two files of a device, a device other than CPU and GPU, and a file of a GPU
+// that cannot be used.
 void CheckMachineFiles(const BenchFlags& flags, const Devices& devices);
 
 // Returns a function that reports progress to the pipe of --dlroof_progress, or on stderr.
@@ -57,7 +58,7 @@ std::set<std::string> NeededPipes(std::string_view type, std::string_view option
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const MachineNeeds& needs,
                                        const Devices& devices);
 
-// Throws BadInput for more threads than CPUs.
+// Returns the settings of all calls. Throws BadInput for more threads than CPUs.
 workload::RunSettings Settings(const BenchFlags& flags);
 
 // Returns the run file's context, without the parts for dlroof's operators.
@@ -79,7 +80,7 @@ class RunReporters {
 
   benchmark::BenchmarkReporter* display();
   benchmark::BenchmarkReporter* file();  // null without --benchmark_out
-  // Writes the page of --dlroof_html. Returns the exit code. BadInput: not all could be written.
+  // Writes the page of --dlroof_html. Returns the exit code. Throws BadInput if a file is cut off.
   int End();
 
  private:

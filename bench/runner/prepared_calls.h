@@ -36,7 +36,7 @@ struct WrongResult : std::runtime_error {
 std::string VerifyCall(workload::PreparedCall& call);
 
 // Compares the output for other inputs than those of `seed` with the reference. Returns how, or
-// that the memory does not suffice. Throws WrongResult. Requires `call.new_inputs`.
+// that the memory does not suffice. Throws WrongResult if it differs. Requires `call.new_inputs`.
 std::string VerifyNewInputs(workload::PreparedCall& call, unsigned seed);
 
 // Skips the algorithms in `wrong`, for a call that was prepared again after VerifyCall.

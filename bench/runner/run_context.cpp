@@ -148,9 +148,9 @@ void Touch(const workload::MemoryRegion& region) {
   for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
 }
 
-// Before a cold call, the caches must contain none of its tensors, but the other memory that calls
-// use: the library's descriptors, scratchpad and tables. So `twin`, the same call on other tensors,
-// runs first; the cold call then evicts the twin's tensors.
+// Brings the caches into `state`. Before a cold call they must contain none of its tensors, but the
+// other memory that calls use: the library's descriptors, scratchpad and tables. So `twin`, the
+// same call on other tensors, runs first; the cold call then evicts the twin's tensors.
 void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call,
                      const workload::PreparedCall& twin) {
   (state == workload::CacheState::kWarm ? call : twin).run();

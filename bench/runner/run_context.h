@@ -26,7 +26,7 @@ struct SimulationRequest {
   unsigned seed = 1;
 };
 
-// Returns the request, or nullopt without kSimulatedCallFlag. Throws BadInput for others beside it.
+// Returns the request, or nullopt without kSimulatedCallFlag. Throws BadInput for other flags.
 std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args);
 
 // Prepares the benchmark with one thread, brings the simulated caches into the cache state in its

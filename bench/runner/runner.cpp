@@ -189,7 +189,6 @@ class Runner::Impl {
     Attach(state, StateOf(workload), {RepetitionOfTeam(spent, team.others, calls)}, spent.wall);
   }
 
-  // Ends this and all later repetitions of a benchmark without a measurement.
   void SkipRest(benchmark::State& state, const workload::Workload& workload) {
     EndLoop(state, StateOf(workload));
     state.SkipWithError(record::kNotRun);
@@ -307,7 +306,7 @@ class Runner::Impl {
   }
 
   // Returns whether the prepared call is needed again: for the next of alternating repetitions, or
-  // to be counted. Not calls of other programs' benchmarks, because they use memory that the
+  // to be counted. Returns false for other programs' benchmarks: their calls use memory that the
   // benchmark frees at its end.
   bool IsStored(const workload::Workload& workload) {
     const bool again = options_.interleaved && workload.name.device == "gpu";

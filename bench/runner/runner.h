@@ -110,7 +110,7 @@ class Runner {
   std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload);
   std::optional<Counting> CountLate(const workload::Workload& workload);
 
-  // The same passes for all benchmarks, for workloads that can be prepared at any time. By name.
+  // Run the same passes for all benchmarks, if these can be prepared at any time. Results by name.
   std::map<std::string, ParallelTime> ExplainAll();
   std::map<std::string, energy::EnergyResult> MeasureEnergyOfAll();
   std::map<std::string, Counting> CountAll();

@@ -212,8 +212,8 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// A repetition is longer than a scheduler's time slice, so on a busy CPU all may be noisy. After a
-// noisy repetition, times later ones in short parts and uses only the clean parts.
+// Times a repetition of warm calls. It is longer than a scheduler's time slice, so on a busy CPU
+// all may be noisy. After a noisy one, times short parts and uses only the clean parts.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
                                       std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call, calls);

@@ -28,7 +28,7 @@ struct BenchdnnDriver;
 struct BenchdnnOption {
   std::string_view name;
   std::string_view default_value;
-  // Values, besides the default, with benchmarks in dlroof: any case, blanks between; "*": any.
+  // More values with benchmarks in dlroof, in any case, blanks between them; "*": any value.
   std::string_view values;
   std::string (*read)(std::string_view value) = nullptr;  // returns the canonical spelling
 };
@@ -46,9 +46,10 @@ class BenchdnnChoice {
   // lacks the option. For a value without benchmarks sets the default and throws BadInput.
   bool Set(std::string_view option, std::string_view value);
   const BenchdnnDriver& Driver() const { return *driver_; }
-  // Returns an option's canonical value ("FWD_B", "u8:s8:u8", "relu"), or "" without it.
+  // Returns an option's canonical value ("FWD_B", "u8:s8:u8", "relu"), or "" if the driver lacks
+  // the option.
   std::string_view operator[](std::string_view option) const;
-  // Returns the value of an option read by ReadCount.
+  // Returns the number of an option whose values are read by ReadCount.
   int64_t Count(std::string_view option) const;
 
  private:
@@ -65,7 +66,7 @@ std::string ReadTypes(std::string_view value);   // as ReadThree, and the old sp
 std::string ReadLayout(std::string_view value);  // "any", "nchw", "nhwc" (axb, acdb), others as is
 std::string ReadCount(std::string_view value);   // an integer >= 0
 // Returns "src:common+wei:per_oc+dst:common", in this order. Omits scales of 1 for the whole
-// tensor, which benchdnn does not set, and all values, as they are data of a call.
+// tensor, which benchdnn does not set, and the numbers of all scales, which are data of a call.
 std::string ReadScales(std::string_view value);
 // Returns short lower-case names, "sum+relu", without default arguments.
 std::string ReadPostOps(std::string_view value);
@@ -118,7 +119,7 @@ struct BenchdnnWork {
 struct BenchdnnDriver {
   std::string_view name;  // "conv"
   std::span<const BenchdnnOption> options;
-  // Returns whether the text begins like a problem of this driver. Null: never: it needs --DRIVER.
+  // Returns whether the text begins like a problem of this driver. Null if problems need --DRIVER.
   bool (*begins_problem)(std::string_view text);
   // Returns the benchmark of the problem with these options. Throws BadInput for other text.
   std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of;
@@ -146,7 +147,7 @@ struct BenchdnnToken {
 // that extends to the end of the line. "\" alone or at the end of a word joins the words around it.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
 
-// Returns text for a message: shortened, no control characters: malicious files have long texts.
+// Returns text for a message: shortened, without control characters, as files may be malicious.
 std::string ShownText(std::string_view text, size_t max_shown = 80);
 
 // A field of a problem descriptor, such as "ic64": its key, and where to store the number.
@@ -179,7 +180,7 @@ bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> k
 // no driver for the primitive kind, or no options for the attributes.
 std::optional<std::string> BenchdnnLine(const logs::Primitive& primitive);
 
-// The parts of such a line. Each ends with a blank, or is empty where benchdnn's default applies.
+// The parts of BenchdnnLine's text. Each ends with a blank, or is empty for benchdnn's default.
 // Returns "--dir=FWD_D "; FWD_B with a bias, as benchdnn's inference has none.
 std::string DirArgument(const logs::Primitive& primitive);
 // Returns the types of source, weights and destination: "--dt=u8:s8:u8 ".

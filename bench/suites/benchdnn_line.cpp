@@ -21,7 +21,7 @@ std::string TagOf(const logs::Tensor& tensor) {
   return tensor.Chosen() || blocked || tensor.tag.empty() ? "any" : tensor.tag;
 }
 
-// Omits "convolution_direct", benchdnn's default.
+// Returns "--alg=wino ", "--alg=auto ", or "" for the direct algorithm, benchdnn's default.
 std::string AlgorithmArgument(const logs::Primitive& primitive) {
   const auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");
   if (algorithm.ends_with("winograd")) return "--alg=wino ";
@@ -83,7 +83,6 @@ std::string PostOpsArgument(const logs::Primitive& primitive) {
   return list.empty() ? "" : fmt::format("--attr-post-ops={} ", list);
 }
 
-// With bias FWD_B, because benchdnn's inference direction has no bias.
 std::string DirArgument(const logs::Primitive& primitive) {
   const bool bias = primitive.HasBias();
   const auto& prop = primitive.text.prop;
@@ -217,7 +216,7 @@ void Reader::ReadToken(const BenchdnnToken& token) {
   } else if (text.starts_with("--") && equals != std::string_view::npos) {
     ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), token.line);
   } else if (text.starts_with('-') && !text.starts_with("-v")) {
-    // Such as a driver that dlroof lacks.
+    // An unknown option may be a driver that dlroof lacks.
     reasons_[kDriver] = {fmt::format("unknown option '{}'", ShownText(text)), token.line};
   } else if (!text.starts_with('-') && !IsProgram(text)) {
     ReadProblem(token);

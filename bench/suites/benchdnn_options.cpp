@@ -139,7 +139,7 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, LowerCase, LowerCase);
 }
 
-// Returns the canonical spelling of a value for which dlroof has benchmarks; otherwise throws.
+// Returns the canonical spelling of a value that dlroof has benchmarks for; else throws BadInput.
 std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
   auto read = option.read != nullptr ? option.read(value) : std::string(value);
   if (option.values == kBenchdnnAny) return read;

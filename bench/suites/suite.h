@@ -33,7 +33,7 @@ struct Suite {
   std::vector<SkippedProblem> skipped;
 };
 
-// The devices of a run. A problem uses their templates; all templates, if none is for them.
+// The devices of a run. A problem uses its templates for these, or, if it has none, all templates.
 struct SuiteDevices {
   bool cpu = true, gpu = false;
 };
@@ -65,7 +65,7 @@ struct ForeignProblem : SkippedProblem {
   std::optional<std::string> name;
 };
 
-// Returns a suite of the benchmarks in `problems`, once each, no counts. Those without: skipped.
+// Returns a suite: the benchmarks of `problems`, each once, without counts; the rest as skipped.
 Suite SuiteFromProblems(const std::string& file, const std::vector<ForeignProblem>& problems);
 
 // Returns the built-in suites, sorted by name.
@@ -133,7 +133,7 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
 
 // Restricts the suites to these devices. Without the GPU its benchmarks are removed. Without the
 // CPU the reference loops are removed, and oneDNN's benchmarks are replaced by those of the
-// operator's GPU library: removed if the suite has these already, skipped if it lacks them.
+// operator's GPU library: removed if the suite already has these, skipped if that library has none.
 std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 
 // Sets the cache state of all benchmarks whose names do not specify one.

@@ -152,7 +152,7 @@ void AddLayer(std::string name, int64_t count, Suite& suite,
     suite.layers[found->second].count += count;
 }
 
-// Throws BadInput if all problems are skipped because they have no batch size.
+// Called if no problem got the batch size. Throws BadInput with the reason of a skipped problem.
 void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
   const auto refused =
       std::ranges::find_if(suites, [](const Suite& suite) { return !suite.skipped.empty(); });

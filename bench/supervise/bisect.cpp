@@ -121,7 +121,7 @@ std::string ProgramIn(const Request& request, const std::string& folder) {
 struct Ratio {
   double log_ratio = 0;      // [1]
   double low = 0, high = 0;  // [1] 95 % interval of the logarithm
-  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // for the min effect
+  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // with Measure's min_effect
 
   std::string Text() const {
     return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * std::expm1(log_ratio),

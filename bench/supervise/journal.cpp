@@ -113,7 +113,7 @@ void WriteAll(int fd, const std::string& text, const std::string& path) {
   if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) RefuseFile(path);
 }
 
-// A new file's name survives a loss of power only after its folder is synchronized.
+// Synchronizes a file's folder, without which a new file's name may not survive a loss of power.
 void SyncFolderOf(const std::string& path) {
   const auto folder = std::filesystem::absolute(path).parent_path();
   const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

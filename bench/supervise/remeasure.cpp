@@ -160,7 +160,7 @@ class Remeasurement {
     CountVerdicts(settled_.result);
   }
 
-  // Without a stored program: further runs of NEW.
+  // Measures NEW again in further runs, because no program of BASE is stored.
   void SettleAlone() {
     const compare::NamedRun* pooled = &contender_;
     for (int number = 1; number <= kMaxReruns && !IsOver(); ++number) {

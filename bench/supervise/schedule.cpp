@@ -60,7 +60,7 @@ class Schedule {
 
   // Returns whether the benchmark has to be measured in this round.
   virtual bool IsLeft(const ListedPair& benchmark, int round) const = 0;
-  // Returns the outcome of each program, or nullopt after an interrupt.
+  // Measures a benchmark. Returns the outcome of each program, or nullopt after an interrupt.
   virtual std::optional<std::vector<Outcome>> Measure(std::size_t benchmark, int round) = 0;
   // Called after a measurement was added to the parts; `is_new` is false for the journal of a
   // resumed run. Returns whether it was clean; a pause follows a noisy one.
@@ -106,7 +106,7 @@ class Schedule {
   std::vector<double> seconds_;  // [s] of each measurement
 
  private:
-  // Returns false if the run has to end.
+  // Measures the pending benchmarks of a round. Returns false if the run has to end.
   bool MeasureRound(int round) {
     std::vector<std::size_t> order(benchmarks().size());
     std::iota(order.begin(), order.end(), 0);
@@ -235,11 +235,11 @@ class StandaloneRun : public Schedule {
 // Measures one block of one benchmark: windows of BASE and NEW, interleaved.
 class Block {
  public:
-  // `base_first`: whether BASE is first, [0] at the start, [i] in window i.
+  // `base_first`: [0] whether BASE is started first, [i] whether it measures first in window i.
   Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
       : run_(run), pair_(pair), base_first_(std::move(base_first)) {}
 
-  // Returns the outcomes of BASE and NEW, or nullopt after an interrupt.
+  // Measures the block. Returns the outcomes of BASE and NEW, or nullopt after an interrupt.
   std::optional<std::vector<Outcome>> Run() {
     // Plain programs cannot be stopped between windows: their processes run one after the other.
     const bool plain = run_.IsPlain(0) || run_.IsPlain(1);

@@ -54,14 +54,14 @@ bool IsSettled(const statistics::Shift& shift, const StopRule& rule);
 // the comparison's (compare.h); after an interrupt InterruptCode().
 int Supervise(const RunRequest& request, std::ostream& log);
 
-// Returns whether this request is complete: its output is by the same command, without a journal.
+// Returns whether the run is complete: its output is by the same command and no journal is left.
 bool IsFinished(const RunRequest& request);
 
 // A run in progress: its journal, new or resumed, and the ceilings for its processes.
 class OpenRun {
  public:
-  // Throws BadInput if an unfinished run exists without `resume`, if it has other programs or
-  // arguments, or if a program lists no benchmarks.
+  // Starts or resumes a run. Throws BadInput if an unfinished run exists without `resume`, if it
+  // has other programs or arguments, or if a program lists no benchmarks.
   OpenRun(const RunRequest& request, std::ostream& log);
 
   const RunRequest& request() const { return request_; }
@@ -125,8 +125,8 @@ struct Interleaved {
   compare::CompareResult result;
 };
 
-// Measures two programs interleaved (supervise.h). Returns null if nothing was measured: the budget
-// was too small, the user interrupted, or a program lacks them (with a message in `log`).
+// Measures benchmarks of two programs interleaved. Returns null if nothing was measured: the budget
+// was too small, the user interrupted, or a program lacks the benchmarks (with a message in `log`).
 std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log);
 
 struct Settings {
@@ -221,7 +221,8 @@ class Search {
   std::optional<std::string> Next() const;
   void Tell(const std::string& commit, Finding finding);
 
-  // Returns the commits that may be the first slow one. At the end one, or skipped ones too.
+  // Returns the commits that may be the first slow one. At the end it is one commit, or several if
+  // some were skipped.
   std::vector<std::string> Suspects() const;
   const std::string& bad() const { return bad_; }
   std::size_t left() const { return open_.size(); }  // [1] commits that may be the first slow one

@@ -131,7 +131,6 @@ std::vector<Part> PartsFrom(const std::vector<std::string>& listed, const Outcom
 // numbers. Marks noisy windows of blocks. If a part has failed, the record has failed.
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
 
-// The name and the results of one finished benchmark.
 struct Supervised {
   std::string listed;
   std::vector<Part> parts;
@@ -147,7 +146,6 @@ struct Merged {
 Merged MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json& machines,
                  const nlohmann::json& about);
 
-// Returns the JSON of the run file.
 nlohmann::json ToJson(const Merged& merged);
 
 // Draws for each of `count` pairs whether BASE comes first. Each block has its own random `stream`.
@@ -223,11 +221,11 @@ struct NamedRunRequest {
   std::function<void(const machine::MeasureProgress&)> progress = {};
 };
 
-// Measures the benchmarks. Returns the run file's path; interrupt: nullopt; failure: BadInput.
+// Returns the path of the measured run, or nullopt after an interrupt. Throws BadInput on failure.
 std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
                                         const TemporaryFolder& folder);
 
-// As MeasureNamed, with --dlroof_explain. Announces the run in `log` and shows its progress there
+// Runs MeasureNamed with --dlroof_explain. Announces the run in `log` and shows its progress there
 // (machine::ProgressPrinter). Throws BadInput also for an invalid benchmark name.
 std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
                                             std::ostream& log);

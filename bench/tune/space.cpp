@@ -55,7 +55,7 @@ class Space {
                                          IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 
-  // Adds options that compute the same differently; also combinations of op->variants' rows.
+  // Adds the operator's options that compute the same in another way, and their combinations.
   void AddVariants() {
     const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;

@@ -79,7 +79,7 @@ struct BenchTrialRequest {
 };
 
 // Returns a function that measures a block: each setting in a new process, one at a time; on a GPU
-// all in one process. Failed processes have a reason.
+// all in one process. The result of a failed process is its reason.
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
 // [s] Costs on an H100: the start of a process, and a setting in it.
@@ -103,7 +103,7 @@ struct GpuPlan {
   std::vector<std::pair<std::size_t, std::size_t>> groups;  // first and last + 1 benchmark of each
   std::vector<double> seconds;  // [s] of each group, if each benchmark has a gain to confirm
 };
-// `settings`: number of settings of each benchmark's first block.
+// Returns the plan. `settings`: number of settings of each benchmark's first block.
 GpuPlan PlanOnGpu(const std::vector<std::size_t>& settings);
 
 struct Proposal {
@@ -111,7 +111,7 @@ struct Proposal {
   std::string text;  // for messages: "on 1 thread"
 };
 
-// Returns a setting that may reduce the largest component, or nullopt (a shape might).
+// Returns a setting that may reduce the largest component, or nullopt if only another shape might.
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
 
 // Returns alternatives to the GPU benchmark `name` listed by its operator: with an additional
@@ -145,12 +145,13 @@ struct TuneRequest {
   SpaceRequest space;
 };
 
-// Returns the names with those of a GPU last, of these the largest (by FLOPs, if known) first.
+// Returns the CPU's names in their order, then the GPU's from most to fewest FLOPs (unknown: last).
 std::vector<std::string> LargestFirst(std::vector<std::string> names);
 
 // Tunes benchmarks one by one, on a GPU in the groups of PlanOnGpu, and writes the file after each
 // block. Returns the exit code: 0; 1 if a benchmark fails with its default settings;
-// InterruptCode() after an interrupt. Throws BadInput.
+// InterruptCode() after an interrupt. Throws BadInput for invalid names, and if the file has an
+// unfinished tuning or, with `resume`, another one.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
 // Measures the file's confirmed best settings against the default again, and adds the effects.

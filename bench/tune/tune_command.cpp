@@ -253,7 +253,7 @@ class Tunings {
     return workload::ParseBenchmarkName(request_.names[i]).device == "gpu";
   }
 
-  // The benchmarks on the GPU come last (see LargestFirst).
+  // Returns the groups in the order of the names, of which those of a GPU come last (LargestFirst).
   std::vector<Group> Groups() const {
     std::vector<Group> groups;
     std::size_t i = 0;
@@ -277,7 +277,8 @@ class Tunings {
     out_ << '\n' << std::flush;
   }
 
-  // Returns whether the benchmark is to be tuned, from the blocks that it has in the file.
+  // Adds a new benchmark to the file. Returns whether to tune it: it is new or unfinished, or its
+  // budget was spent and is larger now.
   bool Begin(std::size_t i) {
     if (i == file_.tunings.size()) {
       file_.tunings.push_back({.plan = PlanOf(request_, request_.names[i])});

@@ -47,7 +47,8 @@ bool HasBf16Dot(std::string_view isa) {
   return Has(isa, "avx512_core_bf16") || Has(isa, "avx512_core_fp16") || Has(isa, "avx10");
 }
 
-// Set in the new process image to the chosen file: ineffective choices fail, without endless loops.
+// Environment variable that tells the new process image the chosen file, so that it fails, instead
+// of starting itself again and again, if the dynamic linker loaded another file.
 constexpr const char* kChosen = "DLROOF_CHOSEN_LIBRARY";
 
 std::vector<ChoosableLibrary>& Registry() {

@@ -63,8 +63,8 @@ std::int64_t VectorLanes(std::string_view implementation, std::string_view isa);
 std::string MatrixPipe(std::string_view type, std::string_view implementation,
                        std::string_view effective_isa);
 
-// As MatrixPipe, for an unknown effective ISA. Returns nothing if the pipe depends on that ISA: for
-// every type but f64 and f32 if `implementation` names no ISA ("ref", "gemm:jit").
+// Returns MatrixPipe's result if that does not depend on the effective ISA, else nothing: for every
+// type but f64 and f32 if `implementation` names no ISA ("ref", "gemm:jit").
 std::optional<std::string> NamedMatrixPipe(std::string_view type, std::string_view implementation);
 
 // Runs this program with another file of a shared library than the one that it was linked with:
@@ -109,10 +109,10 @@ std::vector<LoadedLibrary> LoadedLibraries();
 
 // Makes this program use `file` as its library `name`: replaces this process by the same program
 // with the same arguments, which then calls this function again, and returns there. Call it before
-// anything else has an effect. Also if the program was built with this file, so that the versions
-// of a comparison are loaded in the same way. `flag` names the user's choice in messages. Throws
-// BadInput, in one sentence, if the file cannot be loaded, is another library, or is a version that
-// this program cannot use; and if this build does not have the library.
+// anything else has an effect. Replaces the process even if the program was built with this file,
+// so that the versions of a comparison are loaded in the same way. `flag` names the user's choice
+// in messages. Throws BadInput, in one sentence, if the file cannot be loaded, is another library,
+// or is a version that this program cannot use; and if this build does not have the library.
 void UseLibraryFile(const std::string& name, const std::string& file, const std::string& flag);
 
 // Returns the value of LD_PRELOAD that loads `files` after those of `before`, which may be null.

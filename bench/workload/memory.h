@@ -61,8 +61,8 @@ float RoundToF16(float value);
 float RoundToE4m3(float value);
 float RoundToE2m1(float value);
 
-// Convert to and from the bits of a type, rounding as above. e4m3 is OCP's fp8 with 4 bits of
-// exponent and 3 of fraction; it has no infinity and one NaN.
+// Convert to and from the bits of a type, rounding as RoundToF16 and the others. e4m3 is OCP's fp8
+// with 4 bits of exponent and 3 of fraction; it has no infinity and one NaN.
 uint16_t F16Bits(float value);
 uint16_t Bf16Bits(float value);
 float FromF16Bits(uint16_t bits);
@@ -70,9 +70,10 @@ float FromBf16Bits(uint16_t bits);
 uint8_t E4m3Bits(float value);
 float FromE4m3Bits(uint8_t bits);
 
-// Returns a type's element size [byte] ("f64 f32 f16 bf16 e4m3 s32 s8 u8"), else std::logic_error.
+// Returns the size of an element [byte] of "f64 f32 f16 bf16 e4m3 s32 s8 u8". Throws
+// std::logic_error for other types.
 int64_t ElementBytes(std::string_view type);
-// Returns the size of `count` elements of these types or of e2m1, of which a byte has two, [byte].
+// Returns the size [byte] of `count` elements of ElementBytes' types or of e2m1 (two in a byte).
 int64_t StoredBytes(int64_t count, std::string_view type);
 
 // Returns `values` as consecutive elements of `type` ("f32 f16 bf16 e4m3 e2m1 s32 s8 u8"); of two

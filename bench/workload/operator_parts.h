@@ -28,7 +28,7 @@ void RequireType(const BenchmarkName& name, const std::vector<std::string_view>&
 // widened (f64: fp64.vector), and one launch. Throws std::logic_error if there is no closed form.
 Work WorkOfLogged(const logs::PrimitiveText& text);
 
-// Returns a prepared call of plain loops in f64 on one thread, without `verify`. `run` owns all.
+// Returns a call of plain loops in f64 on one thread, without `verify`. `run` owns the tensors.
 PreparedCall PreparedLoops(std::function<void()> run, Work modelled,
                            const std::vector<const std::vector<double>*>& tensors);
 
@@ -54,7 +54,8 @@ template <class Number>  // float or double
 Verification CheckOutput(const OutputReference& reference, const std::vector<Number>& output,
                          uint64_t seed);
 
-// Returns |output - value| / allowed; the largest double for NaN, infinity, and errors if it is 0.
+// Returns |output - value| / allowed; the largest double for NaN, infinity, and for any error if
+// `allowed` is 0.
 double ErrorInUnits(double output, double value, double allowed);
 
 // How numbers of a floating-point type are rounded.
@@ -63,7 +64,8 @@ struct TypeRounding {
   double result = 0;  // [1] relative error of rounding a result to the type
   double least = 0;   // [1] absolute rounding error of the type's smallest numbers
 };
-// Rounding of "f64 f32 bf16 f16 e4m3 e2m1", or nothing for others. Narrow types are summed as f32.
+// Returns the rounding of "f64 f32 bf16 f16 e4m3 e2m1", or nothing for others. bf16 and f16 are
+// summed in f32, e4m3 and e2m1 less exactly, as by tensor cores.
 std::optional<TypeRounding> RoundingOf(std::string_view type);
 
 enum class Eltwise { kRelu, kGeluErf, kGeluTanh, kLogistic, kTanh };
@@ -73,7 +75,6 @@ inline constexpr std::array kEltwises = {Eltwise::kRelu, Eltwise::kGeluErf, Eltw
 // Returns oneDNN's and benchdnn's name of the algorithm, without "eltwise_": "gelu_erf".
 std::string_view Key(Eltwise function);
 
-// Returns the function's value at x.
 double Apply(Eltwise function, double x);
 
 }  // namespace dlroof::workload

@@ -121,7 +121,7 @@ ProductScales ScalesOf(const ProductCase& product, const ProductSizes& sizes);
 // Returns seeded inputs of a call, uniformly distributed and exact in their element types (f64
 // inputs are f32 values). Floating-point inputs are between -1 and 1. Integer inputs are
 // - for an 8-bit destination without scales, which saturates: weights of -1, 0 and 1, and a source
-//   so small that the sums have a standard deviation of about 50;
+//   so small that the sums have a standard deviation of about 60;
 // - otherwise: u8 from 0 to 127, s8 from -63 to 63, weights with a raised lower bound so that most
 //   sums are positive.
 // Sums are exact even without VNNI: the sum of two adjacent products fits 16 bits, even if oneDNN

@@ -143,11 +143,11 @@ struct GpuCapabilities {
   // Restores the inputs that a call overwrites, and returns when that has finished. Called before
   // calls that are timed or counted, outside of the measurement. Absent if calls overwrite nothing.
   std::function<void()> renew;
-  // Returns `enqueue` for copies of tensors: of those that begin at the keys, at the values. Absent
-  // if the call can only use its own tensors.
+  // Returns `enqueue` on copies of tensors: the tensor that begins at a key is replaced by the copy
+  // that begins at its value. Absent if the call can only use its own tensors.
   std::function<std::function<void(void* stream)>(const std::map<const void*, void*>& copies)>
       on_copies;
-  // The thread blocks wait for each other, so all must be resident on the GPU at once.
+  // Whether the thread blocks wait for each other, so that all must be resident on the GPU at once.
   bool blocks_wait = false;
   // Names of the kernels that a call launches, if they are known (Timer::Kernels).
   std::vector<std::string> kernels;
@@ -200,8 +200,8 @@ std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
 
 struct Workload {
   BenchmarkName name;
-  // The benchmark's name if it has not the form of a BenchmarkName, as those of other programs
-  // (bench/library). Of `name`, only the device is then set.
+  // The benchmark's name if that is no BenchmarkName, as in other programs (bench/library). Of
+  // `name`, only the device is then set.
   std::optional<std::string> other_name = {};
   // Throws Unsupported with the library's message if the library does not support the call, and
   // another std::exception if the preparation fails.
@@ -326,9 +326,8 @@ struct Op {
   std::vector<OpVariants> variants = {};  // options among which `dlroof tune` chooses
   // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model.
   // `algorithm` is PreparedCall::algorithm, followed by the names of the call's kernels where they
-  // are known
-  // ("engine 62 (...), sm90_xmma_..."). Returns an empty function if the op does not model the
-  // call.
+  // are known ("engine 62 (...), sm90_xmma_..."). Returns an empty function if the op does not
+  // model the call.
   std::function<std::function<Work(std::string& how)>(
       const BenchmarkName& name, const std::string& algorithm, const std::string& gpu)>
       gpu_traffic = {};
@@ -338,7 +337,7 @@ struct Op {
 bool RegisterOp(Op op);
 // Returns the ops, sorted by name.
 std::vector<const Op*> AllOps();
-// Returns null if no op has this name.
+// Returns the op with this name, or null.
 const Op* FindOp(std::string_view name);
 
 }  // namespace dlroof::workload

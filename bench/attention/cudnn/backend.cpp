@@ -28,7 +28,7 @@ int64_t PagesOf(const CudnnAttentionCase& request) {  // pages per sequence
   return (request.problem.k + *request.page - 1) / *request.page;
 }
 
-// Paged keys need lengths, too, because the last page may be partly unused.
+// Returns whether lengths are inputs. Paged keys need them: the last page may be partly unused.
 bool HasLengths(const CudnnAttentionCase& request) {
   return request.page || !request.problem.lengths.empty();
 }
@@ -153,7 +153,7 @@ workload::Verification CheckForward(const CudnnAttentionCase& request, const Ten
   return statistics.ok ? found : statistics;
 }
 
-// Returns a forward call, whose inputs of a seed become `in`.
+// Returns a forward call. Uploading its inputs for a seed also stores them in `in`.
 workload::PreparedCall PrepareForward(const CudnnAttentionCase& request,
                                       const std::shared_ptr<GraphCall>& call,
                                       const std::shared_ptr<Tensors>& in, unsigned seed) {

@@ -45,7 +45,7 @@ std::vector<float> MaskOf(const AttentionProblem& p) {
   return mask;
 }
 
-// The query heads that share keys are rows of one product, so that keys are read once.
+// Returns a call's primitives. Query heads that share keys are one product, so keys are read once.
 Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
   const int64_t products = p.b * p.kv, rows = p.h / p.kv * p.q;
   const auto queries = PlainDesc({products, rows, p.d}, type);

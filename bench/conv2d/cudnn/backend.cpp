@@ -67,7 +67,8 @@ class Call {
   Call(const CudnnConv2dCase& request, unsigned seed);
 
   void Enqueue(void* on) const { Execute(Chosen(), on); }
-  // Returns a call on copies of tensors, by their addresses. Not for a source that is padded first.
+  // Returns a function that starts the call with copies (values) instead of its tensors (keys:
+  // their addresses). Not for calls that pad their source.
   std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
     const auto pack = std::make_shared<cudnn::Descriptor>(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     Point(*pack, copies);
@@ -141,7 +142,7 @@ class Call {
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
-  std::vector<record::WrongEngine> wrong_engines_;  // faster than the chosen, or tried before
+  std::vector<record::WrongEngine> wrong_engines_;  // with wrong results: faster, or tried earlier
   cuda::CudaStream stream_;
   cudnn::StreamUse use_;  // must be destroyed before stream_
 };
@@ -168,8 +169,8 @@ void Call::FillTensors() {
   }
 }
 
-// `adds`: zeroes the padded source and copies the source into it. Otherwise copies the gradient out
-// of it. Uses CUDA's 3-D copy, which needs no kernel and can be captured by a graph.
+// If `adds`, zeroes the padded source and copies the source into it; otherwise copies the gradient
+// out of the padded tensor. CUDA's 3-D copy needs no kernel and can be captured by a graph.
 void Call::CopyPadding(void* on, bool adds) const {
   const auto box = PaddingCopyOf(request_);
   const auto stream = static_cast<cudaStream_t>(on);
@@ -203,7 +204,7 @@ void Call::Ask() {
     if (ForbiddenReason(request_.conv, proposal.config)) ++choice_.refused;
 }
 
-// Creates a plan with the proposal. Otherwise sets `failure` and returns nullopt.
+// Returns the proposal's plan. If it cannot or may not be used, sets `failure`, returns nullopt.
 std::optional<Candidate> Call::Try(Proposal& proposal, workload::Failure& failure) const {
   if (const auto reason = ForbiddenReason(request_.conv, proposal.config)) {
     failure.text = reason->text;
@@ -380,7 +381,7 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
 
 workload::Verification Call::Verify() {
   auto found = Compared(Chosen());
-  // Frees gigabytes that timed calls do not use; a next engine needs the same inputs.
+  // Frees gigabytes that timed calls do not use. After a wrong result the next engine needs them.
   if (found.ok) inputs_ = {};
   return found;
 }

@@ -22,7 +22,7 @@ class Target {
   // that compile at run time, which include all engines for fp8.
   static Target Described(const std::string& json);
 
-  // SetOn acts only for the handle's GPU, SetPropertiesOn only for a described GPU.
+  // SetOn sets the handle, SetPropertiesOn a described GPU's properties, each only if there is one.
   void SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
   void SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
 
@@ -56,7 +56,6 @@ struct Proposal {
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
                               std::vector<workload::Failure>* broken = nullptr);
 
-// An executable plan.
 struct Plan {
   cudnn::Descriptor descriptor;
   int64_t workspace_bytes = 0;

@@ -34,7 +34,7 @@ memory::desc BiasOf(const workload::ProductCase& conv, int64_t filters) {
   return conv.bias ? Desc({filters}, workload::BiasType(conv.types)) : memory::desc();
 }
 
-// `axes`: the image's or the volume's.
+// Returns a convolution's descriptors. `axes`: the last two of `p` for an image, all for a volume.
 Shape ShapeOf(const workload::ProductCase& conv, const Conv3dProblem& p,
               std::span<const VolumeAxis> axes, memory::format_tag tag) {
   const auto of_axes = [&](memory::dims first, auto of) {

@@ -220,7 +220,7 @@ struct LstmGpuCall::State {
     };
     return {offset(matrix_at), part.HasBias() ? offset(bias_at) : 0};
   }
-  // `copies`: of tensors, by their addresses.
+  // Starts a forward call with copies (values) instead of tensors (keys: their addresses).
   void Forward(const std::map<const void*, void*>& copies = {}) const {
     const auto at = [&](void* tensor) {
       const auto copy = copies.find(tensor);

@@ -25,8 +25,8 @@ class LstmGpuCall {
   LstmGpuCall(const LstmGpuCall&) = delete;
   LstmGpuCall& operator=(const LstmGpuCall&) = delete;
 
-  // Starts one call on a cudaStream_t and returns without waiting. `copies` of its tensors, by
-  // their addresses: only of a forward call.
+  // Starts one call on a cudaStream_t and returns without waiting. A forward call uses the copies
+  // (values) instead of its tensors (keys: their addresses); `bwd` ignores `copies`.
   void Enqueue(void* stream, const std::map<const void*, void*>& copies = {}) const;
   // Makes one call and returns when it has finished.
   void Run() const;

@@ -30,7 +30,7 @@ bool IsInteger(memory::data_type type) {
   return type == memory::data_type::u8 || type == memory::data_type::s8;
 }
 
-// Returns the zero point: the middle of the range of stored integers that the scale uses.
+// Returns the zero point: for u8 the middle of the range of integers that the scale uses, else 0.
 float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
 }
@@ -70,7 +70,7 @@ class LstmBuilder {
   // Stores references to the arguments. Throws Unsupported for a type that oneDNN lacks.
   LstmBuilder(const LstmCase& lstm, const LstmInput<float>& input)
       : lstm_(lstm), problem_(lstm.problem), type_(LstmTypeOf(lstm.type)), input_(input) {
-    // Set even if strict: the environment may change the default.
+    // Sets the mode even if it is strict, because the environment may change oneDNN's default.
     attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
                                                         : onednn::FpmathMode(lstm.fpmath));
     if (!IsQuantized(type_)) return;
@@ -83,7 +83,7 @@ class LstmBuilder {
     }
   }
 
-  // Throws dnnl::error if the library does not support the stage.
+  // Describes a stage's forward call. Throws dnnl::error if the library does not support it.
   Forward Describe(const LstmStage& stage) const {
     const Shapes s = ShapesOf(stage);
     const auto kind = lstm_.direction == LstmDirection::kForwardInference
@@ -106,7 +106,7 @@ class LstmBuilder {
             attributes_};
   }
 
-  // `below`: the previous stage's call, whose output this one reads; null for the first stage.
+  // Returns a forward call. `below`: the previous stage's call, whose output it reads, or null.
   onednn::Call MakeForward(const LstmStage& stage, const Forward& descriptor,
                            const onednn::Call* below) const {
     auto step = onednn::CallOf<dnnl::lstm_forward>(descriptor);
@@ -128,8 +128,8 @@ class LstmBuilder {
     return step;
   }
 
-  // `forward`: the forward call of the same stage. `above`: the backward call of the next stage,
-  // which reads this stage's output; null for the last stage.
+  // Returns a stage's backward call. `forward`: its forward call. `above`: the backward call of the
+  // next stage, which reads this stage's output; null for the last stage.
   onednn::Call MakeBackward(const LstmStage& stage, const Forward& forward_descriptor,
                             const onednn::Call& forward, const LstmOutput<float>& d_output,
                             const onednn::Call* above) const {
@@ -243,7 +243,7 @@ class LstmBuilder {
     return tensors.Filled(target, values);
   }
 
-  // Quantized weights include sums that oneDNN needs, computed only by a reorder with the scales.
+  // Returns memory with the weights. Quantized weights include sums that only a reorder computes.
   memory Weight(const memory::desc& target, std::vector<float> values,
                 onednn::Tensors& tensors) const {
     if (!IsQuantized(type_)) return tensors.Filled(target, values);
@@ -263,7 +263,7 @@ class LstmBuilder {
   dnnl::primitive_attr attributes_, quantization_;
 };
 
-// An output or state as real numbers. `summed`: stored values that the library added per element.
+// Returns real numbers. `summed`: how many stored values the library added to get each element.
 std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
                                   int summed = 1) {
   auto values = onednn::Plain(activation);
@@ -336,8 +336,8 @@ workload::Verification Verify(LstmCall& call, unsigned seed) {
   return verification;
 }
 
-// Applies to oneDNN 3.2: its reference LSTM calls its gemm and merges the GEMMs of all steps; its
-// brgemm LSTM does neither. Other versions may differ, so their products are omitted.
+// Returns the costs of functions and, by oneDNN 3.2 only, of products: its reference LSTM calls
+// gemm and merges the GEMMs of all steps; its brgemm LSTM does neither. Other versions may differ.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
                   std::string_view algorithm) {
   const auto functions = Functions(problem, direction);

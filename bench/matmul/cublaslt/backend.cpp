@@ -76,7 +76,7 @@ struct Extras {
   const void *bias = nullptr, *scales_a = nullptr, *scales_b = nullptr;
 };
 
-// cuBLASLt's first matrix is our B (ProductSpec).
+// Sets the scales' modes and addresses. cuBLASLt's matrix A is our B (ProductSpec), and vice versa.
 void SetScales(const Product& product, Scaling scaling, const Extras& extras) {
   if (scaling == Scaling::kNone) return;
   Set(product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, ModeOf(scaling, true));
@@ -259,7 +259,7 @@ class Call {
   }
 
   void Enqueue(void* stream) const { Enqueue(At(), stream); }
-  // Returns the call on copies of its matrices, by their addresses. Bias and scales stay.
+  // Returns the call with copies (values) instead of matrices at the keys; bias and scales stay.
   std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
     auto at = At();
     for (const auto& [tensor, copy] : copies) {

@@ -34,7 +34,7 @@ onednn::Call EltwiseCall(const RowsCase& eltwise, const Tensors<float>& in) {
       in);
 }
 
-// Swish with the multiplication by the second tensor fused as a post-op.
+// Returns a call of swish, with the multiplication by the second tensor fused as a post-op.
 onednn::Call SwiGluCall(const RowsCase& gated, const Tensors<float>& in) {
   dnnl::post_ops product;
   product.append_binary(dnnl::algorithm::binary_mul, Desc(gated));
@@ -124,7 +124,7 @@ onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
   return call;
 }
 
-// Prepare throws Unsupported if the library rejects the call or memory does not suffice.
+// Registers a backend, whose `prepare` throws Unsupported if oneDNN or memory cannot take the call.
 template <auto kMakeCall>
 bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
   const auto prepare = [&op](const workload::BenchmarkName& name,
