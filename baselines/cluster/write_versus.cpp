@@ -135,7 +135,8 @@ void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes)
   if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
     notes.emplace_back(
         "energy (assumed): the watts of a node under load in the file of prices, times the call's "
-        "seconds, unless it is bound by overhead; never compared with a measurement");
+        "seconds, unless it is bound by overhead; not measured, and never compared with a "
+        "measurement");
 }
 
 bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }

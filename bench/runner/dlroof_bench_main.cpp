@@ -143,14 +143,15 @@ int Run(std::vector<std::string> args) {
   CheckMachineFiles(flags, devices);
   const auto suites = Suites(flags, devices);
   const auto workloads = suites::WorkloadsOf(suites);
-  const auto chosen = std::ranges::count_if(
-      workloads, [&](const auto& workload) { return Runs(workload, flags.filter); });
-  RefuseEmptySelection(flags, static_cast<std::size_t>(chosen), workloads.size());
+  std::vector<std::string> chosen;
+  for (const auto& workload : workloads)
+    if (Runs(workload, flags.filter)) chosen.push_back(workload::NameOf(workload));
+  RefuseEmptySelection(flags, chosen.size(), workloads.size());
   if (flags.lists_only) {
-    for (const auto& workload : workloads)
-      if (Runs(workload, flags.filter)) std::cout << workload::NameOf(workload) << '\n';
+    for (const auto& name : chosen) std::cout << name << '\n';
     return 0;
   }
+  live::SetListedNames(chosen);
   CheckWritable(flags.html_file);
   RefuseThreadLimit(MostThreads(workloads, settings, flags.filter));
   const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
@@ -173,7 +174,7 @@ int Run(std::vector<std::string> args) {
     return specified.empty() ? Machines(flags, needs, devices) : specified;
   });
   auto options =
-      Options(flags, static_cast<int>(chosen), needs.cpu, needs.gpu, devices, session, turns);
+      Options(flags, static_cast<int>(chosen.size()), needs.cpu, needs.gpu, devices, session, turns);
   if (quota) options.quota = &*quota;
   const auto stop = RuleFrom(flags);
   options.repetitions =

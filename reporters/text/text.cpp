@@ -76,7 +76,7 @@ void AddSpaces(int count, std::string& line) {
 
 void AddNumbers(const Row& row, const std::vector<int>& widths, std::string& line) {
   for (std::size_t i = 1; i < row.size(); ++i) {
-    AddSpaces(kColumnGap + widths[i] - TextWidth(row[i]), line);
+    AddSpaces(std::max(1, kColumnGap + widths[i] - TextWidth(row[i])), line);
     line += row[i];
   }
   line.resize(line.find_last_not_of(" \n") + 1);
