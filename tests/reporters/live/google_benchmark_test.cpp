@@ -229,6 +229,7 @@ TEST(LiveTable, FitsTheTerminalAndItsNamesStayDifferent) {
 
 // 40 flop in 2 s, 8 byte.
 TEST(TerminalReporter, WithoutAMachineStillShowsRateAndIntensity) {
+  SetListedNames({kName});
   Session session = TestSession(nlohmann::json::object(), {});
   EXPECT_THAT(Written<TerminalReporter>(session, {Three()}),
               testing::ContainsRegex(std::string(kName) + " .* - +- +- +20.0 FLOP/s +5.00 "));
