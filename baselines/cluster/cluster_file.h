@@ -27,10 +27,10 @@ inline constexpr int kClusterSchema = 1;
 // "remarks" and "findings". `command` is written as context.dlroof.command.
 nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 
-// Reads a file that ToJson wrote. In older files, repetitions that are marked as noisy
-// ("disturbed") are estimates. Throws BadInput, which begins with `path`, for a file that
-// ReadRunFile refuses, a truncated file, a run file without "cluster", a newer schema, and an index
-// of a missing node.
+// Reads a file that ToJson wrote. Older files mark estimates by "disturbed" instead of "estimate";
+// both are read as estimates. Throws BadInput, whose message begins with `path`, if ReadRunFile
+// refuses the file, if it is truncated, lacks "cluster" or has a newer schema, or if the "node" of
+// a repetition is no index into cluster.nodes.
 Cluster ReadClusterFile(const std::string& path);
 
 // Replaces each rate of `machine` by its median over `nodes`, with a 95 % interval from 6 nodes on,

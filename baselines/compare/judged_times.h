@@ -18,12 +18,13 @@ struct JudgedTimes {
   std::optional<double> added_seconds = {};
 };
 
-// Returns copies of two GPU records with the times to judge: the first kind that every repetition
-// of both records has, in the order queued calls ("device", corrected by added_seconds), calls in a
-// CUDA graph, back-to-back calls, calls with their launch. Only the last kind contains the host's
-// noise; in the others only a throttled clock makes a repetition noisy. Returns nullopt if the
-// records can be judged as they are: one has no GPU samples, both have graph or both throughput
-// times, or the chosen kind needs no change. Throws Unsupported if they have no common kind.
+// Returns copies of two GPU records with times of one kind that every repetition of both has. The
+// kinds, the preferred first: one queued call ("device", corrected by added_seconds), a call in a
+// CUDA graph ("graph"), one of back-to-back calls ("throughput"), a call with its launch ("call").
+// Only "call" contains the host's noise; in the others only a throttled clock makes a repetition
+// noisy. Returns nullopt if the records can be judged as they are: one has no GPU samples, both are
+// timed as "graph" or both as "throughput", the chosen kind needs no change, or both have the same
+// `timed` and no other common kind. Throws Unsupported if they have no common kind.
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record::Record& contender);
 
 // Returns the levels of the times that a comparison judges, or nullopt if there are none.

@@ -95,7 +95,8 @@ class Chain {
     }
   }
 
-  // Returns a ratio per step, in order; with several steps, then the ratio of all steps together.
+  // Returns a statement (a ratio of times) per step, in order, and after several steps one for all
+  // of them together.
   const std::vector<Statement>& statements() const { return statements_; }
   // Returns the last failure of settings[index], if any.
   const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }

@@ -173,8 +173,8 @@ int Run(std::vector<std::string> args) {
   live::Session session(std::move(context), [&] {
     return specified.empty() ? Machines(flags, needs, devices) : specified;
   });
-  auto options =
-      Options(flags, static_cast<int>(chosen.size()), needs.cpu, needs.gpu, devices, session, turns);
+  auto options = Options(flags, static_cast<int>(chosen.size()), needs.cpu, needs.gpu, devices,
+                         session, turns);
   if (quota) options.quota = &*quota;
   const auto stop = RuleFrom(flags);
   options.repetitions =

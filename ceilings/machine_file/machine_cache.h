@@ -58,16 +58,16 @@ struct MachineOptions {
   std::function<void(const machine::MeasureProgress&)> progress = {};  // may be empty
 };
 
-// Returns this CPU's ceilings: from `options.file`, else from the cache, else measured. Measures
-// missing thread counts, adds them to the cache (not to the file), and then compares all thread
-// counts (CompareThreadCounts). Joins new measurements with the cached ones (machine::Learned)
-// unless microcode or kernel have changed. Neither checks nor measures specified roofs. Writes a
-// sentence to `log` if a cache file cannot be used or written. With `live_check`: measures the rows
-// of RowsToVisit once more (some 3 s) and joins them; if one is faster than stored, measures all
-// needed roofs again. Does not change the ceilings of a file. Writes the result to
-// facts["live_check"], and to `log` if a ceiling disagrees. Throws BadInput if the file cannot be
-// read, is no machine file or is of another machine, if it is combined with `remeasure` or
-// `thorough`, and for thread counts as MeasureCpu does.
+// Returns this CPU's ceilings: of `options.file`, else from the cache, else measured.
+// - Missing thread counts are measured and stored in the cache, not in the file; then all are
+//   compared (CompareThreadCounts). New measurements are joined with cached ones (machine::Learned)
+//   unless microcode or kernel have changed. Specified roofs are neither checked nor measured.
+// - `live_check` measures RowsToVisit again (some 3 s) and joins them; if one is faster than
+// stored,
+//   all needed roofs. The ceilings of a file stay. The result is in facts["live_check"].
+// - `log` says if a ceiling disagrees, or a cache file cannot be used or written.
+// Throws BadInput if the file cannot be read, is no machine file or is of another machine, if it is
+// combined with `remeasure` or `thorough`, and for thread counts as MeasureCpu does.
 machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
 // Reads a file that WriteMachineFile or a person wrote (specified_machine.h). If there is no such

@@ -13,8 +13,8 @@ namespace dlroof::cuda {
 // memory. Throws std::runtime_error if the device has too little memory.
 std::vector<gpu::KnownCall> CuptiKnownCalls(const gpu::CuptiChip& chip);
 
-// Returns the counter of CUDA device `device`, which uses the calls with known work for its
-// self-test. It opens the device on first use.
+// Returns the counter of CUDA device `device`. It opens the device on first use, and tests itself
+// with CuptiKnownCalls.
 std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device);
 
 // Returns the source "cupti". Call this once per process, as a GPU has one set of counters. If the

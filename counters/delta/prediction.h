@@ -122,10 +122,10 @@ std::optional<EngineKnobs> ReadEngine(std::string_view text);
 // 9.14: tile_size 1, 4, 5; tilek 0, 1).
 std::optional<KernelTiling> TilingOf(const EngineKnobs& knobs);
 
-// Returns the slices of K [1], from the workspace for partial sums: one tile of 4-byte sums per
-// CTA, and `tiles_m` x `tiles_n` tiles, rounded up to complete clusters, per slice. Returns 1 if no
-// tile fits into the workspace. Returns nullopt if the workspace is unknown or is not a whole
-// number of slices.
+// Returns into how many slices [1] K is split: the number of tiles of 4-byte partial sums that the
+// workspace holds, divided by the tiles of a slice (`tiles_m` x `tiles_n`, each rounded up to whole
+// clusters). Returns 1 if no tile fits. Returns nullopt if the workspace is unknown or the division
+// leaves a remainder.
 std::optional<int64_t> SlicesByWorkspace(const EngineKnobs& knobs, const KernelTiling& tiling,
                                          int64_t tiles_m, int64_t tiles_n);
 

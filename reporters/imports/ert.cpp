@@ -45,8 +45,9 @@ int CountOf(const json& metadata, const char* key, const std::string& where) {
   return static_cast<int>(*count);
 }
 
-// Returns the threads of all processes that had the best rates of "gflops" or "gbytes": the toolkit
-// tries several splits of the CPU's threads into processes.
+// Returns the number of threads in all processes that reached the best rates of `part` ("gflops" or
+// "gbytes"), or that of the metadata if it is larger: the toolkit tries several splits of the
+// threads into processes.
 int ThreadsOf(const JsonReader& empirical, const char* part) {
   int threads = 1;
   for (const char* place : {"metadata", part}) {

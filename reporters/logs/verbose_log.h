@@ -117,11 +117,11 @@ struct LineCounts {
   std::vector<RefusedLines> refused;  // in order of appearance
 };
 
-// Executions of a oneDNN Graph partition are primitives of the kind "partition" (engine,
-// implementation; `problem` has its operations). They are not counted if executions in the
-// partition's time, on the lines before, take at least half of it: then the partition's primitives
-// have lines of their own. Executions of ukernels ("brgemm", "transform"), blocks of products that
-// a program computes in threads of its own, are primitives of these kinds.
+// An execution of a oneDNN Graph partition is a primitive of the kind "partition", whose `problem`
+// lists the operations. It is left out if the log also has the primitives inside it: if executions
+// on the lines before, within its time, take at least half of that time. Ukernels compute blocks of
+// a product in the program's own threads; their executions are primitives of the kinds "brgemm" and
+// "transform".
 struct VerboseLog {
   // Facts about the library. A text that the log does not print is empty.
   std::string version;                    // "v3.7.3"

@@ -86,7 +86,7 @@ class JsonObject {
   // Reads the members that the list names, in the object's order.
   template <class Out, std::size_t n>
   void Read(const std::array<JsonField<Out>, n>& fields, Out& out) const {
-    // Lists have the order in which dlroof writes members, so usually the next row matches.
+    // dlroof writes members in the order of `fields`, so the search begins after the last match.
     std::bitset<n> found;
     std::size_t next = 0;
     for (const auto [key, value] : object_)

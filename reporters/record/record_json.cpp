@@ -215,7 +215,7 @@ void CheckMedian(const JsonMember& member, Record& record) {
     member.Drop(*median, "a median within the repetitions");
 }
 
-// Drops measured launches that are fewer than those of the kernels.
+// Drops the measured number of launches if it is below the sum over `kernels`, which cannot be.
 void CheckLaunches(const JsonObject& at, Record& record) {
   const auto work = record.work.find(Provenance::kMeasured);
   if (work == record.work.end() || !work->second.launches) return;
