@@ -399,8 +399,10 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
   for (const auto& [key, i] : in_a)
     if (const auto found = in_b.find(key); found != in_b.end())
       versus.rows.push_back(RowOf(a, i, b, found->second, options));
-  versus.only_a = in_a.size() - versus.rows.size();
-  versus.only_b = in_b.size() - versus.rows.size();
+    else
+      ++versus.only_a[a.run.file.records[i].type];
+  for (const auto& [key, i] : in_b)
+    if (!in_a.contains(key)) ++versus.only_b[b.run.file.records[i].type];
   if (versus.rows.empty()) {
     const auto operators = [](const auto& in) {
       return in.empty() ? std::string("none with a time")

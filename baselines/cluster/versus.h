@@ -222,8 +222,9 @@ struct VersusTotal {
 };
 
 struct Versus {
-  std::vector<VersusRow> rows;         // in the order of A's records
-  std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one cluster only
+  std::vector<VersusRow> rows;  // in the order of A's records
+  // [1] Type -> number of operators with a time on one cluster only.
+  std::map<std::string, std::size_t> only_a, only_b;
   CallTime times = CallTime::kThroughput;
   std::string currency;  // "" without prices
   // Price of their nodes ("2.5 USD per node and hour") or why it is unknown; "" without prices.

@@ -211,14 +211,10 @@ void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& note
 }
 
 void AddFallbackNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  constexpr std::size_t kShown = 3;
+  constexpr std::size_t kShown = 5;
   std::vector<std::string> names;
-  for (const auto& row : report.versus.rows) {
-    if (!row.a.fallback && !row.b.fallback) continue;
-    const auto& record = row.a.fallback ? report.a->run.file.records[row.a.record]
-                                        : report.b->run.file.records[row.b.record];
-    names.push_back(fmt::format("{}, by {}", record.name, record::AlgorithmText(record)));
-  }
+  for (const auto& row : report.versus.rows)
+    if (row.a.fallback || row.b.fallback) names.push_back(row.key);
   if (names.empty()) return;
   const auto count = names.size();
   if (count > kShown) {
@@ -228,7 +224,7 @@ void AddFallbackNotes(const VersusReport& report, std::vector<std::string>& note
   notes.push_back(fmt::format(
       "!: below {:g} % of its roof: a fallback of the library, in place of which a framework would "
       "pad, or take another type; {} such rows are in no total: {}",
-      100 * kFallbackShare, count, fmt::join(names, "; ")));
+      100 * kFallbackShare, count, fmt::join(names, ", ")));
 }
 
 std::string TimesText(const record::Record& record) {
@@ -238,10 +234,11 @@ std::string TimesText(const record::Record& record) {
 }
 
 // Older files have the time of a queued call and, beside it, that of the same call in a CUDA graph.
-// Returns their ratio [1], the median over the rows, or nullopt if no row has both.
-std::optional<double> QueuedOverGraph(const VersusReport& report, const VersusCluster& cluster,
-                                      const VersusSide VersusRow::*side) {
-  std::vector<double> ratios;
+// Returns "Conv2D 1.04, LSTM 1.71": their ratio, the median over an operator's rows; "" if no row
+// has both.
+std::string QueuedOverGraph(const VersusReport& report, const VersusCluster& cluster,
+                            const VersusSide VersusRow::*side) {
+  std::map<std::string, std::vector<double>> ratios;
   for (const auto& row : report.versus.rows) {
     const auto& record = cluster.run.file.records[(row.*side).record];
     std::vector<double> in_graph;
@@ -249,9 +246,12 @@ std::optional<double> QueuedOverGraph(const VersusReport& report, const VersusCl
       if (repetition.gpu && repetition.gpu->graph_seconds)
         in_graph.push_back(*repetition.gpu->graph_seconds);
     if (record.timed == record::timed::kDevice && !in_graph.empty())
-      ratios.push_back((row.*side).seconds.value / Median(std::move(in_graph)));
+      ratios[record.op].push_back((row.*side).seconds.value / Median(std::move(in_graph)));
   }
-  return ratios.empty() ? std::nullopt : std::optional(Median(std::move(ratios)));
+  std::vector<std::string> texts;
+  for (auto& [op, of_op] : ratios)
+    texts.push_back(fmt::format("{} {:.2f}", op, Median(std::move(of_op))));
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) {
@@ -260,10 +260,10 @@ void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) 
       EachOnce(report, true, TimesText), EachOnce(report, false, TimesText)));
   for (const auto& [name, cluster, side] :
        {std::tuple("A", report.a, &VersusRow::a), {"B", report.b, &VersusRow::b}})
-    if (const auto ratio = QueuedOverGraph(report, *cluster, side))
+    if (const auto ratios = QueuedOverGraph(report, *cluster, side); !ratios.empty())
       notes.push_back(fmt::format(
-          "{}: queued calls of an older file, {:.2f} times as long (median) as in a CUDA graph",
-          name, *ratio));
+          "{}: queued calls of an older file; over the time in a CUDA graph (median): {}", name,
+          ratios));
   for (const auto& [name, cluster] : {std::pair("A", report.a), {"B", report.b}})
     if (const auto& count = cluster->node_times)
       notes.push_back(fmt::format(
@@ -338,6 +338,35 @@ Table ModelTable(const VersusReport& report) {
   return table;
 }
 
+std::size_t Number(const std::map<std::string, std::size_t>& by_type) {
+  std::size_t sum = 0;
+  for (const auto& [type, count] : by_type) sum += count;
+  return sum;
+}
+
+// Returns "67 on A only (38 bf16, 29 int8)".
+std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const char* name) {
+  std::vector<std::string> types;
+  for (const auto& [type, count] : by_type) types.push_back(fmt::format("{} {}", count, type));
+  return fmt::format("{} on {} only{}", Number(by_type), name,
+                     types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")));
+}
+
+// Says which totals of f32 have rows that a framework would not run so: without a tf32 time of the
+// GPU, while other rows of the operator have one.
+void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
+  std::set<std::string> totals;
+  for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) totals.insert(total.of);
+  for (const auto& total : totals)
+    if (total.ends_with(" f32") &&
+        (totals.contains(total + "|tf32") ||
+         totals.contains(total.substr(0, total.size() - 3) + "tf32|f32")))
+      notes.push_back(fmt::format(
+          "{}: these problems have no tf32 time, in which a framework trains on GPUs: they do not "
+          "compare with those of tf32",
+          total));
+}
+
 // Returns sentences on A, B, a node's devices, prices, coverage, marks, rows bound by overhead.
 std::vector<std::string> VersusNotes(const VersusReport& report) {
   const auto& versus = report.versus;
@@ -346,8 +375,9 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
                   DeviceText(*report.a)),
       fmt::format("B: {} ({}), a node has {}", MachinesText(*report.b), report.b->where,
                   DeviceText(*report.b)),
-      fmt::format("{} operators have a time on both clusters; {} on A only, {} on B only",
-                  versus.rows.size(), versus.only_a, versus.only_b)};
+      fmt::format("{} operators have a time on both clusters; {}, {}", versus.rows.size(),
+                  OnlyText(versus.only_a, "A"), OnlyText(versus.only_b, "B"))};
+  AddTf32Notes(report, notes);
   if (const auto all = DifferenceKindsOf(versus).of_all; !all.empty())
     notes.push_back(fmt::format("in every row (A | B): {}", fmt::join(all, "; ")));
   AddTimesNotes(report, notes);
@@ -575,8 +605,8 @@ nlohmann::json VersusJson(const VersusReport& report) {
       {"b", ClusterJson(*report.b, versus.price_b)},
       {"times", versus.times == CallTime::kLatency ? "latency" : "throughput"},
       {"operators", versus.rows.size()},
-      {"only_a", versus.only_a},
-      {"only_b", versus.only_b},
+      {"only_a", Number(versus.only_a)},
+      {"only_b", Number(versus.only_b)},
       {"rows", nlohmann::json::array()}};
   if (!versus.currency.empty()) written["currency"] = versus.currency;
   if (versus.price_ratio) written["price_b_over_a"] = *versus.price_ratio;

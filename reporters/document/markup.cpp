@@ -32,7 +32,8 @@ constexpr const char* kStyle =
     "@media screen and (prefers-color-scheme:dark){:root{--page:#11151b;--card:#191f27;"
     "--ink:#e4e9f0;--soft:#9aa7b6;--line:#2c3541}svg{filter:invert(.9) hue-rotate(180deg)}}"
     "@media(max-width:760px){body{padding:10px}section{padding:4px 10px 10px}"
-    "td:first-child,th:first-child{position:sticky;left:0;background:var(--card);max-width:45vw;"
+    "td:first-child,th:first-child{position:sticky;left:0;background:var(--card);min-width:9em;max-"
+    "width:45vw;"
     "white-space:normal;overflow-wrap:anywhere}}";
 constexpr std::size_t kItemColumns = 120;  // [bytes] maximum line length of a list item
 constexpr int kLongCell = 24;              // [columns] longer table cells of a page are wrapped
