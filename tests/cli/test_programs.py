@@ -432,9 +432,21 @@ class TestARunThatIsStopped:
         process.send_signal(signal)
         return finish(process)
 
-    def test_by_sigint_exits_130_and_leaves_a_whole_file(self):
-        verify(self.stopped_by(2, "interrupted.json"), [exits(130)])
-        verify(run("dlroof report interrupted.json" + TABLE), [exits(0), silent])
+    def test_by_sigint_exits_130_and_leaves_its_results_beside_the_old_file(self):
+        Path("interrupted.json").write_text("of yesterday")
+        verify(self.stopped_by(2, "interrupted.json"), [exits(130), says("interrupted: the results so far are in interrupted.json.part")])
+        assert Path("interrupted.json").read_text() == "of yesterday"
+        verify(run("dlroof report interrupted.json.part" + TABLE), [exits(0), silent])
+
+    def test_before_its_first_benchmark_leaves_the_old_file(self):
+        Path("early.json").write_text("of yesterday")
+        process = start(f"{BENCH} --benchmark_filter=^LSTM --benchmark_out=early.json", XDG_CACHE_HOME=os.path.abspath("empty"))
+        for line in process.stderr:
+            if "Measuring the ceilings" in line:
+                break
+        process.send_signal(15)
+        verify(finish(process), [exits(143)])
+        assert Path("early.json").read_text() == "of yesterday"
 
     def test_by_sigkill_leaves_its_finished_records_and_report_warns(self):
         Path("killed.json").write_text("of yesterday")
