@@ -465,9 +465,13 @@ class TestAStoredResult:
         assert Path("kept.json").read_text() == "of yesterday"
         assert not Path("kept.json.part").exists()
 
-    @pytest.mark.parametrize("filter, code", [("NOMATCH", 2), ("'('", 2), ("LSTM --benchmark_list_tests", 0)])
+    @pytest.mark.parametrize("filter, code", [("NOMATCH", 2), ("'('", 2), ("LSTM --benchmark_list_tests", 0), ("LSTM --benchmark_list_tests=", 0)])
     def test_stays_if_nothing_is_measured(self, filter, code):
         verify(run(self.QUICK + filter), [exits(code)])
+
+    @pytest.mark.parametrize("value", ["1", "", "TRUE"])
+    def test_stays_if_a_variable_asks_for_a_list(self, value):
+        verify(run(self.QUICK + "LSTM", BENCHMARK_LIST_TESTS=value), [exits(0), prints("^LSTM/")])
 
     def test_has_one_writer(self):
         with open("kept.json.part", "w") as part:
