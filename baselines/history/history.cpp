@@ -69,8 +69,9 @@ void CheckSchema(SQLite::Database& database) {
   if (schema < kHistorySchema)
     throw BadInput("{}: written by an older dlroof (schema {}): add its run files to a new history",
                    database.getFilename(), schema);
-  // Rejects views and triggers: they could replace a table's content or run code on access.
-  Query parts(database, "SELECT sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'");
+  // Rejects views and triggers, of any name: they could replace a table's content or run code on
+  // access. Only the indexes of SQLite itself have no text.
+  Query parts(database, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL");
   std::size_t known = 0;
   while (parts.Next()) {
     if (std::ranges::find(kTables, parts.Text(0)) == std::end(kTables))

@@ -256,6 +256,18 @@ TEST_F(HistoryTest, OtherTablesViewsAndTriggersAreRefused) {
   }
 }
 
+// SQLite itself allows such a name only by a write into its schema.
+TEST_F(HistoryTest, ATriggerWithANameOfSqliteIsRefused) {
+  History(Path(), Access::kWrite);
+  SQLite::Database(Path(), SQLite::OPEN_READWRITE)
+      .exec(
+          "PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_t', "
+          "'runs', 0, 'CREATE TRIGGER sqlite_t AFTER INSERT ON runs BEGIN DELETE FROM points; "
+          "END')");
+  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }),
+              HasSubstr("its schema has \"CREATE TRIGGER sqlite_t"));
+}
+
 TEST_F(HistoryTest, NumbersThatCannotBeAreRefused) {
   History(Path(), Access::kWrite).Add(RunOn(1, {Measured("n1", 1)}));
   const std::string copy = folder_ / "copy.sqlite";
