@@ -93,6 +93,7 @@ void ReadLine(const std::string& line, const std::string& where, Journal& journa
     journal.header = HeaderFrom(at);
   } else if (at.Has("machines")) {
     journal.machines = at.Array("machines");
+    for (std::size_t i = 0; i < journal.machines.size(); ++i) at.Item("machines", i).Text("device");
   } else {
     journal.entries.push_back(EntryFrom(at, journal.header->programs.size()));
   }
@@ -188,7 +189,8 @@ json FailedEntry(const std::string& listed, const std::string& reason) {
 }
 
 bool IsRepetition(const json& entry) {
-  return entry.is_object() && entry.value("run_type", "iteration") == "iteration";
+  const auto type = record::Text(entry, "run_type");
+  return type.empty() || type == "iteration";
 }
 
 // Returns the entries of all blocks' windows, without settling ones and aggregates.
@@ -216,8 +218,8 @@ json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
 // Returns whether to mark noisy repetitions: not with --dlroof_disturbed=keep, and not for programs
 // without dlroof, which report wall times only.
 bool TellsNoisy(const json& context) {
-  return context.is_object() && context.contains("dlroof") &&
-         context["dlroof"].value("disturbed", "") != "keep";
+  const auto& ours = record::Member(context, "dlroof");
+  return ours.is_object() && record::Text(ours, "disturbed") != "keep";
 }
 
 }  // namespace
@@ -251,7 +253,9 @@ std::vector<Part> PartsFrom(const std::vector<std::string>& listed, const Outcom
     }
     part.record = *found;
     part.context = run->context;
-    part.benchmarks = outcome.result.value("benchmarks", json::array());
+    part.benchmarks = json::array();
+    for (const auto& entry : record::Member(outcome.result, "benchmarks"))
+      if (entry.is_object()) part.benchmarks.push_back(entry);
   }
   return parts;
 }
@@ -300,6 +304,7 @@ Merged MergedRun(const std::vector<Supervised>& supervised, const json& machines
     }
   }
   json& context = run.context["dlroof"];
+  if (!context.is_object()) context = json::object();
   context["schema"] = record::kSchema;
   context.update(about);
   return {roofline::PlaceRun(std::move(run)), std::move(entries)};

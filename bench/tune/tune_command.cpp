@@ -14,6 +14,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "reporters/document/document.h"
@@ -189,7 +190,8 @@ settings::TuningFile OpenTunings(const PartFile& output, const std::string& fini
   if (!std::filesystem::exists(path)) return file;
   auto before = settings::ReadTuningFile(path);
   if (!resume) {
-    if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return file;
+    const JsonReader then(before.about, path + ": about");
+    if (then.Has("names") && IsFinished(before, then.Texts("names"))) return file;
     throw BadInput("{}: an unfinished tuning; continue it with --resume, or remove this file",
                    path);
   }

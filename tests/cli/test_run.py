@@ -247,6 +247,10 @@ class TestAnInterruptedRun:
         verify(finish(process), [exits(130)])
         verify(run(ONE + "--resume" + MACHINE), [exits(0), holds("run.json", lambda run_file: len(run_file["records"]) == 3)])
 
+    def test_of_which_the_file_has_a_command_that_is_no_text_is_measured_again(self):
+        Path("other.json").write_text(json.dumps({"context": {"dlroof": {"schema": 2, "supervised": {}, "command": 5}}, "records": []}))
+        verify(run(ONE + "-o other.json --resume" + MACHINE), [exits(0)])
+
     @pytest.mark.parametrize("command, written", [(ONE + "-o new.json ", ["new.json"]), (TWO, ["old.json", "new.json"])])
     def test_leaves_the_old_files_until_all_is_measured(self, command, written):
         for path in written:

@@ -127,6 +127,19 @@ def test_goes_on_after_an_end_and_keeps_the_old_file_until_then(tuned, how, code
     assert tuning(path)["blocks"][:3] == before["blocks"][:3] and not Path(path + ".part").exists()
 
 
+def test_a_file_with_values_that_tune_never_writes_is_bad_input(tuned):
+    def write(change):
+        file = json.loads(Path("tune.json").read_text())
+        change(file)
+        Path("wrong.json").write_text(json.dumps(file))
+
+    for best in ({"foo": "x"}, {"batch": "x"}):
+        write(lambda file: file["tunings"][0].update(best=best))
+        verify(run("dlroof tune wrong.json"), [bad_input, says("cannot have")])
+    write(lambda file: file["about"].update(names=5))
+    verify(run(tune("--env=DLROOF_FAKE=fast -o wrong.json")), [bad_input, says("'names'")])
+
+
 def test_bad_input_is_one_sentence():
     for arguments in ("", "LSTM/cpu/onednn/fwd_inference/f32/t1x", f"{NAME} --env=lower=1", "--suite=none_such", f"--verify {NAME}"):
         verify(run(f"dlroof tune {arguments}"), [one_sentence])
