@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr const char* kNoJournal = ": not the journal of a run";
+constexpr const char* kBegin = R"({"dlroof_journal":)";  // of a journal, its first member
 
 std::string Line(const json& object) {
   // Replaces invalid UTF-8, which messages from a program's standard error may contain.
@@ -124,13 +125,16 @@ void SyncFolderOf(const std::string& path) {
 }  // namespace
 
 std::string JournalLine(const JournalHeader& header) {
-  json object = {{"dlroof_journal", kVersion},  {"programs", header.programs},
-                 {"builds", header.builds},     {"arguments", header.arguments},
-                 {"settings", header.settings}, {"seed", header.seed},
-                 {"benchmarks", json::array()}, {"id", header.id}};
+  json object = {{"programs", header.programs},
+                 {"builds", header.builds},
+                 {"arguments", header.arguments},
+                 {"settings", header.settings},
+                 {"seed", header.seed},
+                 {"benchmarks", json::array()},
+                 {"id", header.id}};
   if (std::ranges::count(header.plain, true) > 0) object["plain"] = header.plain;
   for (const auto& pair : header.benchmarks) object["benchmarks"].push_back(ToJson(pair));
-  return Line(object);
+  return fmt::format("{}{},{}", kBegin, kVersion, Line(object).substr(1));
 }
 
 std::string JournalLine(const json& machines) { return Line({{"machines", machines}}); }
@@ -161,9 +165,10 @@ JournalFile::JournalFile(const std::string& path)
   if (file_.get() < 0) RefuseFile(path);
   LockForWriting(file_.get(), path);
   const auto text = ReadFileIfAny(path);
-  // Accepts an incomplete first line, of a killed run; throws for files that are not journals.
-  constexpr std::string_view kBegin = R"({"arguments":[)";
-  if (!text.starts_with(kBegin.substr(0, text.size()))) throw BadInput(path + kNoJournal);
+  // An incomplete first line, of a killed run, is removed: only if it is certainly a journal's.
+  // Those of 2.0.0 began with their arguments.
+  const bool old = text.starts_with(R"({"arguments":[)") && text.find('\n') != std::string::npos;
+  if (!text.empty() && !text.starts_with(kBegin) && !old) throw BadInput(path + kNoJournal);
   found_ = ParseJournal(text, path);
   if (ftruncate(file_.get(), static_cast<off_t>(found_.complete_bytes)) != 0) RefuseFile(path);
   SyncFolderOf(path);

@@ -80,13 +80,17 @@ TEST(Journal, CutAnywhereHasItsCompleteLinesAndOtherFilesAreRefused) {
 TEST(JournalFile, LeavesOtherFilesAsTheyAre) {
   const TemporaryFolder folder;
   const auto path = folder / "run.json.journal";
-  for (const char* text : {"precious", "{\"a\": 1}", "{\"a\": 1}\n"}) {
+  for (const char* text :
+       {"precious", "{\"a\": 1}", "{\"a\": 1}\n", "{", R"({"arguments":["a"]})"}) {
     WriteFile(path, text);
     EXPECT_THAT(fakes::RefusalOf([&] { JournalFile{path}; }),
                 HasSubstr("run.json.journal: not the journal of a run"));
     EXPECT_EQ(ReadFileIfAny(path), text);
   }
-  WriteFile(path, JournalLine(Header()).substr(0, 20));
+  auto line = JournalLine(Header());
+  WriteFile(path, R"({"arguments":[],)" + line.substr(1));  // of 2.0.0, where its keys were sorted
+  EXPECT_TRUE(JournalFile(path).found().header);
+  WriteFile(path, line.substr(0, 30));
   EXPECT_EQ(JournalFile(path).found().complete_bytes, 0U);
   EXPECT_EQ(ReadFileIfAny(path), "");
   std::filesystem::create_symlink(path, folder / "link");
