@@ -183,13 +183,10 @@ std::uintmax_t Builds::AddFile(const fs::path& from, const fs::path& to) const {
   std::uintmax_t added = 0;
   Guarded([&] {
     if (!fs::exists(object)) {
-      auto temporary = object;
-      temporary += ".new";
-      fs::copy_file(from, temporary, fs::copy_options::overwrite_existing);
-      fs::permissions(temporary, fs::perms::owner_all | fs::perms::group_read |
-                                     fs::perms::group_exec | fs::perms::others_read |
-                                     fs::perms::others_exec);
-      fs::rename(temporary, object);
+      fs::copy_file(from, to);  // into a folder that is new: no link is in its way
+      fs::permissions(to, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                              fs::perms::others_read | fs::perms::others_exec);
+      fs::rename(to, object);
       added = content.size();
     }
     fs::create_hard_link(object, to);

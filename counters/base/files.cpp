@@ -178,6 +178,11 @@ void WriteFile(const fs::path& to, std::string_view text, OnDisk when) {
   if (error) throw BadInput("{}: cannot be written: {}", to.string(), error.message());
 }
 
+void ReplaceFile(const fs::path& path, std::string_view text, OnDisk when) {
+  if (const auto error = WriteAndRename(path, text, when))
+    throw BadInput("{}: cannot be written: {}", path.string(), error.message());
+}
+
 void LockForWriting(int fd, const std::string& path) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return;
   // Finds the lock's owner, 1234 in "1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF".

@@ -25,6 +25,11 @@ enum class OnDisk { kLater, kNow };
 void WriteFile(const std::filesystem::path& path, std::string_view text,
                OnDisk when = OnDisk::kLater);
 
+// As WriteFile, but replaces a link, not the file that it leads to: for folders that others may
+// write.
+void ReplaceFile(const std::filesystem::path& path, std::string_view text,
+                 OnDisk when = OnDisk::kLater);
+
 // A result that a program writes while it runs. The old file stays until Replace; a program that
 // ends before leaves PATH.part. Until Replace or destruction, PATH can have no other PartFile.
 class PartFile {
