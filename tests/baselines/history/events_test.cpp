@@ -206,6 +206,11 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
               Not(HasSubstr("bisect")));
 }
 
+TEST(BisectCommand, QuotesForeignTextAndHasNoCommitThatIsAnOption) {
+  EXPECT_EQ(BisectCommand("$(x)", "a;b", "n'", false), R"(dlroof bisect '$(x)' 'a;b' -- 'n'\''')");
+  EXPECT_EQ(BisectCommand("--build=x", "b", "n", false), "");
+}
+
 // https://github.com/actions/toolkit: "%", line breaks, and in properties ":" and "," are escaped.
 TEST(AnnotationsOf, EscapesWhatGithubReadsAndHasTenErrorsAndAWarning) {
   Result result;
