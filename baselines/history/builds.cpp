@@ -17,6 +17,7 @@
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::history {
 namespace {
@@ -129,7 +130,7 @@ bool IsComparable(const NamedRun& run, const NamedRun& contender, const compare:
     compare::CheckComparable(run, contender, pairs, false);
     return true;
   } catch (const BadInput& error) {
-    warnings << "skipped: " << error.what() << '\n';
+    warnings << "skipped: " << text::Printable(error.what()) << '\n';
     return false;
   }
 }

@@ -30,6 +30,7 @@
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
 namespace {
@@ -51,7 +52,7 @@ bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   if (!fs::exists(path)) return false;
   const auto there = ReadNodeFile(path);
   if (there.status != cluster::NodeStatus::kComplete) {
-    std::cerr << fmt::format("{}; measuring again\n", there.reason);
+    std::cerr << fmt::format("{}; measuring again\n", text::Printable(there.reason));
     return false;
   }
   if (there.facts.arguments == facts.arguments) return true;
@@ -118,7 +119,7 @@ bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string
     supervise::Supervise(request, log);
     return !StoppedByInterrupt() && supervise::IsFinished(request);
   } catch (const std::exception& error) {
-    log << error.what() << '\n' << std::flush;
+    log << text::Printable(error.what()) << '\n' << std::flush;
     throw;
   }
 }
