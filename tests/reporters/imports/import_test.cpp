@@ -225,7 +225,7 @@ TEST(ImportErt, MakesCeilings) {
       Refusal(
           ImportErt,
           R"({"empirical": {"gflops": {"data": [["GFLOPs", 1], ["FP32 GFLOPs", -1]]}, "gbytes": {"data": [["L1", 9]]}}})"),
-      "x.csv: empirical: gflops: data[1]: expected a rate above 0");
+      "x.csv: empirical: gflops: data[1]: expected a rate per second from 1 to 1e+18");
 }
 
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
