@@ -80,7 +80,7 @@ def files(folder):
     verify(run("dlroof machine --quick -o machine.json", timeout=300), [exits(0)])
     verify(run(f"{BENCH} {MEASURE} --benchmark_out=run.json", timeout=120), [exits(0)])
     verify(run("dlroof history add --db runs.sqlite run.json"), [exits(0)])
-    verify(run(f"dlroof cluster node --out gathered --bench {FAKE_BENCH} -- --dlroof_seed=1", DLROOF_NODE="n1"), [exits(0)])
+    verify(run(f"dlroof cluster node --out gathered --bench {FAKE_BENCH} -- --dlroof_seed=1", DLROOF_NODE="n1", FAKE_DEVICE="none"), [exits(0)])
     yield
     del os.environ["XDG_CACHE_HOME"]
 
