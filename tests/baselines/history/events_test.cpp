@@ -279,6 +279,20 @@ TEST(Builds, FindsWhatItKeepsAlsoByAnAbbreviationAndKeepsEqualFilesOnce) {
   EXPECT_THAT(equal.Commits(), ElementsAre("one", "two"));
 }
 
+TEST(Builds, FollowsNoLinkUnderTheNameOfAnObject) {
+  const TemporaryFolder folder;
+  const Builds builds(folder / "builds");
+  const auto program = WriteProgram(folder, "p", 'a', 100);
+  builds.Keep("one", program, 1000);
+  const auto object = fs::directory_iterator(folder / "builds/objects")->path();
+  fs::remove_all(folder / "builds/one");
+  fs::remove(object);
+  WriteFile(folder / "victim", "precious");
+  fs::create_symlink(folder / "victim", object.string() + ".new");
+  builds.Keep("one", program, 1000);
+  EXPECT_EQ(ReadFileIfAny(folder / "victim"), "precious");
+}
+
 TEST(Builds, RemovesTheLeastRecentlyUsedAndReplacesAProgram) {
   const TemporaryFolder folder;
   const Builds builds(folder / "builds");
