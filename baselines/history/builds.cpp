@@ -17,6 +17,7 @@
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::history {
 namespace {
@@ -129,7 +130,7 @@ bool IsComparable(const NamedRun& run, const NamedRun& contender, const compare:
     compare::CheckComparable(run, contender, pairs, false);
     return true;
   } catch (const BadInput& error) {
-    warnings << "skipped: " << error.what() << '\n';
+    warnings << "skipped: " << text::Printable(error.what()) << '\n';
     return false;
   }
 }
@@ -183,13 +184,10 @@ std::uintmax_t Builds::AddFile(const fs::path& from, const fs::path& to) const {
   std::uintmax_t added = 0;
   Guarded([&] {
     if (!fs::exists(object)) {
-      auto temporary = object;
-      temporary += ".new";
-      fs::copy_file(from, temporary, fs::copy_options::overwrite_existing);
-      fs::permissions(temporary, fs::perms::owner_all | fs::perms::group_read |
-                                     fs::perms::group_exec | fs::perms::others_read |
-                                     fs::perms::others_exec);
-      fs::rename(temporary, object);
+      fs::copy_file(from, to);  // into a folder that is new: no link is in its way
+      fs::permissions(to, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                              fs::perms::others_read | fs::perms::others_exec);
+      fs::rename(to, object);
       added = content.size();
     }
     fs::create_hard_link(object, to);

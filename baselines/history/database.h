@@ -104,8 +104,9 @@ class Query {
   std::optional<double> Number(int column, const char* key) const {
     const auto value = statement_.getColumn(column);
     if (value.isNull()) return std::nullopt;
-    return InRange(value.getDouble(), key, database_.getFilename());
+    return InRange(value.getDouble(), key, Path());
   }
+  const std::string& Path() const { return database_.getFilename(); }
 
  private:
   template <class Value>

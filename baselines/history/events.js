@@ -32,6 +32,9 @@ dlroof.course = (event) => {
   return svg;
 };
 
+// Returns a word of a shell command (text::CommandLine), since a commit or a name may be anything.
+dlroof.quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`;
+
 // Adds the commits between which the event happened, within the range that the noise allows.
 dlroof.addCommits = (cell, event) => {
   const before = dlroof.runs[Math.max(event.earliest - 1, 0)];
@@ -44,10 +47,11 @@ dlroof.addCommits = (cell, event) => {
   const runs = event.latest - event.earliest + 1;
   dlroof.add(cell, 'code', 'mono', good === bad ? bad.slice(0, 10) : `${good.slice(0, 10)}..${bad.slice(0, 10)}`);
   dlroof.add(cell, 'small', '', runs === 1 ? 'between two runs' : `one of ${runs} runs`);
-  if (good === bad) return;
+  if (good === bad || good.startsWith('-') || bad.startsWith('-')) return;  // those would be options
   const button = dlroof.add(cell, 'button', 'link copy', 'copy bisect command');
   button.type = 'button';
-  const command = `dlroof bisect ${good.slice(0, 12)} ${bad.slice(0, 12)} -- '${dlroof.series[event.series[0]].name}'`;
+  const words = [good.slice(0, 12), bad.slice(0, 12), '--', dlroof.series[event.series[0]].name];
+  const command = `dlroof bisect ${words.map(dlroof.quoted).join(' ')}`;
   button.title = command;
   button.addEventListener('click', () => {
     if (navigator.clipboard) navigator.clipboard.writeText(command);

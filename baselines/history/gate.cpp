@@ -158,9 +158,12 @@ std::string Escaped(const std::string& text, bool property) {
 
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
                           bool own_program) {
-  return fmt::format("dlroof bisect {} {}{} -- {}", before, after,
-                     own_program ? " --build 'BUILD COMMAND' --program PATH" : "",
-                     text::CommandLine({std::string(name)}));
+  if (before.starts_with('-') || after.starts_with('-')) return "";  // they would be options
+  return fmt::format(
+      "{}{} -- {}",
+      text::CommandLine({"dlroof", "bisect", std::string(before), std::string(after)}),
+      own_program ? " --build 'BUILD COMMAND' --program PATH" : "",
+      text::CommandLine({std::string(name)}));
 }
 
 std::string CommentOf(const Report& report) {

@@ -69,8 +69,9 @@ void CheckSchema(SQLite::Database& database) {
   if (schema < kHistorySchema)
     throw BadInput("{}: written by an older dlroof (schema {}): add its run files to a new history",
                    database.getFilename(), schema);
-  // Rejects views and triggers: they could replace a table's content or run code on access.
-  Query parts(database, "SELECT sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'");
+  // Rejects views and triggers, of any name: they could replace a table's content or run code on
+  // access. Only the indexes of SQLite itself have no text.
+  Query parts(database, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL");
   std::size_t known = 0;
   while (parts.Next()) {
     if (std::ranges::find(kTables, parts.Text(0)) == std::end(kTables))
@@ -209,6 +210,22 @@ constexpr const char* kPointColumns =
     "p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, "
     "p.repetitions";
 
+// Throws BadInput unless low <= median <= high, all among the times of the repetitions.
+void CheckTimes(const Point& point, const std::vector<record::Repetition>& repetitions,
+                const std::string& where) {
+  if (!point.median || repetitions.empty()) return;
+  const auto [least, most] = std::ranges::minmax(repetitions, {}, &record::Repetition::seconds);
+  const auto [low, high] = point.ci95.value_or(std::pair(*point.median, *point.median));
+  const double rising[] = {least.seconds, low, *point.median, high, most.seconds};
+  constexpr double kRounding = 1e-9;
+  for (std::size_t i = 1; i < std::size(rising); ++i)
+    if (rising[i - 1] > (1 + kRounding) * rising[i])
+      throw BadInput(
+          "{}: damaged: a median of {:g} s ({:g} s to {:g} s) of times from {:g} s to "
+          "{:g} s",
+          where, *point.median, low, high, least.seconds, most.seconds);
+}
+
 Point ReadPoint(const Query& row) {
   Point point{.run = row.Integer(0),
               .series = row.Integer(1),
@@ -217,12 +234,14 @@ Point ReadPoint(const Query& row) {
   if (const auto low = row.Number(4, "median"), high = row.Number(5, "median"); low && high)
     point.ci95 = {*low, *high};
   point.clean = static_cast<int>(row.Number(6, "clean").value_or(0));
+  std::vector<record::Repetition> repetitions;
   try {
-    const auto repetitions = UnpackRepetitions(row.Text(7), "");
+    repetitions = UnpackRepetitions(row.Text(7), "");
     point.repetitions = static_cast<int>(repetitions.size());
     if (!point.median) point.estimate = record::TimeOf(repetitions);
   } catch (const BadInput&) {  // damaged: reading the record reports it
   }
+  CheckTimes(point, repetitions, row.Path());
   return point;
 }
 

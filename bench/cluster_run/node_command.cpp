@@ -30,6 +30,7 @@
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
 namespace {
@@ -51,7 +52,7 @@ bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   if (!fs::exists(path)) return false;
   const auto there = ReadNodeFile(path);
   if (there.status != cluster::NodeStatus::kComplete) {
-    std::cerr << fmt::format("{}; measuring again\n", there.reason);
+    std::cerr << fmt::format("{}; measuring again\n", text::Printable(there.reason));
     return false;
   }
   if (there.facts.arguments == facts.arguments) return true;
@@ -66,7 +67,7 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   auto file = ParsedJson(ReadFile(run, "a run file"), run.string());
   file.erase("benchmarks");  // the records have all results
   file["context"]["dlroof"]["node"] = cluster::ToJson(facts);
-  WriteFile(folder.Node(facts.name), JsonText(file) + '\n', OnDisk::kNow);
+  ReplaceFile(folder.Node(facts.name), JsonText(file) + '\n', OnDisk::kNow);
   fs::remove(run);
   fs::remove(folder.Facts(facts.name));
 }
@@ -85,10 +86,22 @@ class BothBuffers : public std::streambuf {
   std::streambuf *first_, *second_;
 };
 
+// Opens the log to append to it, which others may have replaced by a link or a pipe.
+std::ofstream OpenLog(const fs::path& path) {
+  const Descriptor log(open(
+      path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+  struct stat facts = {};
+  if (fstat(log.get(), &facts) != 0 || !S_ISREG(facts.st_mode))
+    throw BadInput("{}: expected a regular file, or none", path.string());
+  return std::ofstream(fmt::format("/proc/self/fd/{}", log.get()), std::ios::app);
+}
+
 // Measures the remaining benchmarks with all messages in the node's log and on the terminal, if
 // there is one. Returns whether all are finished.
 bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
-  std::ofstream file(folder.Log(name), std::ios::app);
+  std::ofstream file = OpenLog(folder.Log(name));
+  if (fs::is_symlink(folder.Run(name)))
+    throw BadInput("{}: expected a regular file, or none", folder.Run(name).string());
   BothBuffers both(file.rdbuf(), std::cerr.rdbuf());
   std::ostream log(&both);
   if (isatty(STDERR_FILENO) == 0) log.rdbuf(file.rdbuf());
@@ -106,7 +119,7 @@ bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string
     supervise::Supervise(request, log);
     return !StoppedByInterrupt() && supervise::IsFinished(request);
   } catch (const std::exception& error) {
-    log << error.what() << '\n' << std::flush;
+    log << text::Printable(error.what()) << '\n' << std::flush;
     throw;
   }
 }
@@ -119,7 +132,7 @@ class SignOfLife {
       : thread_([file = std::move(file)](const std::stop_token& stop) {
           constexpr int kPauses = 20;  // of 0.1 s each, so that the thread stops at once
           while (!stop.stop_requested()) {
-            utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
+            utimensat(AT_FDCWD, file.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
             for (int i = 0; i < kPauses && !stop.stop_requested(); ++i) SleepSeconds(0.1);
           }
         }) {}
@@ -144,7 +157,7 @@ int RunNode(const NodeFlags& flags) {
   }
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
-  WriteFile(folder.Facts(facts.name), JsonText(cluster::ToJson(facts)) + '\n');
+  ReplaceFile(folder.Facts(facts.name), JsonText(cluster::ToJson(facts)) + '\n');
   StopOnInterrupt();
   const LoadWatch load(cpu::FactsOfThisProcess("/sys"));
   bool whole = false;

@@ -115,7 +115,7 @@ class Gate {
       request.outputs = {path};
       request.processes = flags_.processes;
       request.tables = &tables;
-      std::filesystem::remove(path + ".journal");  // left by a killed gate
+      supervise::JournalFile(path + ".journal").Remove();  // left by a killed gate
       supervise::Supervise(request, std::cerr);
       if (StoppedByInterrupt()) return false;
     }

@@ -133,7 +133,8 @@ int Import(const ImportFlags& flags) {
   imports::Imported imported = format.read(text, flags.file);
   PlaceRates(flags, text, format.name, imported.records);
   imports::LeaveOutImpossible(flags.file, imported);
-  for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
+  for (const auto& remark : imported.remarks)
+    std::cerr << "dlroof: " << text::Printable(remark) << '\n';
   if (imported.machine && imported.records.empty()) {
     WriteOutput(flags.output, JsonText(machine::ToJson(*imported.machine), 1) + '\n');
     return 0;

@@ -33,7 +33,7 @@ machine::Machine MachineOf(const std::string& device, const machine_file::Machin
     throw BadInput("--threads: only for the CPU; a GPU's ceilings are those of the whole GPU");
   const auto access = gpu_loader::AccessGpu(choice, kFlag);
   if (access.reason) throw BadInput("{}={}: {}", kFlag, device, access.reason->text);
-  StopOnInterrupt();  // writes the ceilings measured so far
+  StopOnInterrupt();  // shows the ceilings measured so far
   const auto machine = gpu_loader::CachedOrMeasuredGpu(access, options, std::cerr);
   if (!machine) throw BadInput("{}={}: this build cannot measure ceilings of GPUs", kFlag, device);
   return *machine;
@@ -72,8 +72,10 @@ void ShowMachine(MachineFlags flags) {
   if (const auto warning = machine_file::NotValidatedWarning(machine); warning && !flags.named)
     std::cerr << *warning;
   if (!flags.output) return;
-  machine_file::WriteMachineFile(machine, *flags.output);
-  std::cerr << "wrote " << *flags.output << '\n';
+  PartFile output(*flags.output);
+  output.Write(machine_file::MachineFileText(machine));
+  output.End(!StoppedByInterrupt(), std::cerr);
+  if (!StoppedByInterrupt()) std::cerr << "wrote " << *flags.output << '\n';
 }
 
 // Throws BadInput if CPU pinning or a thread limit of this process would falsify ceilings with

@@ -17,18 +17,36 @@
 namespace dlroof::runner {
 namespace {
 
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 // Returns the value of the last --benchmark_NAME=VALUE or else of the environment variable
-// BENCHMARK_NAME, which Google Benchmark reads too.
-std::string BenchmarkFlag(const std::vector<std::string>& args, const std::string& name) {
+// BENCHMARK_NAME, which Google Benchmark reads too; "" for --benchmark_NAME.
+std::optional<std::string> SetFlag(const std::vector<std::string>& args, const std::string& name) {
   std::string upper = "BENCHMARK_" + name;
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](unsigned char c) { return std::toupper(c); });
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
   const char* from_environment = std::getenv(upper.c_str());
-  std::string value = from_environment == nullptr ? "" : from_environment;
-  const std::string prefix = "--benchmark_" + name + "=";
-  for (const auto& arg : args)
-    if (arg.compare(0, prefix.size(), prefix) == 0) value = arg.substr(prefix.size());
+  std::optional<std::string> value;
+  if (from_environment != nullptr) value = from_environment;
+  const std::string flag = "--benchmark_" + name, prefix = flag + "=";
+  for (const auto& arg : args) {
+    if (arg == flag) value = "";
+    if (arg.starts_with(prefix)) value = arg.substr(prefix.size());
+  }
   return value;
+}
+
+std::string BenchmarkFlag(const std::vector<std::string>& args, const std::string& name) {
+  return SetFlag(args, name).value_or("");
+}
+
+// Returns whether a Boolean flag is on, as Google Benchmark decides.
+bool IsOn(const std::vector<std::string>& args, const std::string& name) {
+  const std::set<std::string> off = {"0", "f", "n", "false", "no", "off"};
+  const auto value = SetFlag(args, name);
+  return value && !off.contains(Lower(*value));
 }
 
 // Parses "0.03" and "0.03s". "10x" is a number of iterations, not a time.
@@ -323,11 +341,8 @@ void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags) {
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.filter = BenchmarkFlag(args, "filter");
-  const std::set<std::string> off = {"", "false", "no", "off", "0"};
-  flags.interleaved = off.count(BenchmarkFlag(args, "enable_random_interleaving")) == 0;
-  for (const auto& arg : args)
-    if (arg.starts_with("--benchmark_list_tests"))
-      flags.lists_only = off.count(arg.substr(arg.find('=') + 1)) == 0;
+  flags.interleaved = IsOn(args, "enable_random_interleaving");
+  flags.lists_only = IsOn(args, "list_tests");
   flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
   const auto repetitions =
       BenchmarkFlag(args, "repetitions");  // Google Benchmark rejects invalid numbers

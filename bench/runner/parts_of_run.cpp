@@ -227,9 +227,9 @@ int RunReporters::End() {
       !console_file_.Written())
     throw BadInput(flags_.out_file.value_or("standard output") +
                    ": not all could be written (disk full?)");
-  if (flags_.part) flags_.part->Replace();
-  if (flags_.html_file) WriteHtml(session_, *flags_.html_file);
+  if (flags_.part) flags_.part->End(!StoppedByInterrupt(), std::cerr);
   if (StoppedByInterrupt()) return InterruptCode();
+  if (flags_.html_file) WriteHtml(session_, *flags_.html_file);
   return session_.AnyFailed() ? 1 : 0;
 }
 

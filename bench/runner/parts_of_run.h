@@ -80,7 +80,8 @@ class RunReporters {
 
   benchmark::BenchmarkReporter* display();
   benchmark::BenchmarkReporter* file();  // null without --benchmark_out
-  // Writes the page of --dlroof_html. Returns the exit code. Throws BadInput if a file is cut off.
+  // Writes the page of --dlroof_html and ends the file, which an interrupt leaves as PATH.part.
+  // Returns the exit code. Throws BadInput if a file is cut off.
   int End();
 
  private:

@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr const char* kNoJournal = ": not the journal of a run";
+constexpr const char* kBegin = R"({"dlroof_journal":)";  // of a journal, its first member
 
 std::string Line(const json& object) {
   // Replaces invalid UTF-8, which messages from a program's standard error may contain.
@@ -93,6 +94,7 @@ void ReadLine(const std::string& line, const std::string& where, Journal& journa
     journal.header = HeaderFrom(at);
   } else if (at.Has("machines")) {
     journal.machines = at.Array("machines");
+    for (std::size_t i = 0; i < journal.machines.size(); ++i) at.Item("machines", i).Text("device");
   } else {
     journal.entries.push_back(EntryFrom(at, journal.header->programs.size()));
   }
@@ -123,13 +125,16 @@ void SyncFolderOf(const std::string& path) {
 }  // namespace
 
 std::string JournalLine(const JournalHeader& header) {
-  json object = {{"dlroof_journal", kVersion},  {"programs", header.programs},
-                 {"builds", header.builds},     {"arguments", header.arguments},
-                 {"settings", header.settings}, {"seed", header.seed},
-                 {"benchmarks", json::array()}, {"id", header.id}};
+  json object = {{"programs", header.programs},
+                 {"builds", header.builds},
+                 {"arguments", header.arguments},
+                 {"settings", header.settings},
+                 {"seed", header.seed},
+                 {"benchmarks", json::array()},
+                 {"id", header.id}};
   if (std::ranges::count(header.plain, true) > 0) object["plain"] = header.plain;
   for (const auto& pair : header.benchmarks) object["benchmarks"].push_back(ToJson(pair));
-  return Line(object);
+  return fmt::format("{}{},{}", kBegin, kVersion, Line(object).substr(1));
 }
 
 std::string JournalLine(const json& machines) { return Line({{"machines", machines}}); }
@@ -160,9 +165,10 @@ JournalFile::JournalFile(const std::string& path)
   if (file_.get() < 0) RefuseFile(path);
   LockForWriting(file_.get(), path);
   const auto text = ReadFileIfAny(path);
-  // Accepts an incomplete first line, of a killed run; throws for files that are not journals.
-  constexpr std::string_view kBegin = R"({"arguments":[)";
-  if (!text.starts_with(kBegin.substr(0, text.size()))) throw BadInput(path + kNoJournal);
+  // An incomplete first line, of a killed run, is removed: only if it is certainly a journal's.
+  // Those of 2.0.0 began with their arguments.
+  const bool old = text.starts_with(R"({"arguments":[)") && text.find('\n') != std::string::npos;
+  if (!text.empty() && !text.starts_with(kBegin) && !old) throw BadInput(path + kNoJournal);
   found_ = ParseJournal(text, path);
   if (ftruncate(file_.get(), static_cast<off_t>(found_.complete_bytes)) != 0) RefuseFile(path);
   SyncFolderOf(path);
@@ -188,7 +194,8 @@ json FailedEntry(const std::string& listed, const std::string& reason) {
 }
 
 bool IsRepetition(const json& entry) {
-  return entry.is_object() && entry.value("run_type", "iteration") == "iteration";
+  const auto type = record::Text(entry, "run_type");
+  return type.empty() || type == "iteration";
 }
 
 // Returns the entries of all blocks' windows, without settling ones and aggregates.
@@ -216,8 +223,8 @@ json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
 // Returns whether to mark noisy repetitions: not with --dlroof_disturbed=keep, and not for programs
 // without dlroof, which report wall times only.
 bool TellsNoisy(const json& context) {
-  return context.is_object() && context.contains("dlroof") &&
-         context["dlroof"].value("disturbed", "") != "keep";
+  const auto& ours = record::Member(context, "dlroof");
+  return ours.is_object() && record::Text(ours, "disturbed") != "keep";
 }
 
 }  // namespace
@@ -251,7 +258,9 @@ std::vector<Part> PartsFrom(const std::vector<std::string>& listed, const Outcom
     }
     part.record = *found;
     part.context = run->context;
-    part.benchmarks = outcome.result.value("benchmarks", json::array());
+    part.benchmarks = json::array();
+    for (const auto& entry : record::Member(outcome.result, "benchmarks"))
+      if (entry.is_object()) part.benchmarks.push_back(entry);
   }
   return parts;
 }
@@ -300,6 +309,7 @@ Merged MergedRun(const std::vector<Supervised>& supervised, const json& machines
     }
   }
   json& context = run.context["dlroof"];
+  if (!context.is_object()) context = json::object();
   context["schema"] = record::kSchema;
   context.update(about);
   return {roofline::PlaceRun(std::move(run)), std::move(entries)};

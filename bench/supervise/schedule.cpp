@@ -86,9 +86,13 @@ class Schedule {
         done.push_back({ListedBy(pair, side), parts});
     return done;
   }
-  Merged Write(std::size_t side, const json& about) const {
+  // Writes the results; of an interrupted run to PATH.part. Sets `path` to the file's path.
+  Merged Write(std::size_t side, const json& about, bool interrupted, std::string& path) const {
     auto merged = MergedRun(Done(side), run_.machines(), about);
-    WriteFile(request().outputs.at(side), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
+    PartFile output(request().outputs.at(side));
+    output.Write(JsonText(ToJson(merged), 1) + "\n");
+    path = interrupted ? output.part() : request().outputs.at(side);
+    output.End(!interrupted, log_);
     return merged;
   }
   // Removes the journal or, with pending benchmarks, prints how to continue; `what`: "left", ...
@@ -215,14 +219,15 @@ class StandaloneRun : public Schedule {
   }
 
   int Finish() override {
-    if (!seconds_.empty()) {
-      document::Write(document::RunDocument(Write(0, run_.About()).run), text::TerminalColumns(),
-                      run_.tables());
-      run_.tables() << std::flush;
-    }
     const int last = request().processes - 1;
     const auto pending = std::ranges::count_if(
         benchmarks(), [&](const ListedPair& pair) { return IsLeft(pair, last); });
+    if (!seconds_.empty()) {
+      std::string path;
+      const auto merged = Write(0, run_.About(), pending > 0 && StoppedByInterrupt(), path);
+      document::Write(document::RunDocument(merged.run), text::TerminalColumns(), run_.tables());
+      run_.tables() << std::flush;
+    }
     EndJournal(static_cast<std::size_t>(pending), "left");
     if (StoppedByInterrupt()) return InterruptCode();
     return std::ranges::any_of(Done(0), [](const Supervised& benchmark) {
@@ -394,15 +399,15 @@ class InterleavedRun : public Schedule {
   }
 
   // Writes the run file and reads it as `dlroof compare` would: both give the same comparison.
-  compare::NamedRun WriteAndRead(std::size_t side) const {
+  compare::NamedRun WriteAndRead(std::size_t side, bool interrupted) const {
     auto about = run_.About();
     about["interleaved"] =
         record::ToJson(record::InterleavedComparison{run_.header().id, rule_.min_effect});
     for (const auto& [contender, progress] : progress_)
       if (const auto& choice = progress.choices.at(side))
         about["primitives"][record::BareName(contender)] = *choice;
-    Write(side, about);
-    const auto& path = request().outputs.at(side);
+    std::string path;
+    Write(side, about, interrupted, path);
     return {path, record::ReadRunFile(path, log_)};
   }
 
@@ -447,8 +452,11 @@ class InterleavedRun : public Schedule {
 
   int Finish() override {
     std::optional<compare::NamedRun> base, contender;
-    if (!seconds_.empty()) base = WriteAndRead(0), contender = WriteAndRead(1);
-    EndJournal(run_.Over() ? benchmarks().size() - settled_ : 0, "not settled");
+    const std::size_t pending = run_.Over() ? benchmarks().size() - settled_ : 0;
+    const bool interrupted = pending > 0 && StoppedByInterrupt();
+    if (!seconds_.empty())
+      base = WriteAndRead(0, interrupted), contender = WriteAndRead(1, interrupted);
+    EndJournal(pending, "not settled");
     if (!base) return StoppedByInterrupt() ? InterruptCode() : 3;
     const auto result = compare::Compare(*base, *contender, {.names = NamesDone()});
     compare::WriteTable(result, {base->where, contender->where}, text::TerminalColumns(),

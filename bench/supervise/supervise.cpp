@@ -102,9 +102,8 @@ bool IsFinished(const RunRequest& request) {
   if (std::filesystem::exists(JournalPath(request)) || !std::filesystem::exists(output))
     return false;
   std::ostringstream warnings;
-  const auto context =
-      record::ReadRunFile(output, warnings).context.value("dlroof", json::object());
-  return context.contains("supervised") && context.value("command", "") == CommandOf(request);
+  const auto context = record::Member(record::ReadRunFile(output, warnings).context, "dlroof");
+  return context.contains("supervised") && record::Text(context, "command") == CommandOf(request);
 }
 
 OpenRun::OpenRun(const RunRequest& request, std::ostream& log)

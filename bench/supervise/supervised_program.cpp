@@ -324,10 +324,9 @@ std::string LayoutOf(const logs::Tensor& tensor) {
 // Returns the choice as texts: "implementation" -> "jit:avx2", "layout of wei" -> "f32 AcdB8a2b".
 std::map<std::string, std::string> TextsOf(const json& choice) {
   std::map<std::string, std::string> texts = {
-      {"implementation", choice.value("implementation", "")}};
-  const auto layouts = choice.value("layouts", json::object());
-  for (const auto& [tensor, layout] : layouts.items())
-    texts["layout of " + tensor] = layout.get<std::string>();
+      {"implementation", record::Text(choice, "implementation")}};
+  for (const auto& [tensor, layout] : record::Member(choice, "layouts").items())
+    if (layout.is_string()) texts["layout of " + tensor] = layout.get<std::string>();
   return texts;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -148,17 +150,19 @@ bool IsVariable(const std::string& knob) {
   return std::isupper(static_cast<unsigned char>(knob[0])) != 0;
 }
 
-// Returns the name with the option added. Throws std::logic_error if that is no valid name.
+// Returns the name with the option added. Throws BadInput if that is no valid name.
 workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::string& option) {
   auto changed = workload::WithOption(name, option);
-  if (!changed) throw std::logic_error(workload::ToText(name) + ": cannot have " + option);
+  if (!changed) throw BadInput("{}: cannot have {}", workload::ToText(name), option);
   return *std::move(changed);
 }
 
 void SetBatch(const std::string& value, TunedBenchmark& tuned) {
-  const auto batch = std::stoll(value);
+  std::int64_t batch = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), batch);
   const auto before = BatchOf(tuned.name);
-  if (!before) throw std::logic_error(workload::ToText(tuned.name) + ": has no batch size");
+  if (!before || error != std::errc() || end != value.data() + value.size() || batch < 1)
+    throw BadInput("{}: cannot have the batch size {}", workload::ToText(tuned.name), value);
   tuned.name.problem = workload::FindOp(tuned.name.op)->with_batch(tuned.name, batch);
   tuned.scale = static_cast<double>(*before) / static_cast<double>(batch);
 }

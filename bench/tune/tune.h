@@ -53,6 +53,7 @@ struct TunedBenchmark {
   std::optional<std::string> cpus;  // CPU list for taskset ("0,2"); absent: all
   double scale = 1;  // [1] factor for the time if the batch size differs from the default's
 };
+// Throws BadInput if the benchmark cannot have the setting.
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
 
 // Throws BadInput, beginning with `path`, if a file's setting has a variable that is neither a knob

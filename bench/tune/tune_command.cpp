@@ -14,6 +14,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "reporters/document/document.h"
@@ -180,13 +181,17 @@ bool IsFinished(const settings::TuningFile& file, const std::vector<std::string>
          });
 }
 
-settings::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume,
+// Returns the tunings to continue: of PATH.part, if a tuning was cut off, else of PATH.
+settings::TuningFile OpenTunings(const PartFile& output, const std::string& finished,
+                                 const nlohmann::json& about, bool resume,
                                  const SpaceRequest& space) {
   settings::TuningFile file{about, {}};
+  const auto path = output.IsEmpty() ? finished : output.part();
   if (!std::filesystem::exists(path)) return file;
   auto before = settings::ReadTuningFile(path);
   if (!resume) {
-    if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return file;
+    const JsonReader then(before.about, path + ": about");
+    if (then.Has("names") && IsFinished(before, then.Texts("names"))) return file;
     throw BadInput("{}: an unfinished tuning; continue it with --resume, or remove this file",
                    path);
   }
@@ -210,8 +215,9 @@ class Tunings {
       : request_(request),
         log_(log),
         out_(out),
-        only_(request.output),
-        file_(OpenTunings(request.output, AboutOf(request), request.resume, request.space)) {}
+        output_(request.output),
+        file_(OpenTunings(output_, request.output, AboutOf(request), request.resume,
+                          request.space)) {}
 
   int Run() {
     const auto groups = Groups();
@@ -234,6 +240,7 @@ class Tunings {
       for (auto i = begin; i < end; ++i) Show(file_.tunings[i]);
       left -= seconds;
     }
+    output_.Replace();
     return std::ranges::any_of(file_.tunings,
                                [](const settings::Tuning& tuning) {
                                  return tuning.state == settings::TuningState::kFailed;
@@ -330,20 +337,20 @@ class Tunings {
     }
   }
 
-  void Write() const { WriteFile(request_.output, JsonText(settings::ToJson(file_), 1) + "\n"); }
+  void Write() { output_.Write(JsonText(settings::ToJson(file_), 1) + "\n"); }
 
   int Interrupted() {
     if (!file_.tunings.empty() && file_.tunings.back().state == settings::TuningState::kUnfinished)
       Show(file_.tunings.back());
     log_ << fmt::format("interrupted; run the same command with --resume to continue from {}\n",
-                        request_.output);
+                        output_.part());
     return InterruptCode();
   }
 
   const TuneRequest& request_;
   std::ostream& log_;
   std::ostream& out_;
-  PartFile only_;  // locks the file against other processes
+  PartFile output_;
   settings::TuningFile file_;
 };
 

@@ -338,10 +338,24 @@ void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
 // the same measurement (kSame), or of rows that were measured at other times (kAtOtherTimes).
 constexpr double kSame = 0.05, kAtOtherTimes = 0.25;
 
+// [1] A busy machine's best repetition was up to 2.01 times the upper end of the median's interval.
+constexpr double kMaxAboveInterval = 2.5;
+
+// Limits of a validated ceiling's numbers. What dlroof accepts is far within them.
+struct ValidationLimits {
+  std::optional<double> Validation::*number;
+  double least, most;
+  const char* what;
+};
+constexpr ValidationLimits kValidationLimits[] = {
+    {&Validation::doubling, 1.8, 2.2, "time of twice the work / time of the work"},
+    {&Validation::spread, 0, 2, "spread"},
+    {&Validation::clean, 0.01, 1, "share of clean repetitions"}};
+
 bool Differ(double a, double b, double tolerance) { return std::abs(a / b - 1) > tolerance; }
 
 // Marks a validated ceiling as not validated if its numbers contradict each other: its rate is
-// FLOPs or bytes per cycle x clock x units, and at least the lower end of the median's interval.
+// FLOPs or bytes per cycle x clock x units, and near the median's interval.
 // `units`: number of threads or SMs, if known. `single`: the same row with one thread, or null.
 void CheckNumbers(std::optional<double> units, const Ceiling* single, Ceiling& ceiling) {
   if (!ceiling.IsValidated()) return;
@@ -361,6 +375,20 @@ void CheckNumbers(std::optional<double> units, const Ceiling* single, Ceiling& c
                                               rate / expected, ceiling.threads));
   if (ceiling.ci95 && ceiling.ci95->first > (1 + kSame) * rate)
     AddUnboundedReason(ceiling, "its rate is below the interval of its repetitions' median");
+  if (ceiling.ci95 && rate > kMaxAboveInterval * ceiling.ci95->second)
+    AddUnboundedReason(ceiling, "its rate is far above the interval of its repetitions' median");
+  if (const auto& most = ceiling.validation.per_cycle_expected;
+      most && per_cycle && *per_cycle > (1 + kSame) * *most)
+    AddUnboundedReason(ceiling, fmt::format("its rate per cycle is {:.3g} times a possible one",
+                                            *per_cycle / *most));
+  if (const auto& sustained = ceiling.sustained_per_second;
+      sustained && *sustained > (1 + kAtOtherTimes) * rate)
+    AddUnboundedReason(
+        ceiling, fmt::format("its sustained rate is {:.3g} times its rate", *sustained / rate));
+  for (const auto& [number, least, limit, what] : kValidationLimits)
+    if (const auto& value = ceiling.validation.*number; value && (*value < least || *value > limit))
+      AddUnboundedReason(ceiling, fmt::format("its {} is {:.3g}, not from {:g} to {:g}", what,
+                                              *value, least, limit));
 }
 
 void CheckNumbers(Machine& machine) {

@@ -330,12 +330,15 @@ Machine ReadMachineFile(const fs::path& path) {
   return machine::MachineFromJson(file.value(), path.string());
 }
 
-void WriteMachineFile(const Machine& machine, const fs::path& path) {
+std::string MachineFileText(const Machine& machine) {
   const auto text = [](const auto& json) {
     return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   };
-  WriteFile(path,
-            IsSpecified(machine) ? text(SpecifiedToJson(machine)) : text(machine::ToJson(machine)));
+  return IsSpecified(machine) ? text(SpecifiedToJson(machine)) : text(machine::ToJson(machine));
+}
+
+void WriteMachineFile(const Machine& machine, const fs::path& path) {
+  WriteFile(path, MachineFileText(machine));
 }
 
 fs::path CachePath(const fs::path& directory, const Machine& machine) {

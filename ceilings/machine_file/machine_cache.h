@@ -78,8 +78,10 @@ machine::Machine ReadMachineFile(const std::filesystem::path& path);
 // Returns a warning with the number of roofs that are not validated, or nothing if there are none.
 std::optional<std::string> NotValidatedWarning(const machine::Machine& machine);
 
-// Writes the machine to a file; a specified machine in the form that people write
-// (specified_machine.h). Throws BadInput if the file cannot be written.
+// Returns the text of a machine file; a specified machine's in the form that people write
+// (specified_machine.h).
+std::string MachineFileText(const machine::Machine& machine);
+// Writes it. Throws BadInput if the file cannot be written.
 void WriteMachineFile(const machine::Machine& machine, const std::filesystem::path& path);
 
 // Returns the path of the machine's cache file: `directory`, device and fingerprint determine it.

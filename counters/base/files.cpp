@@ -84,7 +84,9 @@ void SyncFolderOf(const fs::path& path) {
 // Writes a temporary file, then renames it to `path`. Where the file system supports O_TMPFILE, the
 // file is nameless until it is complete, so that a kill leaves nothing; elsewhere its name is
 // random.
-std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDisk when) {
+// `locked`: gets a descriptor of the file that is locked before the file has its name; may be null.
+std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDisk when,
+                               Descriptor* locked = nullptr) {
   std::random_device random;
   const auto temporary = path.string() + fmt::format(".{:08x}{:08x}.tmp", random(), random());
   const auto folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -96,6 +98,8 @@ std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDi
                : fcntl(unnamed.get(), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return SystemError();
   TakeMode(fd, path);
+  Descriptor lock(locked == nullptr ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (locked != nullptr) flock(fd, LOCK_EX | LOCK_NB);
   auto error = WriteTo(fd, text, when);
   if (!error && !has_name &&
       linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
@@ -105,6 +109,7 @@ std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDi
     unlink(temporary.c_str());
   else if (when == OnDisk::kNow)
     SyncFolderOf(path);
+  if (!error && locked != nullptr) *locked = std::move(lock);
   return error;
 }
 
@@ -173,6 +178,11 @@ void WriteFile(const fs::path& to, std::string_view text, OnDisk when) {
   if (error) throw BadInput("{}: cannot be written: {}", to.string(), error.message());
 }
 
+void ReplaceFile(const fs::path& path, std::string_view text, OnDisk when) {
+  if (const auto error = WriteAndRename(path, text, when))
+    throw BadInput("{}: cannot be written: {}", path.string(), error.message());
+}
+
 void LockForWriting(int fd, const std::string& path) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return;
   // Finds the lock's owner, 1234 in "1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF".
@@ -210,13 +220,28 @@ PartFile::PartFile(const fs::path& path) : path_(Target(path)), part_(path_.stri
 }
 
 PartFile::~PartFile() {
+  if (IsEmpty()) unlink(part_.c_str());
+}
+
+bool PartFile::IsEmpty() const {
   struct stat facts = {};
-  if (file_.get() >= 0 && fstat(file_.get(), &facts) == 0 && facts.st_size == 0)
-    unlink(part_.c_str());
+  return file_.get() >= 0 && fstat(file_.get(), &facts) == 0 && facts.st_size == 0;
+}
+
+void PartFile::Write(std::string_view text) {
+  if (file_.get() < 0) return WriteFile(path_, text);
+  if (const auto error = WriteAndRename(part_, text, OnDisk::kLater, &file_))
+    throw BadInput("{}: cannot be written: {}", part_, error.message());
+}
+
+void PartFile::End(bool complete, std::ostream& log) {
+  if (complete) return Replace();
+  if (file_.get() >= 0 && !IsEmpty())
+    log << fmt::format("interrupted: the results so far are in {}\n", part_);
 }
 
 void PartFile::Replace() {
-  if (file_.get() < 0) return;
+  if (file_.get() < 0 || IsEmpty()) return;
   TakeMode(file_.get(), path_);
   if (!Synchronized(file_.get()))
     throw BadInput("{}: cannot be written: {}", part_, std::strerror(errno));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,11 @@ enum class OnDisk { kLater, kNow };
 void WriteFile(const std::filesystem::path& path, std::string_view text,
                OnDisk when = OnDisk::kLater);
 
+// As WriteFile, but replaces a link, not the file that it leads to: for folders that others may
+// write.
+void ReplaceFile(const std::filesystem::path& path, std::string_view text,
+                 OnDisk when = OnDisk::kLater);
+
 // A result that a program writes while it runs. The old file stays until Replace; a program that
 // ends before leaves PATH.part. Until Replace or destruction, PATH can have no other PartFile.
 class PartFile {
@@ -38,9 +44,14 @@ class PartFile {
 
   // Returns where to write: PATH.part, or PATH if that is a pipe or a device.
   const std::string& part() const { return part_; }
-  // Renames PATH.part to PATH with the mode of the old file. Throws BadInput if that fails. Does
-  // nothing for a pipe or a device.
+  bool IsEmpty() const;
+  // Replaces the content of PATH.part atomically. Throws BadInput.
+  void Write(std::string_view text);
+  // Renames PATH.part, unless it is empty, to PATH with the mode of the old file. Throws BadInput
+  // if that fails. Does nothing for a pipe or a device.
   void Replace();
+  // Replaces if the result is complete; else PATH.part stays, which this prints to `log`.
+  void End(bool complete, std::ostream& log);
 
  private:
   std::filesystem::path path_;

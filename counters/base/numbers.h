@@ -151,7 +151,9 @@ inline constexpr NumberRange kNumberRanges[] = {
     {"moved_per_named", 1e-3, 1e3, "a ratio"},
     {"issue_rate", 1e-3, 1e3, "instructions per cycle"},
     {"doubling ratio wall_over_clean ratio_of_search heuristic_over_best executed_over_useful",
-     1e-6, 1e6, "a ratio"}};
+     1e-6, 1e6, "a ratio"},
+    {"mhz_per_cpu", 0, 1e6, "a clock in MHz"},
+    {"max_noise", 0, 1e6, "a share"}};
 inline constexpr NumberRange kAnyNumber = {"", -kLargestNumber, kLargestNumber, ""};
 
 // Each single key with its row, in the order of the table.

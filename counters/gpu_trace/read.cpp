@@ -273,7 +273,8 @@ std::vector<Trace> ReadTraces(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.path().extension() == kFileEnding) paths.push_back(entry.path());
+    if (entry.path().extension() == kFileEnding && entry.is_regular_file(error))  // no pipe
+      paths.push_back(entry.path());
   std::ranges::sort(paths);
   std::vector<Trace> traces;
   for (const auto& path : paths) {

@@ -6,6 +6,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/numbers.h"
 #include "reporters/imports/tool_tables.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
@@ -80,7 +81,8 @@ void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
           throw BadInput(at + ": expected [name, rate]");
         const auto name = pair[0].get<std::string>();
         const double rate = pair[1].get<double>() * 1e9;
-        if (!(rate >= 1) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
+        if (const auto& range = RangeOf("per_second"); !range.Contains(rate))
+          throw BadInput("{}: expected {}", at, range.Expected());
         const auto* row =
             std::ranges::find(known, name, [](const auto& entry) { return entry.first; });
         if (row == std::end(known)) {

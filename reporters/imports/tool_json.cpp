@@ -181,7 +181,6 @@ void ReadToolJson(const std::string& text, const std::string& where, Records& re
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out) {
   std::vector<std::set<std::string>> keys;  // of each open object
-  RefuseDeepJson(text, where);
   const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
@@ -194,9 +193,10 @@ nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& wher
       });
     return !twice;
   };
-  const auto within = json::accept(text) ? std::nullopt : JsonWithin(text);
+  const auto input = (json::accept(text) ? std::nullopt : JsonWithin(text)).value_or(text);
+  RefuseDeepJson(input, where);  // not `text`: a quote before the JSON would hide its brackets
   try {
-    return json::parse(within.value_or(text), check);
+    return json::parse(input, check);
   } catch (const json::exception& error) {
     throw BadInput("{}: not JSON: {}", where, JsonFault(error));
   }

@@ -118,12 +118,12 @@ class RunFileReader {
           "{}: left out{}\n", text::Printable(dropped_.first),
           dropped_.count > 1 ? fmt::format(", as {} more", dropped_.count - 1) : "");
     for (const auto& remark : groups_.Remarks())
-      warnings << fmt::format("{}: {}\n", where_, remark);
+      warnings << fmt::format("{}: {}\n", where_, text::Printable(remark));
     if (left_out_ > 0)
       warnings << fmt::format("{}: {} of the benchmarks' entries are left out; the first: {}\n",
-                              where_, left_out_, first_left_out_);
+                              where_, left_out_, text::Printable(first_left_out_));
     if (const auto left_out = CompleteOldKernels(run_))
-      warnings << fmt::format("{}: {}\n", where_, *left_out);
+      warnings << fmt::format("{}: {}\n", where_, text::Printable(*left_out));
     if (!skeleton.cut) return std::move(run_);
     if (run_.records.empty()) throw BadInput(where_ + ": cut off before the first complete record");
     warnings << fmt::format("{}: cut off; read the {} complete record{}\n", where_,
@@ -304,8 +304,10 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings,
   if (const auto repaired = RepairedBenchmarkLines(text, where)) {
     std::istringstream lines(repaired->json);
     auto run = ReadRepaired(lines, where, fault, warnings, items);
-    warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where, fault);
-    for (const auto& remark : repaired->remarks) warnings << fmt::format("{}: {}\n", where, remark);
+    warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where,
+                            text::Printable(fault));
+    for (const auto& remark : repaired->remarks)
+      warnings << fmt::format("{}: {}\n", where, text::Printable(remark));
     return run;
   }
   const auto first = text.find_first_not_of(" \t\r\n");

@@ -145,8 +145,11 @@ void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& w
 
 std::string CsvCell(std::string_view foreign) {
   auto text = Printable(foreign, "\t\r\n");
-  const bool formula = !text.empty() && std::string_view("=+-@").find(text[0]) != std::string::npos;
-  if (formula && text.find_first_not_of("+-.0123456789e") != std::string::npos) text.insert(0, "'");
+  const auto first = text.find_first_not_of(" \t\r\n");  // which spreadsheets leave out
+  const bool formula =
+      first != text.npos && std::string_view("=+-@").find(text[first]) != text.npos;
+  if (formula && text.find_first_not_of("+-.0123456789e", first) != std::string::npos)
+    text.insert(0, "'");
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
   std::string field = "\"";
   for (const char c : text) {

@@ -321,6 +321,39 @@ def test_medians_over_nodes_are_those_computed_here_in_any_order_of_the_files():
     assert Path("cluster.json").read_bytes() == first
 
 
+def test_links_in_a_shared_folder_are_not_followed():
+    victim = Path("victim")
+    victim.write_text("precious")
+    for link in ("shared/logs/n1.log", "shared/runs/n2.json", "shared/runs/n3.node", "shared/nodes/n3.json"):
+        Path(link).parent.mkdir(parents=True, exist_ok=True)
+        Path(link).symlink_to(victim.absolute())
+    command = NODE.replace("--out out", "--out shared")
+    for name, path in (("n1", "shared/logs/n1.log"), ("n2", "shared/runs/n2.json")):
+        verify(node(name, command), [bad_input, says(f"{path}: expected a regular file, or none")])
+    Path("shared/nodes/n3.json").unlink()
+    Path("shared/nodes/n3.json").symlink_to(Path("absent").absolute())
+    verify(node("n3", command), [exits(0)])
+    assert victim.read_text() == "precious" and not Path("absent").exists() and not Path("shared/nodes/n3.json").is_symlink()
+
+
+def test_the_job_script_follows_no_links(tmp_path):
+    verify(run("dlroof cluster script -N 1 --out links -o links.sh -- --dlroof_seed=1"), [exits(0)])
+    for name, script in (("scontrol", "echo n1"), ("squeue", ""), ("sinfo", "echo idle"), ("srun", "mkdir -p links/nodes; touch links/nodes/n1.json")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    Path("links").mkdir()
+    (tmp_path / "victim").write_text("precious")
+    for name in ("job", "job.7", "asked.7", "asked.txt", "asked.txt.new", "gathered.7"):
+        Path("links", name).symlink_to(tmp_path / "victim")
+    for name in ("now.7", "alive.7"):
+        Path("links", name).symlink_to(tmp_path / "made")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    run("bash links.sh", PATH=path, SLURM_JOB_ID="7", SLURM_JOB_NODELIST="n1", SLURM_JOB_CPUS_PER_NODE="1", DLROOF_LOST_SECONDS="0")
+    assert (tmp_path / "victim").read_text() == "precious" and not (tmp_path / "made").exists()
+    assert Path("links/job").read_text() == "7\n" and Path("links/asked.txt").read_text() == "n1\n"
+    assert not [entry for entry in os.listdir("links") if entry.startswith(".job")]
+
+
 def test_the_script_is_syntactically_right():
     for more in ("", "--per-gpu 8 "):
         verify(

@@ -310,7 +310,7 @@ class TestEngines:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert finish(process).code == 130
-        stopped = json.loads(Path("nine.json").read_text())["tunings"]
+        stopped = json.loads(Path("nine.json.part").read_text())["tunings"]
         assert [one["subject"] for one in stopped[:8]] == names[:8] and {one["state"] for one in stopped[:8]} == {"confirmed"}
         verify(gpu(command + " --resume"), [exits(0)])
         finished = json.loads(Path("nine.json").read_text())["tunings"]

@@ -1,5 +1,5 @@
 """Every command that writes a file, killed and terminated twice at random moments: the stored file is the old one or a
-whole new one, and the next start works. DLROOF_KILLS is the number of moments of each command (200 before a release);
+whole new one with all benchmarks, and the next start works. DLROOF_KILLS is the number of moments of each command (200 before a release);
 without it some commands are stopped once."""
 import json
 import os
@@ -19,10 +19,16 @@ BENCH = program("DLROOF_BENCH")
 MOMENTS = int(os.environ.get("DLROOF_KILLS", 1))
 MEASURE = f"--dlroof_machine=machine.json --benchmark_filter=^LSTM/cpu/reference/fwd_inference {QUICK}"
 OLD = '{"of": "yesterday"}\n'
+OWN = Path(BENCH).parent / "tests/dlroof_own_benchmarks"
+NAME = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i4h4"
 
 
 def is_json(path):
     json.loads(Path(path).read_text())
+
+
+def is_tuning(path):
+    assert [one["state"] == "unfinished" for one in json.loads(Path(path).read_text())["tunings"]] == [False]
 
 
 def is_page(path):
@@ -35,10 +41,23 @@ def is_history(path):
     verify(run(f"dlroof history list --db {path}"), [exits(0)])
 
 
+def is_gates(path):
+    is_history(path)
+    for stored in Path().glob("gate*/c1/run"):
+        verify(run([stored, "--benchmark_list_tests=true"]), [exits(0)])
+
+
+def benchmarks_in(path):
+    return [record["name"] for record in json.loads(Path(path).read_text()).get("records", [])] if path.endswith(".json") else None
+
+
 # The command, the file that it writes and what a whole one is.
 WRITERS = {
     "bench": (f"{BENCH} {MEASURE} --benchmark_out=new.json", "new.json", is_json),
+    "own": (f"{OWN} --dlroof_machine=none --benchmark_filter=BM_Add|BM_Sum {QUICK} --benchmark_out=new.json", "new.json", is_json),
     "run": (f"dlroof run -o new.json --resume --cooldown 0 -- {MEASURE}", "new.json", is_json),
+    "explain": (f"dlroof explain {NAME} --machine=machine.json --seconds 0.5 -o new.json", "new.json", is_json),
+    "trajectory": (f"dlroof trajectory {NAME} --threads=1 --batch=1,2 --machine=machine.json -o new.json -- {QUICK}", "new.json", is_json),
     "report": ("dlroof report run.json -o new.html", "new.html", is_page),
     "import": (f"dlroof import {DATA}/import_ncu_raw.csv -o new.json", "new.json", is_json),
     "export": ("dlroof export run.json --format bencher -o new.json", "new.json", is_json),
@@ -46,8 +65,10 @@ WRITERS = {
     "model": ("dlroof model --gpu v100 --suite alexnet -o new.json", "new.json", is_json),
     "machine": ("dlroof machine --quick --remeasure -o new.json", "new.json", is_json),
     "profile": (f"dlroof profile -o new.json -- {BENCH} {MEASURE.replace('reference/fwd_inference', 'onednn/fwd_inference/f32/t16n16')}", "new.json", is_json),
-    "tune": (f"dlroof tune LSTM/cpu/onednn/fwd_inference/f32/t1n1i4h4 --bench=./fake.sh --env=DLROOF_FAKE=1,2 --budget=3 -o new.json", "new.json", is_json),
+    "tune": (f"dlroof tune {NAME} --bench=./fake.sh --env=DLROOF_FAKE=1,2 --budget=3 -o new.json", "new.json", is_tuning),
     "node": (f"env DLROOF_NODE=n1 {DLROOF} cluster node --out out --bench {FAKE_BENCH} -- --dlroof_seed=1", "out/nodes/n1.json", is_json),
+    "gather": ("dlroof cluster gather gathered -o new.json", "new.json", is_json),
+    "gate": ("dlroof gate --db gate.sqlite --store --commit c1 --processes 1 --budget 0 -o gated -- ./fake.sh --dlroof_machine=none", "gate.sqlite", is_gates),
     "history": ("dlroof history add --db new.sqlite run.json", "new.sqlite", is_history),
 }
 
@@ -59,6 +80,7 @@ def files(folder):
     verify(run("dlroof machine --quick -o machine.json", timeout=300), [exits(0)])
     verify(run(f"{BENCH} {MEASURE} --benchmark_out=run.json", timeout=120), [exits(0)])
     verify(run("dlroof history add --db runs.sqlite run.json"), [exits(0)])
+    verify(run(f"dlroof cluster node --out gathered --bench {FAKE_BENCH} -- --dlroof_seed=1", DLROOF_NODE="n1", FAKE_DEVICE="none"), [exits(0)])
     yield
     del os.environ["XDG_CACHE_HOME"]
 
@@ -92,19 +114,22 @@ def test_nothing_stored_is_lost(name, send, code):
     first = run(command, timeout=300)
     assert first.code == 0, first
     longest = time.monotonic() - begin
+    benchmarks = benchmarks_in(target)
+    # These read the old file first. That of "tune" differs in its last line.
+    old = {"run": Path("run.json").read_text(), "tune": Path(target).read_text() + "\n"}.get(name, OLD) if benchmarks is not None else OLD
     for moment in range(MOMENTS):
-        if name in ("run", "tune"):  # goes on where an earlier one was stopped, not beside a file that is none of its own
-            remove()
-        elif whole is not is_history:
-            Path(target).write_text(OLD)
+        if name == "tune":  # else it asks for --resume
+            Path(target + ".part").unlink(missing_ok=True)
+        if not target.endswith(".sqlite"):
+            Path(target).write_text(old)
         found = stopped(command, moments.random() * longest, send)
         # It may have ended first, or been stopped by a signal that it had not yet asked for.
         assert found in (0, code, -signal.SIGTERM), f"moment {moment}: {found}"
-        if whole is is_history or Path(target).exists() and Path(target).read_text() != OLD:
+        if target.endswith(".sqlite") or Path(target).read_text() != old:
             whole(target)
+            assert benchmarks_in(target) == benchmarks
         for part in Path().glob("*.part"):
-            ran = run(f"dlroof report {part}")
+            ran = run(f"dlroof {'tune' if name == 'tune' else 'report'} {part}")
             assert ran.code == 0 or "cut off before the first" in ran.err or "empty file" in ran.err, ran
-    if name in ("run", "tune"):
-        remove()
+    Path(target + ".part").unlink(missing_ok=True)
     verify(run(command, timeout=300), [exits(0), lambda ran: whole(target)])

@@ -148,6 +148,17 @@ def test_a_context_is_given_once():
 
 
 E_SEQUENCE = "\x1b]0;PWN\x07\x1b[2J"
+PLAIN = {
+    "name": E_SEQUENCE,
+    "run_name": E_SEQUENCE,
+    "run_type": "iteration",
+    "repetitions": 3,
+    "repetition_index": 0,
+    "iterations": 1,
+    "real_time": 1,
+    "cpu_time": 1,
+    "time_unit": "ns",
+}
 
 
 def hostile(change):
@@ -167,8 +178,9 @@ def hostile(change):
         lambda run_file: run_file["machines"][0]["by_threads"].update({E_SEQUENCE: {}}),
         lambda run_file: run_file["context"]["dlroof"].update(schema=E_SEQUENCE),
         lambda run_file: run_file["context"].update({E_SEQUENCE: E_SEQUENCE}),
+        lambda run_file: (run_file.pop("records"), run_file["context"].pop("dlroof"), run_file.update(benchmarks=3 * [PLAIN])),
     ],
-    ids="level status name twice threads schema context".split(),
+    ids="level status name twice threads schema context repetition".split(),
 )
 def test_no_control_character_of_a_file_reaches_a_terminal(change, own_folder):
     hostile(change)

@@ -432,9 +432,21 @@ class TestARunThatIsStopped:
         process.send_signal(signal)
         return finish(process)
 
-    def test_by_sigint_exits_130_and_leaves_a_whole_file(self):
-        verify(self.stopped_by(2, "interrupted.json"), [exits(130)])
-        verify(run("dlroof report interrupted.json" + TABLE), [exits(0), silent])
+    def test_by_sigint_exits_130_and_leaves_its_results_beside_the_old_file(self):
+        Path("interrupted.json").write_text("of yesterday")
+        verify(self.stopped_by(2, "interrupted.json"), [exits(130), says("interrupted: the results so far are in interrupted.json.part")])
+        assert Path("interrupted.json").read_text() == "of yesterday"
+        verify(run("dlroof report interrupted.json.part" + TABLE), [exits(0), silent])
+
+    def test_before_its_first_benchmark_leaves_the_old_file(self):
+        Path("early.json").write_text("of yesterday")
+        process = start(f"{BENCH} --benchmark_filter=^LSTM --benchmark_out=early.json", XDG_CACHE_HOME=os.path.abspath("empty"))
+        for line in process.stderr:
+            if "Measuring the ceilings" in line:
+                break
+        process.send_signal(15)
+        verify(finish(process), [exits(143)])
+        assert Path("early.json").read_text() == "of yesterday"
 
     def test_by_sigkill_leaves_its_finished_records_and_report_warns(self):
         Path("killed.json").write_text("of yesterday")
@@ -453,9 +465,13 @@ class TestAStoredResult:
         assert Path("kept.json").read_text() == "of yesterday"
         assert not Path("kept.json.part").exists()
 
-    @pytest.mark.parametrize("filter, code", [("NOMATCH", 2), ("'('", 2), ("LSTM --benchmark_list_tests", 0)])
+    @pytest.mark.parametrize("filter, code", [("NOMATCH", 2), ("'('", 2), ("LSTM --benchmark_list_tests", 0), ("LSTM --benchmark_list_tests=", 0)])
     def test_stays_if_nothing_is_measured(self, filter, code):
         verify(run(self.QUICK + filter), [exits(code)])
+
+    @pytest.mark.parametrize("value", ["1", "", "TRUE"])
+    def test_stays_if_a_variable_asks_for_a_list(self, value):
+        verify(run(self.QUICK + "LSTM", BENCHMARK_LIST_TESTS=value), [exits(0), prints("^LSTM/")])
 
     def test_has_one_writer(self):
         with open("kept.json.part", "w") as part:

@@ -247,6 +247,27 @@ class TestAnInterruptedRun:
         verify(finish(process), [exits(130)])
         verify(run(ONE + "--resume" + MACHINE), [exits(0), holds("run.json", lambda run_file: len(run_file["records"]) == 3)])
 
+    def test_of_which_the_file_has_a_command_that_is_no_text_is_measured_again(self):
+        Path("other.json").write_text(json.dumps({"context": {"dlroof": {"schema": 2, "supervised": {}, "command": 5}}, "records": []}))
+        verify(run(ONE + "-o other.json --resume" + MACHINE), [exits(0)])
+
+    @pytest.mark.parametrize("command, written", [(ONE + "-o new.json ", ["new.json"]), (TWO, ["old.json", "new.json"])])
+    def test_leaves_the_old_files_until_all_is_measured(self, command, written):
+        for path in written:
+            Path(path).write_text("of yesterday")
+        process = start(command + MACHINE, FAKE_SECONDS="0.2")
+        limit = time.monotonic() + 120
+        while not ((journal := Path("new.json.journal")).exists() and "outcomes" in journal.read_text()):
+            assert time.monotonic() < limit, "no journal within two minutes"
+            time.sleep(0.02)
+        process.send_signal(2)
+        verify(finish(process), [exits(130), *(says(f"interrupted: the results so far are in {path}.part") for path in written)])
+        for path in written:
+            assert Path(path).read_text() == "of yesterday"
+            assert json.loads(Path(path + ".part").read_text())["records"]
+        assert run(command + "--resume" + MACHINE).code in (0, 1)
+        assert all(json.loads(Path(path).read_text())["records"] and not os.path.exists(path + ".part") for path in written)
+
 
 def test_folders_of_killed_processes_are_removed(tmp_path):
     stale, living = tmp_path / "dlroof.stale1", tmp_path / "dlroof.alive1"

@@ -110,19 +110,34 @@ def wait_for_blocks(process, path, count):
 
 
 @pytest.mark.parametrize("how, code", [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_goes_on_after_an_end(how, code):
+def test_goes_on_after_an_end_and_keeps_the_old_file_until_then(tuned, how, code):
     path = f"ended{how}.json"
+    shutil.copy("tune.json", path)
     command = tune(f"--env=DLROOF_FAKE=fast -o {path} --budget=100")
     process = start(command)
-    wait_for_blocks(process, path, 3)
+    wait_for_blocks(process, path + ".part", 3)
     process.send_signal(how)
     assert finish(process).code == code
-    before = tuning(path)
+    assert Path(path).read_text() == Path("tune.json").read_text()
+    before = tuning(path + ".part")
     assert before["state"] == "unfinished" and len(before["blocks"]) >= 3
     verify(run(command), [bad_input, says("--resume")])
     verify(run(command.replace("fast", "crash") + " --resume"), [bad_input, says("environment")])
     verify(run(command + " --resume", timeout=200), [exits(0), prints("confirmed by")])
-    assert tuning(path)["blocks"][:3] == before["blocks"][:3]
+    assert tuning(path)["blocks"][:3] == before["blocks"][:3] and not Path(path + ".part").exists()
+
+
+def test_a_file_with_values_that_tune_never_writes_is_bad_input(tuned):
+    def write(change):
+        file = json.loads(Path("tune.json").read_text())
+        change(file)
+        Path("wrong.json").write_text(json.dumps(file))
+
+    for best in ({"foo": "x"}, {"batch": "x"}):
+        write(lambda file: file["tunings"][0].update(best=best))
+        verify(run("dlroof tune wrong.json"), [bad_input, says("cannot have")])
+    write(lambda file: file["about"].update(names=5))
+    verify(run(tune("--env=DLROOF_FAKE=fast -o wrong.json")), [bad_input, says("'names'")])
 
 
 def test_bad_input_is_one_sentence():

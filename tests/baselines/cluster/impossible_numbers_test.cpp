@@ -101,7 +101,9 @@ std::vector<std::string> ShownSilently(const json& file, const Show& show,
       continue;
     const json::json_pointer at(path);
     for (const double number : {-1.0, 0.0, 1e300, 1e-300}) {
-      if (path.starts_with("/context") && std::abs(number) <= 1 && number != 1e-300) continue;
+      if (path.starts_with("/context") && &RangeOf(at.back()) == &kAnyNumber &&
+          std::abs(number) <= 1 && number != 1e-300)
+        continue;
       if (number == 0 && (leaf == 0 || file.is_array() || MayBeZero(at))) continue;
       auto mutant = file;
       mutant[at] = number;

@@ -206,6 +206,11 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
               Not(HasSubstr("bisect")));
 }
 
+TEST(BisectCommand, QuotesForeignTextAndHasNoCommitThatIsAnOption) {
+  EXPECT_EQ(BisectCommand("$(x)", "a;b", "n'", false), R"(dlroof bisect '$(x)' 'a;b' -- 'n'\''')");
+  EXPECT_EQ(BisectCommand("--build=x", "b", "n", false), "");
+}
+
 // https://github.com/actions/toolkit: "%", line breaks, and in properties ":" and "," are escaped.
 TEST(AnnotationsOf, EscapesWhatGithubReadsAndHasTenErrorsAndAWarning) {
   Result result;
@@ -272,6 +277,20 @@ TEST(Builds, FindsWhatItKeepsAlsoByAnAbbreviationAndKeepsEqualFilesOnce) {
   EXPECT_EQ(kept.added_bytes, 0);
   EXPECT_EQ(kept.all_bytes, 100);
   EXPECT_THAT(equal.Commits(), ElementsAre("one", "two"));
+}
+
+TEST(Builds, FollowsNoLinkUnderTheNameOfAnObject) {
+  const TemporaryFolder folder;
+  const Builds builds(folder / "builds");
+  const auto program = WriteProgram(folder, "p", 'a', 100);
+  builds.Keep("one", program, 1000);
+  const auto object = fs::directory_iterator(folder / "builds/objects")->path();
+  fs::remove_all(folder / "builds/one");
+  fs::remove(object);
+  WriteFile(folder / "victim", "precious");
+  fs::create_symlink(folder / "victim", object.string() + ".new");
+  builds.Keep("one", program, 1000);
+  EXPECT_EQ(ReadFileIfAny(folder / "victim"), "precious");
 }
 
 TEST(Builds, RemovesTheLeastRecentlyUsedAndReplacesAProgram) {

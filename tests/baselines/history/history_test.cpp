@@ -256,9 +256,30 @@ TEST_F(HistoryTest, OtherTablesViewsAndTriggersAreRefused) {
   }
 }
 
+// SQLite itself allows such a name only by a write into its schema.
+TEST_F(HistoryTest, ATriggerWithANameOfSqliteIsRefused) {
+  History(Path(), Access::kWrite);
+  SQLite::Database(Path(), SQLite::OPEN_READWRITE)
+      .exec(
+          "PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_t', "
+          "'runs', 0, 'CREATE TRIGGER sqlite_t AFTER INSERT ON runs BEGIN DELETE FROM points; "
+          "END')");
+  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }),
+              HasSubstr("its schema has \"CREATE TRIGGER sqlite_t"));
+}
+
 TEST_F(HistoryTest, NumbersThatCannotBeAreRefused) {
   History(Path(), Access::kWrite).Add(RunOn(1, {Measured("n1", 1)}));
   const std::string copy = folder_ / "copy.sqlite";
+  for (const char* change : {"points SET median = 3 * median", "points SET high = 0.5 * median",
+                             "points SET low = 2 * median"}) {
+    fs::copy_file(Path(), copy, fs::copy_options::overwrite_existing);
+    SQLite::Database(copy, SQLite::OPEN_READWRITE).exec(fmt::format("UPDATE {}", change));
+    const History history(copy, Access::kRead);
+    EXPECT_THAT(RefusalOf([&] { history.PointsOf(history.Runs().at(0)); }),
+                HasSubstr("damaged: a median of"))
+        << change;
+  }
   for (const char* change : {"points SET median = 1e300", "points SET clean = -1",
                              "series SET threads = -1", "runs SET points = -1"}) {
     fs::copy_file(Path(), copy, fs::copy_options::overwrite_existing);

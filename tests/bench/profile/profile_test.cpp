@@ -272,6 +272,20 @@ TEST(LogSeparator, OwnOutputIsTheSameBytesForAnyMixtureAndAnyPieces) {
   EXPECT_GT(with_both, 3000);
 }
 
+// A line that never ends is passed on as it comes, so that no byte is looked at again and again.
+TEST(LogSeparator, ALineWithoutAnEndIsPassedOnAtOnce) {
+  LogSeparator separator;
+  const std::string piece(1 << 16, 'x');
+  std::size_t given = 0, passed = 0;
+  for (int i = 0; i < 1000; ++i) {
+    given += piece.size();
+    passed += separator.Add(piece).own.size();
+    ASSERT_LE(given - passed, 64U);
+  }
+  passed += separator.End().own.size();
+  EXPECT_EQ(passed, given);
+}
+
 // All bytes given at once, the parts and how many lines there are, and are cut.
 struct Separation {
   std::string all, own, log;

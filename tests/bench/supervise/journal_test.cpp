@@ -80,13 +80,17 @@ TEST(Journal, CutAnywhereHasItsCompleteLinesAndOtherFilesAreRefused) {
 TEST(JournalFile, LeavesOtherFilesAsTheyAre) {
   const TemporaryFolder folder;
   const auto path = folder / "run.json.journal";
-  for (const char* text : {"precious", "{\"a\": 1}", "{\"a\": 1}\n"}) {
+  for (const char* text :
+       {"precious", "{\"a\": 1}", "{\"a\": 1}\n", "{", R"({"arguments":["a"]})"}) {
     WriteFile(path, text);
     EXPECT_THAT(fakes::RefusalOf([&] { JournalFile{path}; }),
                 HasSubstr("run.json.journal: not the journal of a run"));
     EXPECT_EQ(ReadFileIfAny(path), text);
   }
-  WriteFile(path, JournalLine(Header()).substr(0, 20));
+  auto line = JournalLine(Header());
+  WriteFile(path, R"({"arguments":[],)" + line.substr(1));  // of 2.0.0, where its keys were sorted
+  EXPECT_TRUE(JournalFile(path).found().header);
+  WriteFile(path, line.substr(0, 30));
   EXPECT_EQ(JournalFile(path).found().complete_bytes, 0U);
   EXPECT_EQ(ReadFileIfAny(path), "");
   std::filesystem::create_symlink(path, folder / "link");
@@ -170,6 +174,44 @@ TEST(Merge, KeepsTheSpecifiedOrderFailedRecordsAndBlocksThatFollowEachOther) {
   EXPECT_EQ(blocks["benchmarks"][4]["repetition_index"], 4);
   EXPECT_EQ(blocks["benchmarks"][4]["repetitions"], 5);
   EXPECT_EQ(blocks["records"][0]["repetitions"][3]["block"], 4);
+}
+
+void EachValue(json& value, const std::function<void(json&)>& visit) {
+  visit(value);
+  if (value.is_structured())
+    for (auto& member : value) EachValue(member, visit);
+}
+
+TEST(Merge, ValuesOfAnotherTypeInAJournalAreRefusedOrLeftOut) {
+  auto header = Header();
+  header.programs = {"new"};
+  const std::string listed = fakes::Name("n1") + "/real_time";
+  const JournalEntry entry{{std::nullopt, listed}, 0, 1.5, {Result("n1", {1, 1, 1})}};
+  auto machines = json::parse(JournalLine(json::array({machine::ToJson(fakes::SmallMachine())}))),
+       block = json::parse(JournalLine(entry));
+  const auto read = [&](std::optional<int> process) {
+    const auto journal =
+        ParseJournal(JournalLine(header) + machines.dump() + "\n" + block.dump() + "\n", "j");
+    std::vector<Supervised> done;
+    for (const auto& one : journal.entries)
+      done.push_back({one.benchmark.contender,
+                      {PartFrom(one.benchmark.contender, one.outcomes.at(0), process)}});
+    ToJson(MergedRun(done, journal.machines, json::object()));
+  };
+  for (json* line : {&machines, &block})
+    EachValue(*line, [&](json& value) {
+      const json before = value;
+      for (const char* other : {"5", "\"x\"", "[5]", "{\"a\": 5}", "null", "true"}) {
+        value = json::parse(other);
+        for (const auto process : {std::optional<int>(), std::optional<int>(0)}) try {
+            read(process);
+          } catch (const BadInput&) {
+          } catch (const std::exception& error) {
+            ADD_FAILURE() << error.what() << ": " << line->dump();
+          }
+      }
+      value = before;
+    });
 }
 
 TEST(Schedule, BothSidesGoFirstAboutAsOftenAndTheTimeLeftIsTheMean) {

@@ -180,6 +180,37 @@ TEST(MachineFromJson, TakesTheRoofsFromTheSetOfAllThreadsAndRefusesASchemaThatIt
   EXPECT_THAT(Refusal(later), testing::StartsWith("m.json: 'schema': expected 2"));
 }
 
+TEST(MachineFromJson, ACeilingWhoseNumbersContradictEachOtherIsNotValidated) {
+  const auto row = [](const char* patch) {
+    auto machine = SmallMachine();
+    machine.erase("flops");
+    machine.erase("bytes");
+    machine.erase("launch_seconds");
+    auto& ceiling = machine["by_threads"]["2"]["flops"]["fp32.vector"];
+    ceiling = json::parse(R"({"per_second": 128e9, "threads": 2, "how": "x", "proved": true,
+        "ci95": [120e9, 127e9], "clock_hz": 1e9, "sustained_per_second": 120e9, "proof":
+        {"doubling": 2.03, "spread": 0.05, "clean": 0.8, "per_cycle": 64,
+         "per_cycle_expected": 64}})");
+    ceiling.merge_patch(json::parse(patch));
+    return MachineFromJson(machine, "m.json").by_threads.at(2).flops.at("fp32.vector");
+  };
+  EXPECT_TRUE(row("{}").IsValidated());
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"per_second": 384e9})", "times the rate per cycle x clock"},
+      {R"({"per_second": 384e9, "clock_hz": null, "proof": null})", "far above the interval"},
+      {R"({"per_second": 384e9, "ci95": [360e9, 380e9], "proof": {"per_cycle": 192}})",
+       "its rate per cycle is 3 times a possible one"},
+      {R"({"proof": {"doubling": 4}})", "time of the work is 4, not from 1.8 to 2.2"},
+      {R"({"proof": {"spread": 1000}})", "its spread is 1e+03"},
+      {R"({"proof": {"clean": 0}})", "its share of clean repetitions is 0"},
+      {R"({"sustained_per_second": 360e9})", "its sustained rate is 2.81 times its rate"}};
+  for (const auto& [patch, reason] : cases) {
+    const auto ceiling = row(patch);
+    EXPECT_FALSE(ceiling.IsValidated()) << patch;
+    EXPECT_THAT(ceiling.ReasonText(), testing::HasSubstr(reason)) << patch;
+  }
+}
+
 // Every node replaced by every kind of value: accepted or refused in one sentence, nothing else.
 TEST(MachineFromJson, SurvivesEveryMutationOfEveryNode) {
   json replacements =

@@ -18,6 +18,7 @@
 #include <functional>
 #include <iterator>
 #include <new>
+#include <sstream>
 #include <string>
 
 #include "counters/base/process.h"
@@ -28,7 +29,7 @@ namespace dlroof {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::EndsWith;
+using testing::EndsWith, testing::HasSubstr;
 
 // Files and folders, and those of an installation.
 
@@ -135,6 +136,27 @@ TEST_F(WriteFileTest, AResultReplacesTheOldOneWhenItIsWhole) {
   EXPECT_EQ(Read(At("f")), "new");
   EXPECT_EQ(Read(At("f.part")), "half");
   EXPECT_EQ(PartFile("/dev/null").part(), "/dev/null");
+}
+
+TEST_F(WriteFileTest, AnIncompleteOrEmptyResultNeverReplacesTheOldOne) {
+  WriteFile(At("f"), "old");
+  { PartFile(At("f")).Replace(); }
+  EXPECT_EQ(Read(At("f")), "old");
+  std::ostringstream log;
+  {
+    PartFile file(At("f"));
+    file.Write("half");
+    file.Write("more");  // which is locked too
+    EXPECT_THAT(fakes::RefusalOf([&] { PartFile(At("f")); }), HasSubstr("is writing it"));
+    file.End(false, log);
+  }
+  EXPECT_EQ(Read(At("f")), "old");
+  EXPECT_EQ(Read(At("f.part")), "more");
+  EXPECT_EQ(log.str(),
+            fmt::format("interrupted: the results so far are in {}\n", At("f.part").string()));
+  PartFile(At("f")).End(true, log);
+  EXPECT_EQ(Read(At("f")), "more");
+  EXPECT_EQ(Entries(), 1);
 }
 
 using ReadFileTest = WriteFileTest;

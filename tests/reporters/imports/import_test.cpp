@@ -9,6 +9,7 @@
 #include "bench/profile/profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/numbers.h"
 #include "counters/gpu/session.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
@@ -85,6 +86,15 @@ TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEveryErrorHasItsPlace) {
   EXPECT_THAT(Refusal(ImportOwnCsv, "name,time\n"),
               HasSubstr("x.csv:1: column 1: expected a column 'seconds'"));
   EXPECT_THAT(Refusal(ImportOwnCsv, head), HasSubstr("x.csv:1: expected a row below the header"));
+}
+
+TEST(ImportNsightCompute, ACountThatCannotBeIsLeftOutAndNamed) {
+  auto text = FileText("import_ncu_raw.csv");
+  text.replace(text.find("1,000,000"), 9, "1e30");
+  const auto imported = ImportNsightCompute(text, "x.csv");
+  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("expected a number, got '1e30'")));
+  for (const auto& record : imported.records)
+    EXPECT_LT(TotalFlops(Measured(record)).value_or(0), kLargestNumber);
 }
 
 TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUpWithoutOurOwnKernels) {
@@ -225,7 +235,7 @@ TEST(ImportErt, MakesCeilings) {
       Refusal(
           ImportErt,
           R"({"empirical": {"gflops": {"data": [["GFLOPs", 1], ["FP32 GFLOPs", -1]]}, "gbytes": {"data": [["L1", 9]]}}})"),
-      "x.csv: empirical: gflops: data[1]: expected a rate above 0");
+      "x.csv: empirical: gflops: data[1]: expected a rate per second from 1 to 1e+18");
 }
 
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "reporters/imports/import.h"
+#include "tests/fakes/refusal.h"
 #include "tests/reporters/imports/variants.h"
 
 namespace dlroof::imports {
@@ -18,6 +19,15 @@ std::vector<double> SecondsOf(const record::Record& record) {
   std::vector<double> seconds;
   for (const auto& repetition : record.repetitions) seconds.push_back(repetition.seconds);
   return seconds;
+}
+
+// The quote would hide all brackets from a search in the whole text.
+TEST(ToolTables, DeepJsonIsRefusedAlsoAfterALineWithAQuote) {
+  constexpr int kLevels = 300000;
+  const auto text =
+      "\"\n{\"results\": [{\"command\": \"a\", \"mean\": 1, \"x\": " + std::string(kLevels, '[') +
+      std::string(kLevels, ']') + "}]}\n";
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadAny(text); }), HasSubstr("more than 200 levels"));
 }
 
 TEST(ToolTables, KernelsAreSummedOverTheirLaunches) {

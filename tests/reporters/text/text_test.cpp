@@ -223,6 +223,7 @@ TEST(CsvCell, IsNoFormulaAndNoCommandOfATerminal) {
   EXPECT_EQ(CsvCell("=HYPERLINK(1,2)"), "\"'=HYPERLINK(1,2)\"");
   EXPECT_EQ(CsvCell("+a"), "'+a");
   EXPECT_EQ(CsvCell("@a"), "'@a");
+  EXPECT_EQ(CsvCell("\t=a"), "'\t=a");
   EXPECT_EQ(CsvCell("-1.5e-9"), "-1.5e-9");
   EXPECT_EQ(CsvCell("a\x1b[2J"), "a\\x1B[2J");
 }
