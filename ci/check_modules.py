@@ -27,7 +27,6 @@ VENDORS = {
     "hwloc": r"hwloc",
     "json": r"nlohmann/json\.hpp",
     "lzma": r"lzma\.h",
-    "nettle": r"nettle/",
     "onednn": r"(oneapi/)?dnnl",
     "simdjson": r"simdjson",
     "sqlite": r"(sqlite3|SQLiteCpp)",

@@ -22,7 +22,7 @@ as_root() {
   sudo "$@"
 }
 
-build_packages="g++ cmake ninja-build ccache pkg-config python3-venv git libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev libhwloc-dev libutf8proc-dev libsqlite3-dev libsqlitecpp-dev libboost-math-dev libsimdjson-dev nettle-dev zlib1g-dev liblzma-dev libzstd-dev gnuplot-nox valgrind"
+build_packages="g++ cmake ninja-build ccache pkg-config python3-venv git libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev libhwloc-dev libutf8proc-dev libsqlite3-dev libsqlitecpp-dev libboost-math-dev libsimdjson-dev zlib1g-dev liblzma-dev libzstd-dev gnuplot-nox valgrind"
 test_packages="$build_packages slurm-wlm munge iproute2 procps libbenchmark-tools shellcheck libgtest-dev libgmock-dev libpfm4-dev python3-pytest python3-pytest-xdist patchelf prometheus qemu-user chromium libomp5 fonts-dejavu-core clang-format-14 black shfmt"
 
 # install_packages NAME...: only what is missing; nothing to do takes milliseconds.

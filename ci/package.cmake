@@ -73,7 +73,7 @@ It compares runs, breaks down times, and profiles programs such as PyTorch.")
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_NAME libdlroof-dev)
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_DEPENDS "dlroof (= ${PROJECT_VERSION}), libbenchmark-dev, libfmt-dev, libhwloc-dev, libsimdjson-dev, \
-libutf8proc-dev, nettle-dev, pkg-config, zlib1g-dev, liblzma-dev, libzstd-dev")
+libutf8proc-dev, pkg-config, zlib1g-dev, liblzma-dev, libzstd-dev")
 set(CPACK_DEBIAN_LIBDLROOF-DEV_DESCRIPTION "The library dlroof::benchmark puts benchmarks that are written with
 Google Benchmark on the rooflines of the machine: a header, a static
 library and its CMake and pkg-config files.")

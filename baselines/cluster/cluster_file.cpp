@@ -103,7 +103,6 @@ void List(Members& members, ClusterNode& node) {
   members("status", node.status, NodeStatusFromKey, "whole, partial, missing or failed");
   members("reason", node.reason);
   members("file", node.file);
-  members("sha256", node.sha256);
   members("started_at", node.started_at);
   members("kind", node.kind);
   members("ceilings", node.roofs);

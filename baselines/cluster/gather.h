@@ -93,7 +93,6 @@ struct ClusterNode {
   NodeStatus status = NodeStatus::kComplete;
   std::string reason;  // reason why `status` is not kComplete
   std::string file;
-  std::string sha256;                          // of the file's bytes; may be empty
   std::string started_at;                      // ISO 8601; may be empty
   std::map<std::string, std::string> untimed;  // benchmark -> reason why it has no time here
   Interference interference;

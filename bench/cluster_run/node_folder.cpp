@@ -1,10 +1,8 @@
 #include "bench/cluster_run/node_folder.h"
 
 #include <fmt/format.h>
-#include <nettle/sha2.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
 #include <sstream>
@@ -105,7 +103,6 @@ cluster::NodeSummary ReadNodeFile(const fs::path& path) {
     const auto text = ReadFile(path, "a node's file", record::kMaxFileBytes);
     auto summary =
         cluster::SummaryOf(record::ParseRunFile(text, path.string(), warnings), path.string());
-    summary.sha256 = Sha256(text);
     if (summary.facts.name != stem)
       return Unreadable(stem, path.string(),
                         fmt::format("{}: is of node {}, whose file is {}.json: a node counts once",
@@ -162,17 +159,6 @@ cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string&
     summary.status = cluster::NodeStatus::kMissing;
     return summary;
   }
-}
-
-std::string Sha256(std::string_view bytes) {
-  sha256_ctx context;
-  sha256_init(&context);
-  sha256_update(&context, bytes.size(), reinterpret_cast<const uint8_t*>(bytes.data()));
-  std::array<uint8_t, SHA256_DIGEST_SIZE> digest{};
-  sha256_digest(&context, digest.size(), digest.data());
-  std::string text;
-  for (const auto byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
 }
 
 }  // namespace dlroof::cluster_run

@@ -71,9 +71,6 @@ cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string&
 // Returns the run file of a finished node, or the results in the journal of an unfinished node.
 record::RunFile ReadNodeRun(const std::string& path);
 
-// Returns the SHA-256 (FIPS 180-4) of the bytes as 64 hexadecimal digits.
-std::string Sha256(std::string_view bytes);
-
 // Returns an environment variable's value, or "" if it is not set.
 using Environment = std::function<std::string(const std::string& name)>;
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -18,7 +17,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "reporters/figure/figure.h"
+#include "reporters/figure/outputs.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
@@ -194,8 +193,6 @@ int RunGather(const GatherFlags& flags) {
   return absent.bad_file ? kBadFile : ExitCodeOf(cluster);
 }
 
-constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
-
 struct ClusterReportFlags {
   std::string file;
   std::vector<std::string> outputs;
@@ -203,7 +200,8 @@ struct ClusterReportFlags {
   std::optional<std::string> requirements;  // file
 };
 
-std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
+std::string PageOf(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
+                   const std::string&) {
   const auto [figure, reason] = figure::DrawForPage(
       [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); });
   std::ostringstream page;
@@ -213,23 +211,20 @@ std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffe
   return page.str();
 }
 
-void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
-                        const std::string& path) {
+// Returns Markdown or CSV.
+std::string TextOf(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
+                   const std::string& extension) {
   std::ostringstream text;
-  if (path.ends_with(".html")) {
-    WriteFile(path, ClusterPage(cluster, effects));
-  } else if (path.ends_with(".md") || path.ends_with(".csv")) {
-    if (path.ends_with(".md"))
-      document::WriteMarkdown(cluster::ClusterDocument(cluster, effects, true), text);
-    else
-      cluster::WriteClusterCsv(cluster, effects, text);
-    WriteFile(path, text.str());
-  } else {
-    figure::WriteDrawing(path, [&](const std::string& extension) {
-      return figure::NodeMapScript(cluster::MapOf(cluster, effects), extension);
-    });
-  }
-  std::cerr << "wrote " << path << '\n';
+  if (extension == "md")
+    document::WriteMarkdown(cluster::ClusterDocument(cluster, effects, true), text);
+  else
+    cluster::WriteClusterCsv(cluster, effects, text);
+  return text.str();
+}
+
+std::string ScriptOf(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
+                     const std::string& extension) {
+  return figure::NodeMapScript(cluster::MapOf(cluster, effects), extension);
 }
 
 // Prints the limits that nodes do not meet. Returns whether there are any.
@@ -247,10 +242,9 @@ bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
 }
 
 int ReportCluster(const ClusterReportFlags& flags) {
-  for (const auto& path : flags.outputs)
-    if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
-      throw BadInput("-o {}: unknown extension, expected one of {}", path,
-                     fmt::join(kClusterOutputs, ", "));
+  const figure::Outputs<cluster::Cluster, cluster::NodeEffects> outputs(
+      {{"html", PageOf}, {"md", TextOf}, {"csv", TextOf}}, ScriptOf);
+  outputs.Check(flags.outputs);
   auto cluster = cluster::ReadClusterFile(flags.file);
   const auto effects = cluster::MakeNodeEffects(cluster);
   document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),
@@ -258,7 +252,7 @@ int ReportCluster(const ClusterReportFlags& flags) {
   PrintVerdicts(cluster, std::cout);
   const bool unmet = flags.requirements && PrintUnmet(cluster, *flags.requirements);
   std::cout << std::flush;
-  for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
+  outputs.Write(flags.outputs, cluster, effects);
   return unmet ? kSlowNode : ExitCodeOf(cluster);
 }
 

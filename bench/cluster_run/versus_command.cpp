@@ -1,9 +1,6 @@
 // dlroof cluster versus: compares two clusters.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -13,16 +10,13 @@
 #include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "reporters/figure/figure.h"
+#include "reporters/figure/outputs.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
 namespace {
-
-constexpr std::array kVersusOutputs = {".html", ".md", ".csv", ".json", ".svg", ".pdf", ".png"};
 
 struct VersusFlags {
   std::string a, b;  // run files separated by commas
@@ -103,49 +97,36 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   return figure;
 }
 
-std::string PageOf(const cluster::VersusReport& report) {
-  const auto [figure, reason] =
-      figure::DrawForPage([&] { return figure::VersusScript(FigureOf(report), "svg"); });
+std::string ScriptOf(const cluster::VersusReport& report, const std::string& extension) {
+  return figure::VersusScript(FigureOf(report), extension);
+}
+
+std::string PageOf(const cluster::VersusReport& report, const std::string&) {
+  const auto [figure, reason] = figure::DrawForPage([&] { return ScriptOf(report, "svg"); });
   std::ostringstream page;
   document::WriteHtml(cluster::VersusDocument(report), cluster::VersusTitle(report),
                       {figure, reason.value_or(Reason{}).text}, page);
   return page.str();
 }
 
-void WriteVersusOutput(const cluster::VersusReport& report, const std::string& path) {
-  const auto write = [&](const auto& writer) {
-    std::ostringstream out;
-    writer(report, out);
-    WriteFile(path, out.str());
-  };
-  if (path.ends_with(".html"))
-    WriteFile(path, PageOf(report));
-  else if (path.ends_with(".md"))
-    write([](const auto& versus, std::ostream& out) {
-      document::WriteMarkdown(cluster::VersusDocument(versus), out);
-    });
-  else if (path.ends_with(".csv"))
-    write(cluster::WriteVersusCsv);
-  else if (path.ends_with(".json"))
-    WriteFile(path, JsonText(cluster::VersusJson(report), 1) + '\n');
+// Returns Markdown, CSV or JSON.
+std::string TextOf(const cluster::VersusReport& report, const std::string& extension) {
+  std::ostringstream text;
+  if (extension == "md")
+    document::WriteMarkdown(cluster::VersusDocument(report), text);
+  else if (extension == "csv")
+    cluster::WriteVersusCsv(report, text);
   else
-    figure::WriteDrawing(path, [&](const std::string& extension) {
-      return figure::VersusScript(FigureOf(report), extension);
-    });
-  std::cerr << "wrote " << path << '\n';
-}
-
-void CheckVersusFlags(const VersusFlags& flags) {
-  for (const auto& path : flags.outputs)
-    if (!std::ranges::any_of(kVersusOutputs, [&](const char* end) { return path.ends_with(end); }))
-      throw BadInput("-o {}: unknown extension, expected one of {}", path,
-                     fmt::join(kVersusOutputs, ", "));
-  if (!flags.devices.empty() && flags.devices.size() != 2)
-    throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
+    text << JsonText(cluster::VersusJson(report), 1) << '\n';
+  return text.str();
 }
 
 int RunVersus(const VersusFlags& flags) {
-  CheckVersusFlags(flags);
+  const figure::Outputs<cluster::VersusReport> outputs(
+      {{"html", PageOf}, {"md", TextOf}, {"csv", TextOf}, {"json", TextOf}}, ScriptOf);
+  outputs.Check(flags.outputs);
+  if (!flags.devices.empty() && flags.devices.size() != 2)
+    throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
   std::optional<cluster::Prices> prices;
   if (flags.prices) prices = cluster::ReadPrices(*flags.prices);
   const auto* specified = prices ? &*prices : nullptr;
@@ -163,7 +144,7 @@ int RunVersus(const VersusFlags& flags) {
       cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), options)};
   document::Write(cluster::VersusDocument(report), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
+  outputs.Write(flags.outputs, report);
   return 0;
 }
 

@@ -161,9 +161,8 @@ int ExplainAll(const ExplainFlags& flags) {
   if (!file && !flags.thorough && LacksParts(run.file)) std::cerr << kLeftOut;
   for (const auto& output : flags.outputs)
     if (IsFigure(output))
-      figure::WriteDrawing(output, [&](const std::string& extension) {
-        return figure::BreakdownScript(run, extension);
-      });
+      WriteFile(output,
+                figure::RunGnuplot(figure::BreakdownScript(run, output.substr(output.size() - 3))));
   return exit_code;
 }
 

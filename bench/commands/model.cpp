@@ -13,6 +13,7 @@
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/json_text.h"
+#include "reporters/figure/outputs.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 
@@ -108,7 +109,9 @@ model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
   return report;
 }
 
-std::string TextOf(const std::vector<model::ModelReport>& reports) {
+using Reports = std::vector<model::ModelReport>;
+
+std::string TextOf(const Reports& reports, const std::string& = {}) {
   document::Document document;
   std::ostringstream text;
   for (const auto& report : reports) document.Add(model::DocumentOf(report));
@@ -116,31 +119,36 @@ std::string TextOf(const std::vector<model::ModelReport>& reports) {
   return text.str();
 }
 
-std::string JsonOf(const std::vector<model::ModelReport>& reports) {
+std::string JsonOf(const Reports& reports, const std::string& = {}) {
   if (reports.size() == 1) return JsonText(model::ToJson(reports[0]), 1) + "\n";
   auto all = nlohmann::json::array();
   for (const auto& report : reports) all.push_back(model::ToJson(report));
   return JsonText(all, 1) + "\n";
 }
 
-std::string ContentOf(const std::vector<model::ModelReport>& reports, const std::string& path) {
-  const auto dot = path.rfind('.');
-  const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
-  if (extension == "json") return JsonOf(reports);
-  if (extension == "txt") return TextOf(reports);
-  const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
-  if ((figure || extension == "html") && reports.size() > 1)
-    throw BadInput("-o {}: only for one GPU; several can be written to .json or .txt", path);
-  if (extension == "html") return model::ModelPage(reports.at(0));
-  if (figure) return model::ModelFigure(reports.at(0), extension);
-  throw BadInput("-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path);
+const model::ModelReport& OnlyOf(const Reports& reports, const std::string& extension) {
+  if (reports.size() > 1)
+    throw BadInput("-o: .{} is only for one GPU; several can be written to .json or .txt",
+                   extension);
+  return reports.at(0);
+}
+
+std::string PageOf(const Reports& reports, const std::string& extension) {
+  return model::ModelPage(OnlyOf(reports, extension));
+}
+
+std::string ScriptOf(const Reports& reports, const std::string& extension) {
+  return model::FigureScript(OnlyOf(reports, extension), extension);
 }
 
 int ShowModel(const ModelFlags& flags) {
+  const figure::Outputs<Reports> outputs({{"json", JsonOf}, {"txt", TextOf}, {"html", PageOf}},
+                                         ScriptOf);
+  outputs.Check(flags.outputs);
   const auto inputs = InputsOf(flags);
-  std::vector<model::ModelReport> reports;
+  Reports reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
-  for (const auto& path : flags.outputs) WriteOutput(path, ContentOf(reports, path));
+  outputs.Write(flags.outputs, reports);
   if (!flags.outputs.empty()) return 0;
   std::cout << (flags.format == "json" ? JsonOf(reports) : TextOf(reports)) << std::flush;
   return 0;

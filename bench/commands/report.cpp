@@ -10,12 +10,11 @@
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/figure/figure.h"
+#include "reporters/figure/outputs.h"
 #include "reporters/figure/page.h"
 #include "reporters/record/run_context.h"
 #include "reporters/record/run_file.h"
@@ -62,43 +61,26 @@ figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::Placed
   return options;
 }
 
-void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& options,
-               const std::string& path) {
+std::string PageOf(const roofline::PlacedRun& run, const figure::FigureOptions& options,
+                   const std::string&) {
   auto content = figure::PageContent(run, options.before);
   auto program = programs::ProgramDocument(run);
   for (auto& block : programs::GpuProgramDocument(run).blocks) program.Add(std::move(block));
   if (!program.blocks.empty()) content["program"] = document::ToJson(program);
   std::ostringstream page;
   figure::WritePage(content, page);
-  WriteFile(path, page.str());
+  return page.str();
 }
 
-// Writes the run file without Google Benchmark's own entries, which dlroof's reports do not read.
-void WriteStored(const roofline::PlacedRun& run, const figure::FigureOptions&,
-                 const std::string& path) {
-  WriteFile(path, JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n');
+// Returns the run file without Google Benchmark's own entries, which dlroof's reports do not read.
+std::string StoredOf(const roofline::PlacedRun& run, const figure::FigureOptions&,
+                     const std::string&) {
+  return JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n';
 }
 
-void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureOptions& options,
-                const std::string& path) {
-  figure::WriteFigure(run, path, options);
-}
-
-struct Writer {
-  std::string_view extension;
-  void (*write)(const roofline::PlacedRun& run, const figure::FigureOptions& options,
-                const std::string& path);
-};
-constexpr Writer kWriters[] = {{".html", WriteHtml},
-                               {".json", WriteStored},
-                               {".svg", WriteDrawn},
-                               {".pdf", WriteDrawn},
-                               {".png", WriteDrawn}};
-
-const Writer& WriterFor(const std::string& path) {
-  for (const auto& writer : kWriters)
-    if (path.ends_with(writer.extension)) return writer;
-  throw BadInput("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path);
+std::string ScriptOf(const roofline::PlacedRun& run, const figure::FigureOptions& options,
+                     const std::string& extension) {
+  return figure::FigureScript(figure::MakeFigure(run, options), extension);
 }
 
 // Prints the picture. If it cannot be drawn, throws BadInput if `required`, else prints the reason.
@@ -149,7 +131,9 @@ void Filter(const std::string& pattern, const std::string& path, record::RunFile
 }
 
 int Report(const ReportFlags& flags) {
-  for (const auto& path : flags.outputs) WriterFor(path);
+  const figure::Outputs<roofline::PlacedRun, figure::FigureOptions> outputs(
+      {{"html", PageOf}, {"json", StoredOf}}, ScriptOf);
+  outputs.Check(flags.outputs);
   const auto view = ViewOf(flags);
   std::vector<std::pair<std::string, record::RunFile>> files;
   for (const auto& path : flags.files)
@@ -176,10 +160,7 @@ int Report(const ReportFlags& flags) {
     SayOtherCounts(flags.files.front(), run.file, *flags.before, before.file);
   }
   const auto options = OptionsOf(flags, flags.before ? &before : nullptr);
-  for (const auto& path : flags.outputs) {
-    WriterFor(path).write(run, options, path);
-    std::cerr << "wrote " << path << '\n';
-  }
+  outputs.Write(flags.outputs, run, options);
   if (!flags.outputs.empty()) return 0;
   if (!several && tables) WriteTables(run, flags.tables);
   if (flags.show != "table") ShowPicture(run, text::TerminalColumns(), flags.show == "picture");

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
@@ -21,7 +20,7 @@
 #include "counters/cpu/cpu.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/figure/figure.h"
+#include "reporters/figure/outputs.h"
 #include "reporters/figure/page.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
@@ -171,31 +170,23 @@ TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
   return {roofline::PlaceRun(record::JoinedRun(std::move(files))), flags.along.value_or("")};
 }
 
-void WriteTrajectoryOutput(const roofline::PlacedRun& run,
-                           const std::vector<roofline::Trajectory>& trajectories,
-                           const std::string& path) {
-  if (path.ends_with(".json")) {
-    WriteFile(path, JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n');
-  } else if (path.ends_with(".html")) {
-    auto content = figure::PageContent(run);
-    content["trajectories"] = figure::TrajectoriesJson(trajectories);
-    std::ostringstream page;
-    figure::WritePage(content, page);
-    WriteFile(path, page.str());
-  } else {
-    figure::WriteDrawing(path, [&](const std::string& extension) {
-      return figure::TrajectoryScript(figure::MakeTrajectoryFigure(run, trajectories), extension);
-    });
-  }
-  std::cerr << "wrote " << path << '\n';
+using List = std::vector<roofline::Trajectory>;
+
+std::string PageOf(const roofline::PlacedRun& run, const List& trajectories, const std::string&) {
+  auto content = figure::PageContent(run);
+  content["trajectories"] = figure::TrajectoriesJson(trajectories);
+  std::ostringstream page;
+  figure::WritePage(content, page);
+  return page.str();
 }
 
-void CheckTrajectoryOutputs(const std::vector<std::string>& paths) {
-  for (const auto& path : paths) {
-    const auto ends = [&](const char* extension) { return path.ends_with(extension); };
-    if (!std::ranges::any_of(std::array{".svg", ".pdf", ".png", ".html", ".json"}, ends))
-      throw BadInput("-o {}: unknown extension, expected .svg, .pdf, .png, .html or .json", path);
-  }
+std::string StoredOf(const roofline::PlacedRun& run, const List&, const std::string&) {
+  return JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n';
+}
+
+std::string ScriptOf(const roofline::PlacedRun& run, const List& trajectories,
+                     const std::string& extension) {
+  return figure::TrajectoryScript(figure::MakeTrajectoryFigure(run, trajectories), extension);
 }
 
 // Adds the reasons why benchmarks lack points. Returns the exit code: 1 if one failed.
@@ -211,7 +202,9 @@ int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
 }
 
 int ShowTrajectories(const TrajectoryFlags& flags) {
-  CheckTrajectoryOutputs(flags.outputs);
+  const figure::Outputs<roofline::PlacedRun, List> outputs({{"html", PageOf}, {"json", StoredOf}},
+                                                           ScriptOf);
+  outputs.Check(flags.outputs);
   const auto& first = flags.what.front();
   const bool files = std::filesystem::exists(InputPath(first)) || first.ends_with(".json");
   const auto found = files ? RunOfFiles(flags) : MeasuredRun(flags);
@@ -224,7 +217,7 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   const int exit_code = files ? 0 : AddMissing(found->run, document);
   document::Print(document);
   std::cout << std::flush;
-  for (const auto& path : flags.outputs) WriteTrajectoryOutput(found->run, trajectories, path);
+  outputs.Write(flags.outputs, found->run, trajectories);
   return exit_code;
 }
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "bench/workload/memory.h"
+#include "bench/workload/gpu_call.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
+#include "counters/cuda/device.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -107,7 +109,7 @@ std::optional<Reason> GraphCall::Compile(int64_t plan) {
 void GraphCall::Allocate(std::string_view what) {
   double bytes = 0;
   for (const auto& [name, tensor] : tensors_) bytes += static_cast<double>(tensor.Bytes());
-  RequireDeviceMemory(bytes, what);
+  cuda::RequireDeviceMemory(bytes, what);
   for (auto& [name, tensor] : tensors_) tensor.buffer.emplace(tensor.Bytes());
   stream_.emplace();
 }
@@ -121,9 +123,7 @@ void GraphCall::Upload(const std::string& name, const std::vector<double>& value
 
 std::vector<double> GraphCall::Download(const std::string& name) const {
   const auto& tensor = tensors_.at(name);
-  std::vector<std::byte> bytes(tensor.Bytes());
-  tensor.buffer->CopyTo(bytes.data());
-  const auto values = workload::Decoded(bytes, tensor.type);
+  const auto values = workload::Download(tensor.type, *tensor.buffer);
   return {values.begin(), values.end()};
 }
 
@@ -137,7 +137,7 @@ bool GraphCall::TakeNext() {
     } else {
       try {
         workspace_bytes_ = graph.get_workspace_size_plan_at_index(*plan_);
-        RequireDeviceMemory(static_cast<double>(workspace_bytes_), "the workspace");
+        cuda::RequireDeviceMemory(static_cast<double>(workspace_bytes_), "the workspace");
         workspace_.emplace(static_cast<size_t>(workspace_bytes_));
         pointers_.clear();
         for (const auto& [name, tensor] : tensors_) pointers_[tensor.id] = tensor.buffer->get();
@@ -174,35 +174,33 @@ std::string GraphCall::Algorithm() const {
                      plans_);
 }
 
+std::function<void(void*)> GraphCall::Moved(const std::map<const void*, void*>& copies) const {
+  auto pointers = pointers_;
+  for (auto& [id, pointer] : pointers)
+    if (const auto copy = copies.find(pointer); copy != copies.end()) pointer = copy->second;
+  return [this, pointers](void* stream) mutable { Execute(stream, pointers); };
+}
+
+std::vector<workload::MemoryRegion> GraphCall::Memory() const {
+  return VectorOf<workload::MemoryRegion>(tensors_, [](const auto& tensor) {
+    return workload::MemoryRegion{tensor.second.buffer->get(), tensor.second.Bytes()};
+  });
+}
+
 workload::PreparedCall GraphCall::Prepared(const std::shared_ptr<GraphCall>& call, Work modelled,
                                            unsigned seed,
                                            const std::function<void(unsigned)>& upload,
                                            std::function<workload::Verification()> compare) {
   upload(seed);
   if (!call->TakeNext()) workload::ThrowFirst(call->failures_);
-  workload::PreparedCall prepared;
-  prepared.run = [call] { call->Run(); };
-  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
-  prepared.gpu->on_copies = [call](const std::map<const void*, void*>& copies) {
-    auto pointers = call->pointers_;
-    for (auto& [id, pointer] : pointers)
-      if (const auto copy = copies.find(pointer); copy != copies.end()) pointer = copy->second;
-    return [call, pointers](void* stream) mutable { call->Execute(stream, pointers); };
-  };
+  auto prepared = workload::PreparedOnGpu(call, std::move(modelled));
   prepared.verify = [call, compare = std::move(compare)] {
-    constexpr int kNotANumber = 0xff;
     for (auto& [name, tensor] : call->tensors_)
-      if (tensor.is_result) tensor.buffer->Fill(kNotANumber);
+      if (tensor.is_result) tensor.buffer->Fill(workload::kNotANumber);
     call->Run();
     return compare();
   };
   prepared.new_inputs = [call, upload](unsigned other) { upload(other); };
-  prepared.algorithm = call->Algorithm();
-  prepared.modelled = std::move(modelled);
-  prepared.modelled.launches.reset();  // unknown: a plan may launch several kernels
-  prepared.threads = 1;
-  for (const auto& [name, tensor] : call->tensors_)
-    prepared.memory.push_back({tensor.buffer->get(), tensor.Bytes(), false});
   prepared.next_algorithm = [call](workload::PreparedCall& changed) {
     if (!call->TakeNext()) return false;
     changed.algorithm = call->Algorithm();

@@ -61,6 +61,10 @@ class GraphCall {
   bool TakeNext();
   void Enqueue(void* stream) const { Execute(stream, pointers_); }
   void Run() const;
+  // Returns the call on copies of tensors, by their addresses.
+  std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const;
+  std::string Algorithm() const;
+  std::vector<workload::MemoryRegion> Memory() const;
 
   // Returns a prepared call. Calls upload(seed), which sets the inputs, now and as `new_inputs`.
   // Its `verify` sets the results to NaN, runs the call and returns compare(), which reads the
@@ -82,7 +86,6 @@ class GraphCall {
 
   void Describe(const std::string& name, const GraphTensor& tensor, Tensor made,
                 std::vector<int64_t> strides);
-  std::string Algorithm() const;
   using Pointers = std::unordered_map<int64_t, void*>;  // by tensor's id
   void Execute(void* stream, Pointers& pointers) const;
 

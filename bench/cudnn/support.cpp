@@ -92,19 +92,6 @@ int CurrentDevice() {
   return device;
 }
 
-int64_t FreeDeviceBytes() {
-  size_t free = 0, total = 0;
-  cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
-  return static_cast<int64_t>(free);
-}
-
-void RequireDeviceMemory(double bytes, std::string_view what) {
-  const auto free = static_cast<double>(FreeDeviceBytes());
-  if (bytes > free)
-    throw Unsupported("{} needs {:.3g} GB of GPU memory, but only {:.3g} GB are free", what,
-                      bytes / 1e9, free / 1e9);
-}
-
 cudnnDataType_t DataType(std::string_view type) {
   for (const auto& [name, value] : kTypes)
     if (name == type) return value;

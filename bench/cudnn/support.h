@@ -42,11 +42,6 @@ struct StreamUse {
 
 int CurrentDevice();  // CUDA's number of the current GPU
 
-// Returns the free GPU memory [byte]. Throws std::runtime_error with CUDA's message.
-int64_t FreeDeviceBytes();
-// Throws Unsupported, naming `what` and both sizes, if `bytes` exceeds the free GPU memory.
-void RequireDeviceMemory(double bytes, std::string_view what);
-
 // Returns cuDNN's type for "f32 f16 bf16 e4m3 s32 s8 u8". Throws std::logic_error for other text.
 cudnnDataType_t DataType(std::string_view type);
 

@@ -387,8 +387,4 @@ std::string FigureScript(const ModelReport& report, const std::string& extension
          (report.sweeps.empty() ? Bars(report) : Lines(report));
 }
 
-std::string ModelFigure(const ModelReport& report, const std::string& extension) {
-  return figure::RunGnuplot(FigureScript(report, extension));
-}
-
 }  // namespace dlroof::model

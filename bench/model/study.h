@@ -171,11 +171,8 @@ document::Document DocumentOf(const ModelReport& report);
 // "sweep"; unknown values are omitted. For a run file also its members, for `dlroof compare`.
 nlohmann::json ToJson(const ModelReport& report);
 
-// Draws the designs (bars per group), or a sweep (a line per group or per value of the second
-// resource), with gnuplot. Throws BadInput if the report has neither, or gnuplot is missing.
-std::string ModelFigure(const ModelReport& report, const std::string& extension);
-
-// Returns the gnuplot script of ModelFigure.
+// Returns the gnuplot script of the designs (bars per group), or of a sweep (a line per group or
+// per value of the second resource). Throws BadInput if the report has neither.
 std::string FigureScript(const ModelReport& report, const std::string& extension);
 
 // Returns a page without scripts: the figure (by gnuplot), the document, and the GPU's parameters.

@@ -239,7 +239,7 @@ class Planted {
 
 int Run() {
   const int threads = static_cast<int>(cpu::ThisCpu().allowed.size());
-  if (AllRegionSources().empty() || workload::AllLibraries().empty() || threads < 2) {
+  if (!TheRegionSource() || workload::AllLibraries().empty() || threads < 2) {
     std::cerr << "dlroof_planted_causes: needs two CPUs and a build with a source of parallel "
                  "regions\n";
     return 2;

@@ -251,18 +251,19 @@ void WriteProgress(int pipe, const machine::MeasureProgress& progress) {
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
   for (const auto& library : workload::AllLibraries())
     library.on_threads([](int) {});  // starts the threading runtimes
-  unwatched_reason_ = NoRegionsReason(AllRegionSources());
+  const auto& source = TheRegionSource();
+  unwatched_reason_ =
+      source ? source->unavailable() : Reason{"this build cannot watch any OpenMP runtime"};
   if (unwatched_reason_) return;
-  const auto& source = *FindRegionSource(AllRegionSources());
-  const auto spent = SpentInCalls(call, calls, source.begin);
-  const auto seen = source.end();
+  const auto spent = SpentInCalls(call, calls, source->begin);
+  const auto seen = source->end();
   if (!seen) {
     unwatched_reason_ = Reason{"a parallel region had more threads than can be profiled"};
     return;
   }
   Pass pass;
   pass.sums = seen->sums;
-  pass.source = source.name;
+  pass.source = source->name;
   pass.threads = std::max(seen->widest_team, call.threads.value_or(threads));
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);

@@ -22,26 +22,6 @@ void WriteTo(int pipe, const std::string& text) {
   [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
-// The state of one benchmark between calls of its function. Google Benchmark calls it several
-// times: to find the iteration count, then per repetition, possibly alternating with others.
-struct BenchmarkState {
-  workload::Workload workload;
-  record::Record& record;       // its repetitions all have the same number of iterations
-  bool verified = false;        // the output was compared with the reference
-  bool verified_again = false;  // after the last repetition, with new inputs
-  std::optional<Counting> counting;
-  double spent_seconds = 0;                     // [s] time of the repetitions and their pauses
-  cpu::Throttling throttled;                    // by the CPU quota, during the repetitions
-  std::optional<std::int64_t> calls_per_part;   // by Timer::CallsPerPart
-  std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
-  double wall_seconds = 0;                      // [s] of all work for this benchmark
-  bool started = false;                         // Google Benchmark's loop has begun
-  bool failed = false;
-  bool all_repetitions = false;  // by Runner::UseAllRepetitions
-  // The timed call's algorithm, to compare with when energy or counters are measured later.
-  std::optional<std::string> timed_algorithm;
-};
-
 class WallTime {
  public:
   explicit WallTime(double& sum) : sum_(sum), begin_(cpu::WallSeconds()) {}
@@ -104,456 +84,411 @@ record::Record NewRecord(const workload::Workload& workload) {
   return record;
 }
 
+// Returns the number of calls per part. Google Benchmark rounds the number of calls up to whole
+// parts; with `exact_calls`, returns a divisor of it.
+std::int64_t PartOf(const workload::Workload& workload, const benchmark::State& state,
+                    std::int64_t calls) {
+  if (!workload.exact_calls) return calls;
+  auto part = std::min<std::int64_t>(calls, state.max_iterations);
+  while (state.max_iterations % part != 0) --part;
+  return part;
+}
+
+void AddThread(const cpu::ClockReading& spent, Runner::Team& team) {
+  {
+    const std::lock_guard lock(team.mutex);
+    team.others = team.others + spent;
+  }
+  ++team.ended;
+  team.ended.notify_one();
+}
+
+// Ends Google Benchmark's loop for a skipped repetition: runs all iterations if an earlier
+// repetition did, otherwise none. Google Benchmark aborts the program if repetitions of one
+// benchmark, even failed ones, differ in their number of iterations.
+void EndLoop(benchmark::State& state, const BenchmarkState& benchmark) {
+  if (!benchmark.started || state.iterations() > 0) return;
+  const auto part = PartOf(benchmark.workload, state, benchmark.calls_per_part.value());
+  while (state.KeepRunningBatch(part)) {
+  }
+}
+
 }  // namespace
 
-class Runner::Impl {
- public:
-  Impl(workload::RunSettings settings, const RunnerOptions& options)
-      : settings_(std::move(settings)),
-        options_(options),
-        progress_(options.explain, options.benchmarks, cpu::WallSeconds),
-        calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
-               {options.open_gpu, options.gpu}) {}
-
-  void Run(benchmark::State& state, const workload::Workload& workload) {
-    auto& benchmark = StateOf(workload);
-    const auto next = Next(benchmark);
-    if (benchmark.failed) return SkipRest(state, workload);
-    const WallTime wall(benchmark.wall_seconds);
-    try {
-      auto* const turns = options_.turns;
-      if (next.wanted) Prepare(benchmark);
-      if (!next.wanted || (turns != nullptr && !turns->WaitForTurn())) {
-        VerifyAgain(benchmark);
-        return SkipRest(state, workload);
-      }
-      const double begin = cpu::WallSeconds();
-      if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
-      if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
-      const auto throttled = options_.quota ? options_.quota->Read() : cpu::Throttling{};
-      const auto timed = calls_.TimerOf(workload).Time(
-          state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
-      if (options_.quota)
-        benchmark.throttled = benchmark.throttled + (options_.quota->Read() - throttled);
-      if (IsWatched(workload)) Watch(benchmark);
-      Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
-      if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
-      if (!benchmark.timed_algorithm && (IsStored(workload) || calls_.CountsLater(workload) ||
-                                         options_.energy.Measures(workload.name.device)))
-        benchmark.timed_algorithm = calls_.Call().algorithm;
-      if (benchmark.record.repetitions.size() == options_.repetitions) VerifyAgain(benchmark);
-    } catch (const std::exception& error) {
-      Fail(state, benchmark, MessageOf(error));
-    }
-  }
-
-  void RunInTeam(benchmark::State& state, const workload::Workload& workload,
-                 const std::function<void(std::int64_t)>& repeat, Team& team) {
-    const bool first = state.thread_index() == 0;
-    if (first) {
-      team.skipped = false;
-      team.others = {};
-      team.ended = 0;
-      auto& benchmark = StateOf(workload);
-      try {
-        const auto next = Next(benchmark);
-        if (benchmark.failed || !next.wanted) {
-          team.skipped = true;
-        } else {
-          Prepare(benchmark);
-          if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
-        }
-      } catch (const std::exception& error) {
-        team.skipped = true;
-        benchmark.failed = true;
-        state.SkipWithError(MessageOf(error).c_str());
-        calls_.Drop();
-      }
-    }
-    // Equal in all threads, so that all threads make the same number of calls.
-    constexpr std::int64_t kParts = 64;
-    const auto part =
-        PartOf(workload, state, std::max<std::int64_t>(1, state.max_iterations / kParts));
-    std::optional<cpu::ClockReading> begin;
-    while (state.KeepRunningBatch(part)) {
-      if (team.skipped) continue;
-      if (!begin) begin = cpu::ReadThreadClocks();
-      repeat(part);
-    }
-    if (first && team.skipped && !state.error_occurred()) state.SkipWithError(record::kNotRun);
-    if (!begin) return;
-    const auto spent = cpu::ReadThreadClocks() - *begin;
-    if (!first) return AddThread(spent, team);
-    for (int ended; (ended = team.ended) < state.threads() - 1;) team.ended.wait(ended);
-    const double calls = static_cast<double>(state.iterations()) * state.threads();
-    Attach(state, StateOf(workload), {RepetitionOfTeam(spent, team.others, calls)}, spent.wall);
-  }
-
-  void SkipRest(benchmark::State& state, const workload::Workload& workload) {
-    EndLoop(state, StateOf(workload));
-    state.SkipWithError(record::kNotRun);
-  }
-
-  energy::IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
-
-  std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload) {
-    const auto& benchmark = StateOf(workload);
-    if (!benchmark.timed_algorithm || !options_.energy.Measures(workload.name.device))
-      return std::nullopt;
-    Release();
-    std::optional<energy::EnergyResult> found;
-    try {
-      calls_.Take(workload);
-      SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
-      found = EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
-      if (calls_.Call().algorithm != *benchmark.timed_algorithm)
-        found = {.reason = Reason{"the library chose another algorithm when the call was prepared "
-                                  "again: " +
-                                  calls_.Call().algorithm}};
-      Store(workload);
-    } catch (const std::exception& error) {
-      found = {.reason = Reason{error.what()}};
-      calls_.Drop();
-      calls_.TimerOf(workload).Recover(workload::NameOf(workload));
-    }
-    calls_.Drop();
-    return found;
-  }
-
-  // Measures the single-threaded calls after all benchmarks were timed, because a second prepared
-  // call would change the addresses of the timed call's buffers.
-  std::optional<ParallelTime> Explain(const workload::Workload& workload) {
-    auto& benchmark = StateOf(workload);
-    if (!benchmark.watched) return std::nullopt;
-    Release();
-    const auto name = workload::NameOf(workload);
-    const int index = static_cast<int>(std::distance(benchmarks_.begin(), benchmarks_.find(name)));
-    const auto begin = [&](ExplainPart part) { progress_.Explain(index, name, part); };
-    try {
-      ExplainCall(workload, settings_, *options_.explain,
-                  ExplainBudget(*options_.explain, benchmark.wall_seconds), begin,
-                  *benchmark.watched);
-    } catch (const std::exception&) {
-      return std::nullopt;  // the record keeps the profile of the call on all threads
-    }
-    return benchmark.watched->Mean();
-  }
-
-  std::optional<Counting> CountLate(const workload::Workload& workload) {
-    const auto& benchmark = StateOf(workload);
-    if (!benchmark.timed_algorithm || !calls_.CountsLater(workload)) return std::nullopt;
-    Release();
-    Counting counting;
-    try {
-      calls_.Take(workload);
-      SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
-      counting = Count(workload, calls_.Call(), settings_.counters);
-      if (calls_.Call().algorithm != *benchmark.timed_algorithm)
-        counting.notes.push_back(
-            {.text = "counted when the call was prepared again, with another algorithm: " +
-                     calls_.Call().algorithm});
-    } catch (const std::exception& error) {
-      counting.notes = {{.text = fmt::format("not counted: {}", error.what())}};
-      calls_.TimerOf(workload).Recover(workload::NameOf(workload));
-    }
-    calls_.Drop();
-    return counting;
-  }
-
-  // Runs `pass` for all benchmarks until an interrupt. Returns the results by name.
-  template <class Result>
-  std::map<std::string, Result> OfAll(
-      std::optional<Result> (Impl::*pass)(const workload::Workload&)) {
-    std::map<std::string, Result> found;
-    for (auto& [name, benchmark] : benchmarks_) {
-      if (StoppedByInterrupt()) break;
-      if (auto result = (this->*pass)(benchmark.workload)) found[name] = std::move(*result);
-    }
-    return found;
-  }
-  void EndExplain() { progress_.End(); }
-
-  void Fail(benchmark::State& state, const workload::Workload& workload,
-            const std::string& message) {
-    Fail(state, StateOf(workload), message);
-  }
-
-  void Release() {
-    if (prepared_ != nullptr && prepared_->timed_algorithm) Store(prepared_->workload);
-    Forget();
-  }
-
-  void UseAllRepetitions(const workload::Workload& workload) {
-    StateOf(workload).all_repetitions = true;
-  }
-
-  void Forget() {
-    calls_.Drop();
-    prepared_ = nullptr;
-  }
-
- private:
-  BenchmarkState& StateOf(const workload::Workload& workload) {
-    const auto name = workload::NameOf(workload);
-    auto found = benchmarks_.find(name);
-    if (found == benchmarks_.end()) {
-      auto& measured = options_.session->MeasuredOf(name);
-      measured = {NewRecord(workload), options_.own_seconds, options_.keep_noisy};
-      found = benchmarks_.emplace(name, BenchmarkState{workload, measured.record}).first;
-    }
-    if (workload.other_name) found->second.workload = workload;  // its `prepare` is new each time
-    return found->second;
-  }
-
-  // Returns whether the prepared call is needed again: for the next of alternating repetitions, or
-  // to be counted. Returns false for other programs' benchmarks: their calls use memory that the
-  // benchmark frees at its end.
-  bool IsStored(const workload::Workload& workload) {
-    const bool again = options_.interleaved && workload.name.device == "gpu";
-    return !workload.other_name && (again || calls_.CountsLater(workload));
-  }
-  void Store(const workload::Workload& workload) {
-    if (IsStored(workload)) calls_.Store(workload::NameOf(workload));
-  }
-
-  // Returns the number of calls per part. Google Benchmark rounds the number of calls up to whole
-  // parts; with `exact_calls`, returns a divisor of it.
-  static std::int64_t PartOf(const workload::Workload& workload, const benchmark::State& state,
-                             std::int64_t calls) {
-    if (!workload.exact_calls) return calls;
-    auto part = std::min<std::int64_t>(calls, state.max_iterations);
-    while (state.max_iterations % part != 0) --part;
-    return part;
-  }
-
-  static void AddThread(const cpu::ClockReading& spent, Team& team) {
-    {
-      const std::lock_guard lock(team.mutex);
-      team.others = team.others + spent;
-    }
-    ++team.ended;
-    team.ended.notify_one();
-  }
-
-  // Decides whether another repetition follows. The first two always run, because Google Benchmark
-  // may still be searching the iteration count.
-  runner::NextRepetition Next(const BenchmarkState& benchmark) const {
-    if (!options_.stop || benchmark.all_repetitions || benchmark.record.repetitions.size() < 2)
-      return {};
-    if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
-      return {false, 0};
-    return runner::NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop);
-  }
-
-  void Remember(const record::Repetition& repetition, double seconds, BenchmarkState& benchmark) {
-    auto& all = benchmark.record.repetitions;
-    if (!all.empty() && all.back().iterations != repetition.iterations) {
-      all.clear();
-      benchmark.spent_seconds = 0;
-      benchmark.verified_again = false;
-    }
-    all.push_back(repetition);
-    benchmark.spent_seconds += seconds;
-    if (options_.keep_noisy) return;
-    record::MarkNoisy(all);
-  }
-
-  bool IsWatched(const workload::Workload& workload) const {
-    return options_.explain && workload.name.device == "cpu" &&
-           workload.cache == workload::CacheState::kWarm;
-  }
-
-  // Profiles the parallel regions of the call that was timed.
-  void Watch(BenchmarkState& benchmark) {
-    if (!benchmark.watched) benchmark.watched.emplace();
-    benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
-                           benchmark.calls_per_part.value());
-  }
-
-  void Prepare(BenchmarkState& benchmark) {
-    if (calls_.Holds() && prepared_ == &benchmark) return;
-    Release();
-    const auto& workload = benchmark.workload;
-    if (!benchmark.verified) progress_.Time(workload::NameOf(workload));
-    calls_.Take(workload);
-    workload::PreparedCall& call = calls_.Call();
-    if (benchmark.verified)
-      SkipWrongEngines(benchmark.record.wrong_engines, call);
-    else if (call.verify)
-      benchmark.record.verified = VerifyCall(call);
-    benchmark.verified = true;
-    benchmark.record.wrong_engines = call.wrong_engines;
-    Counting kernels;
-    if (workload.name.device == "gpu") {
-      call.run();  // a graph cannot capture first-time work of the library
-      kernels = KernelsOf(calls_.TimerOf(workload), call);
-    }
-    if (!benchmark.counting) {
-      benchmark.counting =
-          Count(workload, call, calls_.CountsLater(workload) ? "model" : settings_.counters);
-      auto& counting = *benchmark.counting;
-      if (!kernels.kernels.empty()) counting.kernels = kernels.kernels;
-      counting.notes.insert(counting.notes.end(), kernels.notes.begin(), kernels.notes.end());
-      for (const auto& [from, work] : kernels.work) counting.work[from].launches = work.launches;
-    }
-    call.run();  // keeps first-time work of the library out of the timing
-    if (!benchmark.calls_per_part)
-      benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
-    prepared_ = &benchmark;
-  }
-
-  // Verifies the call after its last repetition, if it is still prepared, with inputs of another
-  // seed: the result is wrong if the library returned one that it had stored, or if it broke while
-  // it was timed.
-  void VerifyAgain(BenchmarkState& benchmark) {
-    if (benchmark.verified_again || prepared_ != &benchmark || !calls_.Holds()) return;
-    auto& call = calls_.Call();
-    if (!call.new_inputs || benchmark.record.repetitions.empty()) return;
-    benchmark.verified_again = true;
-    const auto result = VerifyNewInputs(call, settings_.seed);
-    auto& how = benchmark.record.verified;
-    if (how.find(result) == std::string::npos) how += "; " + result;
-  }
-
-  // Refills the caches by untimed calls. Cold calls flush the caches anyway.
-  void WarmUp(workload::CacheState cache) {
-    if (cache != workload::CacheState::kWarm) return;
-    const double begin = cpu::WallSeconds();
-    do calls_.Call().run();
-    while (cpu::WallSeconds() - begin < kWarmUpSeconds);
-  }
-
-  // Counts the call in the cache state in which it is timed.
-  Counting Count(const workload::Workload& workload, const workload::PreparedCall& call,
-                 const std::string& choice) {
-    workload::RunSettings settings = calls_.Settings();
-    settings.counters = choice;
-    return CountPrepared(workload, call, settings, calls_.TimerOf(workload).BeforeCall());
-  }
-
-  // Adds a repetition, which took `seconds` [s] of wall time in all, to the benchmark's record, and
-  // its numbers to Google Benchmark's state.
-  void Attach(benchmark::State& state, BenchmarkState& benchmark, const runner::TimedLoop& timed,
-              double seconds) {
-    benchmark.started = true;
-    Remember(timed.repetition, seconds, benchmark);
-    auto& record = benchmark.record;
-    const auto& call = calls_.Call();
-    record.algorithm = call.algorithm;
-    record.isa = call.isa;
-    record.threads =
-        state.threads() > 1 ? state.threads() : call.threads.value_or(calls_.Settings().threads);
-    record.seed = settings_.seed;
-    record.cache = workload::Key(benchmark.workload.cache);
-    record.evicted_bytes = timed.evicted_bytes;
-    record.heuristic_over_best = call.heuristic_over_best;
-    const Counting& counting = benchmark.counting.value();
-    record.work = counting.work;
-    record.counting = counting.notes;
-    if (timed.note) record.counting.push_back({.text = *timed.note});
-    if (options_.quota)
-      if (const auto stopped = options_.quota->Stopped(benchmark.throttled))
-        record.counting.push_back({.source = "limits", .text = stopped->text});
-    record.kernels = counting.kernels;
-    if (benchmark.watched) {
-      record.parallel = benchmark.watched->Mean();
-      if (!record.parallel) record.unwatched_reason = benchmark.watched->UnwatchedReason();
-    }
-    for (const auto& [key, value] :
-         record::ToCounters(record, timed.repetition, options_.own_seconds))
-      state.counters[key] = value;
-    if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
-    state.SetLabel(record::ToLabel(record));
-  }
-
-  // Marks the benchmark as failed, because all repetitions would fail for the same reason.
-  void Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message) {
-    const auto& workload = benchmark.workload;
-    benchmark.failed = true;
-    DescribeFailed(message.starts_with(record::kWrongPrefix), benchmark.record);
-    state.SetLabel(record::ToLabel(benchmark.record));
-    calls_.Drop();
-    calls_.TimerOf(workload).Recover(workload::NameOf(workload));
-    if (state.iterations() > 0) benchmark.started = true;
-    EndLoop(state, benchmark);
-    state.SkipWithError(message.c_str());
-  }
-
-  // Sets the algorithm of the call that failed, if it was prepared. If the results of all
-  // algorithms are wrong, sets the algorithm that the library prefers.
-  void DescribeFailed(bool is_wrong, record::Record& record) const {
-    if (!calls_.Holds()) return;
-    const auto& call = calls_.Call();
-    record.algorithm = call.algorithm;
-    record.isa = call.isa;
-    record.wrong_engines = call.wrong_engines;
-    if (!is_wrong || record.wrong_engines.empty()) return;
-    record.algorithm = record.wrong_engines.front().algorithm;
-    if (record.wrong_engines.size() == 1) record.wrong_engines.clear();
-  }
-
-  // Ends Google Benchmark's loop for a skipped repetition: runs all iterations if an earlier
-  // repetition did, otherwise none. Google Benchmark aborts the program if repetitions of one
-  // benchmark, even failed ones, differ in their number of iterations.
-  static void EndLoop(benchmark::State& state, const BenchmarkState& benchmark) {
-    if (!benchmark.started || state.iterations() > 0) return;
-    const auto part = PartOf(benchmark.workload, state, benchmark.calls_per_part.value());
-    while (state.KeepRunningBatch(part)) {
-    }
-  }
-
-  workload::RunSettings settings_;
-  RunnerOptions options_;
-  ExplainProgress progress_;
-  PreparedCalls calls_;
-  std::map<std::string, BenchmarkState> benchmarks_;  // by name
-  BenchmarkState* prepared_ = nullptr;                // the benchmark of the prepared call
-};
-
 Runner::Runner(workload::RunSettings settings, const RunnerOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(settings), options)) {}
-Runner::~Runner() = default;
+    : settings_(std::move(settings)),
+      options_(options),
+      progress_(options.explain, options.benchmarks, cpu::WallSeconds),
+      calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
+             {options.open_gpu, options.gpu}) {}
 
 void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
-  impl_->Run(state, workload);
+  auto& benchmark = StateOf(workload);
+  const auto next = Next(benchmark);
+  if (benchmark.failed) return SkipRest(state, workload);
+  const WallTime wall(benchmark.wall_seconds);
+  try {
+    auto* const turns = options_.turns;
+    if (next.wanted) Prepare(benchmark);
+    if (!next.wanted || (turns != nullptr && !turns->WaitForTurn())) {
+      VerifyAgain(benchmark);
+      return SkipRest(state, workload);
+    }
+    const double begin = cpu::WallSeconds();
+    if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
+    if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
+    const auto throttled = options_.quota ? options_.quota->Read() : cpu::Throttling{};
+    const auto timed = calls_.TimerOf(workload).Time(
+        state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
+    if (options_.quota)
+      benchmark.throttled = benchmark.throttled + (options_.quota->Read() - throttled);
+    if (IsWatched(workload)) Watch(benchmark);
+    Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
+    if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
+    if (!benchmark.timed_algorithm && (IsStored(workload) || calls_.CountsLater(workload) ||
+                                       options_.energy.Measures(workload.name.device)))
+      benchmark.timed_algorithm = calls_.Call().algorithm;
+    if (benchmark.record.repetitions.size() == options_.repetitions) VerifyAgain(benchmark);
+  } catch (const std::exception& error) {
+    Fail(state, benchmark, MessageOf(error));
+  }
 }
+
 void Runner::RunInTeam(benchmark::State& state, const workload::Workload& workload,
                        const std::function<void(std::int64_t)>& repeat, Team& team) {
-  impl_->RunInTeam(state, workload, repeat, team);
+  const bool first = state.thread_index() == 0;
+  if (first) {
+    team.skipped = false;
+    team.others = {};
+    team.ended = 0;
+    auto& benchmark = StateOf(workload);
+    try {
+      const auto next = Next(benchmark);
+      if (benchmark.failed || !next.wanted) {
+        team.skipped = true;
+      } else {
+        Prepare(benchmark);
+        if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
+      }
+    } catch (const std::exception& error) {
+      team.skipped = true;
+      benchmark.failed = true;
+      state.SkipWithError(MessageOf(error).c_str());
+      calls_.Drop();
+    }
+  }
+  // Equal in all threads, so that all threads make the same number of calls.
+  constexpr std::int64_t kParts = 64;
+  const auto part =
+      PartOf(workload, state, std::max<std::int64_t>(1, state.max_iterations / kParts));
+  std::optional<cpu::ClockReading> begin;
+  while (state.KeepRunningBatch(part)) {
+    if (team.skipped) continue;
+    if (!begin) begin = cpu::ReadThreadClocks();
+    repeat(part);
+  }
+  if (first && team.skipped && !state.error_occurred()) state.SkipWithError(record::kNotRun);
+  if (!begin) return;
+  const auto spent = cpu::ReadThreadClocks() - *begin;
+  if (!first) return AddThread(spent, team);
+  for (int ended; (ended = team.ended) < state.threads() - 1;) team.ended.wait(ended);
+  const double calls = static_cast<double>(state.iterations()) * state.threads();
+  Attach(state, StateOf(workload), {RepetitionOfTeam(spent, team.others, calls)}, spent.wall);
 }
+
 void Runner::SkipRest(benchmark::State& state, const workload::Workload& workload) {
-  impl_->SkipRest(state, workload);
+  EndLoop(state, StateOf(workload));
+  state.SkipWithError(record::kNotRun);
 }
+
+energy::IdlePowers Runner::MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
+
+std::optional<energy::EnergyResult> Runner::MeasureEnergy(const workload::Workload& workload) {
+  const auto& benchmark = StateOf(workload);
+  if (!benchmark.timed_algorithm || !options_.energy.Measures(workload.name.device))
+    return std::nullopt;
+  Release();
+  std::optional<energy::EnergyResult> found;
+  try {
+    calls_.Take(workload);
+    SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
+    found = EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
+    if (calls_.Call().algorithm != *benchmark.timed_algorithm)
+      found = {.reason = Reason{"the library chose another algorithm when the call was prepared "
+                                "again: " +
+                                calls_.Call().algorithm}};
+    Store(workload);
+  } catch (const std::exception& error) {
+    found = {.reason = Reason{error.what()}};
+    calls_.Drop();
+    calls_.TimerOf(workload).Recover(workload::NameOf(workload));
+  }
+  calls_.Drop();
+  return found;
+}
+
+// Measures the single-threaded calls after all benchmarks were timed, because a second prepared
+// call would change the addresses of the timed call's buffers.
+std::optional<ParallelTime> Runner::Explain(const workload::Workload& workload) {
+  auto& benchmark = StateOf(workload);
+  if (!benchmark.watched) return std::nullopt;
+  Release();
+  const auto name = workload::NameOf(workload);
+  const int index = static_cast<int>(std::distance(benchmarks_.begin(), benchmarks_.find(name)));
+  const auto begin = [&](ExplainPart part) { progress_.Explain(index, name, part); };
+  try {
+    ExplainCall(workload, settings_, *options_.explain,
+                ExplainBudget(*options_.explain, benchmark.wall_seconds), begin,
+                *benchmark.watched);
+  } catch (const std::exception&) {
+    return std::nullopt;  // the record keeps the profile of the call on all threads
+  }
+  return benchmark.watched->Mean();
+}
+
+std::optional<Counting> Runner::CountLate(const workload::Workload& workload) {
+  const auto& benchmark = StateOf(workload);
+  if (!benchmark.timed_algorithm || !calls_.CountsLater(workload)) return std::nullopt;
+  Release();
+  Counting counting;
+  try {
+    calls_.Take(workload);
+    SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
+    counting = Count(workload, calls_.Call(), settings_.counters);
+    if (calls_.Call().algorithm != *benchmark.timed_algorithm)
+      counting.notes.push_back(
+          {.text = "counted when the call was prepared again, with another algorithm: " +
+                   calls_.Call().algorithm});
+  } catch (const std::exception& error) {
+    counting.notes = {{.text = fmt::format("not counted: {}", error.what())}};
+    calls_.TimerOf(workload).Recover(workload::NameOf(workload));
+  }
+  calls_.Drop();
+  return counting;
+}
+
+// Runs `pass` for all benchmarks until an interrupt. Returns the results by name.
+template <class Result>
+std::map<std::string, Result> Runner::OfAll(
+    std::optional<Result> (Runner::*pass)(const workload::Workload&)) {
+  std::map<std::string, Result> found;
+  for (auto& [name, benchmark] : benchmarks_) {
+    if (StoppedByInterrupt()) break;
+    if (auto result = (this->*pass)(benchmark.workload)) found[name] = std::move(*result);
+  }
+  return found;
+}
+
 void Runner::Fail(benchmark::State& state, const workload::Workload& workload,
                   const std::string& message) {
-  impl_->Fail(state, workload, message);
+  Fail(state, StateOf(workload), message);
 }
-void Runner::UseAllRepetitions(const workload::Workload& workload) {
-  impl_->UseAllRepetitions(workload);
-}
-void Runner::Forget() { impl_->Forget(); }
 
-std::optional<ParallelTime> Runner::Explain(const workload::Workload& workload) {
-  return impl_->Explain(workload);
+void Runner::Release() {
+  if (prepared_ != nullptr && prepared_->timed_algorithm) Store(prepared_->workload);
+  Forget();
 }
-std::optional<energy::EnergyResult> Runner::MeasureEnergy(const workload::Workload& workload) {
-  return impl_->MeasureEnergy(workload);
+
+void Runner::UseAllRepetitions(const workload::Workload& workload) {
+  StateOf(workload).all_repetitions = true;
 }
-std::optional<Counting> Runner::CountLate(const workload::Workload& workload) {
-  return impl_->CountLate(workload);
+
+void Runner::Forget() {
+  calls_.Drop();
+  prepared_ = nullptr;
+}
+
+BenchmarkState& Runner::StateOf(const workload::Workload& workload) {
+  const auto name = workload::NameOf(workload);
+  auto found = benchmarks_.find(name);
+  if (found == benchmarks_.end()) {
+    auto& measured = options_.session->MeasuredOf(name);
+    measured = {NewRecord(workload), options_.own_seconds, options_.keep_noisy};
+    found = benchmarks_.emplace(name, BenchmarkState{workload, measured.record}).first;
+  }
+  if (workload.other_name) found->second.workload = workload;  // its `prepare` is new each time
+  return found->second;
+}
+
+// Returns whether the prepared call is needed again: for the next of alternating repetitions, or
+// to be counted. Returns false for other programs' benchmarks: their calls use memory that the
+// benchmark frees at its end.
+bool Runner::IsStored(const workload::Workload& workload) {
+  const bool again = options_.interleaved && workload.name.device == "gpu";
+  return !workload.other_name && (again || calls_.CountsLater(workload));
+}
+
+void Runner::Store(const workload::Workload& workload) {
+  if (IsStored(workload)) calls_.Store(workload::NameOf(workload));
+}
+
+// Decides whether another repetition follows. The first two always run, because Google Benchmark
+// may still be searching the iteration count.
+runner::NextRepetition Runner::Next(const BenchmarkState& benchmark) const {
+  if (!options_.stop || benchmark.all_repetitions || benchmark.record.repetitions.size() < 2)
+    return {};
+  if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
+    return {false, 0};
+  return runner::NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop);
+}
+
+void Runner::Remember(const record::Repetition& repetition, double seconds,
+                      BenchmarkState& benchmark) {
+  auto& all = benchmark.record.repetitions;
+  if (!all.empty() && all.back().iterations != repetition.iterations) {
+    all.clear();
+    benchmark.spent_seconds = 0;
+    benchmark.verified_again = false;
+  }
+  all.push_back(repetition);
+  benchmark.spent_seconds += seconds;
+  if (options_.keep_noisy) return;
+  record::MarkNoisy(all);
+}
+
+bool Runner::IsWatched(const workload::Workload& workload) const {
+  return options_.explain && workload.name.device == "cpu" &&
+         workload.cache == workload::CacheState::kWarm;
+}
+
+// Profiles the parallel regions of the call that was timed.
+void Runner::Watch(BenchmarkState& benchmark) {
+  if (!benchmark.watched) benchmark.watched.emplace();
+  benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
+                         benchmark.calls_per_part.value());
+}
+
+void Runner::Prepare(BenchmarkState& benchmark) {
+  if (calls_.Holds() && prepared_ == &benchmark) return;
+  Release();
+  const auto& workload = benchmark.workload;
+  if (!benchmark.verified) progress_.Time(workload::NameOf(workload));
+  calls_.Take(workload);
+  workload::PreparedCall& call = calls_.Call();
+  if (benchmark.verified)
+    SkipWrongEngines(benchmark.record.wrong_engines, call);
+  else if (call.verify)
+    benchmark.record.verified = VerifyCall(call);
+  benchmark.verified = true;
+  benchmark.record.wrong_engines = call.wrong_engines;
+  Counting kernels;
+  if (workload.name.device == "gpu") {
+    call.run();  // a graph cannot capture first-time work of the library
+    kernels = KernelsOf(calls_.TimerOf(workload), call);
+  }
+  if (!benchmark.counting) {
+    benchmark.counting =
+        Count(workload, call, calls_.CountsLater(workload) ? "model" : settings_.counters);
+    auto& counting = *benchmark.counting;
+    if (!kernels.kernels.empty()) counting.kernels = kernels.kernels;
+    counting.notes.insert(counting.notes.end(), kernels.notes.begin(), kernels.notes.end());
+    for (const auto& [from, work] : kernels.work) counting.work[from].launches = work.launches;
+  }
+  call.run();  // keeps first-time work of the library out of the timing
+  if (!benchmark.calls_per_part)
+    benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
+  prepared_ = &benchmark;
+}
+
+// Verifies the call after its last repetition, if it is still prepared, with inputs of another
+// seed: the result is wrong if the library returned one that it had stored, or if it broke while
+// it was timed.
+void Runner::VerifyAgain(BenchmarkState& benchmark) {
+  if (benchmark.verified_again || prepared_ != &benchmark || !calls_.Holds()) return;
+  auto& call = calls_.Call();
+  if (!call.new_inputs || benchmark.record.repetitions.empty()) return;
+  benchmark.verified_again = true;
+  const auto result = VerifyNewInputs(call, settings_.seed);
+  auto& how = benchmark.record.verified;
+  if (how.find(result) == std::string::npos) how += "; " + result;
+}
+
+// Refills the caches by untimed calls. Cold calls flush the caches anyway.
+void Runner::WarmUp(workload::CacheState cache) {
+  if (cache != workload::CacheState::kWarm) return;
+  const double begin = cpu::WallSeconds();
+  do calls_.Call().run();
+  while (cpu::WallSeconds() - begin < kWarmUpSeconds);
+}
+
+// Counts the call in the cache state in which it is timed.
+Counting Runner::Count(const workload::Workload& workload, const workload::PreparedCall& call,
+                       const std::string& choice) {
+  workload::RunSettings settings = calls_.Settings();
+  settings.counters = choice;
+  return CountPrepared(workload, call, settings, calls_.TimerOf(workload).BeforeCall());
+}
+
+// Adds a repetition, which took `seconds` [s] of wall time in all, to the benchmark's record, and
+// its numbers to Google Benchmark's state.
+void Runner::Attach(benchmark::State& state, BenchmarkState& benchmark,
+                    const runner::TimedLoop& timed, double seconds) {
+  benchmark.started = true;
+  Remember(timed.repetition, seconds, benchmark);
+  auto& record = benchmark.record;
+  const auto& call = calls_.Call();
+  record.algorithm = call.algorithm;
+  record.isa = call.isa;
+  record.threads =
+      state.threads() > 1 ? state.threads() : call.threads.value_or(calls_.Settings().threads);
+  record.seed = settings_.seed;
+  record.cache = workload::Key(benchmark.workload.cache);
+  record.evicted_bytes = timed.evicted_bytes;
+  record.heuristic_over_best = call.heuristic_over_best;
+  const Counting& counting = benchmark.counting.value();
+  record.work = counting.work;
+  record.counting = counting.notes;
+  if (timed.note) record.counting.push_back({.text = *timed.note});
+  if (options_.quota)
+    if (const auto stopped = options_.quota->Stopped(benchmark.throttled))
+      record.counting.push_back({.source = "limits", .text = stopped->text});
+  record.kernels = counting.kernels;
+  if (benchmark.watched) {
+    record.parallel = benchmark.watched->Mean();
+    if (!record.parallel) record.unwatched_reason = benchmark.watched->UnwatchedReason();
+  }
+  for (const auto& [key, value] :
+       record::ToCounters(record, timed.repetition, options_.own_seconds))
+    state.counters[key] = value;
+  if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
+  state.SetLabel(record::ToLabel(record));
+}
+
+// Marks the benchmark as failed, because all repetitions would fail for the same reason.
+void Runner::Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message) {
+  const auto& workload = benchmark.workload;
+  benchmark.failed = true;
+  DescribeFailed(message.starts_with(record::kWrongPrefix), benchmark.record);
+  state.SetLabel(record::ToLabel(benchmark.record));
+  calls_.Drop();
+  calls_.TimerOf(workload).Recover(workload::NameOf(workload));
+  if (state.iterations() > 0) benchmark.started = true;
+  EndLoop(state, benchmark);
+  state.SkipWithError(message.c_str());
+}
+
+// Sets the algorithm of the call that failed, if it was prepared. If the results of all
+// algorithms are wrong, sets the algorithm that the library prefers.
+void Runner::DescribeFailed(bool is_wrong, record::Record& record) const {
+  if (!calls_.Holds()) return;
+  const auto& call = calls_.Call();
+  record.algorithm = call.algorithm;
+  record.isa = call.isa;
+  record.wrong_engines = call.wrong_engines;
+  if (!is_wrong || record.wrong_engines.empty()) return;
+  record.algorithm = record.wrong_engines.front().algorithm;
+  if (record.wrong_engines.size() == 1) record.wrong_engines.clear();
 }
 
 std::map<std::string, ParallelTime> Runner::ExplainAll() {
-  auto found = impl_->OfAll(&Impl::Explain);
-  impl_->EndExplain();
+  auto found = OfAll(&Runner::Explain);
+  progress_.End();
   return found;
 }
 std::map<std::string, energy::EnergyResult> Runner::MeasureEnergyOfAll() {
-  return impl_->OfAll(&Impl::MeasureEnergy);
+  return OfAll(&Runner::MeasureEnergy);
 }
-std::map<std::string, Counting> Runner::CountAll() { return impl_->OfAll(&Impl::CountLate); }
-
-energy::IdlePowers Runner::MeasureIdle() { return impl_->MeasureIdle(); }
+std::map<std::string, Counting> Runner::CountAll() { return OfAll(&Runner::CountLate); }
 
 bool TurnClient::WaitForTurn() {
   if (!ready_) WriteTo(pipes_.to_supervisor, "ready\n");

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -71,12 +70,31 @@ struct RunnerOptions {
   const QuotaWatch* quota = nullptr;
 };
 
+// The state of one benchmark between calls of its function. Google Benchmark calls it several
+// times: to find the iteration count, then per repetition, possibly alternating with others.
+struct BenchmarkState {
+  workload::Workload workload;
+  record::Record& record;       // its repetitions all have the same number of iterations
+  bool verified = false;        // the output was compared with the reference
+  bool verified_again = false;  // after the last repetition, with new inputs
+  std::optional<Counting> counting;
+  double spent_seconds = 0;                     // [s] time of the repetitions and their pauses
+  cpu::Throttling throttled;                    // by the CPU quota, during the repetitions
+  std::optional<std::int64_t> calls_per_part;   // by Timer::CallsPerPart
+  std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
+  double wall_seconds = 0;                      // [s] of all work for this benchmark
+  bool started = false;                         // Google Benchmark's loop has begun
+  bool failed = false;
+  bool all_repetitions = false;  // by Runner::UseAllRepetitions
+  // The timed call's algorithm, to compare with when energy or counters are measured later.
+  std::optional<std::string> timed_algorithm;
+};
+
 // Prepares, verifies, counts and times benchmarks in Google Benchmark's loop. Writes the records to
 // the session; Google Benchmark gets copies of the numbers, for its files and other programs.
 class Runner {
  public:
   Runner(workload::RunSettings settings, const RunnerOptions& options);
-  ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
@@ -118,8 +136,33 @@ class Runner {
   energy::IdlePowers MeasureIdle();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  BenchmarkState& StateOf(const workload::Workload& workload);
+  void Release();
+  bool IsStored(const workload::Workload& workload);
+  void Store(const workload::Workload& workload);
+  runner::NextRepetition Next(const BenchmarkState& benchmark) const;
+  void Remember(const record::Repetition& repetition, double seconds, BenchmarkState& benchmark);
+  bool IsWatched(const workload::Workload& workload) const;
+  void Watch(BenchmarkState& benchmark);
+  void Prepare(BenchmarkState& benchmark);
+  void VerifyAgain(BenchmarkState& benchmark);
+  void WarmUp(workload::CacheState cache);
+  Counting Count(const workload::Workload& workload, const workload::PreparedCall& call,
+                 const std::string& choice);
+  void Attach(benchmark::State& state, BenchmarkState& benchmark, const runner::TimedLoop& timed,
+              double seconds);
+  void Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message);
+  void DescribeFailed(bool is_wrong, record::Record& record) const;
+  template <class Result>
+  std::map<std::string, Result> OfAll(
+      std::optional<Result> (Runner::*pass)(const workload::Workload&));
+
+  workload::RunSettings settings_;
+  RunnerOptions options_;
+  ExplainProgress progress_;
+  PreparedCalls calls_;
+  std::map<std::string, BenchmarkState> benchmarks_;  // by name
+  BenchmarkState* prepared_ = nullptr;                // the benchmark of the prepared call
 };
 
 // Registers every workload with Google Benchmark under its name. A workload is prepared when its

@@ -63,8 +63,8 @@ class Schedule {
   // Measures a benchmark. Returns the outcome of each program, or nullopt after an interrupt.
   virtual std::optional<std::vector<Outcome>> Measure(std::size_t benchmark, int round) = 0;
   // Called after a measurement was added to the parts; `is_new` is false for the journal of a
-  // resumed run. Returns whether it was clean; a pause follows a noisy one.
-  virtual bool Add(const JournalEntry& entry, bool is_new) = 0;
+  // resumed run.
+  virtual void Add(const JournalEntry& entry, bool is_new) = 0;
   virtual int Finish() = 0;
 
   const RunRequest& request() const { return run_.request(); }
@@ -125,12 +125,12 @@ class Schedule {
       if (!outcomes) return false;
       const JournalEntry entry{pair, round, cpu::WallSeconds() - begin, std::move(*outcomes)};
       run_.Append(entry);
-      CoolDown(AddParts(entry, true));
+      AddParts(entry, true);
     }
     return true;
   }
 
-  bool AddParts(const JournalEntry& entry, bool is_new) {
+  void AddParts(const JournalEntry& entry, bool is_new) {
     const bool several = sides() == 2 || request().processes > 1;
     for (std::size_t side = 0; side < sides(); ++side) {
       auto part = PartFrom(ListedBy(entry.benchmark, side), entry.outcomes.at(side),
@@ -139,19 +139,11 @@ class Schedule {
       parts_[entry.benchmark.contender].at(side).push_back(std::move(part));
     }
     seconds_.push_back(entry.seconds);
-    return Add(entry, is_new);
-  }
-
-  // Pauses after a noisy measurement. The pause doubles with each consecutive noisy measurement.
-  void CoolDown(bool clean) {
-    const double most = request().cooldown_seconds;
-    pause_seconds_ = clean ? 0 : std::clamp(2 * pause_seconds_, most / 8, most);
-    if (!clean) SleepSeconds(pause_seconds_);
+    Add(entry, is_new);
   }
 
   int rounds_;
   std::map<std::string, std::array<Parts, 2>> parts_;  // by the name that the last program lists
-  double pause_seconds_ = 0;
 };
 
 // Returns whether so many repetitions are noisy that the time is only an estimate.
@@ -197,9 +189,8 @@ class StandaloneRun : public Schedule {
     }
   }
 
-  bool Add(const JournalEntry& entry, bool is_new) override {
+  void Add(const JournalEntry& entry, bool is_new) override {
     if (is_new) PrintProgress(entry.benchmark);
-    return true;
   }
 
   void PrintProgress(const ListedPair& benchmark) const {
@@ -337,7 +328,7 @@ class InterleavedRun : public Schedule {
         .Run();
   }
 
-  bool Add(const JournalEntry& entry, bool is_new) override {
+  void Add(const JournalEntry& entry, bool is_new) override {
     Progress& progress = progress_[entry.benchmark.contender];
     for (std::size_t side = 0; side < 2; ++side)
       if (const auto& result = entry.outcomes.at(side).result; result.contains(kPrimitive))
@@ -348,7 +339,7 @@ class InterleavedRun : public Schedule {
       progress.settled = true;
       progress.shift.reset();
       PrintResult(entry.benchmark, progress);
-      return true;
+      return;
     }
     Look(statistics::MeasureBlocks(base, contender), progress);
     if (progress.settled)
@@ -356,7 +347,6 @@ class InterleavedRun : public Schedule {
     else if (is_new && cpu::WallSeconds() - printed_at_ > kMaxSilence)
       Print(fmt::format("{} blocks of {}", PartsOf(entry.benchmark, 1).size(),
                         text::Printable(record::BareName(entry.benchmark.contender))));
-    return true;
   }
 
   void Look(const statistics::BlocksShift& measured, Progress& progress) const {

@@ -208,11 +208,13 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
   return {std::nullopt, std::move(run)};
 }
 
-std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
-                                        const TemporaryFolder& folder) {
+std::optional<std::string> MeasureExplained(const NamedRunRequest& request,
+                                            const TemporaryFolder& folder, std::ostream& log) {
   const auto in = [&](const char* name) { return folder / name; };
   std::string names, filter;
   for (const auto& name : request.names) {
+    if (const auto reason = workload::InvalidReason(name))
+      throw BadInput("{}: {}: {}", request.command, name, reason->what());
     names += name + "\n";
     filter += (filter.empty() ? "" : "|") + ExactFilter(name);
   }
@@ -220,38 +222,27 @@ std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
   auto output = request.output.value_or(in("run.json"));
   std::vector<std::string> command = {BenchProgram(request.bench)};
   command.insert(command.end(), request.arguments.begin(), request.arguments.end());
-  command.insert(command.end(), {"--dlroof_suite=" + in("names.txt"),
-                                 "--benchmark_filter=" + filter, "--benchmark_out=" + output});
+  command.insert(command.end(), {"--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
+                                 "--benchmark_filter=" + filter, "--benchmark_out=" + output,
+                                 fmt::format("--dlroof_progress={}", kPipeOfProgress)});
   if (request.machine) command.push_back("--dlroof_machine=" + *request.machine);
-  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-  const bool reports = static_cast<bool>(request.progress);
-  if (reports) command.push_back(fmt::format("--dlroof_progress={}", kPipeOfProgress));
-  WatchedProcess process(command, {.out = in("out"), .err = in("err"), .turns = reports});
-  if (reports)
-    while (const auto line = process.ReadLine(kNoLimit))
-      if (const auto progress = runner::ParseProgressLine(*line)) request.progress(*progress);
-  const auto end = process.WaitForEnd(kNoLimit);
-  if (!end) return std::nullopt;
-  if (end->signal != 0 || end->exit_code > 1)
-    throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
-                   ReadFileIfAny(in("err")));
-  return output;
-}
-
-std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
-                                            std::ostream& log) {
-  for (const auto& name : request.names)
-    if (const auto reason = workload::InvalidReason(name))
-      throw BadInput("{}: {}: {}", request.command, name, reason->what());
-  request.arguments.emplace_back("--dlroof_explain");
   log << fmt::format("measuring {} benchmark{}\n", request.names.size(),
                      request.names.size() == 1 ? "" : "s");
   const bool terminal = &log == &std::cerr && machine::StderrIsTerminal();
   machine::ProgressPrinter printer(log, terminal);
-  request.progress = std::ref(printer);
-  auto file = MeasureNamed(request, folder);
-  if (terminal && !file) printer({});  // after an interrupt, clears the line
-  return file;
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  WatchedProcess process(command, {.out = in("out"), .err = in("err"), .turns = true});
+  while (const auto line = process.ReadLine(kNoLimit))
+    if (const auto progress = runner::ParseProgressLine(*line)) printer(*progress);
+  const auto end = process.WaitForEnd(kNoLimit);
+  if (!end) {
+    if (terminal) printer({});  // clears the line
+    return std::nullopt;
+  }
+  if (end->signal != 0 || end->exit_code > 1)
+    throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
+                   ReadFileIfAny(in("err")));
+  return output;
 }
 
 std::vector<std::string> WindowFlags(bool brief) {

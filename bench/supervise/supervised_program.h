@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -217,18 +216,13 @@ struct NamedRunRequest {
   std::optional<std::string> machine = {};  // machine file; absent: this machine's ceilings
   std::optional<std::string> output = {};   // run file; absent: in the temporary folder
   std::vector<std::string> arguments = {};  // further arguments for dlroof_bench
-  // Called with the progress of the measurement. May be empty.
-  std::function<void(const machine::MeasureProgress&)> progress = {};
 };
 
-// Returns the path of the measured run, or nullopt after an interrupt. Throws BadInput on failure.
-std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
-                                        const TemporaryFolder& folder);
-
-// Runs MeasureNamed with --dlroof_explain. Announces the run in `log` and shows its progress there
-// (machine::ProgressPrinter). Throws BadInput also for an invalid benchmark name.
-std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
-                                            std::ostream& log);
+// Measures the benchmarks with --dlroof_explain. Announces the run in `log` and shows its progress
+// there (machine::ProgressPrinter). Returns the run file's path, or nullopt after an interrupt.
+// Throws BadInput for an invalid benchmark name and if dlroof_bench fails.
+std::optional<std::string> MeasureExplained(const NamedRunRequest& request,
+                                            const TemporaryFolder& folder, std::ostream& log);
 
 // Number of windows (timed repetitions) of each program in one block.
 inline constexpr int kWindows = 5;

@@ -121,9 +121,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
       : clock_(cuda::OpenCudaClock(device)), identity_(cuda::ReadGpuIdentity(device)) {}
 
   gpu_ceilings::GpuDescription Describe() override {
-    std::size_t free = 0, all = 0;
-    cuda::CheckCuda(cudaMemGetInfo(&free, &all), "the GPU's free memory");
-    return {identity_, static_cast<double>(free), clock_->DefaultClockHz()};
+    return {identity_, static_cast<double>(cuda::FreeDeviceBytes()), clock_->DefaultClockHz()};
   }
 
   void Prepare(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) override {

@@ -79,11 +79,6 @@ Counted Model(const CountRequest& request) {
     RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model}) &&
     RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
 
-std::vector<RegionSource>& Registered() {
-  static std::vector<RegionSource> sources;
-  return sources;
-}
-
 }  // namespace
 
 std::string_view SourceName(std::string_view choice) {
@@ -153,23 +148,9 @@ std::map<std::string, Reason> UnavailableSources(std::string_view choice, std::s
   return reasons;
 }
 
-bool RegisterRegionSource(RegionSource source) {
-  Registered().push_back(std::move(source));
-  return true;
-}
-
-const std::vector<RegionSource>& AllRegionSources() { return Registered(); }
-
-const RegionSource* FindRegionSource(const std::vector<RegionSource>& sources) {
-  const auto found = std::ranges::find_if(
-      sources, [](const RegionSource& source) { return !source.unavailable(); });
-  return found == sources.end() ? nullptr : &*found;
-}
-
-std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources) {
-  if (FindRegionSource(sources) != nullptr) return std::nullopt;
-  if (sources.empty()) return Reason{"this build cannot watch any OpenMP runtime"};
-  return sources.front().unavailable();
+std::optional<RegionSource>& TheRegionSource() {
+  static std::optional<RegionSource> source;
+  return source;
 }
 
 }  // namespace dlroof

@@ -92,12 +92,7 @@ struct RegionSource {
   // Stops watching and returns the sums, or nullopt if the source missed events.
   std::function<std::optional<RegionsSeen>()> end;
 };
-// Registers a source. Call at namespace scope. Returns true.
-bool RegisterRegionSource(RegionSource source);
-const std::vector<RegionSource>& AllRegionSources();
-// Returns the first of `sources` that can see regions of this process, or null.
-const RegionSource* FindRegionSource(const std::vector<RegionSource>& sources);
-// Returns why none of `sources` can see regions of this process, or nullopt if one can.
-std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources);
+// Returns this build's source, which a module sets at namespace scope, or nullopt.
+std::optional<RegionSource>& TheRegionSource();
 
 }  // namespace dlroof

@@ -166,7 +166,7 @@ CacheGeometry GeometryOf(const cpu::Cpu& cpu, Level level) {
   if (caches == cpu.topology.cache_of_cpu.end() || cpu.allowed.empty()) return {};
   const auto cache = caches->second.find(cpu.allowed.front());
   if (cache == caches->second.end()) return {};
-  return {cache->second.bytes, cpu::CacheWays(level, cpu.allowed.front()).value_or(0)};
+  return {cache->second.bytes, cache->second.ways};
 }
 
 Caches CachesHere() {

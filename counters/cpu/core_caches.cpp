@@ -1,13 +1,10 @@
-#include <fmt/format.h>
 #include <immintrin.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
-#include "counters/base/files.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu {
@@ -21,11 +18,6 @@ std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
   const CpuidRegisters level = cpuid(kTopology, 0);
   const bool of_threads = (level.ecx >> 8 & 0xFF) == 1;
   return of_threads ? std::max(1U, level.ebx & 0xFFFF) : 1;
-}
-
-std::string FirstLine(const std::filesystem::path& file) {
-  const auto text = ReadFileIfAny(file);
-  return text.substr(0, text.find('\n'));
 }
 
 std::size_t OffsetInLine(const MemorySpan& span) {
@@ -87,19 +79,6 @@ std::map<Level, double> CoreCaches(const Cpuid& cpuid) {
 }
 
 std::map<Level, double> CoreCaches() { return CoreCaches(ExecuteCpuid); }
-
-std::optional<int> CacheWays(Level level, int cpu, const std::filesystem::path& cpus) {
-  const auto caches = cpus / fmt::format("cpu{}", cpu) / "cache";
-  const auto number = std::to_string(static_cast<int>(level) + 1);
-  std::error_code none;
-  for (const auto& cache : std::filesystem::directory_iterator(caches, none)) {
-    const auto type = FirstLine(cache.path() / "type");
-    if (type == "Instruction" || FirstLine(cache.path() / "level") != number) continue;
-    const int ways = std::atoi(FirstLine(cache.path() / "ways_of_associativity").c_str());
-    if (ways > 0) return ways;
-  }
-  return std::nullopt;
-}
 
 std::size_t LinesOf(const MemorySpan& span) {
   if (span.bytes == 0) return 0;

@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hwloc.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <memory>
@@ -96,23 +94,16 @@ std::set<std::string> Features(const Cpuid& cpuid, std::uint32_t max_leaf, std::
   return found;
 }
 
-// Returns the allowed CPUs, ascending, or none if the kernel does not report them.
-std::vector<int> AllowedCpus() {
-  // The kernel rejects a mask that is smaller than its own, whose size is unknown.
-  for (int most = CPU_SETSIZE; most <= (1 << 20); most *= 2) {
-    const std::size_t size = CPU_ALLOC_SIZE(most);
-    const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
-    const std::unique_ptr<cpu_set_t, decltype(free_set)> set(CPU_ALLOC(most), free_set);
-    if (!set) return {};
-    if (sched_getaffinity(0, size, set.get()) == 0) {
-      std::vector<int> cpus;
-      for (int cpu = 0; cpu < most; ++cpu)
-        if (CPU_ISSET_S(cpu, size, set.get())) cpus.push_back(cpu);
-      return cpus;
-    }
-    if (errno != EINVAL) return {};
-  }
-  return {};
+struct FreeSet {
+  void operator()(hwloc_bitmap_t set) const { hwloc_bitmap_free(set); }
+};
+using CpuSet = std::unique_ptr<hwloc_bitmap_s, FreeSet>;
+
+std::vector<int> CpusIn(hwloc_const_bitmap_t set) {
+  std::vector<int> cpus;
+  for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
+    cpus.push_back(cpu);
+  return cpus;
 }
 
 void AddCacheFacts(const Topology& topology, std::map<std::string, std::string>& facts) {
@@ -278,15 +269,10 @@ std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view ke
 }
 
 std::vector<int> CpuList(const std::string& text) {
-  std::vector<int> cpus;
-  std::istringstream in(text);
-  for (int first = 0; in >> first;) {
-    int last = first;
-    if (in.peek() == '-') in.ignore(), in >> last;
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    if (in.peek() == ',') in.ignore();
-  }
-  return cpus;
+  const CpuSet set(hwloc_bitmap_alloc());
+  // hwloc does not accept the line end of the kernel's files.
+  hwloc_bitmap_list_sscanf(set.get(), text.substr(0, text.find('\n')).c_str());
+  return CpusIn(set.get());
 }
 
 std::optional<double> AvailableMemoryBytes() {
@@ -333,22 +319,22 @@ void AddCpu(const hwloc_obj& pu, Topology& result) {
     const auto level = CacheLevel(above->type);
     if (level && above->attr->cache.size > 0)
       result.cache_of_cpu[*level][cpu] = {static_cast<int>(above->logical_index),
-                                          static_cast<double>(above->attr->cache.size)};
+                                          static_cast<double>(above->attr->cache.size),
+                                          std::max(0, above->attr->cache.associativity)};
   }
 }
 
 void AddNode(const hwloc_obj& node, Topology& result) {
-  for (int cpu = hwloc_bitmap_first(node.cpuset); cpu >= 0;
-       cpu = hwloc_bitmap_next(node.cpuset, cpu))
+  for (const int cpu : CpusIn(node.cpuset))
     result.node_of_cpu[cpu] = static_cast<int>(node.os_index);
 }
 
-// Reads the topology. Includes CPUs that this process's control group forbids, so that a container
-// describes the whole machine.
-Topology ReadTopology() {
-  Topology result;
+// Sets `topology` and `allowed`. The topology includes CPUs that this process's control group
+// forbids, so that a container describes the whole machine.
+void ReadTopology(Cpu& of) {
+  Topology& result = of.topology;
   const Handle handle = Load();
-  if (!handle) return result;
+  if (!handle) return;
   hwloc_topology_t topology = handle.get();
   result.packages = Count(topology, HWLOC_OBJ_PACKAGE);
   result.cores = Count(topology, HWLOC_OBJ_CORE);
@@ -360,7 +346,9 @@ Topology ReadTopology() {
   hwloc_obj_t node = nullptr;
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr)
     AddNode(*node, result);
-  return result;
+  const CpuSet allowed(hwloc_bitmap_alloc());
+  if (hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_THREAD) == 0)
+    of.allowed = CpusIn(allowed.get());
 }
 
 // Returns XCR0 (the register states that the operating system saves), or 0 without XSAVE.
@@ -383,8 +371,7 @@ bool RequestAmxPermission() {
 
 Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
-  cpu.topology = ReadTopology();
-  cpu.allowed = AllowedCpus();
+  ReadTopology(cpu);
   // Not from hwloc, whose value lacks hot-added memory.
   cpu.memory_bytes = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
   return cpu;

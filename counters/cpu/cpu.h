@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <istream>
 #include <map>
@@ -20,6 +19,7 @@ namespace dlroof::cpu {
 struct CacheInstance {
   int id = 0;        // CPUs that share a cache have the same id
   double bytes = 0;  // [byte] capacity
+  int ways = 0;      // associativity; 0: unknown, or full
 
   bool operator==(const CacheInstance&) const = default;
 };
@@ -97,11 +97,6 @@ CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);
 // simulator the values describe the simulated CPU.
 std::map<Level, double> CoreCaches(const Cpuid& cpuid);
 std::map<Level, double> CoreCaches();  // of this CPU
-
-// Returns the associativity of the data or unified cache of `level` that `cpu` uses, or nullopt if
-// the kernel does not report it. `cpus` is the sysfs folder of the CPUs.
-std::optional<int> CacheWays(Level level, int cpu,
-                             const std::filesystem::path& cpus = "/sys/devices/system/cpu");
 
 struct MemorySpan {
   const void* begin = nullptr;

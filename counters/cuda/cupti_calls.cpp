@@ -3,10 +3,8 @@
 #include <cuda_runtime_api.h>
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
-#include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -22,8 +20,8 @@ constexpr size_t kRanges = 4;
 
 void CheckRuntime(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  gpu::CudaFailure failure{gpu::CudaLibrary::kRuntime, static_cast<int>(status),   call,
-                           cudaGetErrorName(status),   cudaGetErrorString(status), ""};
+  gpu::CudaFailure failure{gpu::CudaLibrary::kRuntime, static_cast<int>(status), call,
+                           cudaGetErrorName(status), cudaGetErrorString(status)};
   cudaDriverGetVersion(&failure.driver_version);
   cudaRuntimeGetVersion(&failure.runtime_version);
   throw gpu::CuptiError(std::move(failure));
@@ -43,7 +41,7 @@ CUcontext CurrentContext() {
   const auto result = get == nullptr ? CUDA_ERROR_NOT_FOUND : get(&context);
   if (result != CUDA_SUCCESS || context == nullptr)
     throw gpu::CuptiError({gpu::CudaLibrary::kDriver, static_cast<int>(result), "cuCtxGetCurrent",
-                           "no current context", "", ""});
+                           "no current context", ""});
   return context;
 }
 
@@ -53,16 +51,6 @@ void AskForDeviceCounters(Params& params) {
   if constexpr (requires { params.bAllowDeviceLevelCounters; })
     params.bAllowDeviceLevelCounters = 1;
 }
-
-// Parameters of CUPTI 13's subscription, which reports a conflicting tool. CUDA 12 lacks them.
-struct SubscriberParams {
-  size_t struct_bytes;
-  const char* name;
-  char* other_name;
-  size_t other_bytes;
-};
-using SubscribeNamed = CUptiResult (*)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*,
-                                       const SubscriberParams*);
 
 void NoCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
@@ -113,19 +101,7 @@ gpu::CuptiImage CuptiCalls::CounterAvailability() {
 }
 
 void CuptiCalls::Subscribe() {
-  std::array<char, 128> other = {};
-  const SubscriberParams params = {sizeof(SubscriberParams), "dlroof", other.data(), other.size()};
-  const auto subscribe = reinterpret_cast<SubscribeNamed>(dlsym(RTLD_DEFAULT, "cuptiSubscribe_v2"));
-  const auto result = subscribe == nullptr ? cuptiSubscribe(&subscriber_, NoCallback, nullptr)
-                                           : subscribe(&subscriber_, NoCallback, nullptr, &params);
-  try {
-    CheckCupti(result, "cuptiSubscribe");
-  } catch (const gpu::CuptiError& error) {
-    auto failure = error.failure();
-    other.back() = '\0';
-    failure.tool = other.data();
-    throw gpu::CuptiError(std::move(failure));
-  }
+  CheckCupti(cuptiSubscribe(&subscriber_, NoCallback, nullptr), "cuptiSubscribe");
 }
 
 void CuptiCalls::Unsubscribe() noexcept {
@@ -322,8 +298,8 @@ void CheckCupti(CUptiResult result, const char* call) {
   cuptiGetResultString(result, &name);
   cuptiGetErrorMessage(result, &words);
   throw gpu::CuptiError({gpu::CudaLibrary::kCupti, static_cast<int>(result), call,
-                         name != nullptr ? name : "an unknown code", words != nullptr ? words : "",
-                         ""});
+                         name != nullptr ? name : "an unknown code",
+                         words != nullptr ? words : ""});
 }
 
 std::vector<const char*> Pointers(const std::vector<std::string>& texts) {

@@ -64,8 +64,7 @@ size_t L2Bytes() {
 // by the previous run matters little, but at most a quarter of the free memory.
 size_t CopyBytes() {
   constexpr size_t kMin = size_t{1} << 30, kTimesL2 = 16, kShare = 4;
-  size_t available = 0, total = 0;
-  CheckCuda(cudaMemGetInfo(&available, &total), "free memory of the GPU");
+  const auto available = static_cast<size_t>(FreeDeviceBytes());
   const size_t wanted = std::max(kMin, kTimesL2 * L2Bytes());
   return std::min(wanted, available / kShare) / kKnownThreads * kKnownThreads;
 }

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "counters/base/error.h"
+
 namespace dlroof::cuda {
 
 gpu::CudaState ReadCudaState() {
@@ -75,6 +77,19 @@ void CheckCuda(cudaError_t status, const std::string& what) {
 void RequireWorkingGpu() {
   cudaGetLastError();
   CheckCuda(cudaDeviceSynchronize(), "the GPU after a failure");
+}
+
+int64_t FreeDeviceBytes() {
+  size_t free = 0, total = 0;
+  CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
+  return static_cast<int64_t>(free);
+}
+
+void RequireDeviceMemory(double bytes, std::string_view what) {
+  const auto free = static_cast<double>(FreeDeviceBytes());
+  if (bytes > free)
+    throw Unsupported("{} needs {:.3g} GB of GPU memory, but only {:.3g} GB are free", what,
+                      bytes / 1e9, free / 1e9);
 }
 
 DeviceBuffer::DeviceBuffer(size_t bytes) : bytes_(bytes) {

@@ -5,9 +5,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "counters/gpu/api.h"
 
@@ -27,6 +29,10 @@ void CheckCuda(cudaError_t status, const std::string& what);
 
 // Clears CUDA's error. Throws if the error cannot be cleared (a sticky error).
 void RequireWorkingGpu();
+
+int64_t FreeDeviceBytes();  // [byte] of the current GPU
+// Throws Unsupported, naming `what` and both sizes, if `bytes` exceeds the free GPU memory.
+void RequireDeviceMemory(double bytes, std::string_view what);
 
 // Owns device memory of at least one byte.
 class DeviceBuffer {

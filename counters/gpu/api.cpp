@@ -325,9 +325,7 @@ std::string FailureSentence(const CudaFailure& failure) {
     return fmt::format("{} refused {}: {} ({}), {}", LibraryName(failure.library), failure.call,
                        failure.name, failure.code,
                        failure.words.empty() ? "without an explanation" : failure.words);
-  const auto tool = failure.tool.empty() ? "" : fmt::format(", named '{}'", failure.tool);
-  return fmt::format("{}{} ({} from {}): {}", known->fault, tool, failure.name, failure.call,
-                     known->cure);
+  return fmt::format("{} ({} from {}): {}", known->fault, failure.name, failure.call, known->cure);
 }
 
 CuptiError::CuptiError(CudaFailure failure)

@@ -25,10 +25,9 @@ enum class CudaLibrary { kCupti, kRuntime, kDriver };
 struct CudaFailure {
   CudaLibrary library = CudaLibrary::kCupti;
   int code = 0;
-  std::string call;   // "cuptiRangeProfilerEnable"
-  std::string name;   // name of `code`: "CUPTI_ERROR_HARDWARE_BUSY"
-  std::string words;  // the library's message
-  std::string tool;   // another program that uses CUPTI, if CUPTI names it
+  std::string call;                             // "cuptiRangeProfilerEnable"
+  std::string name;                             // name of `code`: "CUPTI_ERROR_HARDWARE_BUSY"
+  std::string words;                            // the library's message
   int driver_version = 0, runtime_version = 0;  // [1000 major + 10 minor] or 0 if unknown
 };
 

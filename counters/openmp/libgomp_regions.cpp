@@ -71,9 +71,9 @@ std::optional<Reason> UnavailableReason() {
   return std::nullopt;
 }
 
-[[maybe_unused]] const bool libgomp_regions_registered = RegisterRegionSource(
-    {"libgomp's entry points", UnavailableReason, [] { TheGompWatch().clock.Start(ThisThread()); },
-     [] { return TheGompWatch().clock.Stop(); }});
+[[maybe_unused]] const auto& libgomp_regions = TheRegionSource().emplace(RegionSource{
+    "libgomp's entry points", UnavailableReason, [] { TheGompWatch().clock.Start(ThisThread()); },
+    [] { return TheGompWatch().clock.Stop(); }});
 
 }  // namespace
 }  // namespace dlroof::openmp

@@ -9,7 +9,6 @@
 #include <set>
 #include <sstream>
 
-#include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
@@ -179,12 +178,6 @@ std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
   return drawn;
 }
 
-std::string FigureExtension(const std::string& path) {
-  for (const char* extension : {"svg", "pdf", "png"})
-    if (path.ends_with(std::string(".") + extension)) return extension;
-  throw BadInput("{}: expected a figure's extension, .svg, .pdf or .png", text::Printable(path));
-}
-
 Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options) {
   const auto sets = roofline::RoofSets(run.file.machines);
   const auto main = roofline::MainRoofSet(run, sets);
@@ -216,19 +209,6 @@ Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options) 
   figure.compute_roof = SharedComputeRoof(run, figure);
   figure.caption = Caption(run, figure);
   return figure;
-}
-
-void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
-                 const FigureOptions& options) {
-  WriteDrawing(path, [&](const std::string& extension) {
-    return FigureScript(MakeFigure(run, options), extension);
-  });
-}
-
-void WriteDrawing(const std::string& path,
-                  const std::function<std::string(const std::string& extension)>& script) {
-  const auto extension = FigureExtension(path);
-  WriteFile(path, RunGnuplot(script(extension)));
 }
 
 std::string TerminalPicture(const roofline::PlacedRun& run, int width) {

@@ -24,13 +24,6 @@ struct FigureOptions {
   const roofline::PlacedRun* before = nullptr;
 };
 
-// Writes the classic and the time-based roofline side by side, for the machine and number of
-// threads of most records. The extension of `path` chooses the format: .svg, .pdf or .png. Throws
-// BadInput for another extension, if there is nothing to draw, if gnuplot is missing or fails, or
-// if `path` is not writable (leaves no partial file).
-void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
-                 const FigureOptions& options = {});
-
 // Returns the classic roofline in `width` [columns] of text, a letter per series, with its legend.
 // Throws BadInput if there is nothing to draw, or if gnuplot is missing or fails.
 std::string TerminalPicture(const roofline::PlacedRun& run, int width);
@@ -51,6 +44,9 @@ struct Figure {
   // The compute roof of all time marks, if they share one: then compute time is FLOPs x a constant.
   std::optional<roofline::Roof> compute_roof;
 };
+
+// Returns the classic and the time-based roofline side by side, for the machine and number of
+// threads of most records. Throws BadInput if there is nothing to draw.
 Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options = {});
 
 // Returns the compute roofs to draw, highest first: the roofs of the pipes in use, or of all plain
@@ -59,17 +55,10 @@ Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options =
 std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
                                        const roofline::RoofSet& roofs);
 
-// Returns "svg", "pdf" or "png". Throws BadInput for any other extension.
-std::string FigureExtension(const std::string& path);
-
-// Return gnuplot scripts that draw the figure in a file and in a terminal of `width` columns.
+// Return gnuplot scripts that draw the figure in a file ("svg", "pdf" or "png") and in a terminal
+// of `width` columns.
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);
-
-// Writes the picture of the script that `script` returns for the extension of `path`: .svg, .pdf or
-// .png. Throws BadInput as WriteFigure does.
-void WriteDrawing(const std::string& path,
-                  const std::function<std::string(const std::string& extension)>& script);
 
 // Runs gnuplot on `script`, which must not set an output file, and returns its standard output.
 // Throws BadInput if gnuplot is not installed, fails or draws nothing.

@@ -1,5 +1,4 @@
 """dlroof cluster: script, node, gather, report. Nodes are made up by Slurm's variables; test_cluster_slurm.py has real ones."""
-import hashlib
 import json
 import os
 import random
@@ -57,8 +56,6 @@ class TestWholeNodes:
     def test_all_are_gathered_and_every_command_reads_the_file(self, measured):
         verify(run("dlroof cluster gather out -o cluster.json"), [exits(0), says("4 of 4 nodes are complete; 3 benchmarks")])
         assert list(statuses()) == ["n1", "n2", "n10", "n11"]
-        for one in json.loads(Path("cluster.json").read_text())["cluster"]["nodes"]:
-            assert one["sha256"] == hashlib.sha256(Path(f"out/nodes/{one['name']}.json").read_bytes()).hexdigest()
         for command in (
             "report cluster.json",
             "compare cluster.json cluster.json",

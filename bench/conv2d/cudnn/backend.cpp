@@ -9,8 +9,8 @@
 
 #include "bench/conv2d/cudnn/plans.h"
 #include "bench/conv2d/loops.h"
+#include "bench/workload/gpu_call.h"
 #include "bench/workload/library_rules.h"
-#include "bench/workload/memory.h"
 #include "counters/base/numbers.h"
 #include "counters/cuda/device.h"
 
@@ -24,15 +24,12 @@ size_t Bytes(const TensorSpec& spec) {
 }
 
 void Upload(const std::vector<float>& plain, const TensorSpec& spec, cuda::DeviceBuffer& buffer) {
-  const auto bytes =
-      workload::Encoded(workload::ToStrides(plain, spec.dimensions, spec.strides), spec.type);
-  buffer.CopyFrom(bytes.data());
+  workload::Upload(workload::ToStrides(plain, spec.dimensions, spec.strides), spec.type, buffer);
 }
 
 std::vector<float> Download(const TensorSpec& spec, const cuda::DeviceBuffer& buffer) {
-  std::vector<std::byte> bytes(buffer.bytes());
-  buffer.CopyTo(bytes.data());
-  return workload::FromStrides(workload::Decoded(bytes, spec.type), spec.dimensions, spec.strides);
+  return workload::FromStrides(workload::Download(spec.type, buffer), spec.dimensions,
+                               spec.strides);
 }
 
 int64_t ResultId(ProductDirection direction) {
@@ -49,7 +46,7 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
       host += static_cast<double>(Bytes(tensor)) *
               (1 + 8 / static_cast<double>(workload::ElementBytes(tensor.type)));
   workload::RequireHostMemory(host, what);
-  cudnn::RequireDeviceMemory(TensorBytes(graph), what);
+  cuda::RequireDeviceMemory(TensorBytes(graph), what);
 }
 
 // A plan, its proposal, and its variant pack (pointers for execution).
@@ -84,7 +81,8 @@ class Call {
   // After Verify found a wrong result: chooses the next proposal that runs, or returns false.
   bool TakeNext();
   const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
-  const PlanChoice& choice() const { return choice_; }
+  std::string Algorithm() const { return DescribeCall(request_, choice_); }
+  Work Modelled() const { return CallWork(request_, choice_); }
   // [1] See FastestPlan. Set only for EngineChoice::kBest, if the first plan could be timed.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
   std::vector<workload::MemoryRegion> Memory() const;
@@ -196,7 +194,7 @@ void Call::Ask() {
   target_.emplace(Target::Here());
   described_.emplace(graph_, *target_);
   workspace_limit_ =
-      WorkspaceLimit(cudnn::FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph_)));
+      WorkspaceLimit(cuda::FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph_)));
   const bool all = request_.choice == EngineChoice::kBest;
   proposals_ = Propose(*described_, *target_, all, &modes_);
   choice_.proposed = proposals_.size();
@@ -351,11 +349,10 @@ void Call::TakeFastest() {
 
 // Sets the result to NaN, runs the candidate, and compares the result with the reference.
 workload::Verification Call::Compared(const Candidate& candidate) {
-  constexpr int kNotANumber = 0xff;
   const int64_t id = ResultId(request_.conv.direction);
   const bool cut = plain_source_ && id == kSourceId;
   auto& result = cut ? *plain_source_ : tensors_.at(id);
-  result.Fill(kNotANumber);
+  result.Fill(workload::kNotANumber);
   Run(candidate);
   return workload::CheckOutput(CheckedCase(request_.conv, candidate.proposal.config), inputs_,
                                workload::ProductOutput<float>{Download(
@@ -398,26 +395,16 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto request = ReadCudnnConv2dCase(name);
   const auto call = std::make_shared<Call>(request, settings.seed);
-  workload::PreparedCall prepared;
-  prepared.run = [call] { call->Run(); };
-  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
-  if (!request.padded)
-    prepared.gpu->on_copies = [call](const std::map<const void*, void*>& copies) {
-      return [call, moved = call->Moved(copies)](void* stream) { moved(stream); };
-    };
-  prepared.verify = [call] { return call->Verify(); };
-  prepared.new_inputs = [call](unsigned seed) { call->NewInputs(seed); };
-  prepared.algorithm = DescribeCall(request, call->choice());
-  prepared.modelled = CallWork(request, call->choice());
-  prepared.threads = 1;
-  prepared.memory = call->Memory();
+  auto prepared = workload::PreparedOnGpu(call, {});
+  prepared.modelled = call->Modelled();
+  if (request.padded) prepared.gpu->on_copies = nullptr;
   prepared.heuristic_over_best = call->heuristic_over_best();
   prepared.wrong_engines = call->wrong_engines();
   if (request.choice != EngineChoice::kHeuristic) return prepared;
-  prepared.next_algorithm = [call, request](workload::PreparedCall& changed) {
+  prepared.next_algorithm = [call](workload::PreparedCall& changed) {
     if (!call->TakeNext()) return false;
-    changed.algorithm = DescribeCall(request, call->choice());
-    changed.modelled = CallWork(request, call->choice());
+    changed.algorithm = call->Algorithm();
+    changed.modelled = call->Modelled();
     return true;
   };
   return prepared;

@@ -8,8 +8,8 @@
 
 #include "bench/cudnn/support.h"
 #include "bench/lstm/loops.h"
+#include "bench/workload/gpu_call.h"
 #include "bench/workload/library_rules.h"
-#include "bench/workload/memory.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof::lstm {
@@ -35,28 +35,7 @@ using Sequences =
 using Tensor =
     Owned<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
 
-constexpr int kNotANumber = 0xff;  // value of every byte; gives NaN
-
-class DeviceTensor {
- public:
-  DeviceTensor(std::string_view type, int64_t count)
-      : type_(type), buffer_(static_cast<size_t>(count) * (type == "f32" ? 4 : 2)) {}
-  void Write(const std::vector<float>& values) {
-    buffer_.CopyFrom(workload::Encoded(values, type_).data());
-  }
-  std::vector<float> Read() const {
-    std::vector<std::byte> bytes(buffer_.bytes());
-    buffer_.CopyTo(bytes.data());
-    return workload::Decoded(bytes, type_);
-  }
-  void Poison() { buffer_.Fill(kNotANumber); }
-  void* get() const { return buffer_.get(); }
-  workload::MemoryRegion Region() const { return {buffer_.get(), buffer_.bytes(), false}; }
-
- private:
-  std::string_view type_;  // refers to the static table of types
-  cuda::DeviceBuffer buffer_;
-};
+using DeviceTensor = workload::DeviceTensor<cuda::DeviceBuffer>;
 
 struct TensorSet {
   TensorSet(std::string_view type, const LstmElements& count)
@@ -163,8 +142,8 @@ struct LstmGpuCall::State {
   void RequireMemory() const {
     const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, UniformLstmType(type));
     const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
-    cudnn::RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves),
-                               ToText(lstm.problem));
+    cuda::RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves),
+                              ToText(lstm.problem));
   }
   void Fill(const LstmInput<float>& input, const LstmOutput<float>& d_output) {
     const auto& p = lstm.problem;
@@ -301,11 +280,11 @@ void LstmGpuCall::Renew() const {
   auto& state = *state_;
   for (auto* tensor :
        {&state.tensors->output, &state.tensors->hidden_out, &state.tensors->cell_out})
-    tensor->Poison();
+    tensor->buffer.Fill(workload::kNotANumber);
   if (!state.IsBackward()) return;
   for (auto* tensor :
        {&state.gradients->source, &state.gradients->hidden_in, &state.gradients->cell_in})
-    tensor->Poison();
+    tensor->buffer.Fill(workload::kNotANumber);
   state.d_weights->Fill(0);
   cudnn::UseStream(state.stream.get());
   state.Forward();
@@ -421,10 +400,9 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                               ToText(lstm.problem));
   const auto call = std::make_shared<const LstmGpuCall>(lstm, SeededInput(lstm, settings.seed),
                                                         SeededGradient(lstm, settings.seed));
-  workload::PreparedCall prepared;
-  prepared.run = [call] { call->Run(); };
-  auto& gpu = prepared.gpu.emplace();
-  gpu.enqueue = [call](void* stream) { call->Enqueue(stream); };
+  auto prepared = workload::PreparedOnGpu(
+      call, ModelledWork(lstm.problem, lstm.direction, type, RnnPipe(lstm.type), "fp32.vector", 1));
+  auto& gpu = *prepared.gpu;
   if (lstm.direction == LstmDirection::kBackward)
     gpu.renew = [call] { call->Restore(); };
   else
@@ -433,13 +411,6 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
     };
   gpu.blocks_wait = lstm.algorithm != RnnAlgorithm::kStandard;
   prepared.verify = [call, seed = settings.seed] { return Verify(*call, seed); };
-  prepared.algorithm = call->Algorithm();
-  prepared.modelled =
-      ModelledWork(lstm.problem, lstm.direction, type, RnnPipe(lstm.type), "fp32.vector", 1);
-  // A call launches an unknown number of kernels.
-  prepared.modelled.launches.reset();
-  prepared.threads = 1;
-  prepared.memory = call->Memory();
   return prepared;
 }
 

@@ -10,8 +10,8 @@
 #include "bench/matmul/case.h"
 #include "bench/matmul/grouped.h"
 #include "bench/matmul/loops.h"
+#include "bench/workload/gpu_call.h"
 #include "bench/workload/library_rules.h"
-#include "bench/workload/memory.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof::matmul {
@@ -122,21 +122,7 @@ Layout NewLayout(const MatrixSpec& spec, int64_t batch) {
   return layout;
 }
 
-struct DeviceTensor {
-  std::string type;
-  cuda::DeviceBuffer buffer;
-
-  DeviceTensor(std::string_view of_type, int64_t count)
-      : type(of_type), buffer(static_cast<size_t>(workload::StoredBytes(count, of_type))) {}
-  void Upload(const std::vector<float>& values) {
-    buffer.CopyFrom(workload::Encoded(values, type).data());
-  }
-  std::vector<float> Download() const {
-    std::vector<std::byte> bytes(buffer.bytes());
-    buffer.CopyTo(bytes.data());
-    return workload::Decoded(bytes, type);
-  }
-};
+using DeviceTensor = workload::DeviceTensor<cuda::DeviceBuffer>;
 
 std::map<Matrix, DeviceTensor> EmptyTensors(const MatmulCase& matmul) {
   std::map<Matrix, DeviceTensor> tensors;
@@ -252,8 +238,8 @@ class Call {
     seed_ = seed;
     inputs_ = workload::SeededInputs(matmul_, seed);
     for (auto& [matrix, tensor] : tensors_)
-      if (matrix != ProductOf(matmul_).result) tensor.Upload(MatrixOf(inputs_, matrix));
-    if (matmul_.bias) bias_.Upload(inputs_.bias);
+      if (matrix != ProductOf(matmul_).result) tensor.Write(MatrixOf(inputs_, matrix));
+    if (matmul_.bias) bias_.Write(inputs_.bias);
     scales_a_.Set(matmul_, Matrix::kA, seed, inputs_.source);
     scales_b_.Set(matmul_, Matrix::kB, seed, inputs_.weights);
   }
@@ -274,12 +260,11 @@ class Call {
     stream_.Wait();
   }
   workload::Verification Verify() {
-    constexpr int kNotANumber = 0xff;
     auto& result = tensors_.at(plan_.spec().result.matrix);
-    result.buffer.Fill(kNotANumber);
+    result.buffer.Fill(workload::kNotANumber);
     Run();
     auto found = workload::CheckOutput(matmul_, inputs_,
-                                       workload::ProductOutput<float>{result.Download()}, seed_);
+                                       workload::ProductOutput<float>{result.Read()}, seed_);
     inputs_ = {};  // frees gigabytes that timed calls do not use
     return found;
   }
@@ -287,8 +272,8 @@ class Call {
   std::vector<workload::MemoryRegion> Memory() const {
     std::vector<workload::MemoryRegion> regions;
     for (const auto& [matrix, tensor] : tensors_)
-      regions.push_back({tensor.buffer.get(), tensor.buffer.bytes(), matrix == Matrix::kB});
-    if (matmul_.bias) regions.push_back({bias_.buffer.get(), bias_.buffer.bytes(), true});
+      regions.push_back(tensor.Region(matrix == Matrix::kB));
+    if (matmul_.bias) regions.push_back(bias_.Region(true));
     for (const auto* scales : {&scales_a_, &scales_b_})
       if (scales->scales.count() > 0)
         regions.push_back({scales->buffer.get(), scales->buffer.bytes(), scales == &scales_b_});
@@ -340,8 +325,8 @@ class GroupedCall {
   void NewInputs(unsigned seed) {
     seed_ = seed;
     inputs_ = workload::SeededInputs(grouped_, seed);
-    a_.Upload(inputs_.source);
-    b_.Upload(inputs_.weights);
+    a_.Write(inputs_.source);
+    b_.Write(inputs_.weights);
   }
 
   void Enqueue(void* stream) const {
@@ -353,11 +338,10 @@ class GroupedCall {
     stream_.Wait();
   }
   workload::Verification Verify() {
-    constexpr int kNotANumber = 0xff;
-    c_.buffer.Fill(kNotANumber);
+    c_.buffer.Fill(workload::kNotANumber);
     Run();
-    auto found = workload::CheckOutput(grouped_, inputs_,
-                                       workload::ProductOutput<float>{c_.Download()}, seed_);
+    auto found =
+        workload::CheckOutput(grouped_, inputs_, workload::ProductOutput<float>{c_.Read()}, seed_);
     inputs_ = {};  // frees gigabytes that timed calls do not use
     return found;
   }
@@ -365,9 +349,7 @@ class GroupedCall {
     return fmt::format("{} products: {}", parts_.size(), parts_.front().first->Algorithm());
   }
   std::vector<workload::MemoryRegion> Memory() const {
-    return {{a_.buffer.get(), a_.buffer.bytes(), false},
-            {b_.buffer.get(), b_.buffer.bytes(), true},
-            {c_.buffer.get(), c_.buffer.bytes(), false}};
+    return {a_.Region(), b_.Region(true), c_.Region()};
   }
 
  private:
@@ -404,31 +386,7 @@ void RequireMemory(const workload::ProductSizes& sizes, double bytes) {
   constexpr double kHostBytes = 12;  // per element: two f32 copies and the encoded value
   const auto elements = static_cast<double>(sizes.source + sizes.weights + sizes.destination);
   workload::RequireHostMemory(kHostBytes * elements, sizes.problem);
-  size_t free = 0, total = 0;
-  cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
-  if (bytes + kWorkspaceBytes > static_cast<double>(free))
-    throw Unsupported("{} needs {:.3g} GB of GPU memory, but only {:.3g} GB are free",
-                      sizes.problem, (bytes + kWorkspaceBytes) / 1e9,
-                      static_cast<double>(free) / 1e9);
-}
-
-template <class AnyCall>
-workload::PreparedCall Prepared(const std::shared_ptr<AnyCall>& call, Work modelled) {
-  workload::PreparedCall prepared;
-  prepared.run = [call] { call->Run(); };
-  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
-  if constexpr (requires { call->Moved({}); })
-    prepared.gpu->on_copies = [call](const std::map<const void*, void*>& copies) {
-      return [call, moved = call->Moved(copies)](void* stream) { moved(stream); };
-    };
-  prepared.verify = [call] { return call->Verify(); };
-  prepared.new_inputs = [call](unsigned seed) { call->NewInputs(seed); };
-  prepared.algorithm = call->Algorithm();
-  prepared.modelled = std::move(modelled);
-  prepared.modelled.launches.reset();  // unknown: a split sum needs several kernels
-  prepared.threads = 1;
-  prepared.memory = call->Memory();
-  return prepared;
+  cuda::RequireDeviceMemory(bytes + kWorkspaceBytes, sizes.problem);
 }
 
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
@@ -443,7 +401,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   auto work = workload::ProductWork(matmul, PipeOf(matmul.type));
   work.bytes.at(Level::kDram) += ScaleBytes(matmul);
   RequireMemory(SizesOf(matmul), work.bytes.at(Level::kDram));
-  return Prepared(std::make_shared<Call>(matmul, settings.seed), std::move(work));
+  return workload::PreparedOnGpu(std::make_shared<Call>(matmul, settings.seed), std::move(work));
 }
 
 workload::PreparedCall PrepareGrouped(const workload::BenchmarkName& name,
@@ -452,8 +410,8 @@ workload::PreparedCall PrepareGrouped(const workload::BenchmarkName& name,
   workload::RequireTf32(grouped.type, std::getenv(workload::kTf32Override));
   RequireMemory(SizesOf(grouped),
                 workload::ProductWork(grouped, PipeOf(grouped.type)).bytes.at(Level::kDram));
-  return Prepared(std::make_shared<GroupedCall>(grouped, settings.seed),
-                  WorkOf(grouped, PipeOf(grouped.type)));
+  return workload::PreparedOnGpu(std::make_shared<GroupedCall>(grouped, settings.seed),
+                                 WorkOf(grouped, PipeOf(grouped.type)));
 }
 
 [[maybe_unused]] const bool backends_registered =

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "bench/workload/memory.h"
+#include "bench/workload/gpu_call.h"
 
 namespace dlroof::rows {
 namespace {
@@ -58,23 +58,20 @@ struct SoftmaxCall {
 workload::PreparedCall PrepareSoftmax(const RowsCase& request, unsigned seed) {
   const auto in = std::make_shared<Tensors<float>>(request.op->inputs(request, seed));
   const auto bytes = in->source.size() * static_cast<size_t>(workload::ElementBytes(request.type));
-  cudnn::RequireDeviceMemory(2 * static_cast<double>(bytes), ToText(request.rows));
+  cuda::RequireDeviceMemory(2 * static_cast<double>(bytes), ToText(request.rows));
   const auto call = std::make_shared<SoftmaxCall>(request, bytes);
-  call->x.CopyFrom(workload::Encoded(in->source, request.type).data());
+  workload::Upload(in->source, request.type, call->x);
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call, request, in, seed] {
-    constexpr int kNotANumber = 0xff;
-    call->y.Fill(kNotANumber);
+    call->y.Fill(workload::kNotANumber);
     call->Run();
-    std::vector<std::byte> result(call->y.bytes());
-    call->y.CopyTo(result.data());
-    return Check(request, *in, workload::Decoded(result, request.type), seed);
+    return Check(request, *in, workload::Download(request.type, call->y), seed);
   };
   prepared.new_inputs = [call, request, in](unsigned other) {
     *in = request.op->inputs(request, other);
-    call->x.CopyFrom(workload::Encoded(in->source, request.type).data());
+    workload::Upload(in->source, request.type, call->x);
   };
   prepared.algorithm = "cudnnSoftmaxForward, accurate";
   prepared.modelled = WorkOf(request);

@@ -399,9 +399,9 @@ TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
   EXPECT_THAT(page, testing::Not(HasSubstr("<svg")));
 }
 
-TEST(ModelFigure, NeedsSomethingToDraw) {
+TEST(FigureScript, NeedsSomethingToDraw) {
   ModelReport report{.base = V100()};
-  EXPECT_THAT(fakes::RefusalOf([&] { ModelFigure(report, "svg"); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { FigureScript(report, "svg"); }),
               HasSubstr("--scale or --sweep"));
 }
 

@@ -373,16 +373,6 @@ TEST(GpuEnergy, IsTheBoardsOwnCounterAndAGpuThatDoesNotTellHasAReason) {
   EXPECT_TRUE(GpuEnergy({}).unavailable);
 }
 
-bool the_source_is_on = false;
-
-// A source of parallel regions that sees none, so that calls can be profiled in every build.
-const bool source_registered = RegisterRegionSource(
-    {.name = "a made-up source",
-     .unavailable =
-         [] { return the_source_is_on ? std::nullopt : std::optional(Reason{"is off"}); },
-     .begin = [] {},
-     .end = [] { return RegionsSeen{}; }});
-
 // What happened while a call was explained.
 struct Seen {
   std::vector<ExplainPart> parts;  // begun
@@ -410,8 +400,14 @@ workload::PreparedCall CallOf(const std::string& algorithm, Seen& seen) {
 
 class ExplainCallTest : public testing::Test {
  protected:
-  void SetUp() override { the_source_is_on = source_registered; }
-  void TearDown() override { the_source_is_on = false; }
+  // A source of parallel regions that sees none, so that calls can be profiled in every build.
+  void SetUp() override {
+    TheRegionSource() = RegionSource{.name = "a made-up source",
+                                     .unavailable = [] { return std::nullopt; },
+                                     .begin = [] {},
+                                     .end = [] { return RegionsSeen{}; }};
+  }
+  void TearDown() override { TheRegionSource() = std::move(source_); }
 
   Seen Explained(const ExplainOptions& options, const cpu::Budget& budget = cpu::Budget(1e6),
                  const std::string& single_thread_algorithm = "fake") {
@@ -431,6 +427,9 @@ class ExplainCallTest : public testing::Test {
     seen.profile = watched.Mean();
     return seen;
   }
+
+ private:
+  std::optional<RegionSource> source_ = TheRegionSource();
 };
 
 const ExplainOptions kLimited{.limit_seconds = 1000};

@@ -168,20 +168,6 @@ TEST(UnknownName, NamesTheNearestOneIfThereIsOne) {
             "unknown command 'xyzzy'; dlroof --help lists all");
 }
 
-RegionSource Source(const std::string& name, std::optional<Reason> reason) {
-  return {.name = name, .unavailable = [reason] { return reason; }, .begin = {}, .end = {}};
-}
-
-TEST(FindRegionSource, IsTheFirstThatSeesTheProcessOrThereIsAReason) {
-  const std::vector<RegionSource> sources = {Source("a", Reason{"no runtime"}), Source("b", {})};
-  ASSERT_NE(FindRegionSource(sources), nullptr);
-  EXPECT_EQ(FindRegionSource(sources)->name, "b");
-  EXPECT_EQ(NoRegionsReason(sources), std::nullopt);
-  EXPECT_EQ(NoRegionsReason({Source("a", Reason{"no runtime"})}), Reason{"no runtime"});
-  EXPECT_EQ(NoRegionsReason({}), Reason{"this build cannot watch any OpenMP runtime"});
-  EXPECT_EQ(FindRegionSource({}), nullptr);
-}
-
 // Visits every pair of an output and a tap.
 int64_t PairsByLoops(const FilterAxis& axis) {
   int64_t pairs = 0;

@@ -157,8 +157,9 @@ TEST(AvailableMemoryBytes, IsNoMoreThanTheAddressSpaceHasLeft) {
 }
 
 TEST(CpuList, ReadsRangesAndParseMeminfoKibibytes) {
-  EXPECT_THAT(CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
-  EXPECT_THAT(CpuList("5"), ElementsAre(5));
+  EXPECT_THAT(CpuList("0-2,8\n"), ElementsAre(0, 1, 2, 8));
+  EXPECT_THAT(CpuList("5\n"), ElementsAre(5));
+  EXPECT_THAT(CpuList(""), testing::IsEmpty());
   const char* text = "MemTotal:       9 kB\nMemAvailable:   2048 kB\nX: 1\n";
   EXPECT_EQ(ParseMeminfo(text, "MemAvailable"), 2097152);
   EXPECT_EQ(ParseMeminfo(text, "MemTotal"), 9216);
@@ -201,25 +202,6 @@ TEST(CoreCaches, AreThoseOfOneCoreAndItsShareOfASharedOneOnIntelAndAmd) {
   EXPECT_THAT(CoreCaches(amd), ElementsAre(Pair(Level::kL1, 32768), Pair(Level::kL2, 524288)));
   const auto nothing = [](std::uint32_t, std::uint32_t) { return CpuidRegisters{}; };
   EXPECT_THAT(CoreCaches(nothing), testing::IsEmpty());
-}
-
-TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
-  const TemporaryFolder temporary;
-  const std::filesystem::path folder = temporary / "cpus";
-  const auto write = [&](const char* index, const char* level, const char* type, const char* ways) {
-    const auto cache = folder / "cpu3" / "cache" / index;
-    std::filesystem::create_directories(cache);
-    std::ofstream(cache / "level") << level;
-    std::ofstream(cache / "type") << type;
-    std::ofstream(cache / "ways_of_associativity") << ways;
-  };
-  write("index0", "1", "Instruction", "4");
-  write("index1", "1", "Data", "12");
-  write("index2", "2", "Unified", "16");
-  EXPECT_EQ(CacheWays(Level::kL1, 3, folder), 12);
-  EXPECT_EQ(CacheWays(Level::kL2, 3, folder), 16);
-  EXPECT_EQ(CacheWays(Level::kL3, 3, folder), std::nullopt);
-  EXPECT_EQ(CacheWays(Level::kL1, 0, folder), std::nullopt);
 }
 
 constexpr const char* kSmaps =

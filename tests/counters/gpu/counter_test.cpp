@@ -95,7 +95,7 @@ class FakeCupti : public CuptiApi {
     Step("SetConfig");
     for (const auto& metric : metrics_)
       if (metric == refused_late)
-        throw CuptiError({CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
+        throw CuptiError({CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine"});
     EXPECT_TRUE(open_["ranges"]);
   }
   void StartPass() override {
@@ -135,7 +135,7 @@ class FakeCupti : public CuptiApi {
   void Synchronize() override {
     Step("Synchronize");
     if (stale)
-      throw CuptiError({CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
+      throw CuptiError({CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale"});
   }
 
  private:
@@ -143,7 +143,7 @@ class FakeCupti : public CuptiApi {
     ++calls[call];
     for (auto& failure : failures)
       if (failure.call == call && failure.times-- > 0)
-        throw CuptiError({failure.library, failure.code, call, "CODE", "words", ""});
+        throw CuptiError({failure.library, failure.code, call, "CODE", "words"});
   }
   template <class Value>
   Value Step(const std::string& call, const Value& value) {

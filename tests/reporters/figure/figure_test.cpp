@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/figure/outputs.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
@@ -227,7 +228,13 @@ TEST(FigureScript, EveryLevelIsAPointAndArrowsLeadFromTheOlderFile) {
   EXPECT_THAT(FigureScript(MakeFigure(fakes::SmallRun()), "svg"), Not(HasSubstr("y2label")));
 }
 
-TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
+const Outputs<roofline::PlacedRun, FigureOptions> kDrawings({}, [](const auto& run,
+                                                                   const auto& options,
+                                                                   const std::string& extension) {
+  return FigureScript(MakeFigure(run, options), extension);
+});
+
+TEST(Outputs, DrawSweepsLevelsArrowsAndThinRoofs) {
   NEED_GNUPLOT();
   const auto run = SweptRun();
   const TemporaryFolder folder;
@@ -238,19 +245,19 @@ TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
   set.ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}}};
   for (const auto& options :
        {FigureOptions{.sweep = "batch"}, {.all_levels = true}, {.before = &run}}) {
-    WriteFigure(thin, path, options);
+    kDrawings.Write({path}, thin, options);
     EXPECT_GT(std::filesystem::file_size(path), 5000U);
   }
 }
 
-TEST(WriteFigure, DrawsEveryFormatAndRunsNothingAndRefusesWhatCannotBeDrawn) {
+TEST(Outputs, DrawEveryFormatAndRunNothingAndRefuseWhatCannotBeDrawn) {
   NEED_GNUPLOT();
   const TemporaryFolder folder;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder / ".");
   for (const auto& [name, start] :
        {std::pair("x.svg", "<?xml"), std::pair("x.pdf", "%PDF"), std::pair("x.png", "\x89PNG")}) {
-    WriteFigure(fakes::SmallRun(), name);
+    kDrawings.Write({name}, fakes::SmallRun(), {});
     const auto text = ReadFile(name, "a picture");
     EXPECT_THAT(text, StartsWith(start));
     EXPECT_GT(text.size(), 5000U) << name;
@@ -258,14 +265,26 @@ TEST(WriteFigure, DrawsEveryFormatAndRunsNothingAndRefusesWhatCannotBeDrawn) {
   EXPECT_FALSE(std::filesystem::exists("owned"));
   EXPECT_FALSE(std::filesystem::exists("pwned"));
   std::filesystem::current_path(before);
-  EXPECT_THROW(WriteFigure(fakes::SmallRun(), "x.jpeg"), BadInput);
-  EXPECT_THROW(WriteFigure(fakes::SmallRun(), "folder.svg/x"), BadInput);
-  EXPECT_THROW(WriteFigure(roofline::PlacedRun(), "x.svg"), BadInput);
+  EXPECT_THROW(kDrawings.Check({"x.svg", "x.jpeg"}), BadInput);
+  EXPECT_THROW(kDrawings.Check({"folder.svg/x"}), BadInput);
+  EXPECT_THROW(kDrawings.Write({"x.svg"}, roofline::PlacedRun(), {}), BadInput);
   auto run = fakes::SmallRun();
   run.file.records.clear();
   run.places.clear();
-  EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
-  EXPECT_THROW(WriteFigure(fakes::SmallRun(), "/nowhere/x.svg"), BadInput);
+  EXPECT_THROW(kDrawings.Write({"x.svg"}, run, {}), BadInput);
+  EXPECT_THROW(kDrawings.Write({"/nowhere/x.svg"}, fakes::SmallRun(), {}), BadInput);
+}
+
+TEST(Outputs, ATextIsThatOfTheExtensionAndAnUnknownOneIsRefusedWithTheKnownOnes) {
+  const Outputs<int> outputs(
+      {{"txt",
+        [](int of, const std::string& extension) { return extension + std::to_string(of); }}},
+      nullptr);
+  const TemporaryFolder folder;
+  outputs.Write({folder / "x.txt"}, 3);
+  EXPECT_EQ(ReadFile(folder / "x.txt", "a text"), "txt3");
+  EXPECT_EQ(fakes::RefusalOf([&] { outputs.Check({"x.doc"}); }),
+            "-o x.doc: unknown extension, expected .txt, .svg, .pdf or .png");
 }
 
 TEST(RunGnuplot, AnErrorIsOneSentence) {
@@ -331,20 +350,12 @@ TEST(TrajectoryScript, HasArrowsTheRoofsOfEachNumberOfThreadsAndPaleNoisyPoints)
   EXPECT_THAT(pale, HasSubstr("pale: noisy"));
 }
 
-TEST(WriteDrawing, DrawsEachFormat) {
-  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
-    GTEST_SKIP() << "gnuplot is not installed";
-  const TemporaryFolder folder;
-  const auto figure = [](const std::string& extension) {
-    const auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
-    return TrajectoryScript(MakeTrajectoryFigure(run, roofline::Trajectories(run)), extension);
-  };
-  for (const char* name : {"x.svg", "x.pdf", "x.png"}) {
-    WriteDrawing(folder / name, figure);
-    EXPECT_GT(std::filesystem::file_size(folder / name), 1000u) << name;
-  }
-  EXPECT_THAT(fakes::RefusalOf([&] { WriteDrawing(folder / "x.txt", figure); }),
-              HasSubstr("expected a figure's extension, .svg"));
+TEST(TrajectoryScript, IsDrawn) {
+  NEED_GNUPLOT();
+  const auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
+  const auto figure = MakeTrajectoryFigure(run, roofline::Trajectories(run));
+  for (const char* extension : {"svg", "pdf", "png"})
+    EXPECT_GT(RunGnuplot(TrajectoryScript(figure, extension)).size(), 1000U) << extension;
 }
 
 roofline::PlacedRun OnMachine(double seconds, const std::string& machine, double speed) {

@@ -1,0 +1,68 @@
+// Parts of calls on a GPU that all libraries' backends share. `Buffer` is cuda::DeviceBuffer, which
+// only modules of CUDA see.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/workload/memory.h"
+#include "bench/workload/workload.h"
+
+namespace dlroof::workload {
+
+inline constexpr int kNotANumber = 0xff;  // value of every byte; gives NaN
+
+// Copy values to elements of `type` in a GPU's memory, and back.
+template <class Buffer>
+void Upload(const std::vector<float>& values, std::string_view type, Buffer& buffer) {
+  buffer.CopyFrom(Encoded(values, type).data());
+}
+template <class Buffer>
+std::vector<float> Download(std::string_view type, const Buffer& buffer) {
+  std::vector<std::byte> bytes(buffer.bytes());
+  buffer.CopyTo(bytes.data());
+  return Decoded(bytes, type);
+}
+
+template <class Buffer>
+struct DeviceTensor {
+  DeviceTensor(std::string_view of_type, int64_t count)
+      : type(of_type), buffer(static_cast<size_t>(StoredBytes(count, of_type))) {}
+  void Write(const std::vector<float>& values) { Upload(values, type, buffer); }
+  std::vector<float> Read() const { return Download(type, buffer); }
+  void* get() const { return buffer.get(); }
+  MemoryRegion Region(bool weights = false) const { return {get(), buffer.bytes(), weights}; }
+
+  std::string type;
+  Buffer buffer;
+};
+
+// Returns the prepared call. Its modelled launches are not known: a library may need several
+// kernels. Members that `Call` lacks are empty.
+template <class Call>
+PreparedCall PreparedOnGpu(const std::shared_ptr<Call>& call, Work modelled) {
+  PreparedCall prepared;
+  prepared.run = [call] { call->Run(); };
+  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
+  if constexpr (requires { call->Moved({}); })
+    prepared.gpu->on_copies = [call](const std::map<const void*, void*>& copies) {
+      return [call, moved = call->Moved(copies)](void* stream) { moved(stream); };
+    };
+  if constexpr (requires { call->Verify(); }) prepared.verify = [call] { return call->Verify(); };
+  if constexpr (requires { call->NewInputs(0); })
+    prepared.new_inputs = [call](unsigned seed) { call->NewInputs(seed); };
+  prepared.algorithm = call->Algorithm();
+  prepared.modelled = std::move(modelled);
+  prepared.modelled.launches.reset();
+  prepared.threads = 1;
+  prepared.memory = call->Memory();
+  return prepared;
+}
+
+}  // namespace dlroof::workload

@@ -1,0 +1,57 @@
+// The files that a command writes: what the extension of `-o PATH` chooses.
+#pragma once
+
+#include <functional>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/figure/figure.h"
+
+namespace dlroof::figure {
+
+// Texts of `Of`, one per extension ("html").
+template <class... Of>
+class Outputs {
+ public:
+  using Text = std::function<std::string(const Of&..., const std::string& extension)>;
+
+  // `script` is the gnuplot script of the figure for .svg, .pdf and .png.
+  Outputs(std::vector<std::pair<std::string, Text>> texts, const Text& script)
+      : texts_(std::move(texts)) {
+    for (const char* drawn : {"svg", "pdf", "png"})
+      texts_.emplace_back(drawn, [script](const Of&... of, const std::string& extension) {
+        return RunGnuplot(script(of..., extension));
+      });
+  }
+
+  // Throws BadInput for a path of another extension.
+  void Check(const std::vector<std::string>& paths) const {
+    for (const auto& path : paths) TextOf(path);
+  }
+  // Writes the files. Throws BadInput also if a text cannot be made or a path is not writable.
+  void Write(const std::vector<std::string>& paths, const Of&... of) const {
+    for (const auto& path : paths) {
+      const auto& [extension, text] = TextOf(path);
+      WriteFile(path, text(of..., extension));
+      std::cerr << "wrote " << path << '\n';
+    }
+  }
+
+ private:
+  const std::pair<std::string, Text>& TextOf(const std::string& path) const {
+    std::string known;
+    for (const auto& row : texts_) {
+      if (path.ends_with("." + row.first)) return row;
+      known += (known.empty() ? "." : &row == &texts_.back() ? " or ." : ", .") + row.first;
+    }
+    throw BadInput("-o {}: unknown extension, expected {}", path, known);
+  }
+
+  std::vector<std::pair<std::string, Text>> texts_;
+};
+
+}  // namespace dlroof::figure
