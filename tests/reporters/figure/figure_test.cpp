@@ -16,7 +16,7 @@
 namespace dlroof::figure {
 namespace {
 
-using testing::HasSubstr, testing::Not, testing::StartsWith;
+using testing::HasSubstr, testing::Not, testing::StartsWith, testing::ElementsAre, testing::AllOf;
 
 bool HaveGnuplot() { return std::system("gnuplot --version > /dev/null 2>&1") == 0; }
 
@@ -128,8 +128,7 @@ TEST(MakeFigure, APlainRoofAboveAJudgingFinerRowIsDrawnToo) {
     if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
   std::vector<std::string> keys;
   for (const auto& flat : MakeFigure(run).flats) keys.push_back(flat.key);
-  EXPECT_THAT(
-      keys, testing::ElementsAre("int8.matrix", "bf16.matrix", "fp32.vector", "fp32.vector.avx2"));
+  EXPECT_THAT(keys, ElementsAre("int8.matrix", "bf16.matrix", "fp32.vector", "fp32.vector.avx2"));
 }
 
 TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
@@ -197,7 +196,7 @@ TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByTypeAndANoisyMarkIsP
   EXPECT_THAT(script, HasSubstr("lc rgb '#aaded0' title 'LSTM bwd f32'"));
   auto quiet = fakes::SmallRun();
   quiet.places[10] = {};
-  EXPECT_THAT(FigureScript(MakeFigure(quiet, {}), "svg"), testing::Not(HasSubstr("pale")));
+  EXPECT_THAT(FigureScript(MakeFigure(quiet, {}), "svg"), Not(HasSubstr("pale")));
 }
 
 TEST(FigureScript, EveryLevelIsAPointAndArrowsLeadFromTheOlderFile) {
@@ -271,7 +270,7 @@ TEST(WriteFigure, DrawsEveryFormatAndRunsNothingAndRefusesWhatCannotBeDrawn) {
 TEST(RunGnuplot, AnErrorIsOneSentence) {
   NEED_GNUPLOT();
   EXPECT_THAT(fakes::RefusalOf([] { RunGnuplot("plot nonsense with nothing\n"); }),
-              testing::AllOf(StartsWith("gnuplot failed: "), Not(HasSubstr("\n"))));
+              AllOf(StartsWith("gnuplot failed: "), Not(HasSubstr("\n"))));
 }
 
 TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
@@ -331,18 +330,14 @@ TEST(TrajectoryScript, HasArrowsTheRoofsOfEachNumberOfThreadsAndPaleNoisyPoints)
   EXPECT_THAT(pale, HasSubstr("pale: noisy"));
 }
 
-TEST(WriteDrawing, DrawsEachFormat) {
-  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
-    GTEST_SKIP() << "gnuplot is not installed";
+TEST(WriteDrawing, DrawsATrajectoryAndRefusesAnotherExtension) {
+  NEED_GNUPLOT();
   const TemporaryFolder folder;
-  const auto figure = [](const std::string& extension) {
-    const auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
-    return TrajectoryScript(MakeTrajectoryFigure(run, roofline::Trajectories(run)), extension);
+  const auto figure = [](const std::string&) {
+    return Script(fakes::RunOf({fakes::kOne, fakes::Two(9)}));
   };
-  for (const char* name : {"x.svg", "x.pdf", "x.png"}) {
-    WriteDrawing(folder / name, figure);
-    EXPECT_GT(std::filesystem::file_size(folder / name), 1000u) << name;
-  }
+  WriteDrawing(folder / "x.svg", figure);
+  EXPECT_GT(std::filesystem::file_size(folder / "x.svg"), 1000u);
   EXPECT_THAT(fakes::RefusalOf([&] { WriteDrawing(folder / "x.txt", figure); }),
               HasSubstr("expected a figure's extension, .svg"));
 }
@@ -423,10 +418,6 @@ TEST(Scripts, TextOfAFileIsNeverACommandAndWithoutPointsThereIsNothingToDraw) {
   run.places[0].breakdown.reset();
   EXPECT_THROW(BreakdownScript(run, "svg"), BadInput);
   EXPECT_THROW(NodeMapScript({}, "svg"), BadInput);
-  const auto unknown =
-      fakes::RunOf({fakes::WithoutBytes(fakes::kOne), fakes::WithoutBytes(fakes::Two(6))});
-  EXPECT_THAT(fakes::RefusalOf([&] { Script(unknown); }),
-              HasSubstr("no trajectory has two points"));
   auto same = OnMachine(2, "a", 1);
   same.file.records[0].work[Provenance::kModelled].bytes.clear();
   same = roofline::PlaceRun(std::move(same.file));
