@@ -15,7 +15,7 @@
 namespace dlroof::gpu_loader {
 namespace {
 
-using testing::AllOf, testing::ElementsAre, testing::HasSubstr;
+using testing::ElementsAre, testing::HasSubstr;
 namespace fs = std::filesystem;
 
 constexpr const char* kDriver = DLROOF_FAKE_MODULES "/libcuda_fake.so";
@@ -32,19 +32,7 @@ GpuAccess Access(const std::string& name, const std::string& device = "auto") {
   return AccessGpu(ParseDevice(device, "--d"), "--d", Fake(name), kDriver);
 }
 
-TEST(OpenGpuModule, GivesTheTableOfAWorkingModule) {
-  const auto [module, reason] = OpenGpuModule(Fake("working"));
-  EXPECT_FALSE(reason);
-  ASSERT_NE(module, nullptr);
-  EXPECT_EQ(module->devices.at(0).name, "Fake GPU");
-}
-
-TEST(OpenGpuModule, DescribesEachProblemAndADamagedFileInOneSentence) {
-  EXPECT_THAT(ReasonOf("none"), HasSubstr("this build has no CUDA module"));
-  EXPECT_THAT(ReasonOf("other_abi"), HasSubstr("come from different builds"));
-  EXPECT_THAT(ReasonOf("throws"), HasSubstr("cannot be initialized: the fake fell over"));
-  EXPECT_THAT(ReasonOf("unresolved"),
-              AllOf(HasSubstr("cannot be opened ("), HasSubstr("dlroof_function_of_no_library")));
+TEST(OpenGpuModule, DescribesAForeignAndADamagedFileInOneSentence) {
   EXPECT_THAT(ReasonOf("no_entry"), HasSubstr("is not a module of dlroof"));
   for (const char* name : {"none", "other_abi", "throws", "unresolved", "no_entry"})
     EXPECT_EQ(ReasonOf(name).find('\n'), std::string::npos) << name;
@@ -74,13 +62,8 @@ TEST(AccessGpu, FindsTheRequestedDeviceOrExplainsWhyThereIsNone) {
     EXPECT_FALSE(access.reason) << device;
     EXPECT_EQ(access.device.name, "Fake GPU");
   }
-  EXPECT_EQ(fakes::RefusalOf([] { Access("working", "gpu1"); }),
-            "--d=gpu1: there is no such GPU; this machine has gpu0 (Fake GPU)");
-  EXPECT_EQ(Access("no_device").reason.value().text, "the fake driver sees no GPU");
-  EXPECT_THAT(Access("throws").reason.value().text, HasSubstr("the fake fell over"));
   EXPECT_THAT(Access("working", "cpu").reason.value().text,
               HasSubstr("only the CPU was requested"));
-  EXPECT_THAT(Access("none").reason.value().text, HasSubstr("this build has no CUDA module"));
   const auto access =
       AccessGpu(ParseDevice("auto", "--d"), "--d", Fake("throws"), "libdlroof_no_such_driver.so.1");
   EXPECT_THAT(access.reason.value().text, HasSubstr("there is no NVIDIA driver"));

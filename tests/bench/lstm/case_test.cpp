@@ -414,16 +414,6 @@ TEST(RnnParts, NumbersLayersPassesAndMatricesAsCudnnDoes) {
   EXPECT_EQ(RnnParts(ParseLstmProblem("t1n1i3h4")).size(), 8U);
 }
 
-// i2 h3: our input weights are [channel][gate][unit]; gate 1 (forget) of channel c, unit u stands
-// at (c x 4 + 1) x 3 + u.
-TEST(MatrixOf, HasARowPerUnit) {
-  const auto problem = ParseLstmProblem("t1n1i2h3");
-  LstmInput<float> input = ZeroWeights(problem);
-  for (size_t k = 0; k < input.layers[0].input.size(); ++k)
-    input.layers[0].input[k] = static_cast<float>(k);
-  EXPECT_EQ(MatrixOf(RnnParts(problem)[1], input), (std::vector<float>{3, 15, 4, 16, 5, 17}));
-}
-
 TEST(HalfBiasOf, TwoHalvesMakeABias) {
   const auto problem = ParseLstmProblem("t1n1i2h3l2bi");
   const auto input = SeededLstmInput(problem, 5, "f16");

@@ -144,12 +144,6 @@ TEST(OnednnMemories, KeepTheirValuesInEveryLayoutBeginAtMultiplesOf2MiBAndOutliv
   EXPECT_EQ(Tensors().Empty(memory::desc()).get_data_handle(), nullptr);
 }
 
-TEST(OnednnIsa, IsKnownByNameAndVersionIsTheOneWeCompileFor) {
-  EXPECT_THAT(EffectiveIsa(), testing::AnyOf(testing::StartsWith("avx"), testing::StartsWith("sse"),
-                                             testing::StartsWith("isa_")));
-  EXPECT_THAT(Version(), testing::StartsWith("3."));
-}
-
 TEST(OnednnErrors, UnimplementedIsUnsupportedAnyOtherStatusAFailure) {
   const auto fail = []() -> int { throw dnnl::error(dnnl_unimplemented, "no such"); };
   EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { Translated("conv2d fwd f16", fail); }),
@@ -214,22 +208,12 @@ dnnl_version_t VersionOf(int major, int minor, int patch) {
 TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedOnTheThreadsOfItsRuntime) {
   EXPECT_FALSE(VersionRefusal(VersionOf(3, 2, 0)));
   EXPECT_FALSE(VersionRefusal(VersionOf(3, 14, 1)));
-  EXPECT_EQ(VersionRefusal(VersionOf(2, 7, 1)).value().text,
-            "oneDNN 2.7.1, expected 3.2 or a newer 3.x");
-  EXPECT_TRUE(VersionRefusal(VersionOf(3, 1, 9)));
   EXPECT_TRUE(VersionRefusal(VersionOf(4, 3, 0)));
   // dnnl_config.h of every 3.x has these numbers.
   const std::pair<unsigned, std::string_view> names[] = {
       {1, "sequential"}, {2, "OpenMP"}, {4, "TBB"}, {8, "threadpool"}, {512, "SYCL"}};
   for (const auto& [number, name] : names) EXPECT_EQ(NameOf(ThreadingOf(number)), name);
   EXPECT_EQ(NameOf(ThreadingOf(16)), "unknown threading");
-  const auto loaded = workload::LoadedLibraries();
-  const auto found = std::find_if(loaded.begin(), loaded.end(),
-                                  [](const auto& library) { return library.name == "onednn"; });
-  ASSERT_NE(found, loaded.end());
-  EXPECT_THAT(found->file, testing::HasSubstr("libdnnl"));
-  EXPECT_THAT(Version(), testing::StartsWith(found->facts.version + " (commit "));
-  EXPECT_EQ(found->facts.threading, NameOf(LoadedThreading()));
   for (const int threads : {1, 64}) EXPECT_FALSE(ThreadsRefusal(Threading::kOpenMp, threads, 4));
   for (const auto threading : {Threading::kTbb, Threading::kSycl, Threading::kUnknown}) {
     EXPECT_FALSE(ThreadsRefusal(threading, 4, 4));

@@ -1,7 +1,6 @@
 #include "bench/workload/memory.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,15 +105,6 @@ TEST(SeededValues, AreTheSameEverywhereAndFillTheirRangeEvenlyInTheirType) {
             (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(indices, SeededIndices(1000, 4, 7));
   EXPECT_THROW(SeededIndices(1, 1, 0), std::logic_error);
-}
-
-// IEEE 754 binary16: sign, 5 bits of exponent with bias 15, 10 of fraction.
-TEST(F16Bits, AreThoseOfIeee754) {
-  EXPECT_EQ(F16Bits(-2.0F), 0xc000);
-  EXPECT_EQ(F16Bits(65504.0F), 0x7bff);  // the largest
-  EXPECT_EQ(F16Bits(0x1p-24F), 0x0001);  // the smallest
-  EXPECT_EQ(F16Bits(1.0F / 3), 0x3555);  // 0.25 x (1 + 341/1024)
-  EXPECT_EQ(F16Bits(std::numeric_limits<float>::quiet_NaN()) & 0x7e00, 0x7e00);
 }
 
 // The nearest f16 by arithmetic alone: steps of 2^(exponent - 10), below 2^-14 of 2^-24.

@@ -19,7 +19,7 @@
 namespace dlroof::workload {
 namespace {
 
-using testing::HasSubstr;
+using testing::HasSubstr, testing::ElementsAre;
 
 constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h8w8k1r3s3";  // 43 characters
 
@@ -80,7 +80,7 @@ TEST(BenchmarkName, TextAndPartsAreInverseAndRefusalsNameTheColumn) {
     EXPECT_EQ(ToText(ParseBenchmarkName(text)), text);
   const auto name = ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/cold");
   EXPECT_EQ(name.direction, "bwd");
-  EXPECT_THAT(name.options, testing::ElementsAre("cold"));
+  EXPECT_THAT(name.options, ElementsAre("cold"));
   EXPECT_THAT(NameRefusal("LSTM/cpu/onednn"), HasSubstr("column 16"));
   EXPECT_THAT(NameRefusal("LSTM//onednn/bwd/f32/t1"), HasSubstr("column 6"));
   EXPECT_THAT(NameRefusal("LSTM/cpu/onednn/bwd/f32/"), HasSubstr("column 25"));
@@ -310,13 +310,6 @@ TEST(ProductTypes, HaveOneSpellingEachAsTheyAreReadAndDetermineTheResultsTypeAnd
   EXPECT_EQ(ComputeType({"e4m3", "e4m3", "e4m3"}), "fp8");
   EXPECT_EQ(BiasType({"u8", "s8", "u8"}), "f32");
   EXPECT_EQ(BiasType({"bf16", "bf16", "f32"}), "bf16");
-}
-
-TEST(ProductDirection, HasOneKeyEach) {
-  for (const auto direction : {ProductDirection::kForward, ProductDirection::kBackwardData,
-                               ProductDirection::kBackwardWeights})
-    EXPECT_EQ(ProductDirectionFromKey(Key(direction)), direction);
-  EXPECT_FALSE(ProductDirectionFromKey("bwd"));
 }
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <new>
 #include <set>
 #include <sstream>
@@ -25,7 +24,7 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-using testing::HasSubstr;
+using testing::HasSubstr, testing::StartsWith;
 
 TEST(CeilingFrom, ScalesTheRateByTheWorkAndKeepsTheValidationOrTheReason) {
   machine::Rate rate{.per_second = 10, .ci95 = {{8, 9}}, .clean = 18, .total = 20};
@@ -205,7 +204,7 @@ TEST(DramRoofRow, IsTheMixThatTheRoofWasTakenFrom) {
   session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
   const auto row = DramRoofRow(session, 1);
   ASSERT_TRUE(row.has_value());
-  EXPECT_THAT(row->row, testing::StartsWith("dram.update."));
+  EXPECT_THAT(row->row, StartsWith("dram.update."));
   EXPECT_NE(row->kernel, nullptr);
   EXPECT_GT(row->work_per_iteration, 0);
 }
@@ -224,7 +223,7 @@ TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
   session.effort.sustained_dram = true;
   AddSustainedSteps(session);
   EXPECT_EQ(session.last_steps.size(), pipes.size() + 1);
-  EXPECT_THAT(session.last_steps.back().text, testing::StartsWith("dram.update."));
+  EXPECT_THAT(session.last_steps.back().text, StartsWith("dram.update."));
 }
 
 // The row's step runs again, by itself, and others do not.
@@ -277,35 +276,15 @@ TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
   EXPECT_EQ(seconds, 2);
 }
 
-const machine::RatePolicy kBriefly = {.repetition_seconds = 2e-4,
-                                      .repetitions = 2,
-                                      .doubled = 1,
-                                      .max_seconds = 5e-3,
-                                      .now = cpu::WallSeconds};
-
-// Smoke: every kernel of this CPU under the real clock, a few milliseconds each.
-TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
-  const auto cpu = cpu::ThisCpu();
-  ThreadTeam team({cpu.allowed.front()});
-  const auto workspace = std::make_unique<cpu_kernels::Workspace>();
-  for (const auto& probe : cpu_kernels::FlopsProbesFor(cpu.features)) {
-    cpu_kernels::FillOperands(probe, *workspace);
-    const auto rate = machine::MeasureRate(
-        [&](std::int64_t iterations) {
-          return team.Time([&](int) { probe.kernel(*workspace, iterations); });
-        },
-        kBriefly);
-    EXPECT_TRUE(std::isfinite(rate.per_second)) << probe.key;
-    EXPECT_GT(rate.per_second, 0) << probe.key;
-    EXPECT_GE(rate.total, 3) << probe.key;
-  }
-}
-
 TEST(OverheadProbes, OfTheLaunchIsPositiveWhereALibraryRegisteredIt) {
   const auto probe = OverheadProbes().find("launch");
   if (probe == OverheadProbes().end())
     GTEST_SKIP() << "this build has no library with a launch probe";
-  const auto cost = probe->second(1, kBriefly);
+  const auto cost = probe->second(1, {.repetition_seconds = 2e-4,
+                                      .repetitions = 2,
+                                      .doubled = 1,
+                                      .max_seconds = 5e-3,
+                                      .now = cpu::WallSeconds});
   EXPECT_GT(cost.seconds, 0);  // clean or not: other tests may run beside
   EXPECT_TRUE(std::isfinite(cost.seconds));
   EXPECT_FALSE(cost.how.empty());

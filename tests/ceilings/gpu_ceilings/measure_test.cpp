@@ -160,13 +160,6 @@ TEST_F(GpuOfBench, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
   EXPECT_THAT(fp32.how, HasSubstr("; at 1000 MHz, below 75 % of the default 1500 MHz"));
 }
 
-TEST_F(GpuOfBench, ThePowerLimitIsWhatTheGpuCanDo) {
-  bench.default_clock_hz = 1.5e9;
-  bench.throttle = [](int) { return std::uint64_t{0x4}; };
-  const auto machine = Quickly(bench);
-  ExpectValidated(SetOf(machine).bytes);
-}
-
 // Measures in full; while the hottest row (fp8 wgmma) is watched for 10 s, its rate is multiplied
 // by `factor` from the 5th second on.
 machine::Machine Watched(double factor) {

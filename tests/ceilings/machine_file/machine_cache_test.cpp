@@ -145,13 +145,9 @@ TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
   }
 }
 
-TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
-  Write(root_ / "cache", "a file where the directory should be");
-  EXPECT_EQ(Value(Get({}), 2), 1);
-  EXPECT_THAT(log_.str(), HasSubstr("not cached for the next run"));
+TEST_F(MachineCache, GoesOnWithoutADirectory) {
   source_.directory.reset();
-  log_.str("");
-  Get({});
+  EXPECT_EQ(Value(Get({}), 2), 1);
   EXPECT_THAT(log_.str(), HasSubstr("XDG_CACHE_HOME"));
 }
 
@@ -164,20 +160,18 @@ TEST_F(MachineCache, KeepsTheReasonAndCountsIt) {
   EXPECT_THAT(log_.str(), Not(HasSubstr("not validated"))) << "a run says what it takes away";
 }
 
-TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
+TEST_F(MachineCache, UsesAnExplicitFileNeverTheCacheAndMeasuresWhatTheFileLacks) {
   auto machine = Measured(true, {1, 2});
   machine.by_threads[1].flops["fp32.vector"].per_second = 77;
   EXPECT_EQ(Value(Get(ByFile(machine)), 1), 77);
   EXPECT_EQ(measured_.size(), 0);
   EXPECT_FALSE(fs::exists(*source_.directory));
-}
-
-TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
   const auto written = Measured(false, {1});
   EXPECT_EQ(Get(ByFile(written)).by_threads.size(), 2);
   EXPECT_EQ(measured_.size(), 1);
   std::ifstream file(root_ / "m.json");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), machine::ToJson(written).dump());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), machine::ToJson(written).dump())
+      << "the file is left alone";
 }
 
 TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachineOrThatCannotBeReadOrContradicts) {
@@ -552,9 +546,6 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
       {"{\n  \"name\": \"a\",\n  \"flops\": {\"fp32\": 1e12}}",
        "m.json:3:13: 'fp32': expected a pipe, TYPE.UNIT of the types fp64, fp32, tf32, fp16, bf16, "
        "int8, fp8, fp4, int32 and the units vector and matrix"},
-      {R"({"name": "a", "flops": {"fp32.vector.avx2": 1e12}})",
-       "m.json:1:25: 'fp32.vector.avx2': expected a pipe, TYPE.UNIT of the types fp64, fp32, tf32, "
-       "fp16, bf16, int8, fp8, fp4, int32 and the units vector and matrix"},
       {R"({"name": "a", "bytes": {"hbm": 1e12}})",
        "m.json:1:25: 'hbm': expected a memory level: l1, l2, l3, dram or host"},
       {R"({"name": "a", "bytes": {"dram": 4.8}})",
@@ -563,9 +554,6 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
       {R"({"name": "a", "flops": {"fp32.vector": "67 TFLOP/s"}})",
        "m.json:1:25: 'fp32.vector': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
        "6.7e13), got string"},
-      {R"({"name": "a", "flops": {"fp32.vector": {"per_second": -1e12}}})",
-       "m.json:1:41: 'per_second': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
-       "6.7e13), got -1000000000000.0"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": 1e12, "unit": "FLOP/s"}}})",
        "m.json:1:61: unknown key 'unit', expected per_second, source"},
       {"{\"name\": \"a\",\n\"bytes\": {\"dram\": NaN}}",
@@ -603,9 +591,6 @@ class NamedMachine : public testing::Test {
 
 TEST_F(NamedMachine, IsAKnownGpuWhereThereIsNoFileOfItsName) {
   EXPECT_EQ(ReadMachineFile("v100").name, "NVIDIA Tesla V100-SXM2 (GV100)");
-  EXPECT_EQ(fakes::RefusalOf([] { ReadMachineFile("v1000"); }),
-            "v1000: no such file; expected a machine file, or a known GPU: a100, h100, h200, p100, "
-            "titan_xp, v100");
   std::ofstream("v100") << R"({"name": "mine", "bytes": {"dram": 1e12}})";
   EXPECT_EQ(ReadMachineFile("v100").name, "mine");
   WriteMachineFile(ReadMachineFile("v100"), "again");

@@ -21,7 +21,8 @@
 namespace dlroof {
 namespace {
 
-using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty;
+using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair,
+    testing::Field;
 
 // Numbers, keys, hashes, loops and texts.
 
@@ -161,13 +162,6 @@ TEST(NearestName, IsTheFirstOfTheMostSimilarNamesIfOneIsSimilar) {
   EXPECT_EQ(NearestName("rat", {"run"}), std::nullopt);
 }
 
-TEST(UnknownName, NamesTheNearestOneIfThereIsOne) {
-  EXPECT_EQ(UnknownName("command", "reprot", "report", "dlroof"),
-            "unknown command 'reprot'; did you mean 'report'? dlroof --help lists all");
-  EXPECT_EQ(UnknownName("command", "xyzzy", std::nullopt, "dlroof"),
-            "unknown command 'xyzzy'; dlroof --help lists all");
-}
-
 // Visits every pair of an output and a tap.
 int64_t PairsByLoops(const FilterAxis& axis) {
   int64_t pairs = 0;
@@ -256,11 +250,11 @@ CountRequest OnPipes(std::vector<std::string> pipes) {
 TEST(CounterChoices, AreTheSourcesOnceEachAndEverythingWhereASourceCounts) {
   EXPECT_THAT(
       CounterChoices({{"perf", "cpu"}, {"model", "cpu"}, {"model", "gpu"}, {"cupti", "gpu"}}),
-      testing::ElementsAre("auto", "cupti", "model", "perf", "off"));
+      ElementsAre("auto", "cupti", "model", "perf", "off"));
   CounterSource source{"cupti", "gpu"};
   source.counts_everything = true;
   EXPECT_THAT(CounterChoices({source, {"model", "gpu"}}),
-              testing::ElementsAre("auto", "cupti", "cupti:all", "model", "off"));
+              ElementsAre("auto", "cupti", "cupti:all", "model", "off"));
   EXPECT_EQ(SourceName("cupti:all"), "cupti");
   EXPECT_EQ(SourceName("cupti"), "cupti");
 }
@@ -336,9 +330,8 @@ TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
   EXPECT_THAT(reasons("auto"), IsEmpty());
   sources[2].unavailable = [] { return Reason{"the kernel sees no PMU"}; };
   sources[1].unavailable = [] { return Reason{"no valgrind"}; };
-  EXPECT_THAT(reasons("auto"),
-              ElementsAre(testing::Pair("perf", Reason{"the kernel sees no PMU"})));
-  EXPECT_THAT(reasons("simulate"), ElementsAre(testing::Pair("simulate", Reason{"no valgrind"})));
+  EXPECT_THAT(reasons("auto"), ElementsAre(Pair("perf", Reason{"the kernel sees no PMU"})));
+  EXPECT_THAT(reasons("simulate"), ElementsAre(Pair("simulate", Reason{"no valgrind"})));
   for (const auto choice : {"off", "model", "cupti"})
     EXPECT_THAT(reasons(choice), IsEmpty()) << choice;
   EXPECT_THAT(reasons("auto", "gpu"), IsEmpty());
@@ -358,13 +351,12 @@ TEST(CountCall, KernelsAreThoseOfTheBestSourceAndWhatIsNoCountOrAPartIsDropped) 
   EXPECT_THAT(counting.work.at(Provenance::kMeasured).flops, IsEmpty());
   EXPECT_EQ(counting.work.at(Provenance::kMeasured).bytes.at(Level::kL2), 10);
   EXPECT_THAT(counting.notes,
-              Contains(testing::Field(&CountingNote::text, HasSubstr("cannot count int8.vector"))));
+              Contains(Field(&CountingNote::text, HasSubstr("cannot count int8.vector"))));
   auto wrong = Ladder();
   wrong[0] = Source("model", Provenance::kModelled,
                     {.bytes = {{Level::kL1, NAN}, {Level::kL2, -1}, {Level::kL3, 0}}});
   const auto dropped = CountCall("model", "cpu", {}, wrong);
-  EXPECT_THAT(dropped.work.at(Provenance::kModelled).bytes,
-              ElementsAre(testing::Pair(Level::kL3, 0)));
+  EXPECT_THAT(dropped.work.at(Provenance::kModelled).bytes, ElementsAre(Pair(Level::kL3, 0)));
 }
 
 TEST(WorkKeys, EveryLevelAndProvenanceSurvivesItsTextAndAPipeIsATypeAndAUnitAndPerhapsAFinerRow) {

@@ -261,20 +261,6 @@ TEST(FindGpu, AnUnknownNameListsThoseThereAre) {
   EXPECT_THROW(MacsPerClock(FindGpu("v100"), "int8"), BadInput);
 }
 
-TEST(Scaled, ChangesOneResource) {
-  const auto gpu = FindGpu("v100");
-  EXPECT_EQ(Scaled(gpu, "sm", 2).sms, 160);
-  EXPECT_EQ(Scaled(gpu, "dram", 1.5).dram_bytes_per_second, 1.5 * gpu.dram_bytes_per_second);
-  EXPECT_EQ(Scaled(gpu, "mac", 2).macs_per_clock.at("f32"), 128);
-  for (const auto resource : ScalableResources())
-    EXPECT_NO_THROW(Scaled(gpu, std::string(resource), 2)) << resource;
-  EXPECT_THROW(Scaled(gpu, "dram", 0), BadInput);
-  EXPECT_THROW(Scaled(gpu, "dram", -2), BadInput);
-  EXPECT_THROW(Scaled(gpu, "dram", 1e9), BadInput);
-  EXPECT_THROW(Scaled(gpu, "cache", 2), BadInput);
-  EXPECT_THROW(Scaled(gpu, "dram", std::numeric_limits<double>::quiet_NaN()), BadInput);
-}
-
 TEST(PlanTile, TheWidestTileThatPadsNoMoreAndWeightGradientsSplitK) {
   const auto gpu = FindGpu("v100");
   const auto columns = [&](int64_t k) {

@@ -15,7 +15,7 @@
 namespace dlroof::energy {
 namespace {
 
-using testing::AllOf, testing::ElementsAre, testing::HasSubstr, testing::Pair;
+using testing::AllOf, testing::ElementsAre, testing::HasSubstr, testing::Pair, testing::DoubleEq;
 
 // A machine with a clock of its own: a call takes `call_seconds` and `watts` meanwhile. Counters
 // move at multiples of `tick`.
@@ -118,11 +118,6 @@ TEST(MeasureEnergy, ACounterThatCannotBeTrustedGivesNone) {
   auto meter = machine.Meter();
   meter.domains = {{"gpu", true, [&] { return 100 - machine.seconds; }, {}}};
   EXPECT_THAT(ReasonOf(machine.Measure(meter)), HasSubstr("the energy counter of gpu went back"));
-  meter = machine.Meter();
-  meter.domains[0].joules = [] { return 5.0; };
-  meter.domains[1].joules = [] { return 7.0; };
-  EXPECT_THAT(ReasonOf(machine.Measure(meter)),
-              HasSubstr("the energy counter of package-0 did not advance in 1.0 s of calls"));
   // One of two is enough: a sum without it would be too small.
   meter = machine.Meter();
   meter.domains[1].joules = [] { return 7.0; };
@@ -153,22 +148,13 @@ TEST(MeasureIdlePower, IsTheWattsOfAMachineThatWaits) {
       machine.Meter(), [&] { machine.Call(); }, [&] { return machine.seconds; });
   ASSERT_TRUE(idle);
   EXPECT_NEAR(idle->watts, 40, 1e-9);
-  EXPECT_THAT(idle->domains, ElementsAre(Pair("dram-0", testing::DoubleEq(10)),
-                                         Pair("package-0", testing::DoubleEq(30))));
+  EXPECT_THAT(idle->domains,
+              ElementsAre(Pair("dram-0", DoubleEq(10)), Pair("package-0", DoubleEq(30))));
   EXPECT_EQ(idle->seconds, 1);
   // Nothing is known of one that stands still.
   double seconds = 0;
   EXPECT_FALSE(MeasureIdlePower(
       machine.Meter(), [] {}, [&] { return ++seconds; }));
-}
-
-TEST(OpenEnergyMeter, WithoutCountersSaysWhyAndMeasuresNothing) {
-  const auto meter = OpenEnergyMeter({"/nowhere", {0}});
-  EXPECT_EQ(meter.from, "");
-  EXPECT_THAT(meter.unavailable.value().text,
-              HasSubstr("powercap: /nowhere/class/powercap has no"));
-  EXPECT_EQ(ReasonOf(MeasureEnergy(meter, [] {}, {0.5, [] { return 0.0; }, {}})),
-            meter.unavailable->text);
 }
 
 // A tree of the kernel's files in a folder of the test.

@@ -21,7 +21,8 @@
 namespace dlroof::document {
 namespace {
 
-using testing::AllOf, testing::AnyOf, testing::EndsWith, testing::HasSubstr, testing::Not;
+using testing::AllOf, testing::AnyOf, testing::EndsWith, testing::HasSubstr, testing::Not,
+    testing::StartsWith;
 
 std::string Written(const Document& document, int width = 0) {
   std::ostringstream out;
@@ -108,14 +109,13 @@ TEST(Write, ANarrowTerminalDropsColumnsThenCutsTheSentence) {
              .notes = {"a note of several words"},
              .droppable = {2, 3},
              .last_is_sentence = true}}};
-  EXPECT_THAT(Written(document),
-              testing::EndsWith("\na  1 GB/s  2 GHz   0.4 %  too noisy to be used\n"
-                                "  a note of several words\n"));
+  EXPECT_THAT(Written(document), EndsWith("\na  1 GB/s  2 GHz   0.4 %  too noisy to be used\n"
+                                          "  a note of several words\n"));
   EXPECT_EQ(Written(document, 40),
             "     rate  spread  reason\na  1 GB/s   0.4 %  too noisy to be used\n"
             "  a note of several words\n");
-  EXPECT_THAT(Written(document, 20), testing::EndsWith("\na  1 GB/s  too noisy to be used\n"
-                                                       "  a note of several\n    words\n"));
+  EXPECT_THAT(Written(document, 20), EndsWith("\na  1 GB/s  too noisy to be used\n"
+                                              "  a note of several\n    words\n"));
 }
 
 TEST(Table, LeavesOutColumnsWithoutText) {
@@ -140,19 +140,18 @@ TEST(WriteMarkup, MarkdownAndThePageHaveTheSameTexts) {
             "nodes\n\n| node | time |\n| --- | ---: |\n| &#60;n&#62; | 1 s |\n\n- a note\n\n"
             "differs\n\n1. x\n  - detail\n");
   WriteHtml(document, "A & B", {"<?xml?><svg></svg>", ""}, page);
-  EXPECT_THAT(page.str(),
-              testing::HasSubstr("<h1>A &#38; B</h1>\n<section>\n<svg></svg>\n</section>"
-                                 "\n<section>\n<h2>nodes</h2>\n<table>"));
-  EXPECT_THAT(page.str(), testing::HasSubstr("<ul>\n<li>a note</li>\n</ul>"));
-  EXPECT_THAT(page.str(), testing::HasSubstr("<ol>\n<li>x<br>detail</li>\n</ol>"));
-  EXPECT_THAT(page.str(), testing::HasSubstr("<h2>nodes</h2>\n<table>\n<tr><th>node</th><th>time"
-                                             "</th></tr>\n<tr><td>&#60;n&#62;</td><td>1 s</td>"));
+  EXPECT_THAT(page.str(), HasSubstr("<h1>A &#38; B</h1>\n<section>\n<svg></svg>\n</section>"
+                                    "\n<section>\n<h2>nodes</h2>\n<table>"));
+  EXPECT_THAT(page.str(), HasSubstr("<ul>\n<li>a note</li>\n</ul>"));
+  EXPECT_THAT(page.str(), HasSubstr("<ol>\n<li>x<br>detail</li>\n</ol>"));
+  EXPECT_THAT(page.str(), HasSubstr("<h2>nodes</h2>\n<table>\n<tr><th>node</th><th>time"
+                                    "</th></tr>\n<tr><td>&#60;n&#62;</td><td>1 s</td>"));
 }
 
 TEST(MarkdownText, AndABadgeEscapeMarks) {
   EXPECT_EQ(MarkdownText("r3s3_p1 a|b"), "r3s3_p1 a&#124;b");
   EXPECT_EQ(MarkdownText("_x_ *y* a__b"), "&#95;x&#95; &#42;y&#42; a&#95;&#95;b");
-  EXPECT_THAT(BadgeSvg("<a>&", "\"", true), testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
+  EXPECT_THAT(BadgeSvg("<a>&", "\"", true), HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 TEST(MarkdownItem, BreaksLongLinesAtSpacesAndNeverBeginsALineWithAMark) {
@@ -235,7 +234,7 @@ TEST(CaveatsDocument, IsALineForEachCeilingThatMakesPercentagesLimits) {
   auto run = fakes::SmallRun();
   for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};
   const auto text = Written(CaveatsDocument(run));
-  EXPECT_THAT(text, testing::StartsWith("<= and >= are limits: a roof is not validated"));
+  EXPECT_THAT(text, StartsWith("<= and >= are limits: a roof is not validated"));
   EXPECT_THAT(text, HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
   for (auto& placed : run.places) placed.placement.uncertain.clear();
   EXPECT_TRUE(CaveatsDocument(run).blocks.empty());
@@ -332,17 +331,14 @@ record::Record Kernel(const std::string& name, double seconds, double launches, 
 
 // 240 launches in 503 us are 2.09 us each.
 TEST(KernelTables, HaveSumsOverLaunchesSortedByTimeAndNamesOfAtMost60Columns) {
-  const auto tables = Tables(roofline::PlaceRun(Stored("h200_profile_resnet50.json")), 0);
-  EXPECT_THAT(tables,
+  const auto run = roofline::PlaceRun(Stored("h200_profile_resnet50.json"));
+  const std::string whole = "float16_copy_kernel_cuda(TensorIteratorBase &)";
+  EXPECT_THAT(Tables(run, 0),
               AllOf(HasSubstr("GPU kernels of python3: 503 µs of device time in 240 launches"),
                     HasSubstr("503 µs     100 %       240     2.09 µs"), Not(HasSubstr("overhead")),
-                    Not(HasSubstr("879"))));
-  const auto file = Stored("h200_profile_resnet50.json");
-  const std::string whole = "float16_copy_kernel_cuda(TensorIteratorBase &)";
-  EXPECT_THAT(
-      Tables(roofline::PlaceRun(file), 0),
-      AllOf(HasSubstr("\nvectorized_elementwise_kernel<8, float16_cop"), Not(HasSubstr(whole))));
-  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0, {.full_names = true}), HasSubstr(whole));
+                    Not(HasSubstr("879")), Not(HasSubstr(whole)),
+                    HasSubstr("\nvectorized_elementwise_kernel<8, float16_cop")));
+  EXPECT_THAT(Tables(run, 0, {.full_names = true}), HasSubstr(whole));
   // 3 of 4 ms, 1 of 4 ms: the longest first, with rates although there are no roofs.
   record::RunFile sorted;
   sorted.records = {Kernel("app/void b(int)", 1e-3, 2, 0),
@@ -390,17 +386,15 @@ TEST(CeilingsDocument, ShowsEveryColumnHighestPipesFirstAndNamesFinerRowsInFull)
   EXPECT_THAT(LineOf(table, "    avx2"), EndsWith("0.95"));
   EXPECT_THAT(LineOf(table, "  int8.vector"),
               EndsWith("  twice the work took 2.31 times the time, allowed is 2 within 2.0 %"));
-  const auto sorted = Table(fakes::CeilingsRun(), 0);
-  EXPECT_LT(At(sorted, "\n  int8.vector "), At(sorted, "\n    avx512_vnni "));
-  EXPECT_LT(At(sorted, "\n    avx512_vnni "), At(sorted, "\n  fp32.vector "));
-  EXPECT_LT(At(sorted, "\n  fp32.vector "), At(sorted, "\n    avx512 "));
-  EXPECT_LT(At(sorted, "\n    avx512 "), At(sorted, "\n    avx2 "));
+  EXPECT_LT(At(table, "\n  int8.vector "), At(table, "\n    avx512_vnni "));
+  EXPECT_LT(At(table, "\n    avx512_vnni "), At(table, "\n  fp32.vector "));
+  EXPECT_LT(At(table, "\n  fp32.vector "), At(table, "\n    avx512 "));
+  EXPECT_LT(At(table, "\n    avx512 "), At(table, "\n    avx2 "));
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
-  const auto finer = Table(fakes::CeilingsRun(), 0);
-  EXPECT_THAT(finer, HasSubstr("\n  DRAM update.avx512  "));
-  EXPECT_THAT(finer, HasSubstr("\n  L1   load.avx512  "));
+  EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
+  EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
 }
 
 TEST(CeilingsDocument, NoLineIsWiderThanTheTerminalAndASpecifiedRateIsNeitherValidatedNorMeasured) {
@@ -416,7 +410,7 @@ TEST(CeilingsDocument, NoLineIsWiderThanTheTerminalAndASpecifiedRateIsNeitherVal
   fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
       .per_second = 1e12, .how = "data sheet", .status = machine::CeilingStatus::kSpecified};
   EXPECT_THAT(LineOf(Table(run, 0), "  fp32.vector"),
-              testing::EndsWith("specified, not measured here: data sheet"));
+              EndsWith("specified, not measured here: data sheet"));
 }
 
 TEST(CeilingsDocument, IsOneTableThenOverheadsAndFindingsOfTheSweep) {

@@ -20,7 +20,7 @@ namespace dlroof::imports {
 namespace {
 
 using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair,
-    testing::UnorderedElementsAre;
+    testing::UnorderedElementsAre, testing::Contains, testing::Field, testing::AllOf;
 
 const Work& Measured(const record::Record& record) { return record.work.at(Provenance::kMeasured); }
 
@@ -63,8 +63,6 @@ TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEveryErrorHasItsPlace) {
   EXPECT_THAT(imported.remarks,
               ElementsAre("import_small.csv: column 'comment' is not known and left out"));
   const std::string head = "name,seconds,flops_fp32.vector\n";
-  EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,many\n"),
-            "x.csv:2: column 5: expected a number, got 'many'");
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,-5\n"),
             "x.csv:2: column 5: expected at least 0, got -5");
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "\"a\",\"1,5\",\"1,000\"\na,2.5,1\n"),
@@ -79,8 +77,8 @@ TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEveryErrorHasItsPlace) {
   const auto one = ImportOwnCsv(head + "a,1,1\na,1,2\nb,0,1\n,1,1\nc,1,x\n", "x.csv");
   ASSERT_EQ(one.records.size(), 1U);
   EXPECT_THAT(one.remarks,
-              testing::Contains(HasSubstr("4 rows are left out; the first: x.csv:3: column 1: this "
-                                          "row of 'a' has other FLOPs")));
+              Contains(HasSubstr("4 rows are left out; the first: x.csv:3: column 1: this "
+                                 "row of 'a' has other FLOPs")));
   EXPECT_THAT(Refusal(ImportOwnCsv, "name,name,seconds\n"),
               HasSubstr("x.csv:1: column 6: column 'name' is there twice"));
   EXPECT_THAT(Refusal(ImportOwnCsv, "name,time\n"),
@@ -97,7 +95,7 @@ TEST(ImportNsightCompute, ACountThatCannotBeIsLeftOutAndNamed) {
     EXPECT_LT(TotalFlops(Measured(record)).value_or(0), kLargestNumber);
 }
 
-TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUpWithoutOurOwnKernels) {
+TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUpAndNamesAreRepaired) {
   const auto imported = FromFile("import_ncu_raw.csv");
   ASSERT_EQ(imported.records.size(), 3U);
   const record::Record& scale = imported.records[0];
@@ -115,21 +113,10 @@ TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUpWithoutOurOwnKernels) {
   EXPECT_THAT(imported.remarks,
               ElementsAre("import_ncu_raw.csv: column 'launch__registers_per_thread' "
                           "is not known and left out"));
-  // Names of kernels in namespaces without a name, as Nsight Compute 2025.3 simplifies them.
+  // A kernel in a namespace without a name, as Nsight Compute 2025.3 simplifies it.
   const std::string head = "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ns\"\n";
-  const auto with_holds = ImportNsightCompute(
-      head +
-          "\"0\",\"void unnamed>::Chain<unnamed>::Fp32>(T1::Type *, int)\",\"71,168\"\n"
-          "\"1\",\"dlroof::cuda::<unnamed>::Hold(const volatile int *, int *)\",\"10,000,000\"\n"
-          "\"2\",\"dlroof::cuda::<unnamed>::Hold(const volatile int *, int *)\",\"20,000,000\"\n",
-      "x.csv");
-  ASSERT_EQ(with_holds.records.size(), 1U);
-  EXPECT_EQ(with_holds.records[0].name, "void <unnamed>::Chain<<unnamed>::Fp32>(T1::Type *, int)");
-  EXPECT_EQ(with_holds.records[0].timed, "kernels");
-  EXPECT_THAT(
-      with_holds.remarks,
-      ElementsAre("x.csv: left out: dlroof's own kernels, with which it times calls (Hold): "
-                  "2 launches, 30.0 ms"));
+  const auto unnamed = ImportNsightCompute(head + "\"0\",\"void unnamed>::Copy()\",\"7\"\n", "x");
+  EXPECT_EQ(unnamed.records.at(0).name, "void <unnamed>::Copy()");
 }
 
 TEST(ImportNsightCompute, OldNamesAndAMetricPerRowAndTensorInstructionsOfOtherChips) {
@@ -155,8 +142,7 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRowAndTensorInstructionsOfOtherCh
     text.replace(at, 5, "\"9.0\"");
   const auto other = ImportNsightCompute(text, "x.csv");
   EXPECT_THAT(Measured(other.records[1]).flops, IsEmpty());
-  EXPECT_THAT(other.remarks,
-              testing::Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
+  EXPECT_THAT(other.remarks, Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
 }
 
 // The metrics that dlroof profile requests from ncu give the same work as CUPTI's counts.
@@ -184,10 +170,6 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiAndRefusesWithThePlace) {
   }
   const std::string head =
       "==PROF== x\n\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n";
-  EXPECT_EQ(
-      Refusal(ImportNsightCompute, head + "\"0\",\"k\",\"1.234.567\"\n\"1\",\"k\",\"1,234,567\"\n"),
-      "x.csv:4: '1.234.567' has a decimal comma, but '1,234,567' in line 5 has a decimal "
-      "point; expected one of them in the whole file");
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"k\"\n"),
               HasSubstr("x.csv:4: column 5: expected 3 fields"));
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"\",\"1\"\n"),
@@ -207,13 +189,6 @@ TEST(ImportNsightCompute, EachGpuHasItsRecords) {
   EXPECT_EQ(two.records[0].name, "copy/Device=0");
   EXPECT_DOUBLE_EQ(two.records[0].repetitions[0].seconds, 1e-4);
   EXPECT_DOUBLE_EQ(two.records[1].repetitions[0].seconds, 4e-4);
-  // A T4 has no roofs in the file of an H100.
-  const machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 SXM", .by_threads = {{1, {}}}};
-  std::ostringstream warnings;
-  const auto run = ImportedRun(two.records, h100, {}, warnings);
-  EXPECT_EQ(run.records[0].device, "gpu");
-  EXPECT_EQ(run.records[1].device, "GPU of compute capability 7.5");
-  EXPECT_THAT(warnings.str(), HasSubstr("have no roofs"));
 }
 
 TEST(ImportErt, MakesCeilings) {
@@ -325,7 +300,7 @@ TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthersAndCpuOnlyAndBatche
   EXPECT_TRUE(imported.records[0].repetitions.empty());
   EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 1e-3);
   EXPECT_EQ(imported.records[1].name, "mul (2)");
-  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("is there more than once")));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("is there more than once")));
   imported = NvbenchStates(
       NvbenchState({{"nv/cpu_only/time/cpu/mean", "1e-3"},
                     {"nv/cpu_only/bw/global/bytes_per_second", "2e10"}},
@@ -336,7 +311,7 @@ TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthersAndCpuOnlyAndBatche
   EXPECT_EQ(cpu.repetitions.at(0).seconds, 1e-3);
   EXPECT_DOUBLE_EQ(cpu.work.at(Provenance::kModelled).bytes.at(Level::kDram), 2e7);
   EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 5e-4);
-  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("calls back to back")));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("calls back to back")));
 }
 
 TEST(ImportNvbench, SamplesBesideTheFileAreRepetitionsAndATimeThatIsThereTwiceIsRefused) {
@@ -358,7 +333,7 @@ TEST(ImportNvbench, SamplesBesideTheFileAreRepetitionsAndATimeThatIsThereTwiceIs
   for (const auto& other : {state("gone.bin", "0.002"), state("samples.bin", "0.003")}) {
     const auto mean = NvbenchStates(other, folder / "r.json");
     EXPECT_EQ(mean.records.at(0).repetitions.size(), 1U);
-    EXPECT_THAT(mean.remarks, testing::Contains(HasSubstr("the means are read")));
+    EXPECT_THAT(mean.remarks, Contains(HasSubstr("the means are read")));
   }
   const auto* time = "nv/cold/time/gpu/mean";
   EXPECT_THAT(fakes::RefusalOf([&] {
@@ -387,24 +362,16 @@ TEST(ImportErt, ReadsAFileOfTheToolkitAndWhatIsThereTwiceIsLeftOutAndNoCountIsRe
   EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9])", R"({"A": 1, "A": 2})")),
             "x.csv: the key 'A' is there twice in one object");
   EXPECT_THAT(ImportErt(file(R"(["L1", 9], ["L1", 9])", "{}"), "x").remarks,
-              testing::Contains(HasSubstr("taken as those of 1 thread")));
+              Contains(HasSubstr("taken as those of 1 thread")));
 }
 
-TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
-  const std::string text = R"({"context": {}, "benchmarks": [
-    {"name": "A<double>/8", "real_time": 1e6, "cpu_time": 1e6, "time_unit": "ns", "iterations": 1, "threads": 1, "FLOPS": 2e9, "bytes_per_second": 1e9},
-    {"name": "B/real_time", "real_time": 2, "cpu_time": 1, "time_unit": "ms", "iterations": 1, "threads": 1, "items_per_second": 1e6}]})";
-  ASSERT_TRUE(LooksLikeGoogleBenchmark(text));
-  auto imported = ImportGoogleBenchmark(text, "x.json");
-  ASSERT_EQ(imported.records.size(), 2U);
-  const auto& work = imported.records[0].work.at(Provenance::kModelled);
-  EXPECT_THAT(work.flops, ElementsAre(Pair("fp64.vector", 2e6)));
-  EXPECT_THAT(work.bytes, ElementsAre(Pair(Level::kDram, 1e6)));
-  EXPECT_EQ(AddFlopsOfItems(text, "x.json", {3, "fp32.vector"}, imported.records), 1U);
-  EXPECT_THAT(imported.records[1].work.at(Provenance::kModelled).flops,
-              ElementsAre(Pair("fp32.vector", 6000)));  // 1e6 items/s for 2 ms, 3 FLOPs each
+TEST(ImportGoogleBenchmark, RatesAreOnThePipeThatIsNamed) {
+  auto imported = ImportGoogleBenchmark(
+      R"({"context": {}, "benchmarks": [{"name": "A<double>/8", "real_time": 1e6, "FLOPS": 2e9,
+          "cpu_time": 1e6, "time_unit": "ns", "iterations": 1, "threads": 1}]})",
+      "x.json");
   SetPipeOfRates("fp32.matrix", imported.records);
-  EXPECT_THAT(imported.records[0].work.at(Provenance::kModelled).flops,
+  EXPECT_THAT(imported.records.at(0).work.at(Provenance::kModelled).flops,
               ElementsAre(Pair("fp32.matrix", 2e6)));
 }
 
@@ -427,7 +394,7 @@ TEST(ImportBenchdnn, CountsTheFlopsAsWeDoAndOurProblemsGetTheirNames) {
   const auto bad =
       profile::ImportBenchdnn(FileText("import_benchdnn_resnet50.txt") + "perf,cpu\n", "b.txt");
   EXPECT_EQ(bad.records.size(), 3U);
-  EXPECT_THAT(bad.remarks, testing::Contains(HasSubstr("1 lines are left out; the first: b.txt:")));
+  EXPECT_THAT(bad.remarks, Contains(HasSubstr("1 lines are left out; the first: b.txt:")));
   const auto named = profile::ImportBenchdnn(FileText("import_benchdnn.txt"), "b.txt");
   ASSERT_EQ(named.records.size(), 3U);
   const record::Record& first = named.records[0];
@@ -441,14 +408,13 @@ TEST(ImportBenchdnn, CountsTheFlopsAsWeDoAndOurProblemsGetTheirNames) {
   EXPECT_THAT(named.records[2].name, HasSubstr("--softmax --stag=ab,cd 16x1000"))
       << "commas are the problem's";
   EXPECT_THAT(named.records[2].repetitions.at(0).seconds, 1.2e-3);
-  EXPECT_THAT(named.remarks,
-              testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (1-D")));
+  EXPECT_THAT(named.remarks, Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (1-D")));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu,x,,--conv ic4ih8oc4kh3,1,1,1,1,1,5,1\n"),
               HasSubstr("decimal commas"));
   EXPECT_THAT(profile::ImportBenchdnn("perf,gpu,x,,--matmul 8x8:8x8,1,1,1,1,1,1\n", "x").remarks,
-              testing::Contains(HasSubstr("since it ran on a GPU")));
+              Contains(HasSubstr("since it ran on a GPU")));
   EXPECT_THAT(Refusal(profile::ImportBenchdnn, "perf,cpu\n"),
               HasSubstr("x.csv:1: expected 11 fields"));
 }
@@ -478,10 +444,10 @@ TEST(ImportBenchdnn, FlopsWithoutAnInstructionSetAreOnNoPipe) {
       EXPECT_EQ(Modelled(imported).launches, 1);
       const auto named = fmt::format("implementation '{}' does not name it", implementation);
       EXPECT_THAT(imported.records.at(0).counting,
-                  ElementsAre(testing::Field(&CountingNote::text, HasSubstr(named))))
+                  ElementsAre(Field(&CountingNote::text, HasSubstr(named))))
           << cfg;
-      EXPECT_THAT(imported.remarks, ElementsAre(testing::AllOf(HasSubstr("b.txt:1: FLOPs left out"),
-                                                               HasSubstr(named))));
+      EXPECT_THAT(imported.remarks,
+                  ElementsAre(AllOf(HasSubstr("b.txt:1: FLOPs left out"), HasSubstr(named))));
     }
   const auto conv = OnePerfLine("gemm:jit", "--conv --dir=FWD_I --cfg=u8s8f32 mb1ic4ih8oc6kh1");
   EXPECT_THAT(Modelled(conv).flops, IsEmpty());

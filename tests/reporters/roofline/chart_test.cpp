@@ -66,7 +66,7 @@ TEST(SweepLines, JoinBenchmarksThatDifferInOneParameterAndItsFollowingKeys) {
 
 TEST(SweepLines, RefuseAnUnknownParameterAndAcceptAnyName) {
   EXPECT_THAT(fakes::RefusalOf([] { SweepLines(RunOf({}), "colour"); }),
-              testing::HasSubstr("--sweep colour: no such parameter; there are batch, "));
+              HasSubstr("--sweep colour: no such parameter; there are batch, "));
   EXPECT_THAT(SweepLines(RunOf({"a/b/c/d/e/___x:9"}), "batch"), IsEmpty());
   auto unplaced = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8", "LSTM/cpu/a/fwd/f32/t1n2i8h8"});
   EXPECT_THAT(SweepLines(unplaced, "batch"), SizeIs(1));
@@ -146,14 +146,6 @@ TEST(MainRoofSet, HasTheMostPlacedRecords) {
   for (auto& record : run.file.records) record.threads = 1;
   EXPECT_EQ(MainRoofSet(run, SmallSets()), 1U);
   EXPECT_EQ(MainRoofSet(run, {}), std::nullopt);
-}
-
-TEST(PipesInUse, HasTheRowThatJudgedInPlaceOfItsPipe) {
-  auto run = fakes::SmallRun();
-  for (auto& placed : run.places)
-    if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
-  EXPECT_THAT(PipesInUse(run, TwoThreads()),
-              ElementsAre("bf16.matrix", "fp32.vector.avx2", "int8.matrix"));
 }
 
 // Moves the DRAM point of the record's placement to L3, as for a warm call whose tensors fit it.
@@ -243,14 +235,6 @@ TEST(TimePlace, ScalesTheLargerCoordinateToTheMeasuredTime) {
   time.not_validated_levels = {Level::kDram};
   EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0))
       << "it is truly farther from its roof";
-}
-
-TEST(TimeMarks, OfALevelThatDoesNotBindReachTheMeasuredTimeToo) {
-  // 1.25 ms; roof times: L2 0.25 ms, compute 0.51380224 ms, DRAM 1 ms.
-  const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kL2);
-  ASSERT_EQ(marks.size(), 1U);
-  EXPECT_NEAR(marks[0].point->second, 1.25e-3, 1e-15);
-  EXPECT_NEAR(marks[0].point->first, 1.25e-3 * 0.25 / 0.51380224, 1e-15);
 }
 
 fakes::PointSpec Point(int threads, double batch, double seconds) {

@@ -46,33 +46,22 @@ class NotValidated : public testing::Test {
   machine::Ceiling& arithmetic = ceilings.flops["fp32.vector"];
 };
 
-TEST_F(NotValidated, TheBindingCeilingGivesLimits) {
+TEST_F(NotValidated, TheBindingCeilingGivesLimitsThatTextsMarkWithKeysOfTheirOwn) {
+  const auto record = fakes::Measured(1000, 100, 20);  // compute 1 s, DRAM 2 s
+  EXPECT_EQ(RoofShareText(RoofShareOf(Found(record)), false), "0.200 %");
   Invalidate(dram);
-  const auto placed = Found(fakes::Measured(1000, 100, 20));  // compute 1 s, DRAM 2 s
-  EXPECT_FALSE(placed.time->times_over_roof);
-  EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 500);
-  EXPECT_FALSE(placed.classic.at(0).fraction);
-  EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction_at_most.value(), 0.002);
-  EXPECT_DOUBLE_EQ(placed.time->point_compute_seconds.value(), 500);
-  EXPECT_DOUBLE_EQ(placed.time->point_memory_seconds.at(Level::kDram), 1000);
-  EXPECT_THAT(placed.time->not_validated_levels, ElementsAre(Level::kDram));
+  const auto placed = Found(record);
   EXPECT_THAT(placed.remarks, IsEmpty()) << "reports write the reason once for all records";
-  EXPECT_EQ(placed.uncertain, (Reasons{{"dram", "too noisy"}}));
   EXPECT_THAT(placed.advice,
               StartsWith("Takes at least 500.0x the time that its DRAM bandwidth roof allows"));
-}
-
-TEST_F(NotValidated, LimitsAreMarkedInTextsAndHaveKeysOfTheirOwn) {
-  EXPECT_EQ(RoofShareText(RoofShareOf(Found(fakes::Measured(1000, 100, 20))), false), "0.200 %");
-  Invalidate(dram);
-  const auto placed = Found(fakes::Measured(1000, 100, 20));
   EXPECT_EQ(RoofShareText(RoofShareOf(placed), false), "<= 0.200 %");
   EXPECT_EQ(RoofShareText(RoofShareOf(placed), true), "<= ~0.200 %");
   EXPECT_EQ(TimesOverRoofText(*placed.time), ">= 500x");
   EXPECT_EQ(RoofShareText(RoofShareOf({}), false), "");
-  const auto written = ToJson(fakes::Measured(1000, 100, 20), &machine);
+  const auto written = ToJson(record, &machine);
   EXPECT_FALSE(written["time"].contains("gap"));
   EXPECT_DOUBLE_EQ(written["time"]["gap_at_least"], 500);
+  EXPECT_DOUBLE_EQ(written["time"]["point"]["compute_seconds"], 500);
   EXPECT_DOUBLE_EQ(written["time"]["point"]["memory_seconds"]["dram"], 1000);
   EXPECT_FALSE(written["classic"][0].contains("fraction"));
   EXPECT_DOUBLE_EQ(written["classic"][0]["fraction_at_most"], 0.002);
@@ -97,18 +86,6 @@ TEST_F(NotValidated, ACeilingThatDoesNotBindChangesNothing) {
   }
   EXPECT_DOUBLE_EQ(Found(fakes::Measured(1000, 10000, 1250)).time->times_over_roof_at_least.value(),
                    8);
-}
-
-TEST_F(NotValidated, TheSumOfPipesIsALimitIfOneOfThemIs) {
-  Invalidate(ceilings.flops["bf16.matrix"]);
-  const auto placed = [&](double dram_bytes) {
-    record::Record record = fakes::Measured(1000, 100, dram_bytes);  // fp32.vector 1 s, validated
-    record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s, in all 3 s
-    return Place(record, &machine);
-  };
-  EXPECT_DOUBLE_EQ(placed(31).time->times_over_roof.value(), 1000 / 3.1);
-  EXPECT_DOUBLE_EQ(placed(29).time->times_over_roof_at_least.value(), 1000.0 / 3);
-  EXPECT_EQ(placed(29).uncertain, (Reasons{{"bf16.matrix", "too noisy"}}));
 }
 
 // Compute 50 s, DRAM 60 s, L2 100 s.

@@ -132,29 +132,23 @@ TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
     }
 }
 
-TEST_P(CudnnOn, Bf16IsThereFromCapability80On) {
-  for (const auto* direction : kPlanDirections)
-    EXPECT_EQ(Of(fmt::format("{}/bf16/{}", direction, kUsual)).usable.empty(), Capability() < 80)
-        << direction;
-}
-
 // All fp8 engines are compiled at run time, and cuDNN does not propose such engines without a
 // driver: see IsProposedFromCapability89OnWhereThereIsADriver.
-TEST_P(CudnnOn, DescriptorsOfFp8AreTaken) {
+TEST_P(CudnnOn, TypesAndFusionsHaveEnginesFromTheirCapabilityOn) {
+  constexpr int kNever = 999;
+  for (const auto& [call, first] : {std::pair("fwd/bf16/{}", 80),
+                                    {"bwd_data/bf16/{}", 80},
+                                    {"bwd_weights/bf16/{}", 80},
+                                    {"fwd/s8s8s8/{}", 0},
+                                    {"fwd/s8s8f32/{}", 0},
+                                    {"fwd/int8/{}", kNever},
+                                    {"fwd/f16/{}/bias", 0},
+                                    {"fwd/f16/{}/bias/relu", 0},
+                                    {"fwd/f32/{}/bias/relu", 0},
+                                    {"fwd/s8s8s8/{}/bias/relu", 0}})
+    EXPECT_EQ(Of(fmt::format(fmt::runtime(call), kUsual)).usable.empty(), Capability() < first)
+        << call;
   EXPECT_NO_THROW(Of(fmt::format("fwd/fp8/{}", kUsual)));
-}
-
-TEST_P(CudnnOn, IntegersNeedASignedSource) {
-  EXPECT_FALSE(Of(fmt::format("fwd/s8s8s8/{}", kUsual)).usable.empty());
-  EXPECT_FALSE(Of(fmt::format("fwd/s8s8f32/{}", kUsual)).usable.empty());
-  EXPECT_TRUE(Of(fmt::format("fwd/int8/{}", kUsual)).usable.empty());
-}
-
-TEST_P(CudnnOn, BiasAndReluAreFusedBehindABias) {
-  EXPECT_FALSE(Of(fmt::format("fwd/f16/{}/bias", kUsual)).usable.empty());
-  EXPECT_FALSE(Of(fmt::format("fwd/f16/{}/bias/relu", kUsual)).usable.empty());
-  EXPECT_FALSE(Of(fmt::format("fwd/f32/{}/bias/relu", kUsual)).usable.empty());
-  EXPECT_FALSE(Of(fmt::format("fwd/s8s8s8/{}/bias/relu", kUsual)).usable.empty());
 }
 
 // Each problem has a property that is easy to get wrong.
