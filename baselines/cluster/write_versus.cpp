@@ -204,9 +204,9 @@ void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& note
     }
     if (count > 0)
       notes.push_back(fmt::format(
-          "{} rows of {} are bound by overhead ({}): more work per call, such as a larger batch, "
-          "changes their ratios",
-          count, name, fmt::join(kinds, ", ")));
+          "{} row{} of {} bound by overhead ({}): more work per call, such as a larger batch, "
+          "changes the ratio",
+          count, count == 1 ? "" : "s", name, fmt::join(kinds, ", ")));
   }
 }
 

@@ -95,6 +95,7 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
       interval->second > (1 + kNarrow) * timing.median)
     return timing;
   timing.ci95 = interval;
+  timing.clean = static_cast<int>(times.size());
   timing.noisy = false;
   return timing;
 }
