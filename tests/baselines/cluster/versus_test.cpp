@@ -118,7 +118,7 @@ TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
   EXPECT_TRUE(row.nodes_of_a.ci95);
   EXPECT_THAT(row.differences, ElementsAre("library: onednn | cudnn",
                                            "times: calls back to back | kind of time unknown"));
-  EXPECT_THAT(versus.only_a, ElementsAre(testing::Pair("f32", 1)));
+  EXPECT_THAT(versus.only_a, ElementsAre(testing::Pair("bf16", 1)));
   EXPECT_THAT(versus.only_b, ElementsAre(testing::Pair("f32", 1)));
   // 100 flop in 6 s under 100 flop/s.
   EXPECT_NEAR(row.a.share->value, 1.0 / 6, 1e-8);
