@@ -97,12 +97,12 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   return figure;
 }
 
-std::string ScriptOf(const cluster::VersusReport& report, const std::string& extension) {
+std::string VersusScript(const cluster::VersusReport& report, const std::string& extension) {
   return figure::VersusScript(FigureOf(report), extension);
 }
 
-std::string PageOf(const cluster::VersusReport& report, const std::string&) {
-  const auto [figure, reason] = figure::DrawForPage([&] { return ScriptOf(report, "svg"); });
+std::string VersusPage(const cluster::VersusReport& report, const std::string&) {
+  const auto [figure, reason] = figure::DrawForPage([&] { return VersusScript(report, "svg"); });
   std::ostringstream page;
   document::WriteHtml(cluster::VersusDocument(report), cluster::VersusTitle(report),
                       {figure, reason.value_or(Reason{}).text}, page);
@@ -110,7 +110,7 @@ std::string PageOf(const cluster::VersusReport& report, const std::string&) {
 }
 
 // Returns Markdown, CSV or JSON.
-std::string TextOf(const cluster::VersusReport& report, const std::string& extension) {
+std::string VersusText(const cluster::VersusReport& report, const std::string& extension) {
   std::ostringstream text;
   if (extension == "md")
     document::WriteMarkdown(cluster::VersusDocument(report), text);
@@ -123,7 +123,8 @@ std::string TextOf(const cluster::VersusReport& report, const std::string& exten
 
 int RunVersus(const VersusFlags& flags) {
   const figure::Outputs<cluster::VersusReport> outputs(
-      {{"html", PageOf}, {"md", TextOf}, {"csv", TextOf}, {"json", TextOf}}, ScriptOf);
+      {{"html", VersusPage}, {"md", VersusText}, {"csv", VersusText}, {"json", VersusText}},
+      VersusScript);
   outputs.Check(flags.outputs);
   if (!flags.devices.empty() && flags.devices.size() != 2)
     throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
