@@ -111,7 +111,7 @@ model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
 
 using Reports = std::vector<model::ModelReport>;
 
-std::string TextOf(const Reports& reports, const std::string& = {}) {
+std::string ModelText(const Reports& reports, const std::string& = {}) {
   document::Document document;
   std::ostringstream text;
   for (const auto& report : reports) document.Add(model::DocumentOf(report));
@@ -119,7 +119,7 @@ std::string TextOf(const Reports& reports, const std::string& = {}) {
   return text.str();
 }
 
-std::string JsonOf(const Reports& reports, const std::string& = {}) {
+std::string ModelJson(const Reports& reports, const std::string& = {}) {
   if (reports.size() == 1) return JsonText(model::ToJson(reports[0]), 1) + "\n";
   auto all = nlohmann::json::array();
   for (const auto& report : reports) all.push_back(model::ToJson(report));
@@ -133,24 +133,24 @@ const model::ModelReport& OnlyOf(const Reports& reports, const std::string& exte
   return reports.at(0);
 }
 
-std::string PageOf(const Reports& reports, const std::string& extension) {
+std::string ModelPage(const Reports& reports, const std::string& extension) {
   return model::ModelPage(OnlyOf(reports, extension));
 }
 
-std::string ScriptOf(const Reports& reports, const std::string& extension) {
+std::string ModelScript(const Reports& reports, const std::string& extension) {
   return model::FigureScript(OnlyOf(reports, extension), extension);
 }
 
 int ShowModel(const ModelFlags& flags) {
-  const figure::Outputs<Reports> outputs({{"json", JsonOf}, {"txt", TextOf}, {"html", PageOf}},
-                                         ScriptOf);
+  const figure::Outputs<Reports> outputs(
+      {{"json", ModelJson}, {"txt", ModelText}, {"html", ModelPage}}, ModelScript);
   outputs.Check(flags.outputs);
   const auto inputs = InputsOf(flags);
   Reports reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
   outputs.Write(flags.outputs, reports);
   if (!flags.outputs.empty()) return 0;
-  std::cout << (flags.format == "json" ? JsonOf(reports) : TextOf(reports)) << std::flush;
+  std::cout << (flags.format == "json" ? ModelJson(reports) : ModelText(reports)) << std::flush;
   return 0;
 }
 

@@ -61,8 +61,8 @@ figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::Placed
   return options;
 }
 
-std::string PageOf(const roofline::PlacedRun& run, const figure::FigureOptions& options,
-                   const std::string&) {
+std::string RunPage(const roofline::PlacedRun& run, const figure::FigureOptions& options,
+                    const std::string&) {
   auto content = figure::PageContent(run, options.before);
   auto program = programs::ProgramDocument(run);
   for (auto& block : programs::GpuProgramDocument(run).blocks) program.Add(std::move(block));
@@ -73,13 +73,13 @@ std::string PageOf(const roofline::PlacedRun& run, const figure::FigureOptions& 
 }
 
 // Returns the run file without Google Benchmark's own entries, which dlroof's reports do not read.
-std::string StoredOf(const roofline::PlacedRun& run, const figure::FigureOptions&,
-                     const std::string&) {
+std::string RunJson(const roofline::PlacedRun& run, const figure::FigureOptions&,
+                    const std::string&) {
   return JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n';
 }
 
-std::string ScriptOf(const roofline::PlacedRun& run, const figure::FigureOptions& options,
-                     const std::string& extension) {
+std::string RunScript(const roofline::PlacedRun& run, const figure::FigureOptions& options,
+                      const std::string& extension) {
   return figure::FigureScript(figure::MakeFigure(run, options), extension);
 }
 
@@ -132,7 +132,7 @@ void Filter(const std::string& pattern, const std::string& path, record::RunFile
 
 int Report(const ReportFlags& flags) {
   const figure::Outputs<roofline::PlacedRun, figure::FigureOptions> outputs(
-      {{"html", PageOf}, {"json", StoredOf}}, ScriptOf);
+      {{"html", RunPage}, {"json", RunJson}}, RunScript);
   outputs.Check(flags.outputs);
   const auto view = ViewOf(flags);
   std::vector<std::pair<std::string, record::RunFile>> files;

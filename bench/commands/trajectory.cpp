@@ -172,7 +172,8 @@ TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
 
 using List = std::vector<roofline::Trajectory>;
 
-std::string PageOf(const roofline::PlacedRun& run, const List& trajectories, const std::string&) {
+std::string TrajectoryPage(const roofline::PlacedRun& run, const List& trajectories,
+                           const std::string&) {
   auto content = figure::PageContent(run);
   content["trajectories"] = figure::TrajectoriesJson(trajectories);
   std::ostringstream page;
@@ -180,12 +181,12 @@ std::string PageOf(const roofline::PlacedRun& run, const List& trajectories, con
   return page.str();
 }
 
-std::string StoredOf(const roofline::PlacedRun& run, const List&, const std::string&) {
+std::string TrajectoryJson(const roofline::PlacedRun& run, const List&, const std::string&) {
   return JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n';
 }
 
-std::string ScriptOf(const roofline::PlacedRun& run, const List& trajectories,
-                     const std::string& extension) {
+std::string TrajectoryScript(const roofline::PlacedRun& run, const List& trajectories,
+                             const std::string& extension) {
   return figure::TrajectoryScript(figure::MakeTrajectoryFigure(run, trajectories), extension);
 }
 
@@ -202,8 +203,8 @@ int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
 }
 
 int ShowTrajectories(const TrajectoryFlags& flags) {
-  const figure::Outputs<roofline::PlacedRun, List> outputs({{"html", PageOf}, {"json", StoredOf}},
-                                                           ScriptOf);
+  const figure::Outputs<roofline::PlacedRun, List> outputs(
+      {{"html", TrajectoryPage}, {"json", TrajectoryJson}}, TrajectoryScript);
   outputs.Check(flags.outputs);
   const auto& first = flags.what.front();
   const bool files = std::filesystem::exists(InputPath(first)) || first.ends_with(".json");
