@@ -17,7 +17,7 @@ CODE = (".cpp", ".h", ".cu", ".cuh")
 LIMITS = {
     "lines of C++ without tests": 93_180,
     "lines of C++ of tests": 43_320,
-    "lines of scripts": 14_120,
+    "lines of scripts": 14_130,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,

@@ -181,6 +181,8 @@ class RunFileReader {
   // those of "benchmarks".
   void Finish(json& whole, bool cut) {
     const JsonReader file(whole, where_);
+    if (!file.Has("benchmarks") && !file.Has("records") && cut && file.Has("context"))
+      throw BadInput(where_ + ": cut off before the first complete record");
     if (!file.Has("benchmarks") && !file.Has("records"))
       throw BadInput("{}: neither 'benchmarks' nor 'records', {}", where_, kImport);
     // Ignores a context of another type in another program's file.

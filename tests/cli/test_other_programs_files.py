@@ -202,3 +202,8 @@ def test_few_descriptors_and_no_folder_for_temporary_files_are_no_verdict(comman
     for limit in ({"open_files": 4}, {"open_files": 6}, {"TMPDIR": "/no/such/folder"}):
         ran = run("dlroof " + command.format(DATA / "run_small.json"), **limit)
         assert ran.code in (0, 2, 3) and "bug" not in ran.err, ran
+
+
+def test_a_file_that_was_cut_off_before_its_first_result_says_so():
+    Path("run.json.part").write_text('{\n"context": {"dlroof": {}},\n"machines": [],\n')
+    verify(run("dlroof report run.json.part"), [bad_input, says("run.json.part: cut off before the first complete record")])
