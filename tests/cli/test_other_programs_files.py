@@ -205,5 +205,7 @@ def test_few_descriptors_and_no_folder_for_temporary_files_are_no_verdict(comman
 
 
 def test_a_file_that_was_cut_off_before_its_first_result_says_so():
-    Path("run.json.part").write_text('{\n"context": {"dlroof": {}},\n"machines": []')
-    verify(run("dlroof report run.json.part"), [bad_input, says("run.json.part: cut off before the first complete record")])
+    whole = json.dumps({"context": {"dlroof": {}}, "machines": [{"name": "m" * 100}]}, indent=1)
+    for end in ("", ",", ',\n"benchmarks": ['):
+        Path("run.json.part").write_text(whole[: whole.rindex("]") + 1] + end)
+        verify(run("dlroof report run.json.part"), [bad_input, says("cut off before the first complete record")])
