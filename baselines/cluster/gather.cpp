@@ -18,8 +18,6 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMaxNamed = 3;  // max names in a remark
-
 // Returns the nodes' most frequent arguments of dlroof_bench (of tied ones the first), if any.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
   std::map<std::vector<std::string>, int> counts;
@@ -97,14 +95,6 @@ void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& ki
   if (auto& ours = cluster.run.context["dlroof"]; ours.is_object())
     for (const char* of_one_node : {"energy", "meetings"}) ours.erase(of_one_node);
   cluster.run.machines = first.machines;
-}
-
-// Returns "n1, n2, n3 and 4 more".
-std::string Named(const std::vector<std::string>& names) {
-  const auto shown =
-      fmt::format("{}", fmt::join(std::span(names).first(std::min(names.size(), kMaxNamed)), ", "));
-  return names.size() > kMaxNamed ? fmt::format("{} and {} more", shown, names.size() - kMaxNamed)
-                                  : shown;
 }
 
 // Adds remarks on nodes whose files lack benchmarks that other nodes measured.
@@ -260,6 +250,14 @@ std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const No
 }
 
 }  // namespace
+
+std::string Named(const std::vector<std::string>& names) {
+  constexpr std::size_t kMaxNamed = 3;
+  const auto shown =
+      fmt::format("{}", fmt::join(std::span(names).first(std::min(names.size(), kMaxNamed)), ", "));
+  return names.size() > kMaxNamed ? fmt::format("{} and {} more", shown, names.size() - kMaxNamed)
+                                  : shown;
+}
 
 EstimateCount EstimatesOf(const Cluster& cluster, std::size_t record) {
   const auto& estimates = cluster.estimates.at(record);

@@ -21,6 +21,9 @@ namespace dlroof::cluster {
 // letters, digits, '.', '_' and '-'. Such names are safe in job scripts and as names of files.
 void CheckNodeName(const std::string& name, const std::string& where);
 
+// Returns the first three names and the number of the others: "n1, n2, n3 and 4 more".
+std::string Named(const std::vector<std::string>& names);
+
 // The load of a node's system during its measurement. What the system does not count is not set.
 struct NodeLoad {
   std::optional<double> wall_seconds;  // [s]

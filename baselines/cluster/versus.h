@@ -272,7 +272,7 @@ struct VersusModel {
   std::string model, pass;  // "inference", or "training": forward and both gradients
   std::string type;
   double layers = 0;  // [1] of the model, counting each occurrence
-  // [1] layers of which every call has a time on A (on B) that is not a fallback's
+  // [1] layers that A (B) can run: each of their calls has a time, and none is a fallback
   double in_a = 0, in_b = 0;
   double in_both = 0;  // [1] layers in A and B; all sums below are over these
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `in_both` is above 0

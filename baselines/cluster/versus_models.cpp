@@ -21,7 +21,7 @@ struct LayerCall {
   std::optional<double> cost;  // [currency]
 };
 
-// Returns whether the type is of 8-bit integers, in which nobody trains.
+// Returns whether the data type has 8-bit integers. Models are not trained in these.
 bool IsInteger(const std::string& type) {
   return type.find("u8") != type.npos || type.find("s8") != type.npos || type == "int8";
 }

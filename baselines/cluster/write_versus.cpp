@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "baselines/cluster/gather.h"
 #include "baselines/cluster/versus.h"
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
@@ -211,20 +212,14 @@ void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& note
 }
 
 void AddFallbackNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  constexpr std::size_t kShown = 5;
   std::vector<std::string> names;
   for (const auto& row : report.versus.rows)
     if (row.a.fallback || row.b.fallback) names.push_back(row.key);
   if (names.empty()) return;
-  const auto count = names.size();
-  if (count > kShown) {
-    names.resize(kShown);
-    names.emplace_back("...");
-  }
   notes.push_back(fmt::format(
       "!: below {:g} % of its roof: a fallback of the library, in place of which a framework would "
       "pad, or take another type; {} such rows are in no total: {}",
-      100 * kFallbackShare, count, fmt::join(names, ", ")));
+      100 * kFallbackShare, names.size(), Named(names)));
 }
 
 std::string TimesText(const record::Record& record) {
@@ -352,8 +347,8 @@ std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const ch
                      types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")));
 }
 
-// Says which totals of f32 have rows that a framework would not run so: without a tf32 time of the
-// GPU, while other rows of the operator have one.
+// Names each f32 total whose operator also has a tf32 total: its rows are of other problems, which
+// the GPU's file has in f32 only.
 void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
   std::set<std::string> totals;
   for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) totals.insert(total.of);
@@ -362,8 +357,8 @@ void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
         (totals.contains(total + "|tf32") ||
          totals.contains(total.substr(0, total.size() - 3) + "tf32|f32")))
       notes.push_back(fmt::format(
-          "{}: these problems have no tf32 time, in which a framework trains on GPUs: they do not "
-          "compare with those of tf32",
+          "{}: the GPU has no tf32 time of these problems, although frameworks use tf32: do not "
+          "compare this total with that of tf32",
           total));
 }
 

@@ -96,7 +96,6 @@ std::string TooFew(const Comparison& row) {
                      counts, statistics::kMinClean);
 }
 
-constexpr double kOfMedian = 1.2533;        // standard error of a median / standard error of a mean
 constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if there are few
 constexpr std::size_t kMinForScatter = 4;
 
@@ -111,7 +110,7 @@ std::optional<statistics::JointShift> RoofShiftOf(const machine::Machine& base,
   const double deviation = ratios.size() < kMinForScatter
                                ? kAssumedDeviation * std::sqrt(2)
                                : statistics::RobustDeviation(ratios, centre);
-  return statistics::JointShift{centre, kOfMedian * deviation / std::sqrt(count),
+  return statistics::JointShift{centre, statistics::kMedianError * deviation / std::sqrt(count),
                                 static_cast<int>(count)};
 }
 

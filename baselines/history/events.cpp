@@ -27,8 +27,6 @@ constexpr double kCertainErrors = 5.5, kLikelyErrors = 4, kErrorsInGroup = 3;
 constexpr int kMinGroup = 3;
 constexpr double kNearlyAll = 0.75;  // [1] min share of the series for kProgramOrMachine
 
-// Standard error of a median / that of a mean, for normally distributed values: sqrt(pi / 2).
-constexpr double kMedianError = 1.2533;
 // Standard deviation of log(time) that is assumed when it is unknown (fewer than three values).
 constexpr double kUnknownNoise = 0.1;
 constexpr double kNormal95 = 1.96;
@@ -107,7 +105,7 @@ std::vector<LevelChange> ChangesOf(std::size_t series, const SeriesProfile& prof
     const auto share = [](const auto& level) {
       return 1 / static_cast<double>(std::max<std::size_t>(level.end - level.begin, 1));
     };
-    change.error = kMedianError * deviation * std::sqrt(share(before) + share(after));
+    change.error = statistics::kMedianError * deviation * std::sqrt(share(before) + share(after));
     const double now = std::log(profile.levels.back().median / before.median);
     change.lasts = now * change.log_ratio > 0 && std::abs(now) > std::abs(change.log_ratio) / 2;
     // A change back to the level before the previous change is not an event of its own.

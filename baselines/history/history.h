@@ -239,8 +239,10 @@ std::string CommentOf(const Report& report);
 // benchmarks (GitHub shows ten), and a warning if some benchmarks are unclear.
 std::string AnnotationsOf(const Report& report);
 
-// Returns the `dlroof bisect` command that finds the commit after `before`, up to `after`, that
-// changed the benchmark. If `own_program` (not dlroof_bench), it has placeholders for the build.
+// Returns the command with which a user finds the commit after `before`, up to `after`, that
+// changed the benchmark, or "" if a commit would be read as an option. A user of another program
+// than dlroof_bench (`own_program`) must say how it is built: the command has "BUILD COMMAND" and
+// PATH.
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
                           bool own_program);
 

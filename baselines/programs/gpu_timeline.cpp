@@ -314,7 +314,8 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
   }
 }
 
-// Sets timeline.steps. Returns the steps to add up: if none were found, the whole trace is one.
+// Stores the found steps in timeline.steps. Returns the steps whose work the report sums up: those,
+// or the whole trace as a single step if none were found.
 std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
                              GpuTimeline& timeline) {
   auto steps = TimedSteps(work, found.steps);

@@ -49,8 +49,7 @@ struct GpuKernelUse {
   std::string record;  // name of its record in the run file
 };
 
-// What a GPU did in the wall time of a step, or of the whole trace, [s]. The first five times add
-// up to wall_seconds.
+// How a GPU spent a step, or the whole trace. The first five members add up to wall_seconds. [s]
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
   double copy_seconds = 0;    // a copy runs, and no kernel
@@ -260,8 +259,9 @@ struct RangeWork {
 // no launch was in a range or the trace has no API calls. Takes n log n for n ranges and calls.
 //
 // Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators within modules or operators,
-// and libraries' ranges within operators, have no rows of their own. A backward operator counts in
-// the row "backward" and, within it, in that of the module of the forward operator with its "seq".
+// and libraries' ranges within operators, have no rows of their own. A backward operator counts
+// in the row "backward" and, below it, in the row of a module: that of the forward operator whose
+// sequence number ("seq") is the same.
 RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
                       const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
                       std::span<const LaunchRange> steps);

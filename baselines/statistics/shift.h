@@ -12,6 +12,9 @@
 namespace dlroof::statistics {
 
 inline double Square(double value) { return value * value; }
+// Standard error of the median of normally distributed values, divided by that of their mean:
+// sqrt(pi / 2).
+inline constexpr double kMedianError = 1.2533;
 // Returns the standard deviation of normal values around `centre`, from their median distance to
 // it, which outliers hardly affect.
 double RobustDeviation(std::vector<double> values, double centre);
