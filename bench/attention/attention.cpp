@@ -11,6 +11,7 @@
 #include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
 #include "counters/base/error.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::attention {
@@ -172,7 +173,8 @@ AttentionProblem Read(const workload::BenchmarkName& name) {
   else
     workload::RequireType(name, {"f32", "bf16", "f16"});
   auto problem = ParseAttention(name.problem, workload::ColumnOfPart(name, 5) - 1);
-  workload::CheckOptions(name, {});
+  workload::CheckOptions(
+      name, name.library == "onednn" ? workload::OptionRows{{"graph"}} : workload::OptionRows());
   return problem;
 }
 
@@ -211,7 +213,10 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .benchdnn = {&kSdpaDriver},
      .directions = {"fwd", "bwd"},
      .templates = "Attention/cpu/onednn/fwd/{f32,bf16}/*\n",
-     .with_batch = WithBatch});
+     .with_batch = WithBatch,
+     .variants = {{std::string(workload::kAlgorithmVariants),
+                   {"graph"},
+                   "oneDNN Graph may fuse the call, so that the scores stay in caches"}}});
 
 [[maybe_unused]] const bool flops_registered =
     roofline::RegisterNamedFlops("Attention", [](const record::Record& record) {
@@ -224,6 +229,13 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
     {"Attention", "cpu", "onednn", workload::CheckedWorkload<Read>, "oneDNN 3.2 or newer"});
 [[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
     {"Attention", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnCase>, "cuDNN 9.8 or newer"});
+
+// Returns what executes a partition: "KERNEL of IMPLEMENTATION + IMPLEMENTATION", or what is known.
+std::string ExecutorOf(const GraphPartition& partition) {
+  const auto primitives = fmt::format("{}", fmt::join(partition.implementations, " + "));
+  if (partition.kernel.empty() || primitives.empty()) return partition.kernel + primitives;
+  return fmt::format("{} of {}", partition.kernel, primitives);
+}
 
 double Dot(const double* a, const double* b, int64_t d) {
   return std::inner_product(a, a + d, b, 0.0);
@@ -326,6 +338,42 @@ std::vector<Term> TermsOfKey(const AttentionProblem& p, const Tensors& in,
 }
 
 }  // namespace
+
+GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::string_view log) {
+  GraphPartition partition{std::move(operations)};
+  for (const auto text : logs::SplitText(log, '\n')) {
+    const auto marker = logs::FindMarker(text);
+    if (marker == std::string_view::npos) continue;
+    const auto line = logs::ParseLine(text.substr(marker));
+    const auto fields = logs::SplitText(line.fields, ',');
+    // engine, kind, implementation, ...; of a partition ..., implementation, library's part, time
+    if (line.kind == logs::VerboseKind::kCreated && fields.size() > 3 && fields[1] != "reorder")
+      partition.implementations.emplace_back(fields[2]);
+    if (line.kind == logs::VerboseKind::kGraph && line.operation.starts_with("compile") &&
+        fields.size() > 3)
+      partition.kernel = fields[fields.size() - 3];
+  }
+  return partition;
+}
+
+std::string GraphAlgorithm(const std::vector<GraphPartition>& partitions) {
+  const auto& first = partitions.front();
+  if (partitions.size() == 1) {
+    const auto* how = first.kernel.starts_with("sdp_") ? "fused"
+                      : first.kernel.empty()           ? "1 partition"
+                                                       : "1 partition, not fused";
+    const auto executor = ExecutorOf(first);
+    return fmt::format("graph, {}{}{}", how, executor.empty() ? "" : ": ", executor);
+  }
+  auto text = fmt::format("graph, {} partitions", partitions.size());
+  for (const auto& partition : partitions) {
+    const auto executor = ExecutorOf(partition);
+    text +=
+        fmt::format("{}{}{}{}", &partition == &first ? ": " : ", ",
+                    fmt::join(partition.operations, "+"), executor.empty() ? "" : " by ", executor);
+  }
+  return text;
+}
 
 std::vector<double> SeededGradient(const AttentionProblem& p, std::string_view type,
                                    uint64_t seed) {

@@ -36,7 +36,8 @@ std::string ToText(const AttentionProblem& problem);
 // `column_offset`) of the first bad character; with the problem's first column if a query sees no
 // key, an option of the mask hides no key, or bytes or FLOPs overflow 64 bits.
 AttentionProblem ParseAttention(std::string_view text, int column_offset = 0);
-// Parses a name of the backends onednn (f32, bf16, f16) and reference (f64). Throws BadInput.
+// Parses a name of the backends onednn (f32, bf16, f16; option graph) and reference (f64). Throws
+// BadInput.
 AttentionProblem Read(const workload::BenchmarkName& name);
 
 // The keys that a query sees, half-open: [begin, end).
@@ -60,6 +61,20 @@ struct Pipes {
 // o and the visible keys and values, each once.
 Work WorkOf(const AttentionProblem& problem, std::string_view type, const Pipes& pipes,
             size_t launches);
+
+// A partition of oneDNN Graph: operations of a graph that the library compiles and runs together.
+struct GraphPartition {
+  std::vector<std::string> operations;  // "MatMul"
+  // What the library's log says about the compilation; empty if it says nothing.
+  std::string kernel = {};                        // "sdp_decomp_kernel_t"
+  std::vector<std::string> implementations = {};  // of the created primitives, without reorders
+};
+// Returns the partition of these operations whose compilation oneDNN logged by "profile_create".
+GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::string_view log);
+// Returns PreparedCall::algorithm of partitions that run in this order: "graph, fused: ..." only of
+// a single one with one of oneDNN's kernels for attention (sdp_...), which keep scores in caches.
+// Any other kernel of a partition may run primitive after primitive.
+std::string GraphAlgorithm(const std::vector<GraphPartition>& partitions);
 
 // Throws Unsupported if memory does not suffice for inputs, result, scores and weights.
 void RequireMemory(const AttentionProblem& problem, std::string_view type);
@@ -99,9 +114,12 @@ std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector
 // Computes `o` by the reference loops. `o` must have as many elements as q.
 void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<double>& o);
 
+// The type in which a library stores scores: f32, or that of the call.
+enum class Scores { kF32, kRounded };
 // Compares an output row by row with the reference loops in double.
 workload::Verification Check(const AttentionProblem& problem, std::string_view type,
-                             const Tensors& in, const std::vector<double>& output, uint64_t seed);
+                             const Tensors& in, const std::vector<double>& output, uint64_t seed,
+                             Scores scores = Scores::kF32);
 
 // Further inputs of a backward call: o, its gradient, and per query log(sum of exp(scores)).
 struct BackwardInputs {

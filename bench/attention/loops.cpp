@@ -14,6 +14,7 @@ namespace {
 struct Row {
   int64_t first = 0;            // index in k and v of the first visible element
   std::vector<double> weights;  // softmax weights of the visible keys
+  double log_sum = 0;           // log(sum of exp(scores)): a score is log(weight) + log_sum
 };
 Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
   const int64_t head = index / p.q % p.h, sequence = index / (p.q * p.h);
@@ -30,7 +31,24 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
   double sum = 0;
   for (double& weight : row.weights) sum += weight = std::exp(weight - greatest);
   for (double& weight : row.weights) weight /= sum;
+  row.log_sum = greatest + std::log(sum);
   return row;
+}
+
+// Returns the change of o's element i, `o`, by rounded scores, in roundings of the type (RowError).
+double RoundingOfScores(const AttentionProblem& p, const Tensors& in, const Row& row, int64_t i,
+                        double o) {
+  double changes = 0, squares = 0;
+  const double* value = in.v.data() + row.first + i;
+  for (const double weight : row.weights) {
+    // Weights that are 0 in double have no score, and change nothing.
+    const double score = weight > 0 ? std::log(weight) + row.log_sum : 0;
+    const double change = std::fabs(weight * score * (*value - o));
+    changes += change;
+    squares += change * change;
+    value += p.d;
+  }
+  return std::min(2 * changes, 4 * std::sqrt(squares));
 }
 
 // Returns the largest error of a row of o, divided by the allowed error of each element. With the
@@ -42,8 +60,11 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
 //   these roundings are independent, only 4 x sqrt(sum of (w v)^2), some eight standard deviations,
 //   if that is less, so that one wrong key among thousands is found. Also the rounding of o, and of
 //   weights below the smallest number of f16 or fp8.
+// - rounded scores: likewise rounding each score s twice, which changes w by w |s| and thus o by
+//   w |s| |v - o|
 double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
-                std::span<const double> output, const workload::TypeRounding& rounding) {
+                std::span<const double> output, const workload::TypeRounding& rounding,
+                Scores scores) {
   const auto row = RowOf(p, in, index);
   const double units =
       64 + std::sqrt(static_cast<double>(row.weights.size())) + 8 * static_cast<double>(p.d);
@@ -58,7 +79,8 @@ double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
       values += std::fabs(*value);
       value += p.d;
     }
-    const double rounded = std::min(2 * magnitude, 4 * std::sqrt(squares)) + std::fabs(right);
+    double rounded = std::min(2 * magnitude, 4 * std::sqrt(squares)) + std::fabs(right);
+    if (scores == Scores::kRounded) rounded += RoundingOfScores(p, in, row, i, right);
     const double allowed = rounding.sum * units * magnitude + rounding.result * rounded +
                            rounding.least * (1 + values);
     error = std::max(error, workload::ErrorInUnits(output[static_cast<size_t>(i)], right, allowed));
@@ -125,11 +147,11 @@ void RunLoops(const AttentionProblem& p, const Tensors& in, std::vector<double>&
 }
 
 workload::Verification Check(const AttentionProblem& p, std::string_view type, const Tensors& in,
-                             const std::vector<double>& output, uint64_t seed) {
+                             const std::vector<double>& output, uint64_t seed, Scores scores) {
   auto rounding = workload::RoundingOf(type).value();
   if (type == "e4m3") rounding.least /= kFp8Scale;
   const auto error = [&](int64_t row, std::span<const double> o) {
-    return RowError(p, in, row, o, rounding);
+    return RowError(p, in, row, o, rounding, scores);
   };
   return workload::CheckOutput({.units = p.b * p.h * p.q,
                                 .size = p.d,

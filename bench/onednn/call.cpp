@@ -69,15 +69,19 @@ void Call::CopyTensors(const Call& from) const {
   for (const auto& [argument, tensor] : arguments) CopyTensor(from.arguments.at(argument), tensor);
 }
 
-workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled) {
+void RefuseReferenceLoops(std::string_view implementation, const Work& work) {
   double flops = 0;
-  for (const auto& [pipe, count] : modelled.flops) flops += count;
+  for (const auto& [pipe, count] : work.flops) flops += count;
   constexpr double kMaxFlops = 1e8;
-  if (call->implementation.starts_with("ref") && flops > kMaxFlops)
+  if (implementation.starts_with("ref") && flops > kMaxFlops)
     throw Unsupported(
         "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
         "take seconds or minutes per call",
-        call->implementation);
+        implementation);
+}
+
+workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled) {
+  RefuseReferenceLoops(call->implementation, modelled);
   workload::PreparedCall prepared{.algorithm = call->implementation,
                                   .isa = EffectiveIsa(),
                                   .modelled = std::move(modelled),

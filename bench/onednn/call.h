@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <dnnl.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,11 @@ namespace dlroof::onednn {
 const dnnl::engine& CpuEngine();
 // The only stream, in-order. Call wait() after every execute.
 dnnl::stream& CpuStream();
+
+// Returns what oneDNN logs while create() compiles primitives (ONEDNN_VERBOSE=profile_create). It
+// logs to stdout, which goes to a file meanwhile. With the user's own ONEDNN_VERBOSE the log has
+// what that selects, and stdout gets it too.
+std::string CreationLog(const std::function<void()>& create);
 
 // Returns oneDNN's type for "f32 f16 bf16 s32 s8 u8". Throws Unsupported for others on CPUs.
 dnnl::memory::data_type DataType(std::string_view type);
@@ -182,10 +188,13 @@ Call CallOf(const typename Primitive::primitive_desc& chosen) {
   return {{}, Primitive(chosen), chosen.impl_info_str()};
 }
 
-// Returns a prepared call without `verify`, with a folded copy of its tensors for `dlroof explain`.
 // Throws Unsupported if oneDNN computes a large problem with its reference loops, which are four
 // orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores): the run would take
 // too long and not show the library's speed.
+void RefuseReferenceLoops(std::string_view implementation, const Work& work);
+
+// Returns a prepared call without `verify`, with a folded copy of its tensors for `dlroof explain`.
+// Refuses reference loops.
 workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled);
 
 // Returns the result of make(), a Call or a derived type, ready to run and shared. Its primitives

@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <compare>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -18,6 +21,7 @@
 #include "bench/onednn/call.h"
 #include "bench/workload/library_rules.h"
 #include "counters/base/keys.h"
+#include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/perf/perf_events.h"
@@ -89,6 +93,38 @@ void Fill(memory& target, int byte) {
   std::memset(mapping.bytes(), byte, bytes);
 }
 
+// Sends stdout to a file, and makes oneDNN log to it, until the end of its life.
+class LogFile {
+ public:
+  LogFile() {
+    std::fflush(stdout);
+    if (file_.get() < 0 || stdout_.get() < 0) return;
+    dup2(file_.get(), STDOUT_FILENO);
+    if (!users_choice()) dnnl::set_verbose(2);
+  }
+  ~LogFile() {
+    if (!users_choice()) dnnl::set_verbose(0);
+    std::fflush(stdout);
+    if (stdout_.get() >= 0) dup2(stdout_.get(), STDOUT_FILENO);
+  }
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  static bool users_choice() {
+    return std::getenv("ONEDNN_VERBOSE") != nullptr || std::getenv("DNNL_VERBOSE") != nullptr;
+  }
+  std::string Text() const {
+    std::fflush(stdout);
+    std::string text(static_cast<size_t>(std::max(lseek(file_.get(), 0, SEEK_END), off_t{0})), ' ');
+    const auto bytes = pread(file_.get(), text.data(), text.size(), 0);
+    return text.substr(0, static_cast<size_t>(std::max(bytes, ssize_t{0})));
+  }
+
+ private:
+  const Descriptor file_{memfd_create("dlroof oneDNN log", MFD_CLOEXEC)},
+      stdout_{dup(STDOUT_FILENO)};
+};
+
 // Pins OpenMP's threads; they stay pinned, because OpenMP reuses them. A primitive that runs on
 // fewer threads than it was created for computes a wrong result, so OMP_DYNAMIC and
 // OMP_MAX_ACTIVE_LEVELS=0, which allow this, are overridden, and any other cause is an error. Does
@@ -137,6 +173,17 @@ const dnnl::engine& CpuEngine() {
 dnnl::stream& CpuStream() {
   static dnnl::stream stream(CpuEngine());
   return stream;
+}
+
+std::string CreationLog(const std::function<void()>& create) {
+  std::string log;
+  {
+    const LogFile file;
+    create();
+    log = file.Text();
+  }
+  if (LogFile::users_choice()) std::fputs(log.c_str(), stdout);
+  return log;
 }
 
 memory::data_type DataType(std::string_view type) {

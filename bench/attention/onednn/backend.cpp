@@ -1,11 +1,19 @@
 // Attention/cpu/onednn by unfused primitives of oneDNN 3.x: a matmul writes the scores in f32, a
 // binary adds the mask, a softmax writes the weights in the call's type, a matmul sums the values.
-// Computes all pairs, also those hidden by the mask.
+// With the option graph by the partitions into which oneDNN Graph divides the published pattern of
+// attention. Both compute all pairs, also those hidden by the mask.
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <oneapi/dnnl/dnnl_graph.hpp>
+#include <optional>
+#include <utility>
 
 #include "bench/attention/attention.h"
 #include "bench/onednn/call.h"
@@ -19,12 +27,19 @@ using onednn::PlainDesc;
 
 constexpr auto kF32 = memory::data_type::f32;
 
+// A way to compute a call, ready to run.
+struct Computation {
+  std::function<void()> run;
+  // All tensors, the result last; in the same order for other inputs of the same call.
+  std::vector<memory> tensors;
+  std::string algorithm;
+  std::string scores, values;  // implementations of the two products
+  size_t launches = 0;
+  Scores stored = Scores::kF32;
+};
+
 // Primitives executed in order. A tensor's memory is owned by the first primitive that uses it.
 using Steps = std::vector<onednn::Call>;
-
-void Run(const Steps& steps) {
-  for (const auto& step : steps) step.Run();
-}
 
 std::vector<float> Floats(const std::vector<double>& values) {
   return {values.begin(), values.end()};
@@ -32,10 +47,9 @@ std::vector<float> Floats(const std::vector<double>& values) {
 
 bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
 
-// Returns the mask added to the scores: minus infinity where a query does not see a key. One mask
-// for all sequences if there are no lengths.
-std::vector<float> MaskOf(const AttentionProblem& p) {
-  const int64_t masks = p.lengths.empty() ? 1 : p.b;
+// Returns the masks added to the scores: minus infinity where a query does not see a key. `masks`:
+// p.b, or 1 for all sequences if there are no lengths.
+std::vector<float> MaskOf(const AttentionProblem& p, int64_t masks) {
   std::vector<float> mask(static_cast<size_t>(masks * p.q * p.k),
                           -std::numeric_limits<float>::infinity());
   for (int64_t row = 0; row < masks * p.q; ++row) {
@@ -68,12 +82,13 @@ Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors
 
   if (HasMask(p)) {
     const auto by_head = PlainDesc({p.b, p.h, p.q, p.k}, kF32);
-    const auto mask = PlainDesc({p.lengths.empty() ? 1 : p.b, 1, p.q, p.k}, kF32);
+    const int64_t masks = p.lengths.empty() ? 1 : p.b;
+    const auto mask = PlainDesc({masks, 1, p.q, p.k}, kF32);
     auto& add = steps.emplace_back(onednn::CallOf<dnnl::binary>(
         {CpuEngine(), dnnl::algorithm::binary_add, by_head, mask, by_head}));
     const memory in_place(by_head, CpuEngine(), scores_memory.get_data_handle());
     add.arguments = {{DNNL_ARG_SRC_0, in_place}, {DNNL_ARG_DST, in_place}};
-    add.AddInput(DNNL_ARG_SRC_1, mask, MaskOf(p));
+    add.AddInput(DNNL_ARG_SRC_1, mask, MaskOf(p, masks));
   }
 
   auto& softmax = steps.emplace_back(onednn::CallOf<dnnl::softmax_forward>(
@@ -92,45 +107,259 @@ Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors
   return steps;
 }
 
+Computation ByPrimitives(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
+  const auto steps = std::make_shared<const Steps>(MakeSteps(p, type, in));
+  Computation made{.scores = steps->front().implementation,
+                   .values = steps->back().implementation,
+                   .launches = steps->size()};
+  for (const auto& call : *steps) {
+    made.algorithm += (made.algorithm.empty() ? "unfused " : " + ") + call.implementation;
+    for (const auto& [argument, tensor] : std::map(call.arguments.begin(), call.arguments.end()))
+      if (&call != &steps->back() || argument != DNNL_ARG_DST) made.tensors.push_back(tensor);
+  }
+  made.tensors.push_back(steps->back().arguments.at(DNNL_ARG_DST));
+  made.run = [steps] {
+    for (const auto& step : *steps) step.Run();
+  };
+  return made;
+}
+
+using dnnl::graph::logical_tensor;
+using Operation = dnnl::graph::op;
+
+// The tensors of a graph that have values before a call, and its result. Others count from kInner.
+enum GraphTensorId : size_t { kQuery, kKey, kValue, kScale, kMask, kResult, kInner };
+
+// The graph that oneDNN documents as "Scaled Dot-Product Attention" and, for shared heads, "Grouped
+// Query Attention", whose products are 5-D. Each sequence has a mask, as there: oneDNN 3.6 reads
+// beyond the end of one that sequences share.
+class Pattern {
+ public:
+  // `stored`: the type of the scores. `reshaped`: as oneDNN documents shared heads, operations turn
+  // 4-D inputs into 5-D ones; else the inputs are 5-D. Throws dnnl::error if the library's rules
+  // for an operation exclude its types.
+  Pattern(const AttentionProblem& p, memory::data_type type, memory::data_type stored,
+          bool reshaped)
+      : reshaped_(reshaped) {
+    const auto grouped = [&](memory::dim heads, memory::dim of_each, memory::dim m, memory::dim n) {
+      return p.kv == p.h ? memory::dims{p.b, heads * of_each, m, n}
+                         : memory::dims{p.b, heads, of_each, m, n};
+    };
+    const auto queries = grouped(p.kv, p.h / p.kv, p.q, p.d), keys = grouped(p.kv, 1, p.k, p.d),
+               pairs = grouped(p.kv, p.h / p.kv, p.q, p.k), masks = grouped(1, 1, p.q, p.k);
+    auto scores = Inner(stored, pairs);
+    Add(Operation::kind::MatMul, "MatMul", {Input(kQuery, type, queries), Input(kKey, type, keys)},
+        scores)
+        .set_attr(Operation::attr::transpose_b, true);
+    const auto next = [&](Operation::kind kind, const char* name, const logical_tensor& operand) {
+      const auto result = Inner(stored, pairs);
+      Add(kind, name, {std::exchange(scores, result), operand}, result);
+    };
+    next(Operation::kind::Multiply, "Multiply", Strided(kScale, kF32, {1}));
+    if (HasMask(p)) next(Operation::kind::Add, "Add", Input(kMask, type, masks));
+    const auto weights = Inner(type, pairs);
+    Add(Operation::kind::SoftMax, "SoftMax", {scores}, weights)
+        .set_attr<int64_t>(Operation::attr::axis, -1);
+    const auto result = reshaped ? Inner(type, queries) : Strided(kResult, type, queries);
+    Add(Operation::kind::MatMul, "MatMul", {weights, Input(kValue, type, keys)}, result);
+    if (reshaped) Reshape(result, Strided(kResult, type, {p.b, p.h, p.q, p.d}));
+  }
+
+  std::vector<dnnl::graph::partition> Partitions() const {
+    dnnl::graph::graph graph(dnnl::engine::kind::cpu);
+    for (const auto& [operation, name] : operations_) graph.add_op(operation);
+    graph.finalize();
+    return graph.get_partitions();
+  }
+  // Returns the names of a partition's operations.
+  std::vector<std::string> NamesOf(const dnnl::graph::partition& partition) const {
+    std::vector<std::string> names;
+    for (const size_t id : partition.get_ops()) names.push_back(operations_.at(id).second);
+    return names;
+  }
+
+ private:
+  static logical_tensor Strided(size_t id, memory::data_type type, const memory::dims& dims) {
+    return {id, static_cast<logical_tensor::data_type>(type), dims,
+            logical_tensor::layout_type::strided};
+  }
+  logical_tensor Inner(memory::data_type type, const memory::dims& dims) {
+    return Strided(next_tensor_++, type, dims);
+  }
+  // Returns the input in the shape of the products, row-major. 4-D has dimensions 1 and 2 joined.
+  logical_tensor Input(size_t id, memory::data_type type, const memory::dims& dims) {
+    if (!reshaped_) return Strided(id, type, dims);
+    const auto shaped = Inner(type, dims);
+    Reshape(Strided(id, type, {dims[0], dims[1] * dims[2], dims[3], dims[4]}), shaped);
+    return shaped;
+  }
+  Operation& Add(Operation::kind kind, const char* name, const std::vector<logical_tensor>& inputs,
+                 const logical_tensor& result) {
+    operations_.emplace_back(Operation(operations_.size(), kind, inputs, std::vector{result}, name),
+                             name);
+    return operations_.back().first;
+  }
+  void Reshape(const logical_tensor& from, const logical_tensor& to) {
+    Add(Operation::kind::StaticReshape, "StaticReshape", {from}, to)
+        .set_attr(Operation::attr::shape, to.get_dims())
+        .set_attr(Operation::attr::special_zero, false);
+  }
+
+  bool reshaped_;
+  size_t next_tensor_ = kInner;
+  std::vector<std::pair<Operation, std::string>> operations_;  // in order; the index is the id
+};
+
+// A partition of a pattern, and what compiles and runs it.
+struct PartitionCall {
+  dnnl::graph::compiled_partition compiled = {};
+  std::vector<dnnl::graph::tensor> tensors = {};
+  std::vector<const_dnnl_graph_tensor_t> inputs = {}, outputs = {};  // handles of `tensors`
+
+  void Run() {
+    dnnl::error::wrap_c_api(dnnl_graph_compiled_partition_execute(
+                                compiled.get(), onednn::CpuStream().get(), inputs.size(),
+                                inputs.data(), outputs.size(), outputs.data()),
+                            "could not execute a partition");
+    onednn::CpuStream().wait();
+  }
+};
+
+struct Division {
+  std::vector<dnnl::graph::partition> partitions;
+  std::vector<GraphPartition> described;
+  Scores stored = Scores::kF32;
+};
+
+// Returns the form of the pattern that the library divides least. Older versions store scores only
+// in the call's type; 3.2 supports no reshapes, and 3.6 fuses shared heads only with them. Throws
+// Unsupported if the library does not support an operation in any form, or was built without Graph.
+Division Divide(const AttentionProblem& p, std::string_view type) {
+  if (dlsym(RTLD_DEFAULT, "dnnl_graph_graph_create") == nullptr)
+    throw Unsupported("oneDNN {} was built without oneDNN Graph", onednn::Version());
+  const auto of_call = onednn::DataType(type);
+  std::optional<Division> least;
+  std::string refused = "its types";
+  for (const auto stored : {kF32, of_call})
+    for (const bool reshaped : {true, false}) try {
+        if (reshaped && p.kv == p.h) continue;
+        const Pattern pattern(p, of_call, stored, reshaped);
+        Division found{.partitions = pattern.Partitions(),
+                       .stored = stored == kF32 ? Scores::kF32 : Scores::kRounded};
+        bool supported = true;
+        for (const auto& partition : found.partitions) {
+          found.described.push_back({pattern.NamesOf(partition)});
+          if (partition.is_supported()) continue;
+          supported = false;
+          refused = fmt::format("{}", fmt::join(found.described.back().operations, "+"));
+        }
+        if (supported && (!least || found.partitions.size() < least->partitions.size()))
+          least = std::move(found);
+      } catch (const dnnl::error& error) {
+        if (error.status != dnnl_invalid_graph_op) throw;
+      }
+  if (least) return *std::move(least);
+  throw Unsupported("oneDNN {} does not support {} in a graph (attention {}, {})",
+                    onednn::Version(), refused, type, onednn::EffectiveIsa());
+}
+
+struct GraphCall {
+  onednn::Tensors tensors;
+  std::map<size_t, memory> memories;  // by GraphTensorId
+  std::vector<PartitionCall> partitions;
+};
+
+Computation ByGraph(const AttentionProblem& p, std::string_view type, const Tensors& in) {
+  auto division = Divide(p, type);
+  const auto call = std::make_shared<GraphCall>();
+  std::map<size_t, std::vector<float>> values = {
+      {kQuery, Floats(in.q)},
+      {kKey, Floats(in.k)},
+      {kValue, Floats(in.v)},
+      {kScale, {1 / std::sqrt(static_cast<float>(p.d))}}};
+  if (HasMask(p)) values[kMask] = MaskOf(p, p.b);
+  const auto bound = [&](const logical_tensor& tensor) {
+    const auto id = tensor.get_id();
+    const auto desc =
+        PlainDesc(tensor.get_dims(), static_cast<memory::data_type>(tensor.get_data_type()));
+    if (call->memories.count(id) == 0)
+      call->memories.emplace(id, values.count(id) > 0 ? call->tensors.Filled(desc, values.at(id))
+                                                      : call->tensors.Poisoned(desc));
+    return dnnl::graph::tensor(tensor, CpuEngine(), call->memories.at(id).get_data_handle());
+  };
+  // A partition from the cache would be compiled without a line about its primitives in the log.
+  dnnl::graph::set_compiled_partition_cache_capacity(0);
+  for (size_t i = 0; i < division.partitions.size(); ++i) {
+    const auto& partition = division.partitions[i];
+    const auto inputs = partition.get_input_ports(), outputs = partition.get_output_ports();
+    auto& made = call->partitions.emplace_back();
+    const auto log = onednn::CreationLog(
+        [&] { made.compiled = partition.compile(inputs, outputs, CpuEngine()); });
+    division.described[i] = ReadGraphPartition(division.described[i].operations, log);
+    for (const auto& implementation : division.described[i].implementations)
+      onednn::RefuseReferenceLoops(implementation, WorkOf(p, type, {}, 1));
+    for (const auto& input : inputs)
+      made.inputs.push_back(made.tensors.emplace_back(bound(input)).get());
+    for (const auto& output : outputs)
+      made.outputs.push_back(made.tensors.emplace_back(bound(output)).get());
+  }
+  Computation result{.algorithm = GraphAlgorithm(division.described),
+                     .launches = call->partitions.size(),
+                     .stored = division.stored};
+  if (const auto& first = division.described.front().implementations; !first.empty())
+    result.scores = first.front();
+  if (const auto& last = division.described.back().implementations; !last.empty())
+    result.values = last.back();
+  for (const auto& [id, tensor] : call->memories)
+    if (id != kResult) result.tensors.push_back(tensor);
+  result.tensors.push_back(call->memories.at(kResult));
+  result.run = [call] {
+    for (auto& partition : call->partitions) partition.Run();
+  };
+  return result;
+}
+
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto p = Read(name);
   RequireMemory(p, name.type);
   onednn::SetThreads(settings.threads);
   const auto inputs = std::make_shared<Tensors>(SeededInputs(p, name.type, settings.seed));
-  const auto steps =
-      std::make_shared<const Steps>(onednn::Translated(fmt::format("attention {}", name.type), [&] {
-        return MakeSteps(p, onednn::DataType(name.type), *inputs);
-      }));
-  workload::PreparedCall prepared;
-  prepared.isa = onednn::EffectiveIsa();
-  std::unordered_map<int, memory> tensors;
-  for (const auto& call : *steps) {
-    prepared.algorithm += (prepared.algorithm.empty() ? "unfused " : " + ") + call.implementation;
-    for (const auto& [argument, tensor] : call.arguments)
-      tensors.emplace(static_cast<int>(tensors.size()), tensor);
-  }
-  // For a single query the library may use different pipes for the two products.
-  const auto pipe = [&](const onednn::Call& product) {
-    return onednn::MatrixPipe(name.type, product.implementation);
+  const auto make = [p, type = name.type,
+                     graph = workload::HasOption(name, "graph")](const Tensors& in) {
+    return onednn::Translated(fmt::format("attention {}", type), [&] {
+      return graph ? ByGraph(p, type, in) : ByPrimitives(p, onednn::DataType(type), in);
+    });
   };
-  prepared.modelled = WorkOf(
-      p, name.type, {pipe(steps->front()), pipe(steps->back()), "fp32.vector"}, steps->size());
-  prepared.memory = onednn::Regions(tensors, {});
+  const auto call = std::make_shared<const Computation>(make(*inputs));
+  std::unordered_map<int, memory> tensors;
+  for (const auto& tensor : call->tensors)
+    tensors.emplace(static_cast<int>(tensors.size()), tensor);
+  // For a single query the library may use different pipes for the two products.
+  const auto pipe = [&](const std::string& implementation) {
+    return onednn::MatrixPipe(name.type, implementation);
+  };
+  workload::PreparedCall prepared{
+      .algorithm = call->algorithm,
+      .isa = onednn::EffectiveIsa(),
+      .modelled = WorkOf(p, name.type, {pipe(call->scores), pipe(call->values), "fp32.vector"},
+                         call->launches),
+      .memory = onednn::Regions(tensors, {})};
   prepared.explain.executed_over_useful =
       static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));
-  prepared.run = [steps] { Run(*steps); };
-  prepared.verify = [steps, inputs, p, type = name.type, seed = settings.seed] {
-    Run(*steps);
-    const auto result = onednn::Plain(steps->back().arguments.at(DNNL_ARG_DST));
-    auto found = Check(p, type, *inputs, {result.begin(), result.end()}, seed);
+  prepared.run = call->run;
+  prepared.verify = [call, inputs, p, type = name.type, seed = settings.seed] {
+    call->run();
+    const auto result = onednn::Plain(call->tensors.back());
+    auto found = Check(p, type, *inputs, {result.begin(), result.end()}, seed, call->stored);
     *inputs = {};
     return found;
   };
-  prepared.new_inputs = [steps, inputs, p, type = name.type](unsigned seed) {
+  prepared.new_inputs = [call, inputs, make, p, type = name.type](unsigned seed) {
     *inputs = SeededInputs(p, type, seed);
-    const auto other = MakeSteps(p, onednn::DataType(type), *inputs);
-    for (size_t i = 0; i < steps->size(); ++i) (*steps)[i].CopyTensors(other[i]);
+    const auto other = make(*inputs);
+    for (size_t i = 0; i < call->tensors.size(); ++i)
+      onednn::CopyTensor(other.tensors[i], call->tensors[i]);
   };
   return prepared;
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -99,6 +101,8 @@ TEST(Attention, RefusesWithTheColumnAlsoInTheWholeName) {
         {"Attention/cpu/reference/fwd/f32/b1h1q1k1d1", "column 29: expected a type (f64)"},
         {"Attention/cpu/onednn/fwd/f32/b1h1q1k1", "column 38: expected 'd'"},
         {"Attention/cpu/onednn/fwd/f32/b1h1q1k1d1/relu", "column 41"},
+        {"Attention/cpu/onednn/fwd/f32/b1h1q1k1d1/graph/graph", "column 47"},
+        {"Attention/cpu/reference/fwd/f64/b1h1q1k1d1/graph", "column 44"},
         {"Attention/gpu/cudnn/fwd/f32/b1h1q1k1d1", "expected a type (f16, bf16, fp8)"},
         {"Attention/gpu/cudnn/bwd/f16/b1h1q1k1d1/page16", "column 40"},
         {"Attention/gpu/cudnn/fwd/f16/b1h1q1k1d1/page16/training", "column 47"}})
@@ -406,6 +410,80 @@ TEST(AttentionCheck, TakesTheRoundingsOfFp8AndFindsAnotherMask) {
   EXPECT_FALSE(Check(p, "f16", in, result(text, in), 5).ok);
   EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1tl", in), 5).ok);
   EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1w32br", in), 5).ok);
+}
+
+// Returns the result of one head whose scores, weights and elements are rounded to bf16. q is four
+// times as large as usual, so that the scores' roundings count.
+std::vector<double> WithRoundedScores(const AttentionProblem& p, const Tensors& in) {
+  const auto rounded = [](double x) { return workload::RoundToBf16(static_cast<float>(x)); };
+  std::vector<double> o;
+  for (int64_t query = 0; query < p.q; ++query) {
+    const auto keys = KeysOf(p, 0, query);
+    std::vector<double> weights, row(static_cast<size_t>(p.d));
+    for (int64_t key = keys.begin; key < keys.end; ++key)
+      weights.push_back(std::exp(
+          rounded(std::inner_product(in.q.begin() + query * p.d, in.q.begin() + (query + 1) * p.d,
+                                     in.k.begin() + key * p.d, 0.0) /
+                  std::sqrt(static_cast<double>(p.d)))));
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (int64_t key = keys.begin; key < keys.end; ++key)
+      for (size_t i = 0; i < row.size(); ++i)
+        row[i] += rounded(weights[static_cast<size_t>(key - keys.begin)] / sum) *
+                  in.v[static_cast<size_t>(key * p.d) + i];
+    std::ranges::transform(row, std::back_inserter(o), rounded);
+  }
+  return o;
+}
+
+TEST(AttentionCheck, TakesTheRoundingsOfScoresOnlyOfALibraryThatStoresThemSo) {
+  for (const auto& [text, other] : {std::pair("b1h1q99k99d64_tl", "b1h1q99k99d64"),
+                                    {"b1h1q64k256d64_br", "b1h1q64k256d64_tl"},
+                                    {"b1h1q32k512d33", "b1h1q32k512d33_l500"}}) {
+    const auto p = ParseAttention(text);
+    auto in = SeededInputs(p, "bf16", 5);
+    for (double& value : in.q) value *= 4;
+    const auto o = WithRoundedScores(p, in), wrong = WithRoundedScores(ParseAttention(other), in);
+    EXPECT_FALSE(Check(p, "bf16", in, o, 5).ok) << text;
+    EXPECT_TRUE(Check(p, "bf16", in, o, 5, Scores::kRounded).ok) << text;
+    EXPECT_FALSE(Check(p, "bf16", in, wrong, 5, Scores::kRounded).ok) << text << " as " << other;
+  }
+}
+
+// Partitions of oneDNN Graph as three versions of the library report them.
+constexpr const char* kLogOf32 =
+    "onednn_verbose,info,oneDNN v3.2.0 (commit 4011219)\n"
+    "onednn_verbose,info,prim_template:operation,engine,primitive,implementation,prop_kind\n"
+    "onednn_verbose,create:cache_miss,cpu,matmul,brg:avx512_core,undef,src_f32:a:blocked:abcd::f0 "
+    "wei_f32::blocked:abdc::f0,attr-scratchpad:user ,,1x16x64x64:1x16x64x64,1.75\n";
+constexpr const char* kLogOf36 =
+    "onednn_verbose,v1,primitive,create:cache_hit,cpu,reorder,jit:uni,undef,src:f32,,,1x1,0.06\n"
+    "onednn_verbose,v1,primitive,create:cache_miss,cpu,matmul,brg_matmul:avx512_core,undef,,,,1,1\n"
+    "onednn_verbose,v1,primitive,create:cache_hit,cpu,softmax,jit:avx512_core,undef,,,,1,0\n"
+    "onednn_verbose,v1,graph,compile:cache_miss,cpu,100002,sdp,qk;scale;softmax;pv,,"
+    "in0_f32:0:strided:undef:1:1 out0_f32:9:strided:undef:1:1,fpm:strict,sdp_decomp_kernel_t,"
+    "dnnl_backend,1.875\n";
+
+TEST(AttentionGraph, PartitionsAreFusedOnlyIfTheLibrarySaysSo) {
+  const auto old = ReadGraphPartition({"MatMul", "Multiply"}, kLogOf32);
+  EXPECT_EQ(old.kernel, "");
+  EXPECT_EQ(old.implementations, std::vector<std::string>{"brg:avx512_core"});
+  const auto fused = ReadGraphPartition({"MatMul", "Multiply", "SoftMax", "MatMul"}, kLogOf36);
+  EXPECT_EQ(GraphAlgorithm({fused}),
+            "graph, fused: sdp_decomp_kernel_t of brg_matmul:avx512_core + jit:avx512_core");
+  auto larger = fused;
+  larger.kernel = "larger_partition_kernel_t";
+  EXPECT_EQ(GraphAlgorithm({larger}),
+            "graph, 1 partition, not fused: larger_partition_kernel_t of brg_matmul:avx512_core + "
+            "jit:avx512_core");
+  EXPECT_EQ(GraphAlgorithm({old}), "graph, 1 partition: brg:avx512_core");
+  EXPECT_EQ(GraphAlgorithm({{{"MatMul"}}}), "graph, 1 partition");
+  EXPECT_EQ(GraphAlgorithm({old, {{"SoftMax"}}, {{"MatMul"}, "sdp_decomp_kernel_t"}}),
+            "graph, 3 partitions: MatMul+Multiply by brg:avx512_core, SoftMax, MatMul by "
+            "sdp_decomp_kernel_t");
+  // Lines of anything else, and lines that were cut off, say nothing.
+  for (const auto* log : {"", "compile\n", "onednn_verbose,v1,graph,compile:cache_miss,cpu\n",
+                          "onednn_verbose,v1,graph,exec,cpu,1,sdp,,,,fpm:strict,a,b,1\n"})
+    EXPECT_EQ(GraphAlgorithm({ReadGraphPartition({"MatMul"}, log)}), "graph, 1 partition") << log;
 }
 
 TEST(AttentionPages, HaveTheKeysOfTheirTable) {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <dnnl.hpp>
 #include <numeric>
 #include <stdexcept>
@@ -157,6 +159,28 @@ TEST(OnednnErrors, UnimplementedIsUnsupportedAnyOtherStatusAFailure) {
   EXPECT_THROW(DataType("f64"), Unsupported);
 }
 
+TEST(OnednnCreationLog, HasWhatIsCreatedAndGivesStdoutBackToTheUserWhoLogsAllOfIt) {
+  const auto logged = [](const std::function<void()>& create) {
+    testing::internal::CaptureStdout();
+    auto log = CreationLog(create);
+    std::printf("after");
+    return std::pair(log, testing::internal::GetCapturedStdout());
+  };
+  const auto create = [] {
+    const auto desc = PlainDesc({5, 3}, memory::data_type::f32);
+    dnnl::softmax_forward({CpuEngine(), dnnl::prop_kind::forward_inference,
+                           dnnl::algorithm::softmax_accurate, desc, desc, 1});
+  };
+  const auto [log, out] = logged(create);
+  EXPECT_THAT(log, testing::HasSubstr(",softmax,"));
+  EXPECT_EQ(out, "after");
+  EXPECT_THROW(CreationLog([] { throw std::runtime_error("cannot"); }), std::runtime_error);
+  EXPECT_EQ(logged([] { std::puts("mine"); }), std::pair(std::string("mine\n"), out));
+  setenv("ONEDNN_VERBOSE", "profile_create", 1);  // read when the library was loaded
+  EXPECT_EQ(logged([] { std::puts("mine"); }).second, "mine\nafter");
+  unsetenv("ONEDNN_VERBOSE");
+}
+
 TEST(FunctionCostOnednn, IsProportionalToTheElementsAndLeavesTheThreadsAsTheyWere) {
   const int threads = omp_get_max_threads();
   const auto sigmoids = FunctionCost(1000, 0).value(), tanhs = FunctionCost(0, 1000).value(),
@@ -234,7 +258,8 @@ TEST(NewInputs, AreComputedAsTheFirstOnesAndAStoredResultDiffers) {
         "Conv2D/cpu/onednn/bwd_weights/f32/n2c8h9w9k8r3s3_p1",
         "Conv3D/cpu/onednn/fwd/f32/n1c4d5h6w7k8t3r3s3_p1", "Matmul/cpu/onednn/fwd/f32/m5n7k9/sum",
         "Matmul/cpu/onednn/fwd/int8/m5n7k9", "GroupedMatmul/cpu/onednn/fwd/f32/g3m8n5k7",
-        "Attention/cpu/onednn/fwd/f32/b2h4q5k5d8_kv2tl", "Softmax/cpu/onednn/fwd/f32/m5n7",
+        "Attention/cpu/onednn/fwd/f32/b2h4q5k5d8_kv2tl",
+        "Attention/cpu/onednn/fwd/f32/b2h4q5k5d8_kv2tl/graph", "Softmax/cpu/onednn/fwd/f32/m5n7",
         "LayerNorm/cpu/onednn/bwd/f32/m5n7/scale/shift", "SwiGlu/cpu/onednn/fwd/f32/m5n7"}) {
     auto call = workload::MakeWorkload(name).prepare({.seed = 3});
     const auto contents = [&] {

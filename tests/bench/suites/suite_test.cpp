@@ -456,8 +456,8 @@ TEST(WithAlgorithm, RefusesWhatNoNameMayHave) {
     return fakes::RefusalOf([&] { WithAlgorithm({ReadSuite(text, "my")}, algorithm); });
   };
   EXPECT_EQ(refusal(kForAlgorithms, "bias"),
-            "--dlroof_algorithm=bias: expected auto, best, persist-dynamic, persist-small-h, "
-            "persist-static, winograd");
+            "--dlroof_algorithm=bias: expected auto, best, graph, persist-dynamic, "
+            "persist-small-h, persist-static, winograd");
   EXPECT_EQ(refusal("LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8\n", "best"),
             "--dlroof_algorithm=best: no benchmark of the run has this option");
 }

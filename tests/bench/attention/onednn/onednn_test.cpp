@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/onednn/call.h"
 #include "bench/workload/workload.h"
 #include "tests/fakes/logged_primitives.h"
 #include "tests/fakes/outcome.h"
@@ -17,7 +18,8 @@ TEST(AttentionOnednn, AgreesWithTheReferenceAndSaysWhatTheLibraryChose) {
           "b1h2q65k31d16_tl", "b2h6q1k129d64_kv2", "b1h8q1k100d33_kv1", "b1h2q64k64d32_w7tl",
           "b1h2q16k100d32_w33br", "b3h2q5k40d16_l1:40:7", "b2h4q8k64d64_kv2l9:64br",
           "b2h2q20k20d8_w5l17:20tl", "b1h2q1k300d128_w128br", "b1h4q128k128d128_tl"})
-      fakes::ExpectAgrees("Attention/cpu/onednn/fwd/" + type + "/" + problem, type);
+      for (const std::string option : {"", "/graph"})
+        fakes::ExpectAgrees("Attention/cpu/onednn/fwd/" + type + "/" + problem + option, type);
   // Four tensors, the scores in f32, the weights, and the mask.
   const auto call = workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/b2h4q8k16d32_kv2br")
                         .prepare({.threads = 1});
@@ -30,6 +32,30 @@ TEST(AttentionOnednn, AgreesWithTheReferenceAndSaysWhatTheLibraryChose) {
                 0, 4 * (2 * 2 * 4 * 8 * 32 + 2 * 2 * 2 * 16 * 32 + 2 * 2 * 4 * 8 * 16 + 8 * 16)}));
   // All 16 keys are computed for queries that see 9 to 16 of them.
   EXPECT_DOUBLE_EQ(call.explain.executed_over_useful.value(), 16 / 12.5);
+}
+
+// Version 3.2 divides the pattern; newer ones, which compile it in one partition, may fuse it.
+TEST(AttentionOnednn, GraphSaysHowTheLibraryDividesItAlsoTheSecondTime) {
+  const std::string name = "Attention/cpu/onednn/fwd/f32/b2h4q8k16d32_kv2br";
+  const auto prepared = [](const std::string& of) {
+    return workload::MakeWorkload(of).prepare({.threads = 1});
+  };
+  const auto unfused = prepared(name), graph = prepared(name + "/graph");
+  EXPECT_THAT(graph.algorithm, testing::StartsWith("graph, "));
+  EXPECT_EQ(graph.modelled.parts, unfused.modelled.parts);
+  EXPECT_EQ(graph.modelled.bytes, unfused.modelled.bytes);
+  EXPECT_EQ(graph.explain.executed_over_useful, unfused.explain.executed_over_useful);
+  if (onednn::IsVersion32()) {
+    EXPECT_THAT(graph.algorithm,
+                testing::MatchesRegex("graph, 3 partitions: MatMul.Multiply.Add by .*, SoftMax by "
+                                      ".*, MatMul by .*"));
+    EXPECT_EQ(graph.modelled.launches, 3);
+    EXPECT_EQ(fakes::BytesOf(graph).rest,
+              fakes::BytesOf(unfused).rest + 4 + 4 * 8 * 16);  // scale and a second mask
+  } else {
+    EXPECT_EQ(graph.modelled.launches, 1) << graph.algorithm;
+  }
+  EXPECT_EQ(prepared(name + "/graph").algorithm, graph.algorithm);
 }
 
 // The library computes every pair. Its scale, a x + b, counts two per pair where ours counts one;
