@@ -249,10 +249,27 @@ class Comparer {
     if (row.fastest_share) candidate.measured = statistics::Measured::kProcesses;
     if (record::IsDeviceTime(base) && record::IsDeviceTime(contender))
       candidate.measured = statistics::Measured::kDevice;
-    const auto before = record::MedianCycles(base), after = record::MedianCycles(contender);
-    if (row.contender->device == "gpu" && before && after)
-      candidate.cycles = std::log(*after / *before);
+    candidate.other = OtherMeasureOf(base, contender, candidate);
     return candidate;
+  }
+
+  // Returns the SM cycles of GPU calls; the CPU time of one process of which other programs took
+  // the CPU.
+  static std::optional<statistics::OtherMeasure> OtherMeasureOf(
+      const record::Record& base, const record::Record& contender,
+      const statistics::Candidate& candidate) {
+    if (contender.device == "gpu") {
+      const auto before = record::MedianCycles(base), after = record::MedianCycles(contender);
+      if (!before || !after) return std::nullopt;
+      return {{std::log(*after / *before), "SM cycles", "the GPU's clock changed"}};
+    }
+    const auto before = record::WallOverCpu(base), after = record::WallOverCpu(contender);
+    if (candidate.measured != statistics::Measured::kOneProcess || candidate.interleaved ||
+        !before || !after || std::max(*before, *after) < kMinWait)
+      return std::nullopt;
+    const double time = candidate.contender.log_seconds - candidate.base.log_seconds;
+    return {{time - std::log(*after / *before), "CPU time",
+             "it waits, or other programs ran on its CPU"}};
   }
 
   // Sets the row's displayed times and the changes that may explain them.
@@ -355,15 +372,16 @@ std::string Comparison::Cause() const {
 void CountVerdicts(CompareResult& result) {
   result.count.clear();
   bool worse = false, suspect = false;
+  int judged = 0;
   for (const auto& row : result.rows) {
     ++result.count[row.verdict];
+    if (row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster) ++judged;
+    if (row.verdict == Verdict::kAmbiguous || row.verdict == Verdict::kInsufficient) --judged;
     worse = worse || row.GotWorse();
     suspect = suspect || (row.verdict == Verdict::kAmbiguous && row.judgement->is_suspect);
   }
-  const bool judged =
-      result.count.contains(Verdict::kSame) || result.count.contains(Verdict::kFaster);
   const bool unexplained = result.judged.common && result.judged.common->is_unexplained;
-  result.exit_code = worse ? 1 : unexplained || suspect || !judged ? 3 : 0;
+  result.exit_code = worse ? 1 : unexplained || suspect || judged <= 0 ? 3 : 0;
 }
 
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,

@@ -70,6 +70,9 @@ struct Comparison {
   std::string Cause() const;
 };
 
+// [1] Wall time / CPU time of one thread from which on it waits, or other programs ran on its CPU.
+inline constexpr double kMinWait = 1.2;
+
 struct CompareResult {
   std::string base;                  // BASE's path, or the paths of the stored runs
   std::vector<Comparison> rows;      // in NEW's order, then those with Verdict::kGone
@@ -79,8 +82,9 @@ struct CompareResult {
   bool across_machines = false;
   bool interleaved = false;  // the two builds were measured interleaved: all, or what was unclear
   std::map<statistics::Verdict, int> count;  // [1] number of rows
-  // 0: nothing got worse. 1: some benchmark is slower or newly failed. 3: none could be judged, or
-  // all moved together and it is unknown whether the program or the machine caused it.
+  // 0: nothing got worse. 1: some benchmark is slower or newly failed. 3: half of them could not be
+  // judged, a slowdown is denied by one check alone, or all moved together and it is unknown
+  // whether the program or the machine caused it.
   int exit_code = 0;
 };
 

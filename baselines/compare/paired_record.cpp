@@ -79,10 +79,9 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
   check("device", pair.base->device, pair.contender->device);
   check("type", pair.base->type, pair.contender->type);
   check("cache state", pair.base->cache.value_or(""), pair.contender->cache.value_or(""));
-  if (across_machines || !pair.base->threads || !pair.contender->threads) return;
-  if (pair.base->threads != pair.contender->threads)
-    check("number of threads", std::to_string(*pair.base->threads),
-          std::to_string(*pair.contender->threads));
+  const auto text = [](const auto& count) { return count ? std::to_string(*count) : ""; };
+  if (!across_machines)
+    check("number of threads", text(pair.base->threads), text(pair.contender->threads));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -193,18 +192,14 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
                               {"unknown", result.rerun->unknown}};
   if (!result.judged.common) return head;
   const auto& common = *result.judged.common;
-  const auto ends = [](const statistics::JointShift& shift) {
-    return json{std::exp(shift.log_ratio - 1.96 * shift.standard_error),
-                std::exp(shift.log_ratio + 1.96 * shift.standard_error)};
-  };
-  head["removed"] = {{"ratio", std::exp(common.removed.log_ratio)},
-                     {"ci95", ends(common.removed)},
+  head["removed"] = {{"ratio", common.removed.ratio()},
+                     {"ci95", common.removed.ci95()},
                      {"ceilings", common.machine ? common.machine->count : 0},
                      {"by_ceilings", common.is_of_program},
                      {"text", fmt::format("{}", fmt::join(statistics::Describe(common), "; "))}};
   if (common.is_known())
-    head["moved_together"] = {{"ratio", std::exp(common.all.log_ratio)},
-                              {"ci95", ends(common.all)},
+    head["moved_together"] = {{"ratio", common.all.ratio()},
+                              {"ci95", common.all.ci95()},
                               {"benchmarks", common.all.count},
                               {"unexplained", common.is_unexplained}};
   return head;
@@ -222,8 +217,7 @@ std::string ClassOf(const record::Record& record) {
 std::string_view ElementOf(const Comparison& row) {
   if (row.newly_failed) return "error";
   if (row.GotWorse()) return "failure";
-  const bool judged = row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster;
-  return judged ? "" : "skipped";
+  return row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster ? "" : "skipped";
 }
 
 std::string MessageOf(const Comparison& row) {
@@ -269,18 +263,20 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
         fmt::format("judged {} by the mean of the fastest {:.0f} % of the repetitions in all "
                     "processes of a run, noisy ones too; base and new show this mean",
                     count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
-  const bool processes = std::ranges::any_of(result.rows, fastest);
+  const bool processes = std::ranges::any_of(result.rows, [&](const auto& row) {
+    return fastest(row) || (row.contender != nullptr && !row.contender->repetitions.empty() &&
+                            row.contender->repetitions.back().block > 1);
+  });
   if (result.exit_code == 3 && !(result.judged.common && result.judged.common->is_unexplained))
     remarks.push_back(fmt::format(
         "cannot say whether anything is slower; {}",
-        result.interleaved ? "more blocks (--budget) or a quieter machine can"
+        result.interleaved ? "a quieter machine can, or a larger --budget, up to 40 blocks each"
         : processes        ? "run both programs interleaved (dlroof run --ab)"
                            : "run several processes (dlroof run --processes 5) or both programs "
                              "interleaved (dlroof run --ab)"));
-  constexpr double kWaits = 1.2;  // [1] wall time / CPU time
   const double before = WallOverCpu(result, &Comparison::base),
                after = WallOverCpu(result, &Comparison::contender);
-  if (std::max(before, after) > kWaits)
+  if (std::max(before, after) > kMinWait)
     remarks.push_back(fmt::format(
         "wall time is {:.2f} times the CPU time in BASE, {:.2f} times in NEW (medians): the "
         "benchmarks wait, or other programs ran on their CPUs",
@@ -352,12 +348,12 @@ void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::os
   std::vector<document::TestCase> cases;
   for (const auto& row : result.rows) {
     const record::Record& record = row.contender != nullptr ? *row.contender : *row.base;
-    auto& one =
+    auto& test =
         cases.emplace_back(document::TestCase{ClassOf(record), row.name(), row.after.seconds});
-    one.element = ElementOf(row);
-    if (one.element.empty()) continue;
-    one.message = MessageOf(row);
-    if (one.element != "skipped") one.type = statistics::Key(row.verdict);
+    test.element = ElementOf(row);
+    if (test.element.empty()) continue;
+    test.message = MessageOf(row);
+    if (test.element != "skipped") test.type = statistics::Key(row.verdict);
   }
   document::WriteJunit("dlroof compare " + files.base + " " + files.contender, cases,
                        fmt::format("{}", fmt::join(RemarksOf(result), "\n")), out);

@@ -80,7 +80,7 @@ json Latency(const ExportedTime& time) {
 
 void WriteCsvLines(const NamedRun& run, std::ostream& out) {
   const auto date = CsvCell(record::Text(run.file.context, "date"));
-  const auto commit = CsvCell(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
+  const auto commit = CsvCell(CommitOf(run.file));
   for (const auto& record : run.file.records) {
     const auto* machine = record::MachineFor(run.file, record);
     const auto time = TimeOf(run.file, record);

@@ -128,8 +128,8 @@ std::string BisectText(const Report& report) {
   if (worse.empty() || worse.front()->newly_failed || report.commit.empty() ||
       report.newest_commit.empty() || report.commit == report.newest_commit)
     return "";
-  return BisectCommand(Short(report.newest_commit), Short(report.commit), worse.front()->name(),
-                       report.own_program);
+  return BisectCommand(Short(report.interleaved_with.value_or(report.newest_commit)),
+                       Short(report.commit), worse.front()->name(), report.own_program);
 }
 
 // Replaces line breaks by spaces and cuts the text after `most` bytes.

@@ -398,7 +398,7 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
   auto& order = timeline.order;
   order.steady_end = order.kernels.size();
   if (timeline.steps.count == 0) return timeline;
-  const auto& middle = found.steps.ranges[found.steps.ranges.size() / 2];
+  const auto& middle = steps[steps.size() / 2];
   order.steady_begin = middle.begin;
   order.steady_end = middle.end;
   return timeline;

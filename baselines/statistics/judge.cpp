@@ -43,8 +43,8 @@ constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between ru
 constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
-constexpr double kMinInCycles = 0.5;  // [1] of a GPU's log time ratio that SM cycles must show, too
-constexpr double kWindow = 2.5;       // [standard deviations] of the values that count for a mean
+constexpr double kMinInOther = 0.5;  // [1] of a log time ratio that OtherMeasure must show, too
+constexpr double kWindow = 2.5;      // [standard deviations] of the values that count for a mean
 
 // Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs, assumed
 // if too few benchmarks show it. Runs of one process drift by up to 5 %, of several processes by
@@ -55,14 +55,17 @@ constexpr double BetweenOf(Measured measured) {
                                             : 0.005;
 }
 constexpr double kMinBetween = 0.005;  // [1] the same, if enough benchmarks show it
+// [1] Share of the ratios or earlier runs to be covered where bursts slow some of them for a run:
+// 1.96 standard errors.
+constexpr double kNearlyAll = 0.95;
 
-// Returns the variance to add to each value's own, so that three quarters of the values on one side
-// of `centre` are as near to it as for a normal distribution: the smaller result of the two sides.
+// Returns the variance to add to each value's own, so that this share of the values on one side of
+// `centre` is as near to it as for a normal distribution: the smaller result of the two sides.
 // A side with less than an eighth of the values is ignored.
-double BetweenAround(double centre, const std::vector<Estimate>& values) {
-  constexpr double kPart = 0.75, kOfNormal = 1.15;  // deviations
+double BetweenAround(double centre, const std::vector<Estimate>& values, double share) {
   // The smaller of two estimated deviations is too small by kOfSmaller / sqrt(values).
   constexpr double kOfSmaller = 0.5;
+  const double of_normal = StudentQuantile(kManyDegrees, 1 - share);
   double least = HUGE_VAL;
   for (const double sign : {1.0, -1.0}) {
     std::vector<Estimate> side;
@@ -70,11 +73,11 @@ double BetweenAround(double centre, const std::vector<Estimate>& values) {
       if (sign * (value - centre) >= 0) side.push_back({Square(value - centre), variance});
     if (8 * side.size() < values.size()) continue;
     const auto count = static_cast<double>(side.size());
-    const double deviations = kOfNormal / (1 + kOfSmaller / std::sqrt(count));
+    const double deviations = of_normal / (1 + kOfSmaller / std::sqrt(count));
     const auto needed = [&](const Estimate& distance) {
       return distance.value / Square(deviations) - distance.variance;
     };
-    const auto at = side.begin() + static_cast<std::ptrdiff_t>(std::ceil(kPart * count)) - 1;
+    const auto at = side.begin() + static_cast<std::ptrdiff_t>(std::ceil(share * count)) - 1;
     std::ranges::nth_element(side, at, {}, needed);
     least = std::min(least, needed(*at));
   }
@@ -143,6 +146,8 @@ class JudgeOfRuns {
       : candidates_(candidates), settings_(settings), rows_(candidates.size()) {}
 
   Judged Finish() {
+    for (const auto& candidate : candidates_)
+      farthest_ = std::max({farthest_, candidate.base.farthest, candidate.contender.farthest});
     std::map<int, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < rows_.size(); ++i) groups[candidates_[i].group].push_back(i);
     for (const auto& [group, members] : groups) FindRuns(members);
@@ -232,6 +237,12 @@ class JudgeOfRuns {
     }
   }
 
+  // Returns the distance [1] that only `share` of the earlier runs exceeded, for that run alone.
+  double FarthestReturned(double share) const {
+    const auto farther = static_cast<std::size_t>(share * static_cast<double>(returned_.size()));
+    return returned_.empty() ? 0 : returned_[returned_.size() - 1 - farther];
+  }
+
   // Sets the variances between runs from the earlier runs. Returns false if there are too few.
   bool LearnBetween() {
     constexpr double kMinDegrees = 4;  // five runs of one benchmark
@@ -243,11 +254,13 @@ class JudgeOfRuns {
     }
     if (degrees < kMinDegrees) return false;
     const auto levels = Moderated(own);  // of a run's level, including the noise within the run
+    std::ranges::sort(returned_);
+    const double off = FarthestReturned(1 - kNearlyAll) / 1.96;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       Row& row = rows_[i];
       const double of_runs = 1 + 1 / static_cast<double>(row.runs.size());
-      row.between =
-          std::max(levels[i].variance * of_runs - row.within, Square(kMinRunNoise) * of_runs);
+      row.between = std::max(
+          {levels[i].variance * of_runs - row.within, Square(kMinRunNoise) * of_runs, Square(off)});
       row.between_degrees = std::max(levels[i].degrees, 1.0);
       earlier_runs_ = std::max(earlier_runs_, static_cast<int>(row.runs.size()) - 1);
     }
@@ -260,7 +273,9 @@ class JudgeOfRuns {
     std::vector<Estimate> ratios;
     for (const auto i : members)
       ratios.push_back({rows_[i].log_ratio, rows_[i].within + rows_[i].between});
-    const Centre centre = CentreOf(ratios);
+    Centre centre = CentreOf(ratios);
+    const bool bursts = farthest_ > kSlowForLife;
+    if (bursts) centre.between = BetweenAround(centre.value, ratios, kNearlyAll);
     CommonShift common{
         .all = {centre.value, std::sqrt(centre.variance), static_cast<int>(members.size())}};
     for (const auto i : members) {
@@ -271,7 +286,9 @@ class JudgeOfRuns {
         row.between = std::max(centre.between, Square(kMinBetween));
         row.between_degrees = common.all.count;
       } else if (!learnt_) {
-        row.between = Square(BetweenOf(candidates_[i].measured));
+        const bool widen = bursts && candidates_[i].measured == Measured::kOneProcess;
+        row.between =
+            Square(std::max(BetweenOf(candidates_[i].measured), widen ? farthest_ / 1.96 : 0));
       }
     }
     common.machine = ControlsOf(members);
@@ -379,15 +396,12 @@ class JudgeOfRuns {
     });
     slower = AdjustedPValues(slower);
     faster = AdjustedPValues(faster);
-    std::ranges::sort(returned_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       judged_.each[i].adjusted_p = rows_[i].log_ratio > 0 ? slower[i] : faster[i];
       if (!IsSure(i)) continue;
       sure_[{candidates_[i].group, rows_[i].log_ratio > 0}].push_back(std::abs(rows_[i].log_ratio));
     }
     for (auto& [direction, sizes] : sure_) std::ranges::sort(sizes, std::greater());
-    for (const auto& candidate : candidates_)
-      farthest_ = std::max({farthest_, candidate.base.farthest, candidate.contender.farthest});
     for (std::size_t i = 0; i < rows_.size(); ++i) DecideOne(i);
   }
 
@@ -410,16 +424,19 @@ class JudgeOfRuns {
     const auto held = std::ranges::count_if(
         row.all, [&](double run) { return holds(row.log_ratio + row.base - run); });
     if (2 * static_cast<std::size_t>(held) <= row.all.size()) return "than most of the stored runs";
-    if (learnt_ && WasReturned(std::abs(row.log_ratio)))
-      return "by more than earlier runs did that returned to their level: run several processes";
+    if (learnt_ && std::abs(row.log_ratio) <= FarthestReturned(kMaxReturned))
+      return "by more than earlier runs did that returned to their level: several processes on a "
+             "quiet machine can tell";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
     if (!learnt_ && std::abs(row.log_ratio) <= farthest_) {
       if (!row.common.is_known())
-        return "by more than unchanged programs differ in one process: run several processes";
+        return "by more than unchanged programs differ in one process: several processes on a "
+               "quiet machine can tell";
       const auto found = sure_.find({candidate.group, sign < 0});
       if (found != sure_.end() && found->second.size() > 1 &&
           std::abs(row.log_ratio) <= kTimesOpposite * found->second[1])
-        return "by clearly more than others moved the other way by noise: run several processes";
+        return "by clearly more than others moved the other way by noise: several processes on a "
+               "quiet machine can tell";
     }
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
@@ -427,13 +444,7 @@ class JudgeOfRuns {
     const double fastest = row.base + *before - candidate.base.log_seconds;
     return holds(*after - fastest - row.common.removed.log_ratio)
                ? nullptr
-               : "in the fastest repetitions: run several processes";
-  }
-
-  // Returns whether more than kMaxReturned of the earlier runs were temporarily this far off.
-  bool WasReturned(double distance) const {
-    const auto above = returned_.end() - std::ranges::lower_bound(returned_, distance);
-    return static_cast<double>(above) > kMaxReturned * static_cast<double>(returned_.size());
+               : "in the fastest repetitions: several processes on a quiet machine can tell";
   }
 
   void DecideOne(std::size_t i) {
@@ -463,19 +474,20 @@ class JudgeOfRuns {
     } else {
       judgement.reason = fmt::format("moved, but perhaps by less than {:.1f} %", 100 * least);
     }
-    if (IsChange(judgement.verdict)) RetractUnlessInCycles(candidates_[i], judgement);
+    if (IsChange(judgement.verdict)) RetractUnlessInOther(candidates_[i], judgement);
   }
 
-  // Retracts a change of the time that SM cycles do not show: only the GPU's clock changed, as in
-  // nvbench's robust comparison.
-  static void RetractUnlessInCycles(const Candidate& candidate, Judgement& judgement) {
+  // Retracts a change of the time that the other measure does not show, as nvbench's robust
+  // comparison does with SM cycles.
+  static void RetractUnlessInOther(const Candidate& candidate, Judgement& judgement) {
     const double time = candidate.contender.log_seconds - candidate.base.log_seconds;
-    if (!candidate.cycles || *candidate.cycles / time > kMinInCycles) return;
+    const auto& other = candidate.other;
+    if (!other || other->log_ratio / time > kMinInOther) return;
+    judgement.is_suspect = judgement.verdict == Verdict::kSlower;
     judgement.verdict = Verdict::kAmbiguous;
     judgement.reason = fmt::format(
-        "{:+.1f} % in time but {:+.1f} % in SM cycles: the GPU's clock changed, so this run cannot "
-        "say whether the code did",
-        100 * std::expm1(time), 100 * std::expm1(*candidate.cycles));
+        "{:+.1f} % in time but {:+.1f} % in {}: {}, so this run cannot say whether the code did",
+        100 * std::expm1(time), 100 * std::expm1(other->log_ratio), other->name, other->cause);
   }
 
   // Returns for how many runs the level has been nearer to NEW than to BASE's window, as text.
@@ -501,9 +513,8 @@ class JudgeOfRuns {
 };
 
 std::string FactorText(const JointShift& shift) {
-  const double reach = 1.96 * shift.standard_error;
-  return fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(shift.log_ratio),
-                     std::exp(shift.log_ratio - reach), std::exp(shift.log_ratio + reach));
+  const auto [low, high] = shift.ci95();
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", shift.ratio(), low, high);
 }
 
 }  // namespace
@@ -566,7 +577,7 @@ Centre CentreOf(const std::vector<Estimate>& values) {
   constexpr int kRounds = 3;
   Centre centre{.value = MiddleOfMost(values)};
   for (int round = 0; round < kRounds; ++round) {
-    centre.between = BetweenAround(centre.value, values);
+    centre.between = BetweenAround(centre.value, values, 0.75);
     double sum = 0, weights = 0;
     for (const auto& [value, variance] : values) {
       const double total = std::max(variance + centre.between, 1e-16);

@@ -2,6 +2,7 @@
 // a shift that all of them share. Rules and formulas: statistics.md. Pure.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,13 +47,20 @@ struct EarlierLevel {
   Level level;
 };
 
+// Another measure of the same work that a change of the time must show, too.
+struct OtherMeasure {
+  double log_ratio = 0;    // [1] NEW / BASE
+  const char* name = "";   // "SM cycles"
+  const char* cause = "";  // what may change the time without it
+};
+
 struct Candidate {
   Level base, contender;
   std::vector<EarlierLevel> earlier = {};  // oldest first
   Measured measured = Measured::kOneProcess;
   int group = 0;         // benchmarks of one device in one pair of runs; a group has a common shift
   bool control = false;  // known to be unchanged
-  std::optional<double> cycles = {};  // [1] log(NEW / BASE) of a GPU's SM cycles, if known
+  std::optional<OtherMeasure> other = {};
   // Result of the exact test, if the comparison is interleaved.
   std::optional<Shift> interleaved = {};
 };
@@ -61,6 +69,12 @@ struct Candidate {
 struct JointShift {
   double log_ratio = 0, standard_error = 0;  // [1] of times, NEW / BASE
   int count = 0;                             // [1] number of benchmarks, controls or ceilings
+
+  double ratio() const { return std::exp(log_ratio); }
+  std::pair<double, double> ci95() const {  // [1] of the ratio
+    return {std::exp(log_ratio - 1.96 * standard_error),
+            std::exp(log_ratio + 1.96 * standard_error)};
+  }
 };
 
 // The common shift of a group's benchmarks, and the shift removed from their ratios.

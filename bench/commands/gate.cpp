@@ -131,8 +131,10 @@ class Gate {
     if (!std::filesystem::exists(flags_.db)) return;
     const history::History history(flags_.db, history::Access::kRead);
     const auto unchanging = history.Unchanging();
-    const auto runs =
-        history::RunsOfBranch(history.Runs(), flags_.baseline, CommitsOf(flags_.baseline));
+    auto runs = history::RunsOfBranch(history.Runs(), flags_.baseline, CommitsOf(flags_.baseline));
+    // A job that is run again: earlier runs of its own commit show no change.
+    const auto own = [&](const auto& run) { return run.commit == origin_.commit; };
+    if (!std::ranges::all_of(runs, own)) std::erase_if(runs, own);
     baseline_ = history::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
   }
 

@@ -83,6 +83,14 @@ TEST(Compare, ExitCodes) {
   EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 1)}), 0);
   EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 3)}), 1);
   EXPECT_EQ(code({fakes::Measured("n0", 2, 3)}, {fakes::Measured("n0", 3)}), 3);
+  // Of three benchmarks two say nothing.
+  const auto few = [](const char* name) { return fakes::Measured(name, 2, 3); };
+  EXPECT_EQ(code({few("n0"), few("n1"), fakes::Measured("n2", 2)},
+                 {few("n0"), few("n1"), fakes::Measured("n2", 2)}),
+            3);
+  EXPECT_EQ(code({few("n0"), fakes::Measured("n1", 2), fakes::Measured("n2", 2)},
+                 {few("n0"), fakes::Measured("n1", 2), fakes::Measured("n2", 2)}),
+            0);
   auto broken = fakes::Measured("n0", 2);
   broken.status = record::Status::kWrong;
   EXPECT_EQ(code({fakes::Measured("n0", 2)}, {broken}), 1);

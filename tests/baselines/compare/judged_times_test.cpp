@@ -165,7 +165,7 @@ TEST(Compare, AGpusVerdictHoldsInCyclesToo) {
   const auto clock = Compare(base, throttled, {.min_effect = 0.02});
   EXPECT_EQ(clock.rows[3].verdict, statistics::Verdict::kAmbiguous);
   EXPECT_THAT(clock.rows[3].reason, HasSubstr("+0.0 % in SM cycles"));
-  EXPECT_EQ(clock.exit_code, 0);
+  EXPECT_EQ(clock.exit_code, 3);
 }
 
 }  // namespace

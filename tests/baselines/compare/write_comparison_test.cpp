@@ -141,6 +141,13 @@ TEST(RemarksOf, SaysThatWallTimeIsLongerThanCpuTime) {
   };
   EXPECT_THAT(table(),
               HasSubstr("wall time is 1.00 times the CPU time in BASE, 2.01 times in NEW"));
+  // The CPU time fell by half.
+  for (auto& repetition : contender.file.records[0].repetitions) repetition.seconds *= 1.4;
+  EXPECT_THAT(table(), HasSubstr("ambiguous: +40.0 % in time but -50.0 % in CPU time: it waits"));
+  EXPECT_EQ(compare::Compare(base, contender, compare::CompareOptions()).exit_code, 3);
+  for (auto& repetition : contender.file.records[0].repetitions)
+    *repetition.main_cpu_seconds *= 2.8;
+  EXPECT_THAT(table(), HasSubstr("1 slower"));
   contender.file.records[0].repetitions = base.file.records[0].repetitions;
   EXPECT_THAT(table(), Not(HasSubstr("the CPU time")));
 }

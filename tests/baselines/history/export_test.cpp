@@ -111,8 +111,11 @@ TEST(Export, CsvKeepsNamesAndReasonsAndHasTheEnergyWhereItWasMeasured) {
   EXPECT_EQ(rows[1][13], "9");
   EXPECT_EQ(rows[1][16], "validated");
   EXPECT_EQ(rows[3][8], "it, \"broke\"");
-  EXPECT_EQ(rows[3][10], "");  // unknown fields are empty
+  EXPECT_EQ(rows[3][10], "");    // unknown fields are empty
+  EXPECT_EQ(rows[1][2], "abc");  // that of dlroof, as no other is known
   compare::NamedRun run = OddRun();
+  SetOrigin({.commit = "def"}, run.file);
+  EXPECT_EQ(CsvTexts(Exported("csv", {run})).at(1).at(2), "def");
   const auto energy_of = [&] {
     const auto row = CsvTexts(Exported("csv", {run})).at(1);
     return std::vector(row.begin() + 17, row.begin() + 21);

@@ -380,11 +380,30 @@ TEST(Judge, WhatEarlierRunsWereOffByIsNoChange) {
         candidates[i].earlier.push_back({run, {gauss(random) + (is_off ? 0.3 : 0), 10, 1e-4, 9}});
       }
     candidates[0].contender.log_seconds += shift;
-    return Judge(candidates, {}).each[0].verdict;
+    return Judge(candidates, {}).each[0];
   };
-  EXPECT_EQ(judge(0, 0.2), Verdict::kSlower);
-  EXPECT_EQ(judge(2, 0.2), Verdict::kAmbiguous);
-  EXPECT_EQ(judge(2, 0.5), Verdict::kSlower);
+  EXPECT_EQ(judge(0, 0.2).verdict, Verdict::kSlower);
+  EXPECT_EQ(judge(2, 0.2).verdict, Verdict::kAmbiguous);
+  EXPECT_EQ(judge(2, 0.5).verdict, Verdict::kSlower);
+  // One in 20 of them was so far off, so the interval reaches as far.
+  EXPECT_LT(judge(2, 0).ci95.second, 1.05);
+  EXPECT_NEAR(judge(6, 0).ci95.second, std::exp(0.3), 0.05);
+}
+
+// Neighbours slow all repetitions of a tenth of the benchmarks, in one run or the other; some
+// repetitions of one show it.
+TEST(Judge, IntervalsReachAsFarAsBurstsOfNeighbours) {
+  auto candidates = Quiet(40);
+  for (const std::size_t i : {3, 13, 23, 33}) candidates[i].contender.log_seconds += 0.3;
+  for (const std::size_t i : {8, 18, 28, 38}) candidates[i].contender.log_seconds -= 0.3;
+  EXPECT_LT(Judge(candidates, {}).each[0].ci95.second, 1.05);
+  candidates[5].base.farthest = 0.25;
+  const auto busy = Judge(candidates, {});
+  EXPECT_NEAR(busy.each[0].ci95.second, std::exp(0.3), 0.06);
+  EXPECT_EQ(busy.each[3].verdict, Verdict::kAmbiguous);
+  auto few = Quiet(4);
+  few[1].base.farthest = 0.25;
+  EXPECT_NEAR(Judge(few, {}).each[0].ci95.second, std::exp(0.25), 0.01);
 }
 
 TEST(Judge, ControlsSayWhatTheMachineDid) {
