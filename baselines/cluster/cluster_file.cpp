@@ -7,145 +7,70 @@
 #include <iterator>
 #include <set>
 #include <sstream>
-#include <type_traits>
 #include <utility>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/json_reader.h"
+#include "counters/base/json_members.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::cluster {
-namespace {
 
 using nlohmann::json;
 
-// Writes and reads JSON objects with one list of members per type: List(members, object) calls
-// members(key, member) for each member. This reads the member if there is a JsonReader, and else
-// writes it. Numbers and enumerations are required; empty texts, lists and optionals are absent.
-class Members {
- public:
-  Members() = default;  // writes
-  explicit Members(const JsonReader& reader) : reader_(&reader) {}
-
-  template <class T>
-  void operator()(const char* key, T& value) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      if (reader_ == nullptr) object[key] = value;
-      if (reader_ != nullptr) value = static_cast<T>(reader_->NotNegative(key));
-    } else if constexpr (requires { value.has_value(); }) {
-      if (reader_ == nullptr ? value.has_value() : reader_->Has(key))
-        (*this)(key, value ? *value : value.emplace());
-    } else if (reader_ == nullptr) {
-      if (!value.empty()) object[key] = value;
-    } else if (reader_->Has(key)) {
-      Read(key, value);
-    }
-  }
-  template <class Enum, class FromKey>
-  void operator()(const char* key, Enum& value, const FromKey& from_key, const char* expected) {
-    if (reader_ == nullptr) object[key] = Key(value);
-    if (reader_ == nullptr) return;
-    const auto found = from_key(reader_->Text(key));
-    if (!found) reader_->Refuse(key, expected);
-    value = *found;
-  }
-
-  json object = json::object();  // the written object
-
- private:
-  void Read(const char* key, std::string& text) { text = reader_->Text(key); }
-  void Read(const char* key, std::vector<std::string>& texts) { texts = reader_->Texts(key); }
-  void Read(const char* key, std::map<std::string, std::string>& texts) {
-    texts = reader_->TextsByKey(key);
-  }
-  void Read(const char* key, std::map<std::string, double>& numbers) {
-    const auto child = reader_->Object(key);
-    for (const auto& name : child.Keys()) numbers[name] = child.Positive(name);
-  }
-
-  const JsonReader* reader_ = nullptr;
-};
-
-void List(Members& members, NodeLoad& load) {
-  members("wall_seconds", load.wall_seconds);
-  members("steal_share", load.steal_share);
-  members("quota_cpus", load.quota_cpus);
-  members("periods", load.periods);
-  members("throttled", load.throttled);
+void Members(auto& all, NodeLoad& load) {
+  all(Field("wall_seconds", load.wall_seconds), Field("steal_share", load.steal_share),
+      Field("quota_cpus", load.quota_cpus), Field("periods", load.periods),
+      Field("throttled", load.throttled));
 }
 
-void List(Members& members, Interference& interference) {
-  members("repetitions", interference.repetitions);
-  members("noisy", interference.noisy);
-  members("wall_over_clean", interference.wall_over_clean);
+void Members(auto& all, Interference& interference) {
+  all(Required("repetitions", interference.repetitions), Required("noisy", interference.noisy),
+      Field("wall_over_clean", interference.wall_over_clean));
+}
+static void Check(const JsonReader& at, const Interference& interference) {
+  if (interference.noisy > interference.repetitions)
+    at.Refuse("noisy", "at most as many as 'repetitions'");
 }
 
-// Lists the members of NodeFacts except `load`.
-void List(Members& members, NodeFacts& facts) {
-  members("name", facts.name);
-  members("known_by", facts.known_by);
-  members("arguments", facts.arguments);
-  members("engine", facts.engine);
-  members("rank", facts.rank);
-  members("job", facts.job);
-  members("place", facts.place);
-  members("host", facts.host);
-  members("gpu", facts.gpu);
-  members("cpus_given", facts.cpus_specified);
-  members("cpus", facts.cpus);
-  members("system", facts.system);
+void Members(auto& all, NodeFacts& facts) {
+  all(Field("name", facts.name), Field("known_by", facts.known_by),
+      Field("arguments", facts.arguments), Field("engine", facts.engine), Field("rank", facts.rank),
+      Field("job", facts.job), Field("place", facts.place), Field("host", facts.host),
+      Field("gpu", facts.gpu), Field("cpus_given", facts.cpus_specified), Field("cpus", facts.cpus),
+      Field("system", facts.system), Field("load", facts.load));
 }
 
-// Lists the members of ClusterNode except `facts` and `interference`.
-void List(Members& members, ClusterNode& node) {
-  members("status", node.status, NodeStatusFromKey, "whole, partial, missing or failed");
-  members("reason", node.reason);
-  members("file", node.file);
-  members("started_at", node.started_at);
-  members("kind", node.kind);
-  members("ceilings", node.roofs);
-  members("without", node.untimed);
+// Lists the members of ClusterNode except `facts`.
+void Members(auto& all, ClusterNode& node) {
+  all(Keyed("status", node.status, NodeStatusFromKey, "whole, partial, missing or failed"),
+      Field("reason", node.reason), Field("file", node.file), Field("started_at", node.started_at),
+      Field("kind", node.kind), Field("ceilings", node.roofs), Field("without", node.untimed),
+      Field("interference", node.interference));
 }
 
-void List(Members& members, Finding& finding) {
-  members("node", finding.node);
-  members("what", finding.what);
-  members("ratio", finding.ratio);
-  members("visits", finding.visits);
-  members("verdict", finding.verdict, NodeVerdictFromKey,
-          "suspect, slow, not confirmed, limited or disturbed");
+void Members(auto& all, Finding& finding) {
+  all(Required("node", finding.node), Field("what", finding.what), Required("ratio", finding.ratio),
+      Required("visits", finding.visits),
+      Keyed("verdict", finding.verdict, NodeVerdictFromKey,
+            "suspect, slow, not confirmed, limited or disturbed"));
 }
 
-template <class T>
-json Written(T object) {
-  Members members;
-  List(members, object);
-  return std::move(members.object);
-}
-
-template <class T>
-T ReadFrom(const JsonReader& reader) {
-  T object;
-  Members members(reader);
-  List(members, object);
-  return object;
-}
+namespace {
 
 json NodeJson(const ClusterNode& node) {
-  auto object = Written(node);
+  auto object = MembersJson(node);
   object["name"] = node.name();
   if (!node.facts.known_by.empty())
     object["facts"] = ToJson(node.facts);
   else if (!node.facts.host.empty())
     object["host"] = node.facts.host;  // a node without a file has no "facts"
-  if (node.interference.repetitions > 0) object["interference"] = Written(node.interference);
   return object;
 }
 
 ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
-  auto node = ReadFrom<ClusterNode>(reader);
+  auto node = FromMembers<ClusterNode>(reader);
   if (node.kind && *node.kind >= kinds) reader.Refuse("kind", "an index into the kinds");
   std::erase_if(node.roofs, [](const auto& roof) {
     return roof.first.starts_with("link.");  // from version 1, which measured a network
@@ -158,11 +83,6 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   node.facts.name = reader.NonEmptyText("name");
   CheckNodeName(node.name(), reader.where());
   if (!node.facts.host.empty()) CheckNodeName(node.facts.host, reader.where());
-  if (!reader.Has("interference")) return node;
-  const auto interference = reader.Object("interference");
-  node.interference = ReadFrom<Interference>(interference);
-  if (node.interference.noisy > node.interference.repetitions)
-    interference.Refuse("noisy", "at most as many as 'repetitions'");
   return node;
 }
 
@@ -176,7 +96,7 @@ json ClusterJson(const Cluster& cluster) {
                                {"traits", kind.traits},
                                {"nodes", kind.nodes}});
   for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
-  for (const auto& finding : cluster.findings) object["findings"].push_back(Written(finding));
+  for (const auto& finding : cluster.findings) object["findings"].push_back(MembersJson(finding));
   return object;
 }
 
@@ -244,7 +164,7 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   cluster.remarks = reader.Texts("remarks");
   for (std::size_t i = 0; i < reader.Array("findings").size(); ++i) {
     const auto finding = reader.Item("findings", i);
-    cluster.findings.push_back(ReadFrom<Finding>(finding));
+    cluster.findings.push_back(FromMembers<Finding>(finding));
     if (cluster.findings.back().node >= cluster.nodes.size())
       finding.Refuse("node", "an index into cluster.nodes");
   }
@@ -294,23 +214,19 @@ bool HaveSameDomains(const energy::Energy& a, const energy::Energy& b) {
 }  // namespace
 
 json ToJson(const NodeFacts& facts) {
-  auto object = Written(facts);
-  object["arguments"] = facts.arguments;
-  if (auto load = Written(facts.load); !load.empty()) object["load"] = std::move(load);
+  auto object = MembersJson(facts);
+  object["arguments"] = facts.arguments;  // also if there are none
   return object;
 }
 
 NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
   const JsonReader reader(object, where);
-  NodeFacts facts;
-  Members members(reader);
-  List(members, facts);
+  const auto facts = FromMembers<NodeFacts>(reader);
   CheckNodeName(facts.name, where);
   if (!facts.host.empty()) CheckNodeName(facts.host, where);
   if (const auto order = reader.TextOr("order", "");  // in files before version 2.0
       !order.empty() && order != "at-once" && order != "one-by-one")
     reader.Refuse("order", "at-once or one-by-one");
-  if (reader.Has("load")) facts.load = ReadFrom<NodeLoad>(reader.Object("load"));
   return facts;
 }
 

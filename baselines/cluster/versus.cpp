@@ -18,12 +18,12 @@ namespace {
 
 using nlohmann::json;
 
-using Field = std::optional<double> record::GpuSample::*;
+using SampleTime = std::optional<double> record::GpuSample::*;
 
 // Replaces the seconds of all repetitions by a field of their GPU samples, and sets record.timed,
 // unless a repetition lacks the field. Then marks noisy repetitions again, unless repetitions are
 // nodes (`is_node`).
-void Replace(Field field, const char* timed, bool is_node, record::Record& record) {
+void Replace(SampleTime field, const char* timed, bool is_node, record::Record& record) {
   const auto has = [&](const record::Repetition& repetition) {
     return repetition.gpu && (*repetition.gpu).*field;
   };

@@ -8,7 +8,7 @@
 
 #include "baselines/statistics/shift.h"
 #include "counters/base/files.h"
-#include "counters/base/json_reader.h"
+#include "counters/base/json_members.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
@@ -34,157 +34,7 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 
-json ToJson(const Coordinate& coordinate) {
-  json choices = json::array();
-  for (const auto& choice : coordinate.choices)
-    choices.push_back({{"values", choice.values}, {"reason", choice.reason}});
-  return {{"name", coordinate.name}, {"choices", choices}};
-}
-
-json ToJson(const TrialResult& result) {
-  if (result.failure)
-    return {{"failed", result.failure->text}, {"unsupported", result.unsupported}};
-  json seconds = json::array(), noisy = json::array();
-  for (std::size_t i = 0; i < result.windows.size(); ++i) {
-    seconds.push_back(result.windows[i].seconds);
-    if (result.windows[i].noisy) noisy.push_back(i);
-  }
-  json written = {{"seconds", seconds}};
-  if (!noisy.empty()) written["disturbed"] = noisy;
-  return written;
-}
-
-json ToJson(const TrialBlock& block) {
-  json results = json::array();
-  for (const auto& result : block.results) results.push_back(ToJson(result));
-  return {{"stage", block.stage},
-          {"settings", block.settings},
-          {"results", results},
-          {"seconds", block.seconds}};
-}
-
-json ToJson(const TuningStep& step) {
-  json written = {
-      {"coordinate", step.coordinate}, {"values", step.values}, {"reason", step.reason}};
-  if (step.effect) written["effect"] = dlroof::settings::ToJson(*step.effect);
-  return written;
-}
-
-json ToJson(const TriedChoice& tried) {
-  json written = {{"coordinate", tried.coordinate},
-                  {"values", tried.values},
-                  {"blocks", tried.blocks},
-                  {"failed", tried.failed},
-                  {"verdict", tried.verdict}};
-  if (tried.ratio) written["ratio_of_search"] = *tried.ratio;
-  return written;
-}
-
-template <class Item>
-json ToArray(const std::vector<Item>& items) {
-  json array = json::array();
-  for (const auto& item : items) array.push_back(ToJson(item));
-  return array;
-}
-
-// Calls read(reader) for each element of the array member `key`.
-template <class Read>
-void EachItem(const JsonReader& in, const std::string& key, const Read& read) {
-  for (std::size_t i = 0; i < in.Array(key).size(); ++i) read(in.Item(key, i));
-}
-
-Coordinate CoordinateFrom(const JsonReader& in) {
-  Coordinate coordinate{in.Text("name"), {}};
-  EachItem(in, "choices", [&](const JsonReader& choice) {
-    coordinate.choices.push_back({choice.TextsByKey("values"), choice.Text("reason")});
-  });
-  return coordinate;
-}
-
-TrialResult ResultFrom(const JsonReader& in) {
-  TrialResult result;
-  if (auto failure = in.TextOr("failed", ""); !failure.empty()) {
-    result.failure = Reason{std::move(failure)};
-    result.unsupported = in.Flag("unsupported");
-    return result;
-  }
-  for (const auto& seconds : in.Array("seconds")) {
-    if (!seconds.is_number() || !RangeOf("seconds").Contains(seconds.get<double>()))
-      in.Refuse("seconds", RangeOf("seconds").Expected());
-    result.windows.push_back({.seconds = seconds.get<double>()});
-  }
-  if (!in.Has("disturbed")) return result;
-  for (const auto& index : in.Array("disturbed")) {
-    if (!index.is_number_unsigned() || index.get<std::size_t>() >= result.windows.size())
-      in.Refuse("disturbed", "indices of seconds");
-    result.windows[index.get<std::size_t>()].noisy = true;
-  }
-  return result;
-}
-
-TrialBlock BlockFrom(const JsonReader& in) {
-  TrialBlock block{in.Text("stage"), {}, {}, in.NotNegative("seconds")};
-  for (const auto& setting : in.Array("settings")) {
-    const json wrapped = {{"setting", setting}};
-    block.settings.push_back(JsonReader(wrapped, in.where() + ": settings").TextsByKey("setting"));
-  }
-  EachItem(in, "results",
-           [&](const JsonReader& result) { block.results.push_back(ResultFrom(result)); });
-  if (block.settings.empty() || block.results.size() != block.settings.size())
-    in.Refuse("results", "as many as settings, at least one");
-  return block;
-}
-
-std::optional<Effect> EffectFrom(const JsonReader& in, const std::string& key) {
-  if (!in.Has(key)) return std::nullopt;
-  const auto effect = in.Object(key);
-  return Effect{effect.Positive("ratio"), effect.PositivePair("interval"),
-                effect.AtLeastOne("blocks"), effect.Flag("confirmed")};
-}
-
-TuningPlan PlanFrom(const JsonReader& in) {
-  TuningPlan plan;
-  plan.subject = in.NonEmptyText("subject");
-  EachItem(in, "coordinates", [&](const JsonReader& coordinate) {
-    plan.coordinates.push_back(CoordinateFrom(coordinate));
-  });
-  plan.budget_seconds = in.NotNegative("budget_seconds");
-  plan.min_effect = in.NotNegative("min_effect");
-  plan.seed = static_cast<std::uint64_t>(in.NotNegative("seed"));
-  plan.together = static_cast<std::size_t>(in.AtLeastOne("together"));
-  return plan;
-}
-
-Tuning TuningFrom(const JsonReader& in) {
-  Tuning tuning{.plan = PlanFrom(in)};
-  const auto state = ValueIn(kStates, in.Text("state"));
-  if (!state) in.Refuse("state", "one that dlroof tune writes");
-  tuning.state = *state;
-  tuning.reason = in.TextOr("reason", "");
-  tuning.best = in.TextsByKey("best");
-  EachItem(in, "steps", [&](const JsonReader& step) {
-    tuning.steps.push_back({step.Text("coordinate"), step.TextsByKey("values"), step.Text("reason"),
-                            EffectFrom(step, "effect")});
-  });
-  tuning.total = EffectFrom(in, "total");
-  if (tuning.state == TuningState::kConfirmed && !tuning.total)
-    in.Refuse("total", "the confirmed gain");
-  tuning.verified = EffectFrom(in, "verified");
-  EachItem(in, "tried", [&](const JsonReader& tried) {
-    tuning.tried.push_back({tried.Text("coordinate"), tried.TextsByKey("values"),
-                            static_cast<int>(tried.NotNegative("blocks")),
-                            tried.OptionalPositive("ratio_of_search"), tried.Flag("failed"),
-                            tried.Text("verdict")});
-    if (tuning.tried.back().ratio && tuning.tried.back().blocks == 0)
-      tried.Refuse("blocks", "a count above 0, as it has a ratio");
-  });
-  tuning.dropped = in.Texts("dropped");
-  tuning.default_seconds = in.OptionalPositive("default_seconds");
-  tuning.budget_spent = in.Flag("budget_spent");
-  EachItem(in, "blocks",
-           [&](const JsonReader& block) { tuning.blocks.push_back(BlockFrom(block)); });
-  return tuning;
-}
+std::optional<TuningState> StateFromKey(std::string_view key) { return ValueIn(kStates, key); }
 
 }  // namespace
 
@@ -271,37 +121,103 @@ std::optional<Spread> SpreadOf(const Tuning& tuning) {
   return Spread{std::expm1(Median(std::move(differences)) / kMedianOfDifference), pairs};
 }
 
-json ToJson(const Effect& effect) {
-  return {{"ratio", effect.ratio},
-          {"interval", effect.interval},
-          {"blocks", effect.blocks},
-          {"confirmed", effect.confirmed}};
+void Members(auto& all, Choice& choice) {
+  all(Required("values", choice.values), Required("reason", choice.reason));
+}
+void Members(auto& all, Coordinate& coordinate) {
+  all(Required("name", coordinate.name), Required("choices", coordinate.choices));
+}
+
+static json ToJson(const TrialResult& result) {
+  if (result.failure)
+    return {{"failed", result.failure->text}, {"unsupported", result.unsupported}};
+  json seconds = json::array(), noisy = json::array();
+  for (std::size_t i = 0; i < result.windows.size(); ++i) {
+    seconds.push_back(result.windows[i].seconds);
+    if (result.windows[i].noisy) noisy.push_back(i);
+  }
+  json written = {{"seconds", seconds}};
+  if (!noisy.empty()) written["disturbed"] = noisy;
+  return written;
+}
+static void FromJson(const JsonReader& in, TrialResult& result) {
+  if (auto failure = in.TextOr("failed", ""); !failure.empty()) {
+    result.failure = Reason{std::move(failure)};
+    result.unsupported = in.Flag("unsupported");
+    return;
+  }
+  for (const auto& seconds : in.Array("seconds")) {
+    if (!seconds.is_number() || !RangeOf("seconds").Contains(seconds.get<double>()))
+      in.Refuse("seconds", RangeOf("seconds").Expected());
+    result.windows.push_back({.seconds = seconds.get<double>()});
+  }
+  if (!in.Has("disturbed")) return;
+  for (const auto& index : in.Array("disturbed")) {
+    if (!index.is_number_unsigned() || index.get<std::size_t>() >= result.windows.size())
+      in.Refuse("disturbed", "indices of seconds");
+    result.windows[index.get<std::size_t>()].noisy = true;
+  }
+}
+
+void Members(auto& all, TrialBlock& block) {
+  all(Required("stage", block.stage), Required("settings", block.settings),
+      Required("results", block.results), Required("seconds", block.seconds));
+}
+static void Check(const JsonReader& in, const TrialBlock& block) {
+  if (block.settings.empty() || block.results.size() != block.settings.size())
+    in.Refuse("results", "as many as settings, at least one");
+}
+
+void Members(auto& all, Effect& effect) {
+  all(Required("ratio", effect.ratio), Required("interval", effect.interval),
+      Required("blocks", effect.blocks), Required("confirmed", effect.confirmed));
+}
+static void Check(const JsonReader& in, const Effect&) { in.AtLeastOne("blocks"); }
+
+void Members(auto& all, TuningStep& step) {
+  all(Required("coordinate", step.coordinate), Required("values", step.values),
+      Required("reason", step.reason), Field("effect", step.effect));
+}
+
+void Members(auto& all, TriedChoice& tried) {
+  all(Required("coordinate", tried.coordinate), Required("values", tried.values),
+      Required("blocks", tried.blocks), Required("failed", tried.failed),
+      Required("verdict", tried.verdict), Field("ratio_of_search", tried.ratio));
+}
+static void Check(const JsonReader& in, const TriedChoice& tried) {
+  if (tried.ratio && tried.blocks == 0) in.Refuse("blocks", "a count above 0, as it has a ratio");
+}
+
+void Members(auto& all, Tuning& tuning) {
+  auto& plan = tuning.plan;
+  all(Required("subject", plan.subject), Required("coordinates", plan.coordinates),
+      Required("budget_seconds", plan.budget_seconds), Required("min_effect", plan.min_effect),
+      Required("seed", plan.seed), Required("together", plan.together),
+      Keyed("state", tuning.state, StateFromKey, "one that dlroof tune writes"),
+      Field("reason", tuning.reason), Required("best", tuning.best),
+      Required("steps", tuning.steps), Field("total", tuning.total),
+      Field("verified", tuning.verified), Required("tried", tuning.tried),
+      Required("dropped", tuning.dropped), Field("default_seconds", tuning.default_seconds),
+      Required("budget_spent", tuning.budget_spent), Required("blocks", tuning.blocks));
+}
+static void Check(const JsonReader& in, const Tuning& tuning) {
+  in.NonEmptyText("subject");
+  in.AtLeastOne("together");
+  in.OptionalPositive("default_seconds");
+  if (tuning.state == TuningState::kConfirmed && !tuning.total)
+    in.Refuse("total", "the confirmed gain");
 }
 
 json ToJson(const Tuning& tuning) {
-  json written = {{"subject", tuning.plan.subject},
-                  {"coordinates", ToArray(tuning.plan.coordinates)},
-                  {"budget_seconds", tuning.plan.budget_seconds},
-                  {"min_effect", tuning.plan.min_effect},
-                  {"seed", tuning.plan.seed},
-                  {"together", tuning.plan.together},
-                  {"state", Key(tuning.state)},
-                  {"best", tuning.best},
-                  {"steps", ToArray(tuning.steps)},
-                  {"tried", ToArray(tuning.tried)},
-                  {"dropped", tuning.dropped},
-                  {"budget_spent", tuning.budget_spent},
-                  {"seconds", SecondsOf(tuning)},
-                  {"blocks", ToArray(tuning.blocks)}};
-  if (!tuning.reason.empty()) written["reason"] = tuning.reason;
-  if (tuning.total) written["total"] = ToJson(*tuning.total);
-  if (tuning.verified) written["verified"] = ToJson(*tuning.verified);
-  if (tuning.default_seconds) written["default_seconds"] = *tuning.default_seconds;
+  auto written = MembersJson(tuning);
+  written["seconds"] = SecondsOf(tuning);
   return written;
 }
 
 json ToJson(const TuningFile& file) {
-  return {{"dlroof_tunings", kVersion}, {"about", file.about}, {"tunings", ToArray(file.tunings)}};
+  json tunings = json::array();
+  for (const auto& tuning : file.tunings) tunings.push_back(ToJson(tuning));
+  return {{"dlroof_tunings", kVersion}, {"about", file.about}, {"tunings", tunings}};
 }
 
 TuningFile ParseTuningFile(const std::string& text, const std::string& where) {
@@ -316,8 +232,8 @@ TuningFile ParseTuningFile(const std::string& text, const std::string& where) {
   if (file.about.contains("program"))
     throw BadInput("{}: a tuning of a program, made by dlroof 1; expected one of benchmarks",
                    where);
-  EachItem(in, "tunings",
-           [&](const JsonReader& tuning) { file.tunings.push_back(TuningFrom(tuning)); });
+  for (std::size_t i = 0; i < in.Array("tunings").size(); ++i)
+    file.tunings.push_back(FromMembers<Tuning>(in.Item("tunings", i)));
   return file;
 }
 

@@ -167,7 +167,6 @@ struct TuningFile {
 };
 
 nlohmann::json ToJson(const Tuning& tuning);
-nlohmann::json ToJson(const Effect& effect);
 nlohmann::json ToJson(const TuningFile& file);
 
 // Reads what ToJson writes for a TuningFile. Throws BadInput with `where` and the JSON member for a

@@ -13,10 +13,29 @@
 
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
-#include "counters/base/json_reader.h"
+#include "counters/base/json_members.h"
 #include "counters/base/json_text.h"
 
 namespace dlroof::supervise {
+
+void Members(auto& all, ListedPair& pair) {
+  all(Required("new", pair.contender), Field("base", pair.base));
+}
+// Lists the members of JournalHeader except `seed`, which is not rounded to a double.
+void Members(auto& all, JournalHeader& header) {
+  all(Required("programs", header.programs), Required("builds", header.builds),
+      Required("arguments", header.arguments), Required("settings", header.settings),
+      Required("benchmarks", header.benchmarks), Required("id", header.id),
+      Field("plain", header.plain));
+}
+void Members(auto& all, Outcome& outcome) {
+  all(Field("failed", outcome.failure), Field("result", outcome.result));
+}
+void Members(auto& all, JournalEntry& entry) {
+  all(Required("benchmark", entry.benchmark), Required("block", entry.block),
+      Required("seconds", entry.seconds), Required("outcomes", entry.outcomes));
+}
+
 namespace {
 
 using nlohmann::json;
@@ -30,56 +49,20 @@ std::string Line(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-json ToJson(const ListedPair& pair) {
-  json object = {{"new", pair.contender}};
-  if (pair.base) object["base"] = *pair.base;
-  return object;
-}
-
-ListedPair PairFrom(const JsonReader& at) {
-  return {at.Has("base") ? std::optional(at.Text("base")) : std::nullopt, at.Text("new")};
-}
-
-json ToJson(const Outcome& outcome) {
-  if (outcome.failure) return {{"failed", outcome.failure->text}};
-  return {{"result", outcome.result}};
-}
-
 JournalHeader HeaderFrom(const JsonReader& at) {
   at.Schema("dlroof_journal", kVersion);
+  auto header = FromMembers<JournalHeader>(at);
   const json seed = at.json().value("seed", json());
   if (!seed.is_number_unsigned()) at.Refuse("seed", "a whole number");
-  JournalHeader header{.programs = at.Texts("programs"),
-                       .builds = at.Texts("builds"),
-                       .arguments = at.Texts("arguments"),
-                       .settings = at.Texts("settings"),
-                       .seed = seed.get<std::uint64_t>(),
-                       .id = at.Text("id")};
-  if (at.Has("plain")) {
-    header.plain.assign(header.programs.size(), false);
-    const json& plain = at.Array("plain");
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-      if (!plain[i].is_boolean() || plain.size() != header.programs.size())
-        at.Refuse("plain", "true or false for each program");
-      header.plain[i] = plain[i].get<bool>();
-    }
-  }
-  for (std::size_t i = 0; i < at.Array("benchmarks").size(); ++i)
-    header.benchmarks.push_back(PairFrom(at.Item("benchmarks", i)));
+  header.seed = seed.get<std::uint64_t>();
+  if (!header.plain.empty() && header.plain.size() != header.programs.size())
+    at.Refuse("plain", "true or false for each program");
   if (header.programs.empty() || header.programs.size() > 2) at.Refuse("programs", "one or two");
   return header;
 }
 
 JournalEntry EntryFrom(const JsonReader& at, std::size_t programs) {
-  JournalEntry entry{.benchmark = PairFrom(at.Object("benchmark")),
-                     .block = static_cast<int>(at.Number("block")),
-                     .seconds = at.Number("seconds")};
-  for (std::size_t i = 0; i < at.Array("outcomes").size(); ++i) {
-    const JsonReader outcome = at.Item("outcomes", i);
-    auto& read = entry.outcomes.emplace_back();
-    if (outcome.Has("failed")) read.failure = Reason{outcome.Text("failed")};
-    if (outcome.Has("result")) read.result = outcome.Object("result").json();
-  }
+  auto entry = FromMembers<JournalEntry>(at);
   if (entry.outcomes.size() != programs) at.Refuse("outcomes", "one of each program");
   return entry;
 }
@@ -125,28 +108,15 @@ void SyncFolderOf(const std::string& path) {
 }  // namespace
 
 std::string JournalLine(const JournalHeader& header) {
-  json object = {{"programs", header.programs},
-                 {"builds", header.builds},
-                 {"arguments", header.arguments},
-                 {"settings", header.settings},
-                 {"seed", header.seed},
-                 {"benchmarks", json::array()},
-                 {"id", header.id}};
-  if (std::ranges::count(header.plain, true) > 0) object["plain"] = header.plain;
-  for (const auto& pair : header.benchmarks) object["benchmarks"].push_back(ToJson(pair));
+  auto object = MembersJson(header);
+  object["seed"] = header.seed;
+  if (std::ranges::count(header.plain, true) == 0) object.erase("plain");
   return fmt::format("{}{},{}", kBegin, kVersion, Line(object).substr(1));
 }
 
 std::string JournalLine(const json& machines) { return Line({{"machines", machines}}); }
 
-std::string JournalLine(const JournalEntry& entry) {
-  json object = {{"benchmark", ToJson(entry.benchmark)},
-                 {"block", entry.block},
-                 {"seconds", entry.seconds},
-                 {"outcomes", json::array()}};
-  for (const auto& outcome : entry.outcomes) object["outcomes"].push_back(ToJson(outcome));
-  return Line(object);
-}
+std::string JournalLine(const JournalEntry& entry) { return Line(MembersJson(entry)); }
 
 Journal ParseJournal(const std::string& text, const std::string& where) {
   Journal journal;
