@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -34,17 +32,6 @@ void RefuseOperatorFlags(const std::vector<std::string>& args) {
             "{}: this program has benchmarks of its own: choose them by "
             "--benchmark_filter",
             flag);
-}
-
-// Throws BadInput for --benchmark_enable_random_interleaving, as a flag or environment variable.
-void RefuseRandomOrder(const std::vector<std::string>& args) {
-  constexpr std::string_view kFlag = "--benchmark_enable_random_interleaving";
-  const char* const set = std::getenv("BENCHMARK_ENABLE_RANDOM_INTERLEAVING");
-  std::string value = set == nullptr ? "false" : set;
-  for (const auto& arg : args)
-    if (arg.starts_with(kFlag)) value = arg.substr(std::min(arg.size(), kFlag.size() + 1));
-  if (value != "false" && value != "0")
-    throw BadInput("{}: not supported: the benchmarks of this program run in their order", kFlag);
 }
 
 std::string PathOfProgram() {
@@ -86,16 +73,9 @@ void RememberBenchmarkFlags(const std::string& program, const std::vector<std::s
   Memory() = {program, {}};
   const std::pair<const char*, const char*> kChanged[] = {
       {"out", ""}, {"repetitions", "1"}, {"list_tests", "false"}, {"min_time", "0.5s"}};
-  for (const auto& [name, otherwise] : kChanged) {
-    std::string variable = std::string("BENCHMARK_") + name;
-    for (auto& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    const char* const set = std::getenv(variable.c_str());
-    const std::string flag = std::string("--benchmark_") + name;
-    std::string whole = flag + "=" + (set == nullptr ? otherwise : set);
-    for (const auto& arg : args)
-      if (arg == flag || arg.starts_with(flag + "=")) whole = arg;
-    Memory().flags.push_back(std::move(whole));
-  }
+  for (const auto& [name, otherwise] : kChanged)
+    Memory().flags.push_back(fmt::format("--benchmark_{}={}", name,
+                                         runner::SetBenchmarkFlag(args, name).value_or(otherwise)));
   runner::AdaptMinTime(Memory().flags);
 }
 
@@ -149,7 +129,10 @@ std::vector<std::string> Program::ReadFlags(std::vector<std::string> args) {
   std::vector<std::string> rest = args;
   if (own_main_) std::erase_if(own, [](const auto& arg) { return !arg.starts_with("--dlroof_"); });
   RefuseOperatorFlags(own);
-  RefuseRandomOrder(args);
+  if (flags_.interleaved)
+    throw BadInput(
+        "--benchmark_enable_random_interleaving: not supported: the benchmarks of this program run "
+        "in their order");
   runner::ReadOwnFlags(own, flags_);
   if (flags_.counters == "simulate" && flags_.cache != workload::CacheState::kWarm)
     throw BadInput(

@@ -15,16 +15,9 @@
 #include "counters/base/program.h"
 
 namespace dlroof::runner {
-namespace {
 
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-// Returns the value of the last --benchmark_NAME=VALUE or else of the environment variable
-// BENCHMARK_NAME, which Google Benchmark reads too; "" for --benchmark_NAME.
-std::optional<std::string> SetFlag(const std::vector<std::string>& args, const std::string& name) {
+std::optional<std::string> SetBenchmarkFlag(const std::vector<std::string>& args,
+                                            const std::string& name) {
   std::string upper = "BENCHMARK_" + name;
   std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
   const char* from_environment = std::getenv(upper.c_str());
@@ -38,14 +31,21 @@ std::optional<std::string> SetFlag(const std::vector<std::string>& args, const s
   return value;
 }
 
+namespace {
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 std::string BenchmarkFlag(const std::vector<std::string>& args, const std::string& name) {
-  return SetFlag(args, name).value_or("");
+  return SetBenchmarkFlag(args, name).value_or("");
 }
 
 // Returns whether a Boolean flag is on, as Google Benchmark decides.
 bool IsOn(const std::vector<std::string>& args, const std::string& name) {
   const std::set<std::string> off = {"0", "f", "n", "false", "no", "off"};
-  const auto value = SetFlag(args, name);
+  const auto value = SetBenchmarkFlag(args, name);
   return value && !off.contains(Lower(*value));
 }
 

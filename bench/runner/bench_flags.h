@@ -91,6 +91,10 @@ std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags);
 // Returns the number of repetitions to request from Google Benchmark: the rule's maximum [1].
 int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags);
 
+// Returns the value of the last --benchmark_NAME=VALUE or else of the environment variable
+// BENCHMARK_NAME, which Google Benchmark reads too; "" for --benchmark_NAME.
+std::optional<std::string> SetBenchmarkFlag(const std::vector<std::string>& args,
+                                            const std::string& name);
 // Parses --benchmark_* flags. `args`: the command line before Google Benchmark removes its flags.
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
