@@ -149,6 +149,10 @@ struct LstmLayerWeights {
   std::vector<T> bias;        // [pass][gate][hidden unit]
   std::vector<T> peephole;    // [pass][gate i, f, o][hidden unit]; empty: no peepholes
 };
+template <class T>
+inline constexpr std::array kLayerTensors = {
+    &LstmLayerWeights<T>::input, &LstmLayerWeights<T>::state, &LstmLayerWeights<T>::projection,
+    &LstmLayerWeights<T>::bias, &LstmLayerWeights<T>::peephole};
 
 // Inputs of a call, or the gradients of a loss with respect to them.
 template <class T>

@@ -29,20 +29,20 @@ struct States {
   std::vector<double> hidden, cell;
 };
 States Step(const LstmLayerWeights<double>& weights, const lstm_reference::PassShape& s,
-            int64_t pass, const double* x, const double* hidden_before, const double* cell_before) {
+            int64_t pass, const lstm_reference::StepRow<double>& row) {
   const auto sigmoid = [](double a) { return 0.5 * (1 + std::tanh(0.5 * a)); };
   States states;
   std::vector<double> exposed(s.hidden);
   for (int64_t u = 0; u < s.hidden; ++u) {
     const auto sum = [&](int64_t gate) {
-      return Gate(weights, s, pass, gate * s.hidden + u, x, hidden_before);
+      return Gate(weights, s, pass, gate * s.hidden + u, row.x, row.hidden_before);
     };
-    const auto peephole = [&](int64_t row, double cell) {
-      return s.peephole ? cell * weights.peephole[(pass * 3 + row) * s.hidden + u] : 0;
+    const auto peephole = [&](int64_t gate, double cell) {
+      return s.peephole ? cell * weights.peephole[(pass * 3 + gate) * s.hidden + u] : 0;
     };
-    const double i = sigmoid(sum(0) + peephole(0, cell_before[u]));
-    const double f = sigmoid(sum(1) + peephole(1, cell_before[u]));
-    states.cell.push_back(f * cell_before[u] + i * std::tanh(sum(2)));
+    const double i = sigmoid(sum(0) + peephole(0, row.cell_before[u]));
+    const double f = sigmoid(sum(1) + peephole(1, row.cell_before[u]));
+    states.cell.push_back(f * row.cell_before[u] + i * std::tanh(sum(2)));
     exposed[u] = sigmoid(sum(3) + peephole(2, states.cell.back())) * std::tanh(states.cell.back());
   }
   if (s.projection == 0) {
@@ -72,16 +72,10 @@ double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
   const int64_t row = (which.layer * Passes(problem) + which.pass) * s.samples;
   double worst = 0;
   for (int64_t sample = 0; sample < s.samples; ++sample) {
-    const int64_t at = s.Step(s.steps - 1) * s.samples + sample;
-    const double* hidden = input.initial_hidden.data() + (row + sample) * s.state;
-    const double* cell = input.initial_cell.data() + (row + sample) * s.hidden;
-    if (s.steps > 1) {
-      const int64_t before = s.Step(s.steps - 2) * s.samples + sample;
-      hidden = stored.hidden.data() + before * s.state;
-      cell = stored.cell.data() + before * s.hidden;
-    }
-    const States states =
-        Step(input.layers[which.layer], s, which.pass, x + at * s.input, hidden, cell);
+    const auto last =
+        lstm_reference::RowOf(s, stored, x, input.initial_hidden.data() + row * s.state,
+                              input.initial_cell.data() + row * s.hidden, s.steps - 1, sample);
+    const States states = Step(input.layers[which.layer], s, which.pass, last);
     for (int64_t k = 0; k < s.state; ++k)
       Note(std::abs(states.hidden[k] - forward.outputs.final_hidden[(row + sample) * s.state + k]),
            worst);
@@ -195,9 +189,7 @@ std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
   add(call.input.initial_hidden);
   add(call.input.initial_cell);
   for (const auto& layer : call.input.layers)
-    for (const auto* values :
-         {&layer.input, &layer.state, &layer.projection, &layer.bias, &layer.peephole})
-      add(*values, true);
+    for (const auto tensor : kLayerTensors<double>) add(layer.*tensor, true);
   ForEachOutput([&](const auto& values) { add(values); }, call.forward.outputs);
   for (const auto& layer : call.forward.stored) {
     add(layer.output);

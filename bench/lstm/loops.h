@@ -128,16 +128,36 @@ void CellForward(int64_t hidden, const PassWeights<const T>& w, const T* cell_be
   }
 }
 
+// What a step of one sample reads: its row, the layer's input, and the states of the step before.
 template <class T>
-void StepForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
-                 const T* hidden_before, const T* cell_before, int64_t at,
+struct StepRow {
+  int64_t at;
+  const T *x, *hidden_before, *cell_before;
+};
+
+// Returns the row of the pass's step number `walked`. The states before the first step are the
+// initial ones, those before others are in `stored`.
+template <class T>
+StepRow<T> RowOf(const PassShape& s, const LstmStoredPass<T>& stored, const T* x,
+                 const T* initial_hidden, const T* initial_cell, int64_t walked, int64_t sample) {
+  const int64_t at = s.Step(walked) * s.samples + sample;
+  if (walked == 0)
+    return {at, x + at * s.input, initial_hidden + sample * s.state,
+            initial_cell + sample * s.hidden};
+  const int64_t before = s.Step(walked - 1) * s.samples + sample;
+  return {at, x + at * s.input, stored.hidden.data() + before * s.state,
+          stored.cell.data() + before * s.hidden};
+}
+
+template <class T>
+void StepForward(const PassShape& s, const PassWeights<const T>& w, const StepRow<T>& row,
                  LstmStoredPass<T>& stored) {
-  T* gates = stored.gates.data() + at * 4 * s.hidden;
-  T* exposed = stored.exposed.data() + at * s.hidden;
-  T* hidden = stored.hidden.data() + at * s.state;
-  AddProduct(gates, x, w.input, s.input, 4 * s.hidden);
-  AddProduct(gates, hidden_before, w.state, s.state, 4 * s.hidden);
-  CellForward(s.hidden, w, cell_before, gates, stored.cell.data() + at * s.hidden, exposed);
+  T* gates = stored.gates.data() + row.at * 4 * s.hidden;
+  T* exposed = stored.exposed.data() + row.at * s.hidden;
+  T* hidden = stored.hidden.data() + row.at * s.state;
+  AddProduct(gates, row.x, w.input, s.input, 4 * s.hidden);
+  AddProduct(gates, row.hidden_before, w.state, s.state, 4 * s.hidden);
+  CellForward(s.hidden, w, row.cell_before, gates, stored.cell.data() + row.at * s.hidden, exposed);
   if (s.projection != 0)
     AddProduct(hidden, exposed, w.projection, s.hidden, s.projection);
   else
@@ -153,15 +173,8 @@ void PassForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
   stored.exposed.assign(rows * s.hidden, T(0));
   stored.hidden.assign(rows * s.state, T(0));
   for (int64_t walked = 0; walked < s.steps; ++walked)
-    for (int64_t sample = 0; sample < s.samples; ++sample) {
-      const int64_t at = s.Step(walked) * s.samples + sample;
-      const int64_t before = walked == 0 ? 0 : s.Step(walked - 1) * s.samples + sample;
-      const T* hidden_before =
-          walked == 0 ? initial_hidden + sample * s.state : stored.hidden.data() + before * s.state;
-      const T* cell_before =
-          walked == 0 ? initial_cell + sample * s.hidden : stored.cell.data() + before * s.hidden;
-      StepForward(s, w, x + at * s.input, hidden_before, cell_before, at, stored);
-    }
+    for (int64_t sample = 0; sample < s.samples; ++sample)
+      StepForward(s, w, RowOf(s, stored, x, initial_hidden, initial_cell, walked, sample), stored);
 }
 
 // Concatenates or adds the hidden states of the passes to form the layer's output.
@@ -210,19 +223,12 @@ void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates,
   }
 }
 
-// Inputs of one backward step of one sample: its row, the layer's input, the previous states.
-template <class T>
-struct StepRow {
-  int64_t at;
-  const T *x, *hidden_before, *cell_before, *d_output;
-};
-
 template <class T>
 void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassWeights<T>& d_w,
-                  const LstmStoredPass<T>& stored, const StepRow<T>& row, T* d_x, T* d_hidden,
-                  T* d_cell) {
+                  const LstmStoredPass<T>& stored, const StepRow<T>& row, const T* d_output, T* d_x,
+                  T* d_hidden, T* d_cell) {
   const T* exposed = stored.exposed.data() + row.at * s.hidden;
-  for (int64_t k = 0; k < s.state; ++k) d_hidden[k] = d_hidden[k] + row.d_output[k];
+  for (int64_t k = 0; k < s.state; ++k) d_hidden[k] = d_hidden[k] + d_output[k];
   std::vector<T> d_exposed(d_hidden, d_hidden + s.state);
   if (s.projection != 0) {
     d_exposed.assign(s.hidden, T(0));
@@ -250,16 +256,9 @@ void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
                   T* d_cell) {
   for (int64_t walked = s.steps - 1; walked >= 0; --walked)
     for (int64_t sample = 0; sample < s.samples; ++sample) {
-      const int64_t at = s.Step(walked) * s.samples + sample;
-      const int64_t before = walked == 0 ? 0 : s.Step(walked - 1) * s.samples + sample;
-      StepRow<T> row{at, x + at * s.input, stored.hidden.data() + before * s.state,
-                     stored.cell.data() + before * s.hidden, d_output + at * d_stride};
-      if (walked == 0) {
-        row.hidden_before = initial_hidden + sample * s.state;
-        row.cell_before = initial_cell + sample * s.hidden;
-      }
-      StepBackward(s, w, d_w, stored, row, d_x + at * s.input, d_hidden + sample * s.state,
-                   d_cell + sample * s.hidden);
+      const auto row = RowOf(s, stored, x, initial_hidden, initial_cell, walked, sample);
+      StepBackward(s, w, d_w, stored, row, d_output + row.at * d_stride, d_x + row.at * s.input,
+                   d_hidden + sample * s.state, d_cell + sample * s.hidden);
     }
 }
 
@@ -314,11 +313,8 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
     const std::vector<T>& x = layer == 0 ? input.source : forward.stored[layer - 1].output;
     const auto& weights = input.layers[layer];
     auto& d_weights = d_input.layers[layer];
-    d_weights.input.assign(weights.input.size(), T(0));
-    d_weights.state.assign(weights.state.size(), T(0));
-    d_weights.projection.assign(weights.projection.size(), T(0));
-    d_weights.bias.assign(weights.bias.size(), T(0));
-    d_weights.peephole.assign(weights.peephole.size(), T(0));
+    for (const auto tensor : kLayerTensors<T>)
+      (d_weights.*tensor).assign((weights.*tensor).size(), T(0));
     // The gradient of the source is at the same address in all calls, as PreparedCall lists it.
     std::vector<T> between;
     std::vector<T>& d_x = layer == 0 ? d_input.source : between;
