@@ -419,8 +419,6 @@ std::vector<int64_t> Sampled(const std::vector<int64_t>& sizes, int64_t count, u
     }
     indices.push_back(index);
   }
-  std::ranges::sort(indices);
-  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
   return indices;
 }
 

@@ -105,8 +105,6 @@ workload::ProductResult ResultOf(const GroupedCase& grouped,
                   expert_of[static_cast<size_t>(row)] != expert_of[static_cast<size_t>(row) - 1])
                 indices.insert(indices.end(), {row * p.n, std::max<int64_t>(row * p.n - 1, 0)});
             indices.push_back(p.m * p.n - 1);
-            std::ranges::sort(indices);
-            indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
             return indices;
           },
           [p, expert_of, &inputs](int64_t index) {

@@ -15,7 +15,7 @@ workload::ProductElement BiasGradientAt(int64_t n, const workload::ProductInputs
   return sum;
 }
 
-// Returns the indices of the eight corners and seeded ones: sorted, without duplicates.
+// Returns the indices of the eight corners and seeded ones.
 std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint64_t seed) {
   std::vector<int64_t> indices;
   for (const int64_t pair : {int64_t{0}, p.batch - 1})
@@ -24,8 +24,6 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
         indices.push_back((pair * p.rows + row) * p.columns + column);
   const auto random = workload::SeededIndices(count - 8, seed, p.batch * p.rows * p.columns);
   indices.insert(indices.end(), random.begin(), random.end());
-  std::ranges::sort(indices);
-  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
   return indices;
 }
 

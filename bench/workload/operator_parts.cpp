@@ -84,8 +84,6 @@ std::vector<int64_t> Sample(int64_t units, int64_t count, uint64_t seed) {
   auto sample = SeededIndices(std::max<int64_t>(count - 2, 0), seed, units);
   sample.push_back(0);
   sample.push_back(units - 1);
-  std::ranges::sort(sample);
-  sample.erase(std::unique(sample.begin(), sample.end()), sample.end());
   return sample;
 }
 
@@ -96,7 +94,11 @@ std::vector<int64_t> Compared(const OutputReference& reference, uint64_t seed) {
     const double affordable = kSampledFlops / std::max(of_unit, 1.0);
     const auto count = static_cast<int64_t>(
         std::clamp(affordable, static_cast<double>(kMinSamples), static_cast<double>(kMaxSamples)));
-    return reference.sample ? reference.sample(count, seed) : Sample(reference.units, count, seed);
+    auto sample =
+        reference.sample ? reference.sample(count, seed) : Sample(reference.units, count, seed);
+    std::ranges::sort(sample);
+    sample.erase(std::unique(sample.begin(), sample.end()), sample.end());
+    return sample;
   }
   std::vector<int64_t> all(static_cast<size_t>(reference.units));
   std::iota(all.begin(), all.end(), 0);
