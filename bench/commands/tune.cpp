@@ -8,6 +8,7 @@
 #include "bench/commands/commands.h"
 #include "bench/suites/suite.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 
 namespace dlroof::commands {
@@ -21,10 +22,10 @@ struct TuneFlags {
   tune::TuneRequest request;
 };
 
-using NamedValues = std::vector<std::pair<std::string, std::vector<std::string>>>;
+using NamedValues = std::pair<std::string, std::vector<std::string>>;
 
 // Parses "NAME=a,b" into the name and its values.
-std::pair<std::string, std::vector<std::string>> VariableFrom(const std::string& text) {
+NamedValues VariableFrom(const std::string& text) {
   const auto equals = text.find('=');
   const auto name = text.substr(0, equals);
   const bool variable = !name.empty() && std::isupper(static_cast<unsigned char>(name.front()));
@@ -36,17 +37,11 @@ std::pair<std::string, std::vector<std::string>> VariableFrom(const std::string&
   return {name, values};
 }
 
-NamedValues VariablesFrom(const std::vector<std::string>& texts) {
-  NamedValues variables;
-  for (const auto& text : texts) variables.push_back(VariableFrom(text));
-  return variables;
-}
-
 tune::TuneRequest RequestFrom(const TuneFlags& flags) {
   tune::TuneRequest request = flags.request;
   request.names = flags.what;
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
-  request.space.environment = VariablesFrom(flags.environment);
+  request.space.environment = VectorOf<NamedValues>(flags.environment, VariableFrom);
   if (flags.suites.empty()) return request;
   const bool gpu = flags.device == "gpu";
   const auto suites =
@@ -64,7 +59,7 @@ int RunOnFile(const TuneFlags& flags, const std::string& path) {
   }
   StopOnInterrupt();
   auto request = flags.request;
-  request.space.environment = VariablesFrom(flags.environment);
+  request.space.environment = VectorOf<NamedValues>(flags.environment, VariableFrom);
   return tune::VerifyTunings(path, request, std::cerr, std::cout);
 }
 
