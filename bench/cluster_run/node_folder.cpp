@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <sstream>
 
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
@@ -50,10 +50,8 @@ NodeFolder::NodeFolder(const fs::path& folder, int visit)
 std::vector<int> NodeFolder::Visits() const {
   std::vector<int> visits;
   for (const auto& path : FilesIn(folder_ / "visits")) {
-    const auto name = path.filename().string();
-    int number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && *end == '\0' && number > 0) visits.push_back(number);
+    const auto number = ParseNumber<int>(path.filename().string());
+    if (number > 0) visits.push_back(*number);
   }
   std::ranges::sort(visits);
   return visits;

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/document/document.h"
@@ -54,9 +54,8 @@ SizeSweep ReadSizeSweep(const std::string& text) {
   if (equals == std::string::npos || equals == 0) refuse();
   std::istringstream list(text.substr(equals + 1));
   for (std::string item; std::getline(list, item, ',');) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-    if (error != std::errc() || end != item.data() + item.size() || value < 1) refuse();
+    const auto value = ParseNumber<std::int64_t>(item).value_or(0);
+    if (value < 1) refuse();
     sweep.values.insert(value);
   }
   if (sweep.values.empty()) refuse();

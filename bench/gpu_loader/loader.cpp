@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <set>
 #include <stdexcept>
@@ -13,6 +12,7 @@
 
 #include "ceilings/machine/rate.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
 #include "counters/base/version.h"
@@ -149,10 +149,8 @@ DeviceChoice ParseDevice(const std::string& text, const std::string& flag) {
   DeviceChoice choice{.cpu = false, .gpu_requested = true};
   if (text == "gpu") return choice;
   const std::string_view number = std::string_view(text).substr(std::min<size_t>(3, text.size()));
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), choice.number);
-  if (!text.starts_with("gpu") || error != std::errc() || end != number.data() + number.size() ||
-      choice.number < 0)
+  choice.number = ParseNumber<int>(number).value_or(-1);
+  if (!text.starts_with("gpu") || choice.number < 0)
     throw BadInput("{}={}: expected auto, cpu, gpu, or gpu with a number (gpu1)", flag, text);
   return choice;
 }

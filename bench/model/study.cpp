@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -14,6 +13,7 @@
 #include "bench/workload/workload.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::model {
@@ -119,11 +119,8 @@ std::vector<std::string> SplitAt(const std::string& text, char separator) {
 }
 
 double Number(const std::string& text, const std::string& whole) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    throw BadInput("'{}': expected a number, got '{}'", whole, text);
-  return value;
+  if (const auto value = ParseNumber<double>(text)) return *value;
+  throw BadInput("'{}': expected a number, got '{}'", whole, text);
 }
 
 delta::CtaTile ParseTile(const std::string& text) {

@@ -10,6 +10,7 @@
 
 #include "bench/suites/benchdnn.h"
 #include "bench/workload/workload.h"
+#include "counters/base/keys.h"
 #include "reporters/logs/verbose_log.h"
 
 namespace dlroof::suites {
@@ -232,10 +233,8 @@ std::string ReadLayout(std::string_view value) {
 }
 
 std::string ReadCount(std::string_view value) {
-  int32_t count = 0;
-  const char* end = value.data() + value.size();
-  const auto [rest, error] = std::from_chars(value.data(), end, count);
-  if (error != std::errc() || rest != end || count < 0)
+  const auto count = ParseNumber<int32_t>(value).value_or(-1);
+  if (count < 0)
     throw BadInput("expected an integer from 0 to {}", std::numeric_limits<int32_t>::max());
   return std::to_string(count);
 }

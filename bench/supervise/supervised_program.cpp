@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -18,6 +17,7 @@
 #include "bench/runner/explain_pass.h"
 #include "bench/workload/workload.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/text.h"
@@ -144,11 +144,8 @@ std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
                            const std::vector<std::string>& arguments, int allowed) {
   std::set<int> counts = {1};
   const auto add = [&](std::string_view digits) {
-    int count = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-    if (error == std::errc() && end == digits.data() + digits.size() && count > 0 &&
-        count <= allowed)
-      counts.insert(count);
+    const int count = ParseNumber<int>(digits).value_or(0);
+    if (count > 0 && count <= allowed) counts.insert(count);
   };
   add(FlagValue(arguments, "dlroof_threads").value_or(std::to_string(allowed)));
   for (const auto& name : listed) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -17,6 +16,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::tune {
@@ -158,10 +158,9 @@ workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::
 }
 
 void SetBatch(const std::string& value, TunedBenchmark& tuned) {
-  std::int64_t batch = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), batch);
+  const auto batch = ParseNumber<std::int64_t>(value).value_or(0);
   const auto before = BatchOf(tuned.name);
-  if (!before || error != std::errc() || end != value.data() + value.size() || batch < 1)
+  if (!before || batch < 1)
     throw BadInput("{}: cannot have the batch size {}", workload::ToText(tuned.name), value);
   tuned.name.problem = workload::FindOp(tuned.name.op)->with_batch(tuned.name, batch);
   tuned.scale = static_cast<double>(*before) / static_cast<double>(batch);

@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "counters/base/keys.h"
+
 namespace dlroof::cpu_ceilings {
 namespace {
 
@@ -37,13 +39,13 @@ constexpr const char* kLaunch = "launch";
 // Measures an overhead. Writes a clean cost to `set`, otherwise the reason to `absent`.
 void MeasureOne(machine::CeilingSet& set, const std::string& name, int threads,
                 const RatePolicy& policy) {
-  const auto probe = OverheadProbes().find(name);
-  if (probe == OverheadProbes().end()) {
+  const auto* const probe = FindValue(OverheadProbes(), name);
+  if (probe == nullptr) {
     set.absent[name] = "this build has no library whose calls could be timed";
     return;
   }
   try {
-    const auto cost = probe->second(threads, policy);
+    const auto cost = (*probe)(threads, policy);
     if (!cost.clean) {
       set.absent[name] = "in each repetition a thread waited for a CPU";
       return;
@@ -253,23 +255,18 @@ constexpr int kEnoughAtTheLimit = 2;  // min agreeing clean repetitions
 constexpr double kMaxSeconds = 1;     // [s] longest time of a further pass of one row
 
 const Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
-  for (const auto* rows : {&set.flops, &set.mixes})
-    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
-  return nullptr;
+  const auto* const pipe = FindValue(set.flops, row);
+  return pipe != nullptr ? pipe : FindValue(set.mixes, row);
 }
 
 template <class Set>
 auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
   const auto* ceiling = FindRow(set, row);
   if (ceiling == nullptr) return nullptr;
-  const auto same = [&](auto& roof) {
-    return roof.per_second == ceiling->per_second ? &roof : nullptr;
-  };
-  const auto plain = set.flops.find(cpu_kernels::PlainPipe(row));
-  if (plain != set.flops.end()) return same(plain->second);
+  auto* roof = FindValue(set.flops, cpu_kernels::PlainPipe(row));
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
-  const auto roof = level ? set.bytes.find(*level) : set.bytes.end();
-  return roof != set.bytes.end() ? same(roof->second) : nullptr;
+  if (roof == nullptr && level) roof = FindValue(set.bytes, *level);
+  return roof != nullptr && roof->per_second == ceiling->per_second ? roof : nullptr;
 }
 
 constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // the last second is measured
@@ -303,8 +300,7 @@ std::optional<double> ClockOf(CpuBench& bench, const std::optional<cpu_kernels::
 
 void MeasureSustained(MeasureSession& session, const RunningRow& running, int threads) {
   const auto& set = session.machine.by_threads.at(threads);
-  const auto pipe = set.flops.find(running.row);
-  const auto& ceiling = pipe != set.flops.end() ? pipe->second : set.mixes.at(running.row);
+  const auto& ceiling = *FindRow(set, running.row);
   CpuBench bench(cpu::SpreadCpus(session.cpu, threads));
   running.prepare(bench);
   const double work = running.work_per_iteration;
@@ -368,12 +364,11 @@ void FinishFlops(MeasureSession& session) {
   const auto finish = [&](double pass_tolerance, const auto& wanted) {
     for (const auto& [threads, rows] : session.rows)
       for (const auto& probe : probes) {
-        const auto row = rows.flops.find(probe.key);
-        if (row == rows.flops.end() || row->second.passes.empty() || !wanted(probe, threads))
-          continue;
+        const auto* const row = FindValue(rows.flops, probe.key);
+        if (row == nullptr || row->passes.empty() || !wanted(probe, threads)) continue;
         session.machine.by_threads[threads].absent.erase(probe.key);
         session.machine.by_threads[threads].flops[probe.key] =
-            FinishedFlops(row->second, probe, threads, policy, pass_tolerance, core);
+            FinishedFlops(*row, probe, threads, policy, pass_tolerance, core);
       }
   };
   finish(1, [](const FlopsProbe&, int) { return true; });

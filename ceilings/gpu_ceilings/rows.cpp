@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ceilings/gpu_ceilings/bench.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::gpu_ceilings {
@@ -385,11 +386,9 @@ double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index
 }
 
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key) {
-  const auto& table = kGpuPeaks;
-  const auto found = std::ranges::find_if(table, [&](const GpuPeak& peak) {
+  return FindIf(kGpuPeaks, [&](const GpuPeak& peak) {
     return compute_capability >= peak.first && compute_capability <= peak.last && key == peak.key;
   });
-  return found == table.end() ? nullptr : &*found;
 }
 
 }  // namespace dlroof::gpu_ceilings

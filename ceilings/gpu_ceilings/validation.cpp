@@ -6,6 +6,7 @@
 
 #include "ceilings/gpu_ceilings/bench.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/keys.h"
 #include "counters/gpu/clock.h"
 
 namespace dlroof::gpu_ceilings {
@@ -156,11 +157,8 @@ std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_cl
 }
 
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best) {
-  const auto find = [&](Level level) {
-    const auto found = best.find(level);
-    return found == best.end() ? nullptr : &found->second;
-  };
-  auto *l1 = find(Level::kL1), *l2 = find(Level::kL2), *dram = find(Level::kDram);
+  auto *l1 = FindValue(best, Level::kL1), *l2 = FindValue(best, Level::kL2),
+       *dram = FindValue(best, Level::kDram);
   if (dram != nullptr && facts.dram_set_bytes < kMinL2 * facts.l2_bytes)
     machine::AddUnboundedReason(
         *dram,

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -28,10 +27,8 @@ bool IsStable(const std::string& key) {
 
 // Reads a whole number above 0, such as a number of threads. Returns nullopt for other text.
 std::optional<int> CountIn(std::string_view text) {
-  int count = 0;
-  const auto end = text.data() + text.size();
-  const bool whole = std::from_chars(text.data(), end, count).ptr == end && count > 0;
-  return whole ? std::optional(count) : std::nullopt;
+  const auto count = ParseNumber<int>(text);
+  return count > 0 ? count : std::nullopt;
 }
 
 struct ValidationNumber {
@@ -149,10 +146,7 @@ bool TakePrefix(std::string& text, std::string_view prefix) {
 // "sustained.<row>" or "<cost>.threads.<N>") to its CeilingSet. Returns false for other facts and
 // if there is no such CeilingSet.
 bool MoveFact(const std::string& key, const std::string& text, Machine& machine) {
-  const auto set_of = [&](int threads) {
-    const auto found = machine.by_threads.find(threads);
-    return found == machine.by_threads.end() ? nullptr : &found->second;
-  };
+  const auto set_of = [&](int threads) { return FindValue(machine.by_threads, threads); };
   if (auto row = key; TakePrefix(row, "sustained.")) {
     machine.by_threads.rbegin()->second.sustained[row] = text;
     return true;
@@ -393,17 +387,12 @@ void CheckNumbers(std::optional<double> units, const Ceiling* single, Ceiling& c
 
 void CheckNumbers(Machine& machine) {
   std::optional<double> sms;
-  if (const auto found = machine.facts.find("gpu.sms"); found != machine.facts.end())
-    sms = CountIn(found->second);
-  const auto single_set = machine.by_threads.find(1);
+  if (const auto* fact = FindValue(machine.facts, "gpu.sms")) sms = CountIn(*fact);
+  const auto* const single_set = ForThreads(machine, 1);
   for (auto& [threads, set] : machine.by_threads) {
     const auto check = [&](auto CeilingSet::*rows) {
       for (auto& [key, ceiling] : set.*rows) {
-        const Ceiling* single = nullptr;
-        if (single_set != machine.by_threads.end()) {
-          const auto& singles = single_set->second.*rows;
-          if (const auto found = singles.find(key); found != singles.end()) single = &found->second;
-        }
+        const Ceiling* single = single_set == nullptr ? nullptr : FindValue(single_set->*rows, key);
         CheckNumbers(machine.device == "gpu" ? sms : ceiling.threads, single, ceiling);
       }
     };
@@ -431,9 +420,7 @@ const CeilingSet& AllThreads(const Machine& machine) {
 }
 
 const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads) {
-  if (!threads) return nullptr;
-  const auto found = machine.by_threads.find(*threads);
-  return found == machine.by_threads.end() ? nullptr : &found->second;
+  return threads ? FindValue(machine.by_threads, *threads) : nullptr;
 }
 
 CeilingSet Sustained(CeilingSet ceilings) {

@@ -14,6 +14,7 @@
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::machine_file {
 namespace {
@@ -110,9 +111,9 @@ RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& thread
       rows[count].insert(copy->first);
     for (const auto& [key, row] : set->flops) {
       const auto plain = cpu_kernels::PlainPipe(key);
-      const auto roof = set->flops.find(plain);
-      if (plain != key && pipes.contains(plain) && roof != set->flops.end() &&
-          wanted(roof->second) && row.per_second == roof->second.per_second)
+      const auto* const roof = FindValue(set->flops, plain);
+      if (plain != key && pipes.contains(plain) && roof != nullptr && wanted(*roof) &&
+          row.per_second == roof->per_second)
         rows[count].insert(key);
     }
   }
@@ -122,9 +123,8 @@ RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& thread
 const Ceiling* RowOf(const Machine& machine, int threads, const std::string& row) {
   const auto* set = machine::ForThreads(machine, threads);
   if (set == nullptr) return nullptr;
-  for (const auto* rows : {&set->flops, &set->mixes})
-    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
-  return nullptr;
+  const auto* const pipe = FindValue(set->flops, row);
+  return pipe != nullptr ? pipe : FindValue(set->mixes, row);
 }
 
 SpotCheck CheckOf(const std::string& row, int threads, const Ceiling& stored, const Ceiling& now) {
@@ -221,9 +221,8 @@ Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& o
 bool SameSystem(const Machine& machine, const Machine& here) {
   return std::ranges::all_of(
       std::array{cpu_ceilings::kKernelFact, cpu_ceilings::kMicrocodeFact}, [&](const char* fact) {
-        const auto then = machine.facts.find(fact), now = here.facts.find(fact);
-        return then == machine.facts.end() || now == here.facts.end() ||
-               then->second == now->second;
+        const auto *then = FindValue(machine.facts, fact), *now = FindValue(here.facts, fact);
+        return then == nullptr || now == nullptr || *then == *now;
       });
 }
 
@@ -231,11 +230,8 @@ bool SameSystem(const Machine& machine, const Machine& here) {
 Machine Joined(const std::optional<Machine>& stored, const Machine& now, std::optional<int> cores) {
   auto machine = stored ? *stored : now;
   if (!stored) machine.by_threads.clear();
-  for (const auto& [threads, set] : now.by_threads) {
-    const auto known = machine.by_threads.find(threads);
-    machine.by_threads[threads] = machine::Learned(
-        known == machine.by_threads.end() ? machine::CeilingSet() : known->second, set);
-  }
+  for (const auto& [threads, set] : now.by_threads)
+    machine.by_threads[threads] = machine::Learned(machine.by_threads[threads], set);
   for (const auto& [key, text] : now.facts) machine.facts[key] = text;
   // Takes the newest rate, not the largest: one reading that is too high would stay forever.
   if (now.issue_rate) machine.issue_rate = now.issue_rate;

@@ -1,6 +1,9 @@
-// Tables of enumerators and their texts in files, projections of ranges, and a hash of text.
+// Tables of enumerators and their texts in files, searches and projections of ranges, and numbers
+// and a hash of text.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -43,6 +46,36 @@ std::vector<T> VectorOf(Range&& range, const Projection& projection) {
 template <class Enum, std::size_t rows>
 std::vector<Enum> ValuesOf(const KeyRow<Enum> (&table)[rows]) {
   return VectorOf<Enum>(table, &KeyRow<Enum>::first);
+}
+
+// Returns the value of `key` in a map, or nullptr if the map lacks the key.
+template <class Map, class Name>
+auto* FindValue(Map& map, const Name& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+// Returns a copy of the value of `key` in a map, or nullopt if the map lacks the key.
+template <class Map, class Name>
+std::optional<typename Map::mapped_type> FindCopy(const Map& map, const Name& key) {
+  const auto* const value = FindValue(map, key);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+// Returns the first element that `wanted` accepts, or nullptr.
+template <class Range, class Wanted>
+auto* FindIf(Range& range, const Wanted& wanted) {
+  const auto found = std::ranges::find_if(range, wanted);
+  return found == std::ranges::end(range) ? nullptr : &*found;
+}
+
+// Returns the number that is the whole text, or nullopt for any other text.
+template <class Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
 }
 
 // Returns the 64-bit FNV-1a hash of a text. It is in names and contents of stored files, so it must

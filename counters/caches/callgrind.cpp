@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -40,10 +39,8 @@ std::optional<std::vector<std::string>> WordsAfter(std::string_view text, std::s
 }
 
 double Count(const std::map<std::string, double>& counts, const std::string& event) {
-  const auto found = counts.find(event);
-  if (found == counts.end())
-    throw std::runtime_error(fmt::format("callgrind counted no {}", event));
-  return found->second;
+  if (const auto* count = FindValue(counts, event)) return *count;
+  throw std::runtime_error(fmt::format("callgrind counted no {}", event));
 }
 
 // Returns callgrind's counts by event. Throws std::runtime_error that names the missing line.
@@ -57,9 +54,8 @@ std::map<std::string, double> CountsIn(std::string_view text) {
   for (size_t i = 0; i < names->size(); ++i) {
     double& value = counts[names->at(i)];
     if (i >= numbers->size()) continue;  // callgrind omits zeros at the end of a line
-    const auto& number = numbers->at(i);
-    const auto* const end = number.data() + number.size();
-    if (std::from_chars(number.data(), end, value).ptr != end || value < 0)
+    value = ParseNumber<double>(numbers->at(i)).value_or(-1);
+    if (value < 0)
       throw std::runtime_error(fmt::format("callgrind's {} is not a count", names->at(i)));
   }
   return counts;
@@ -162,11 +158,10 @@ struct Caches {
 };
 
 CacheGeometry GeometryOf(const cpu::Cpu& cpu, Level level) {
-  const auto caches = cpu.topology.cache_of_cpu.find(level);
-  if (caches == cpu.topology.cache_of_cpu.end() || cpu.allowed.empty()) return {};
-  const auto cache = caches->second.find(cpu.allowed.front());
-  if (cache == caches->second.end()) return {};
-  return {cache->second.bytes, cache->second.ways};
+  const auto* const caches = FindValue(cpu.topology.cache_of_cpu, level);
+  if (caches == nullptr || cpu.allowed.empty()) return {};
+  const auto* const cache = FindValue(*caches, cpu.allowed.front());
+  return cache == nullptr ? CacheGeometry() : CacheGeometry{cache->bytes, cache->ways};
 }
 
 Caches CachesHere() {

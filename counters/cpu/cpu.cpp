@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/cpu/process_limits.h"
 
 namespace dlroof::cpu {
@@ -178,9 +179,9 @@ std::optional<std::string> Microcode() {
 int UsableCores(const Cpu& cpu) {
   std::set<int> cores;
   for (const int each : cpu.allowed) {
-    const auto core = cpu.topology.core_of_cpu.find(each);
-    if (core == cpu.topology.core_of_cpu.end()) return 0;
-    cores.insert(core->second);
+    const auto* const core = FindValue(cpu.topology.core_of_cpu, each);
+    if (core == nullptr) return 0;
+    cores.insert(*core);
   }
   return static_cast<int>(cores.size());
 }
@@ -192,9 +193,8 @@ std::vector<int> SpreadCpus(const Cpu& cpu, int count) {
   std::map<int, int> used_of_core;
   std::vector<std::pair<int, int>> order;  // (rank of the CPU within its core, CPU)
   for (const int each : cpu.allowed) {
-    const auto core = cpu.topology.core_of_cpu.find(each);
-    order.emplace_back(core == cpu.topology.core_of_cpu.end() ? 0 : used_of_core[core->second]++,
-                       each);
+    const auto* const core = FindValue(cpu.topology.core_of_cpu, each);
+    order.emplace_back(core == nullptr ? 0 : used_of_core[*core]++, each);
   }
   std::ranges::sort(order);
   std::vector<int> chosen;
@@ -204,17 +204,16 @@ std::vector<int> SpreadCpus(const Cpu& cpu, int count) {
 
 std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
                                   const std::vector<int>& cpus) {
-  const auto of_level = topology.cache_of_cpu.find(level);
-  if (of_level == topology.cache_of_cpu.end() || cpus.empty()) return std::nullopt;
+  const auto* const of_level = FindValue(topology.cache_of_cpu, level);
+  if (of_level == nullptr || cpus.empty()) return std::nullopt;
   std::map<int, int> sharers;
   CacheShare share;
   for (const int cpu : cpus) {
-    const auto found = of_level->second.find(cpu);
-    if (found == of_level->second.end()) return std::nullopt;
-    const auto& cache = found->second;
-    share.bytes = share.bytes == 0 ? cache.bytes : std::min(share.bytes, cache.bytes);
-    const int on_this = ++sharers[cache.id];
-    if (on_this == 1) share.total_bytes += cache.bytes;
+    const auto* const cache = FindValue(*of_level, cpu);
+    if (cache == nullptr) return std::nullopt;
+    share.bytes = share.bytes == 0 ? cache->bytes : std::min(share.bytes, cache->bytes);
+    const int on_this = ++sharers[cache->id];
+    if (on_this == 1) share.total_bytes += cache->bytes;
     share.sharers = std::max(share.sharers, on_this);
   }
   return share;

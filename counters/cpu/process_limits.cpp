@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
@@ -133,11 +132,8 @@ std::optional<std::string> PinningVariable(const Environment& environment) {
 }
 
 std::optional<int> OpenMpThreadLimit(const Environment& environment) {
-  const auto text = Normalized(environment("OMP_THREAD_LIMIT").value_or(""));
-  int most = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), most);
-  if (error != std::errc() || end != text.data() + text.size() || most < 1) return std::nullopt;
-  return most;
+  const auto most = ParseNumber<int>(Normalized(environment("OMP_THREAD_LIMIT").value_or("")));
+  return most >= 1 ? most : std::nullopt;
 }
 
 std::string QuotaText(const CpuQuota& quota) {

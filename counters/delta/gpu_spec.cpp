@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "counters/delta/prediction.h"
 
 namespace dlroof::delta {
@@ -114,8 +115,7 @@ nlohmann::json ToJson(const GpuSpec& gpu) {
   nlohmann::json json = {{"name", gpu.name}};
   const auto put = [&](std::string_view name, const nlohmann::json& value) {
     const std::string key(name);
-    const auto source = gpu.sources.find(key);
-    json[key] = {{"value", value}, {"source", source == gpu.sources.end() ? "" : source->second}};
+    json[key] = {{"value", value}, {"source", FindCopy(gpu.sources, key).value_or("")}};
   };
   for (const auto& [key, value] : kFigures) put(key, gpu.*value);
   for (const auto& [key, value] : kSectors) put(key, gpu.*value);
@@ -138,8 +138,7 @@ GpuSpec FindGpu(const std::string& name) {
 }
 
 double MacsPerClock(const GpuSpec& gpu, const std::string& type) {
-  if (const auto found = gpu.macs_per_clock.find(type); found != gpu.macs_per_clock.end())
-    return found->second;
+  if (const auto* macs = FindValue(gpu.macs_per_clock, type)) return *macs;
   std::vector<std::string> types;
   for (const auto& [key, value] : gpu.macs_per_clock) types.push_back(key);
   throw BadInput("{} has no type '{}'; it has {}", gpu.name, type, fmt::join(types, ", "));

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "counters/base/keys.h"
 #include "counters/delta/prediction.h"
 
 namespace dlroof::delta {
@@ -26,13 +26,6 @@ std::vector<std::string_view> Words(std::string_view text, const Belongs& belong
   return words;
 }
 
-std::optional<int64_t> Number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
 // Reads the sizes in "128x64x32" after `prefix`. If the word ends in "...", omits the last number,
 // which may be incomplete. Returns an empty vector for words of another form.
 std::vector<int64_t> SizesIn(std::string_view word, std::string_view prefix = "") {
@@ -41,7 +34,7 @@ std::vector<int64_t> SizesIn(std::string_view word, std::string_view prefix = ""
   std::vector<int64_t> sizes;
   while (!word.empty()) {
     const auto cross = word.find('x');
-    const auto number = Number(word.substr(0, cross));
+    const auto number = ParseNumber<int64_t>(word.substr(0, cross));
     if (!number) return word.find('.') == std::string_view::npos ? std::vector<int64_t>() : sizes;
     sizes.push_back(*number);
     if (cross == std::string_view::npos) break;
@@ -80,10 +73,10 @@ std::optional<int> Architecture(const Name& name) {
   for (size_t i = 0; i < name.words.size(); ++i) {
     const auto word = name.words[i];
     if (word.starts_with("sm"))
-      if (const auto number = Number(word.substr(2)); number && *number >= 50 && *number < 200)
+      if (const auto number = ParseNumber<int64_t>(word.substr(2)); number >= 50 && number < 200)
         return static_cast<int>(*number);
     if (word.ends_with("cutlass") && i + 1 < name.words.size())
-      if (const auto number = Number(name.words[i + 1]); number && *number >= 50 && *number < 200)
+      if (const auto number = ParseNumber<int64_t>(name.words[i + 1]); number >= 50 && number < 200)
         return static_cast<int>(*number);
     for (const auto& [chip, number] : kChips)
       if (word.ends_with(chip)) return number;
@@ -164,10 +157,10 @@ std::optional<EngineKnobs> ReadEngine(std::string_view text) {
   const auto words = Words(text.substr(open, close - open), word);
   for (size_t i = 0; i + 1 < words.size(); ++i)
     for (const auto& [key, field] : known)
-      if (words[i] == key) knobs.*field = Number(words[i + 1]);
+      if (words[i] == key) knobs.*field = ParseNumber<int64_t>(words[i + 1]);
   const auto rest = Words(text.substr(close), word);
   for (size_t i = 0; i + 1 < rest.size(); ++i)
-    if (rest[i] == "workspace") knobs.workspace_bytes = Number(rest[i + 1]);
+    if (rest[i] == "workspace") knobs.workspace_bytes = ParseNumber<int64_t>(rest[i + 1]);
   return knobs;
 }
 

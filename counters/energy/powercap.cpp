@@ -21,6 +21,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/energy/energy_meter.h"
 
@@ -132,11 +133,9 @@ double ReadMicrojoules(const fs::path& path) {
   const auto text = ReadKernelFile(path, error);
   if (error == EACCES || error == EPERM) throw BadInput("{}: {}", path.string(), kPowercapCure);
   if (error != 0) throw BadInput("{}: {}", path.string(), std::strerror(error));
-  std::uint64_t microjoules = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), microjoules);
-  if (wrong != std::errc() || end != text.data() + text.size() || text.empty())
-    throw BadInput("{}: '{}' is not a number of microjoules", path.string(), text);
-  return kJoulesPerMicrojoule * static_cast<double>(microjoules);
+  const auto microjoules = ParseNumber<std::uint64_t>(text);
+  if (!microjoules) throw BadInput("{}: '{}' is not a number of microjoules", path.string(), text);
+  return kJoulesPerMicrojoule * static_cast<double>(*microjoules);
 }
 
 EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {

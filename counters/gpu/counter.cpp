@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "counters/base/json.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::gpu {
 namespace {
@@ -31,14 +32,13 @@ void Erase(Work& work, const std::string& quantity) {
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats) {
   std::vector<std::string> untested;
   for (const auto& [quantity, value] : Flat(work)) {
-    const auto row = judged.find(quantity);
-    const auto grade = row == judged.end() ? CounterGrade::kUntested : row->second.grade;
-    if (grade == CounterGrade::kFailed) {
+    const auto row = FindCopy(judged, quantity).value_or(JudgedCounters::mapped_type());
+    if (row.grade == CounterGrade::kFailed) {
       caveats.push_back(
           fmt::format("{} was dropped: its counter failed on a kernel of known work ({})", quantity,
-                      row->second.evidence));
+                      row.evidence));
       Erase(work, quantity);
-    } else if (grade == CounterGrade::kUntested && value > 0) {
+    } else if (row.grade == CounterGrade::kUntested && value > 0) {
       untested.push_back(quantity);
     }
   }
@@ -57,9 +57,9 @@ double CounterTolerance(const std::string& quantity) {
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged) {
   const auto found = Flat(counted);
   for (const auto& [quantity, expected] : Flat(known.work)) {
-    const auto got = found.find(quantity);
-    if (got == found.end() || expected <= 0) continue;
-    const double error = got->second / expected - 1;
+    const auto* const got = FindValue(found, quantity);
+    if (got == nullptr || expected <= 0) continue;
+    const double error = *got / expected - 1;
     const bool ok = std::abs(error) <= CounterTolerance(quantity);
     auto& row = judged[quantity];
     if (row.grade == CounterGrade::kFailed) continue;
@@ -146,8 +146,7 @@ void CuptiCounter::Open() {
 const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& types,
                                        const CounterOptions& options) {
   const auto key = KeyOf(types, options);
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) return found->second;
+  if (const auto* found = FindValue(plans_, key)) return *found;
   auto plan = PlanCounters(BuiltInCuptiTable(), device_->chip, types, options,
                            AskHostApi(*parts_.api, device_->chip.name, device_->availability));
   if (plan.configs.empty())
@@ -257,8 +256,7 @@ Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& o
   parts.push_back(request.type);
   parts.push_back(request.name);
   const auto key = KeyOf(parts, options);
-  const auto found = counted_.find(key);
-  if (found != counted_.end()) return found->second;
+  if (const auto* found = FindValue(counted_, key)) return *found;
   TestOnce();
   return counted_.emplace(key, CountNow(request, options)).first->second;
 }

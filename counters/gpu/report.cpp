@@ -10,6 +10,7 @@
 #include <set>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/gpu/session.h"
 
 namespace dlroof::gpu {
@@ -33,14 +34,14 @@ Quantities SumQuantities(const std::vector<CuptiMetric>& metrics, const Quantiti
   Quantities sums;
   std::set<std::string> broken;
   for (const auto& metric : metrics) {
-    const auto value = values.find(metric.name);
-    if (value == values.end() || !Usable(value->second)) {
+    const auto* const value = FindValue(values, metric.name);
+    if (value == nullptr || !Usable(*value)) {
       broken.insert(metric.quantity);
       caveats.push_back(
           fmt::format("{} has no valid value, so {} is unknown", metric.name, metric.quantity));
       continue;
     }
-    sums[metric.quantity] += metric.weight * value->second;
+    sums[metric.quantity] += metric.weight * *value;
   }
   for (const auto& quantity : broken) sums.erase(quantity);
   return sums;
@@ -66,32 +67,27 @@ double HalfWork(double half, double all, const std::vector<std::string>& pipes) 
   return expected || half >= kMovesShare * all ? half : 0;
 }
 
-std::optional<double> SumOf(const Quantities& sums, const char* quantity) {
-  const auto sum = sums.find(quantity);
-  return sum == sums.end() ? std::nullopt : std::optional(sum->second);
-}
-
 Work WorkOf(const Quantities& sums, const std::vector<std::string>& pipes,
             std::vector<std::string>& caveats) {
   Work work;
   double all = 0;
   for (const auto& [quantity, sum] : sums)
     if (IsPipeKey(quantity)) all += work.flops[quantity] = sum;
-  if (const auto half = SumOf(sums, "half.vector")) {
+  if (const auto half = FindCopy(sums, "half.vector")) {
     const double flops = HalfWork(*half, all + *half, pipes);
     work.flops[HalfPipe(pipes, flops, caveats)] = flops;
   }
-  const auto tags = SumOf(sums, "l1.tags"), shared = SumOf(sums, "shared");
+  const auto tags = FindCopy(sums, "l1.tags"), shared = FindCopy(sums, "shared");
   if (tags && shared) work.bytes[Level::kL1] = *tags + *shared;
   for (const auto& [quantity, level] :
        {std::pair("l2", Level::kL2), std::pair("dram", Level::kDram),
         std::pair("host", Level::kHost), std::pair("link", Level::kHost)})
-    if (const auto sum = SumOf(sums, quantity)) work.bytes[level] = *sum;
+    if (const auto sum = FindCopy(sums, quantity)) work.bytes[level] = *sum;
   return work;
 }
 
 void AddCaveats(const Quantities& sums, CuptiCounts& counts) {
-  const auto of = [&](const char* quantity) { return SumOf(sums, quantity); };
+  const auto of = [&](const char* quantity) { return FindCopy(sums, quantity); };
   const auto total = of("dram"), read = of("dram.read"), write = of("dram.write");
   if (total && read && write && std::abs(*total - *read - *write) > kSumTolerance * *total)
     counts.caveats.push_back(
@@ -124,8 +120,8 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
   CuptiCounts counts;
   const auto sums = SumQuantities(metrics, values, counts.caveats);
   counts.work = WorkOf(sums, pipes, counts.caveats);
-  counts.seconds = SumOf(sums, "seconds");
-  counts.clock_hz = SumOf(sums, "clock");
+  counts.seconds = FindCopy(sums, "seconds");
+  counts.clock_hz = FindCopy(sums, "clock");
   for (const auto& [quantity, sum] : sums) {
     for (const char* detail :
          {"shared", "dram.read", "dram.write", "l2.slices", "l2.fabric", "host", "link"})
@@ -158,10 +154,10 @@ struct Executed {
   bool certain = true;
 };
 std::optional<Executed> ExecutedOf(const CuptiCounts& counts, const TensorFamily& family) {
-  const auto all = SumOf(counts.instructions, family.quantity);
+  const auto all = FindCopy(counts.instructions, family.quantity);
   if (!all || &family != &kFloat || *all == 0)
     return all ? std::optional(Executed{*all}) : std::nullopt;
-  const auto vector = SumOf(counts.instructions, "tensor.hfma2");
+  const auto vector = FindCopy(counts.instructions, "tensor.hfma2");
   if (!vector) return Executed{*all, false};
   return Executed{std::max(*all - *vector, 0.0)};
 }
@@ -199,11 +195,9 @@ namespace {
 std::string DetailText(const CuptiCounts& counts) {
   std::string text;
   const auto add = [&](const char* detail, Level level, const char* format) {
-    const auto part = counts.details.find(detail);
-    const auto total = counts.work.bytes.find(level);
-    if (part != counts.details.end() && total != counts.work.bytes.end() && total->second > 0 &&
-        part->second > 0)
-      text += fmt::format(fmt::runtime(format), 100 * part->second / total->second);
+    const double part = FindCopy(counts.details, detail).value_or(0);
+    const double total = FindCopy(counts.work.bytes, level).value_or(0);
+    if (part > 0 && total > 0) text += fmt::format(fmt::runtime(format), 100 * part / total);
   };
   add("shared", Level::kL1, "; {:.0f} % of L1's bytes are of shared memory");
   add("l2.slices", Level::kL2, "; all slices of L2 moved {:.0f} % of L2's bytes");
@@ -290,10 +284,10 @@ std::string HowCounted(const CuptiReading& reading) {
 std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches) {
   std::vector<LaunchedKernel> merged;
   for (auto& launch : launches) {
-    const auto same = std::ranges::find_if(merged, [&](const auto& other) {
+    auto* const same = FindIf(merged, [&](const auto& other) {
       return other.name == launch.name && other.facts == launch.facts;
     });
-    if (same == merged.end()) {
+    if (same == nullptr) {
       merged.push_back(std::move(launch));
       continue;
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/imports/import.h"
 
 namespace dlroof::imports {
@@ -124,10 +125,9 @@ std::optional<std::string> TensorPipe(std::string_view metric) {
 
 // Returns a value; smsp__ (partitions of multiprocessors) replaces sm__, since the sums are equal.
 std::optional<double> Find(const MetricValues& values, std::string_view metric) {
-  auto found = values.find(metric);
-  if (found == values.end() && metric.starts_with("sm__sass"))
-    found = values.find("smsp__" + std::string(metric.substr(4)));
-  return found == values.end() ? std::nullopt : std::optional(found->second);
+  const auto value = FindCopy(values, metric);
+  if (value || !metric.starts_with("sm__sass")) return value;
+  return FindCopy(values, "smsp__" + std::string(metric.substr(4)));
 }
 
 std::optional<double> Sum(const std::vector<Term>& terms, const MetricValues& values) {
@@ -168,8 +168,7 @@ bool IsCounter(std::string_view name) {
 const DerivedMetric* FindDerived(std::string_view name) {
   if (!name.starts_with(kDerivedMetric)) return nullptr;
   name.remove_prefix(kDerivedMetric.size());
-  const auto* found = std::ranges::find(kDerived, name, &DerivedMetric::name);
-  return found == std::end(kDerived) ? nullptr : found;
+  return FindIf(kDerived, [&](const auto& metric) { return metric.name == name; });
 }
 
 // Returns the counter of a rate: "x.sum.per_second" -> "x.sum"; per cycle only a counter of SMs.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
@@ -108,12 +109,12 @@ class NsightReader {
     const auto begin = [&](const text::CsvRow& row) {
       current.reset();
       const auto key = KeyOf(row);
-      const auto known = found.find(key);
-      if (known != found.end() && !per_row_)
+      const auto known = FindCopy(found, key);
+      if (known && !per_row_)
         throw BadInput("{}: the launch with this ID is there twice",
                        text::PlaceOf(Field(row, "ID"), where_));
-      if (known == found.end()) launches.push_back(Begin(row));
-      current = known == found.end() ? launches.size() - 1 : known->second;
+      if (!known) launches.push_back(Begin(row));
+      current = known.value_or(launches.size() - 1);
       found[key] = *current;
     };
     EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
@@ -132,10 +133,8 @@ class NsightReader {
 
  private:
   std::size_t Column(const std::string& name) const {
-    const auto found = columns_.find(name);
-    if (found == columns_.end())
-      throw BadInput("{}: expected a column \"{}\"", text::PlaceOf(rows_[0][0], where_), name);
-    return found->second;
+    if (const auto* column = FindValue(columns_, name)) return *column;
+    throw BadInput("{}: expected a column \"{}\"", text::PlaceOf(rows_[0][0], where_), name);
   }
 
   const text::CsvField& Field(const text::CsvRow& row, const std::string& column) const {
@@ -151,9 +150,9 @@ class NsightReader {
     for (std::size_t i = 1; i < rows_.size(); ++i) {
       const text::CsvRow& row = rows_[i];
       if (per_row_) {
-        const auto unit = columns_.find("Metric Unit");
-        put(Field(row, "Metric Name").text, unit == columns_.end() ? "" : row[unit->second].text,
-            Field(row, "Metric Value"), i);
+        const auto unit = FindCopy(columns_, "Metric Unit");
+        put(Field(row, "Metric Name").text, unit ? row[*unit].text : "", Field(row, "Metric Value"),
+            i);
         continue;
       }
       if (row[id].text.empty())

@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "reporters/imports/tool_tables.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
@@ -57,9 +58,8 @@ const std::map<std::string, std::string> kProtonFlops = {{"flops8", "fp8.matrix"
                                                          {"flops64", "fp64.vector"}};
 
 const JsonTool* JsonToolOf(std::string_view text) {
-  const auto found = std::ranges::find_if(
-      JsonTools(), [&](const JsonTool& tool) { return HasAll(FirstOf(text), tool.words); });
-  return found == JsonTools().end() ? nullptr : &*found;
+  return FindIf(JsonTools(),
+                [&](const JsonTool& tool) { return HasAll(FirstOf(text), tool.words); });
 }
 
 std::string TextOf(const json& value) {
@@ -110,9 +110,8 @@ void AddKernel(const JsonReader& frame, Records& records) {
   Work own;
   std::string unknown;
   for (const auto& key : keys) {
-    const auto pipe = kProtonFlops.find(key);
-    if (pipe != kProtonFlops.end())
-      own.flops[pipe->second] = metrics.Number(key);
+    if (const auto* pipe = FindValue(kProtonFlops, key))
+      own.flops[*pipe] = metrics.Number(key);
     else if (key.starts_with("flops"))
       unknown = fmt::format("'{}' is not known", text::Printable(key));
   }

@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -144,11 +144,9 @@ class CsvReader {
     if (!tool_.begin.empty()) {  // nanoseconds since 1970 have too many digits for a double
       std::int64_t times[2] = {};
       for (const auto column : {tool_.begin, tool_.seconds}) {
-        const auto text = TextOf(row, column);
         auto& time = times[column == tool_.seconds];
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
-        if (error != std::errc() || end != text.data() + text.size() || time < 0)
-          throw BadInput("{}: expected an integer in '{}'", place, column);
+        time = ParseNumber<std::int64_t>(TextOf(row, column)).value_or(-1);
+        if (time < 0) throw BadInput("{}: expected an integer in '{}'", place, column);
       }
       return tool_.unit * static_cast<double>(times[1] - times[0]);
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "counters/base/keys.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {
@@ -202,9 +203,7 @@ std::optional<std::string_view> TypeIn(std::string_view name) {
 }
 
 std::optional<double> RateOf(const Entry& entry, std::string_view name, double scale) {
-  const auto found = entry.counters.find(std::string(name));
-  if (found == entry.counters.end()) return std::nullopt;
-  const double rate = found->second * scale;
+  const double rate = scale * FindCopy(entry.counters, std::string(name)).value_or(0);
   return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 
+#include "counters/base/keys.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
@@ -49,10 +49,7 @@ std::optional<std::string_view> TakeSetting(std::string_view key, bool has_value
   if (has_value) {
     if (setting.front() != ':') return std::nullopt;
     setting.remove_prefix(1);
-    double value = 0;
-    const auto* const end = setting.data() + setting.size();
-    const auto [stop, error] = std::from_chars(setting.data(), end, value);
-    if (error != std::errc() || stop != end || !(value >= 0)) return std::nullopt;
+    if (!(ParseNumber<double>(setting) >= 0)) return std::nullopt;
   }
   name = name.substr(0, slash);
   return setting;
@@ -62,9 +59,8 @@ std::optional<int> TakeCount(std::string_view key, std::string_view& name) {
   auto shorter = name;
   const auto text = TakeSetting(key, true, shorter);
   if (!text) return std::nullopt;
-  int count = 0;
-  const auto [stop, error] = std::from_chars(text->data(), text->data() + text->size(), count);
-  if (error != std::errc() || stop != text->data() + text->size() || count < 1) return std::nullopt;
+  const auto count = ParseNumber<int>(*text);
+  if (!(count >= 1)) return std::nullopt;
   name = shorter;
   return count;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/roofline.h"
@@ -33,17 +34,14 @@ const ProblemRemedy* RemedyOf(const AdviceCase& at) {
              return part.key == remedy.key && part.value.find(remedy.contains) != std::string::npos;
            });
   };
-  const auto found = std::ranges::find_if(at.words->remedies, applies);
-  return found == at.words->remedies.end() ? nullptr : &*found;
+  return FindIf(at.words->remedies, applies);
 }
 
 // Returns whether all modelled FLOPs of a bf16 or f16 call are on the fp32 pipe.
 bool IsEmulated(const record::Record& record) {
   if (record.type != "bf16" && record.type != "f16") return false;
-  const auto modelled = record.work.find(Provenance::kModelled);
-  if (modelled == record.work.end()) return false;
-  const auto& flops = modelled->second.flops;
-  return flops.size() == 1 && flops.begin()->first == "fp32.vector";
+  const auto* const work = FindValue(record.work, Provenance::kModelled);
+  return work != nullptr && work->flops.size() == 1 && work->flops.contains("fp32.vector");
 }
 
 bool IsInGraph(const record::Record& record) { return record.timed == record::timed::kGraph; }
@@ -114,15 +112,12 @@ constexpr double kBestMix = 0.97;           // [1] mix / roof: above, only noise
 using Evidence = std::optional<std::string>;
 
 const Work* WorkFrom(const AdviceCase& at, Provenance from) {
-  const auto found = at.record.work.find(from);
-  return found == at.record.work.end() ? nullptr : &found->second;
+  return FindValue(at.record.work, from);
 }
 
 std::optional<double> BytesFrom(const AdviceCase& at, Provenance from, Level level) {
   const Work* work = WorkFrom(at, from);
-  if (work == nullptr) return std::nullopt;
-  const auto found = work->bytes.find(level);
-  return found == work->bytes.end() ? std::nullopt : std::optional(found->second);
+  return work == nullptr ? std::nullopt : FindCopy(work->bytes, level);
 }
 
 // Returns the bytes of all tensors, each once, or nullopt if modelled DRAM bytes may include more.
@@ -286,11 +281,10 @@ Evidence ManyReads(const AdviceCase& at) {
   const auto compulsory = CompulsoryBytes(at);
   const auto level = at.time.bound_level;
   if (!compulsory || !level || (*level != Level::kL2 && *level != Level::kL3)) return std::nullopt;
-  const auto known = BestKnown(at.record).bytes;
-  const auto bytes = known.find(*level);
-  if (bytes == known.end() || bytes->second.first < kManyReads * *compulsory) return std::nullopt;
+  const auto bytes = FindCopy(BestKnown(at.record).bytes, *level);
+  if (!bytes || bytes->first < kManyReads * *compulsory) return std::nullopt;
   return fmt::format("{} moves {:.0f} times the bytes of all tensors", LevelName(Key(*level)),
-                     bytes->second.first / *compulsory);
+                     bytes->first / *compulsory);
 }
 
 Evidence MuchDramTraffic(const AdviceCase& at) {

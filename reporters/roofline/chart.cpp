@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -26,13 +26,8 @@ Parts PartsOf(std::string_view problem) {
 }
 
 std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
-  const auto found = parts.find(word.key);
-  if (found == parts.end()) return kDefaultValue;
-  double value = 0;
-  const auto& text = found->second;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() ? std::optional(value)
-                                                                   : std::nullopt;
+  const auto* const text = FindValue(parts, word.key);
+  return text == nullptr ? kDefaultValue : ParseNumber<double>(*text);
 }
 
 // Returns the key of a line. Records of one line have the same op, device, library, direction,
@@ -74,11 +69,9 @@ struct Candidate {
 
 // Returns the op's parameter "batch", or null if it has none.
 const SweepWord* BatchWord(const record::Record& record, const OpVocabulary& words) {
-  const auto op = words.find(record.op);
-  if (op == words.end()) return nullptr;
-  const auto& sweep = op->second.sweep;
-  const auto found = std::ranges::find(sweep, "batch", &SweepWord::name);
-  return found == sweep.end() ? nullptr : &*found;
+  const auto* const op = FindValue(words, record.op);
+  const auto is_batch = [](const SweepWord& word) { return word.name == "batch"; };
+  return op == nullptr ? nullptr : FindIf(op->sweep, is_batch);
 }
 
 // Returns the lines through the records with a problem for which `candidate_of` returns a value.
@@ -164,10 +157,9 @@ std::string ChartSeries(const record::Record& record) {
 }
 
 std::optional<std::pair<double, double>> Coordinates(const TimePoint& time, Level level) {
-  const auto x = time.memory_seconds.find(level);
-  if (x == time.memory_seconds.end() || !IsDrawable(x->second) || !IsDrawable(time.compute_seconds))
-    return std::nullopt;
-  return std::pair(x->second, time.compute_seconds);
+  const auto x = FindCopy(time.memory_seconds, level);
+  if (!x || !IsDrawable(*x) || !IsDrawable(time.compute_seconds)) return std::nullopt;
+  return std::pair(*x, time.compute_seconds);
 }
 
 // Calls visit(index, record, placed) for the placed records of a set.
@@ -288,8 +280,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
     for (const auto& [from, work] : record.work)
       for (const auto& [pipe, flops] : work.flops) {
         if (flops == 0) continue;
-        const auto found = time.compute_roofs.find(pipe);
-        const auto& row = found == time.compute_roofs.end() ? pipe : found->second;
+        const auto row = FindCopy(time.compute_roofs, pipe).value_or(pipe);
         used.insert(row);
         // If the roof is another row than the pipe's (tensor_balance), both are drawn.
         if (time.pipe_seconds.contains(pipe) && !row.starts_with(pipe)) used.insert(pipe);

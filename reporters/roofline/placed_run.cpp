@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "counters/base/keys.h"
 #include "counters/gpu/api.h"
 #include "reporters/record/record_json.h"
 #include "reporters/roofline/chart.h"
@@ -63,19 +64,18 @@ void AddRoofs(const Placement& placement, BreakdownFacts& facts, std::optional<L
   const auto& time = *placement.time;
   if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
   for (const auto& point : placement.classic) {
-    const auto seconds = time.memory_seconds.find(point.level);
-    if (seconds == time.memory_seconds.end() || seconds->second <= facts.roof_seconds) continue;
-    facts.roof_seconds = seconds->second;
+    const auto seconds = FindCopy(time.memory_seconds, point.level);
+    if (!seconds || *seconds <= facts.roof_seconds) continue;
+    facts.roof_seconds = *seconds;
     facts.roof = LevelName(Key(point.level));
     facts.roof_from = point.bytes_from;
     facts.arithmetic = false;
     binding = point.level;
   }
   for (const auto& point : placement.classic) {
-    const auto seconds = time.memory_seconds.find(point.level);
-    if (seconds == time.memory_seconds.end() || point.level == binding || point.level == Level::kL1)
-      continue;
-    facts.levels.push_back({LevelName(Key(point.level)), seconds->second, point.bytes_from});
+    const auto seconds = FindCopy(time.memory_seconds, point.level);
+    if (!seconds || point.level == binding || point.level == Level::kL1) continue;
+    facts.levels.push_back({LevelName(Key(point.level)), *seconds, point.bytes_from});
   }
 }
 
@@ -91,9 +91,8 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
   facts.single_thread_compute_seconds = time->compute_seconds;
   if (!binding)
     facts.single_thread_roof_seconds = time->compute_seconds;
-  else if (const auto found = time->memory_seconds.find(*binding);
-           found != time->memory_seconds.end())
-    facts.single_thread_roof_seconds = found->second;
+  else if (const auto* seconds = FindValue(time->memory_seconds, *binding))
+    facts.single_thread_roof_seconds = *seconds;
 }
 
 void PutIfKnown(json& object, const char* key, const auto& value) {
@@ -311,8 +310,7 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
     const auto times_over_roof =
         placement.time ? LeastTimesOverRoof(*placement.time) : std::nullopt;
     if (!timing || !times_over_roof || *times_over_roof <= 1) continue;
-    const auto occurs = occurrences.find(run.file.records[i].name);
-    const double count = occurs == occurrences.end() ? 1 : occurs->second;
+    const double count = FindCopy(occurrences, run.file.records[i].name).value_or(1);
     const double seconds = count * timing->median;
     found.push_back({i, count, seconds, seconds - seconds / *times_over_roof,
                      !placement.time->times_over_roof});
@@ -450,8 +448,7 @@ json ToStoredJson(const record::RunFile& file, const PlaceView& view) {
 }
 
 const ClassicPoint* PointOf(const Placement& placement, Level level) {
-  const auto found = std::ranges::find(placement.classic, level, &ClassicPoint::level);
-  return found == placement.classic.end() ? nullptr : &*found;
+  return FindIf(placement.classic, [&](const auto& point) { return point.level == level; });
 }
 
 const ClassicPoint* Binding(const Placement& placement) {

@@ -75,20 +75,20 @@ std::optional<UsedCeiling> RoofOf(const std::string& pipe, const std::string& is
       return used;
     }
   }
-  const auto plain = ceilings.flops.find(pipe);
-  if (plain == ceilings.flops.end()) return std::nullopt;
-  const auto any = [&](const auto&) { return plain->second.unbounded; };
-  return Use(pipe, plain->second, RowsOf(pipe, ceilings.flops, any));
+  const auto* const plain = FindValue(ceilings.flops, pipe);
+  if (plain == nullptr) return std::nullopt;
+  const auto any = [&](const auto&) { return plain->unbounded; };
+  return Use(pipe, *plain, RowsOf(pipe, ceilings.flops, any));
 }
 
 // Returns the ceiling of a memory level; one of its mixes replaces an unbounded ceiling. Returns
 // nullopt if the machine has no ceiling for the level.
 std::optional<UsedCeiling> RoofOf(Level level, const machine::CeilingSet& ceilings) {
-  const auto roof = ceilings.bytes.find(level);
-  if (roof == ceilings.bytes.end()) return std::nullopt;
+  const auto* const roof = FindValue(ceilings.bytes, level);
+  if (roof == nullptr) return std::nullopt;
   const std::string name(Key(level));
-  const auto any = [&](const auto&) { return roof->second.unbounded; };
-  return Use(name, roof->second, RowsOf(name, ceilings.mixes, any));
+  const auto any = [&](const auto&) { return roof->unbounded; };
+  return Use(name, *roof, RowsOf(name, ceilings.mixes, any));
 }
 
 // Returns the highest ceiling of the matrix units; another one replaces an unbounded ceiling.
@@ -109,16 +109,16 @@ std::optional<UsedCeiling> MatrixRoof(const machine::CeilingSet& ceilings) {
 // at that cache unless its bytes are known or `view` excludes it. An aside says so.
 void MoveToCache(const record::Record& record, const machine::Machine& machine,
                  const PlaceView& view, KnownWork& known, std::vector<std::string>& asides) {
-  const auto dram = known.bytes.find(Level::kDram);
-  if (dram == known.bytes.end() || dram->second.second != Provenance::kModelled) return;
-  const auto cache = HoldingCache(record, machine, dram->second.first);
+  const auto dram = FindCopy(known.bytes, Level::kDram);
+  if (!dram || dram->second != Provenance::kModelled) return;
+  const auto cache = HoldingCache(record, machine, dram->first);
   if (!cache) return;
   asides.push_back(fmt::format(
       "its tensors fit {0}, which is warm: only counters tell how much of them goes through DRAM; "
       "they pass {0} at least once",
       LevelName(Key(*cache))));
   if (view.levels.empty() || std::ranges::count(view.levels, *cache) > 0)
-    known.bytes.try_emplace(*cache, dram->second);
+    known.bytes.try_emplace(*cache, *dram);
   known.bytes.erase(Level::kDram);
 }
 
@@ -165,15 +165,13 @@ struct RoofTimes {
 // Adds a remark if the ISA's roof is below the machine's.
 void AddLowerRoofRemark(const std::string& pipe, const UsedCeiling& roof, const std::string& isa,
                         const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
-  const auto plain = ceilings.flops.find(pipe);
+  const auto* const plain = FindValue(ceilings.flops, pipe);
   const double rate = roof.ceiling->per_second;
-  if (isa.empty() || roof.replaced || plain == ceilings.flops.end() ||
-      rate >= plain->second.per_second)
-    return;
+  if (isa.empty() || roof.replaced || plain == nullptr || rate >= plain->per_second) return;
   remarks.push_back(
       fmt::format("judged by {} ({:.4g} GFLOP/s), the best that {} allows, not by the machine's {} "
                   "({:.4g} GFLOP/s)",
-                  roof.name, rate / 1e9, isa, pipe, plain->second.per_second / 1e9));
+                  roof.name, rate / 1e9, isa, pipe, plain->per_second / 1e9));
 }
 
 // Adds the remark that nothing is placed because of this ceiling.
@@ -500,17 +498,16 @@ std::optional<machine::CeilingSet> SustainedIfSteady(const record::Record& recor
 KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
   KnownWork known;
   for (const Provenance from : AllProvenances()) {
-    const auto found = record.work.find(from);
-    if (found == record.work.end()) continue;
-    const Work& work = found->second;
-    if (known.flops == nullptr && !work.flops.empty()) {
-      known.flops = &work.flops;
+    const auto* const work = FindValue(record.work, from);
+    if (work == nullptr) continue;
+    if (known.flops == nullptr && !work->flops.empty()) {
+      known.flops = &work->flops;
       known.flops_from = from;
     }
-    for (const auto& [level, bytes] : work.bytes)
+    for (const auto& [level, bytes] : work->bytes)
       if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
         known.bytes.try_emplace(level, bytes, from);
-    if (!known.launches) known.launches = work.launches;
+    if (!known.launches) known.launches = work->launches;
   }
   return known;
 }
@@ -545,14 +542,11 @@ std::string_view Key(WrongPart part) {
 
 std::optional<double> LaunchCost(const record::Record& record,
                                  const machine::CeilingSet& ceilings) {
-  const auto overhead = [&](const char* key) {
-    const auto found = ceilings.overheads.find(key);
-    return found == ceilings.overheads.end() ? std::nullopt : std::optional(found->second);
-  };
   if (record.timed == record::timed::kKernels) return std::nullopt;
-  if (record.timed == record::timed::kGraph) return overhead(machine::kGraphNodeOverhead);
+  if (record.timed == record::timed::kGraph)
+    return FindCopy(ceilings.overheads, machine::kGraphNodeOverhead);
   if (record.timed == record::timed::kDevice || record.timed == record::timed::kThroughput)
-    return overhead(machine::kQueuedOverhead);
+    return FindCopy(ceilings.overheads, machine::kQueuedOverhead);
   return ceilings.launch_seconds;
 }
 

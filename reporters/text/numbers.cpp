@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/text/text.h"
 
@@ -79,12 +79,8 @@ bool IsNoValue(std::string_view text) {
 }
 
 std::optional<double> PlainNumber(std::string_view text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(std::abs(value) <= kLargestNumber))
-    return std::nullopt;
-  return value;
+  const auto value = ParseNumber<double>(text);
+  return value && std::abs(*value) <= kLargestNumber ? value : std::nullopt;
 }
 
 std::optional<double> NumberIn(std::string_view text, DecimalMark mark) {
