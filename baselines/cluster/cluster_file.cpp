@@ -143,8 +143,8 @@ void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster)
         repetition.Refuse("node", "an index into cluster.nodes");
       nodes.push_back(static_cast<std::size_t>(node));
       if (!known.insert(nodes.back()).second) repetition.Refuse("node", "each node once");
-      estimates.push_back((repetition.Has("estimate") && repetition.Flag("estimate")) ||
-                          (repetition.Has("disturbed") && repetition.Flag("disturbed")));
+      estimates.push_back(repetition.OptionalFlag("estimate") ||
+                          repetition.OptionalFlag("disturbed"));
     }
   }
 }

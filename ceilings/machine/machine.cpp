@@ -225,7 +225,7 @@ Visit VisitFrom(const JsonReader& at) {
   visit.per_second = at.Positive("per_second");
   visit.clean = static_cast<int>(at.NotNegative("clean"));
   for (const auto& [key, member] : kVisitNumbers) visit.*member = at.OptionalPositive(key);
-  visit.validated = at.Has("proved") && at.Flag("proved");
+  visit.validated = at.OptionalFlag("proved");
   return visit;
 }
 
@@ -235,7 +235,7 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.threads = at.AtLeastOne("threads");
   ceiling.how = at.Text("how");
   ceiling.mix = at.TextOr("mix", "");
-  const bool validated = at.Flag("proved"), specified = at.Has("given") && at.Flag("given");
+  const bool validated = at.Flag("proved"), specified = at.OptionalFlag("given");
   if (specified && validated)
     throw BadInput(
         at.where() +
@@ -248,12 +248,11 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.sustained_per_second = at.OptionalPositive("sustained_per_second");
   ceiling.sustained_clock_hz = at.OptionalPositive("sustained_clock_hz");
   ceiling.moved_per_named = at.OptionalPositive("moved_per_named");
-  ceiling.unbounded = at.Has("unbounded") && at.Flag("unbounded");
+  ceiling.unbounded = at.OptionalFlag("unbounded");
   if (at.Has("reasons")) ceiling.reasons = at.Texts("reasons");
   if (at.Has("reason")) ceiling.reasons = Schema1Reasons(at.Text("reason"));
   if (at.Has("proof")) ceiling.validation = ValidationFrom(at.Object("proof"));
-  for (std::size_t i = 0; at.Has("visits") && i < at.Array("visits").size(); ++i)
-    ceiling.visits.push_back(VisitFrom(at.Item("visits", i)));
+  if (at.Has("visits")) ceiling.visits = at.ItemsOf("visits", VisitFrom);
   return ceiling;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof {
@@ -68,9 +69,7 @@ double JsonReader::Number(const std::string& key) const {
 }
 
 std::vector<std::string> JsonReader::Keys() const {
-  std::vector<std::string> keys;
-  for (const auto& item : json_.items()) keys.push_back(item.key());
-  return keys;
+  return VectorOf<std::string>(json_.items(), [](const auto& item) { return item.key(); });
 }
 
 double JsonReader::Positive(const std::string& key) const {

@@ -47,6 +47,7 @@ class JsonReader {
   std::string Text(const std::string& key) const;
   std::string NonEmptyText(const std::string& key) const;
   bool Flag(const std::string& key) const;
+  bool OptionalFlag(const std::string& key) const { return Has(key) && Flag(key); }
   std::optional<double> OptionalNumber(const std::string& key) const;
   std::optional<double> OptionalPositive(const std::string& key) const;
   std::string TextOr(const std::string& key, const std::string& otherwise) const;
@@ -57,6 +58,13 @@ class JsonReader {
   JsonReader Object(const std::string& key) const;
   const nlohmann::json& Array(const std::string& key) const;
   JsonReader Item(const std::string& key, size_t index) const;  // an object in the array `key`
+  // Returns read(object) for each object of the array `key`, in order.
+  template <class Read>
+  auto ItemsOf(const std::string& key, const Read& read) const {
+    std::vector<decltype(read(*this))> items;
+    for (std::size_t i = 0; i < Array(key).size(); ++i) items.push_back(read(Item(key, i)));
+    return items;
+  }
   // Calls visit(name, object) for each member of the child object `key`, if that exists.
   template <class Visit>
   void EachObject(const std::string& key, const Visit& visit) const {

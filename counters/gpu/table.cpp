@@ -20,8 +20,6 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
-bool FlagOf(const JsonReader& row, const char* key) { return row.Has(key) && row.Flag(key); }
-
 void ReadChips(const JsonReader& file, CuptiTable& table) {
   for (size_t i = 0; i < file.Array("chips").size(); ++i) {
     const auto row = file.Item("chips", i);
@@ -31,31 +29,24 @@ void ReadChips(const JsonReader& file, CuptiTable& table) {
   }
 }
 
-void ReadSets(const JsonReader& file, CuptiTable& table) {
-  for (size_t i = 0; i < file.Array("sets").size(); ++i) {
-    const auto row = file.Item("sets", i);
-    table.sets.push_back({row.Text("name"), row.Text("counts"), row.TextOr("type", ""),
-                          FlagOf(row, "free"), FlagOf(row, "alone"), FlagOf(row, "patches")});
-  }
+CuptiSet SetFrom(const JsonReader& row) {
+  return {row.Text("name"),         row.Text("counts"),        row.TextOr("type", ""),
+          row.OptionalFlag("free"), row.OptionalFlag("alone"), row.OptionalFlag("patches")};
 }
 
-void ReadTypes(const JsonReader& file, CuptiTable& table) {
-  for (size_t i = 0; i < file.Array("types").size(); ++i) {
-    const auto row = file.Item("types", i);
-    table.types.push_back({row.Text("name"), row.Text("tensor"), Words(row.TextOr("elements", "")),
-                           FlagOf(row, "check")});
-  }
+CuptiCallType TypeFrom(const JsonReader& row) {
+  return {row.Text("name"), row.Text("tensor"), Words(row.TextOr("elements", "")),
+          row.OptionalFlag("check")};
 }
 
 void ReadMetrics(const JsonReader& file, CuptiTable& table) {
   std::vector<std::string> all;
   for (const auto* chip : Representatives(table)) all.push_back(chip->family);
-  for (size_t i = 0; i < file.Array("metrics").size(); ++i) {
-    const auto row = file.Item("metrics", i);
+  table.metrics = file.ItemsOf("metrics", [&](const JsonReader& row) {
     const auto families = row.Text("chips");
-    table.metrics.push_back({row.Text("set"), row.Text("quantity"), row.Number("weight"),
-                             row.Text("metric"), families == "all" ? all : Words(families)});
-  }
+    return CuptiMetric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
+                       row.Text("metric"), families == "all" ? all : Words(families)};
+  });
 }
 
 }  // namespace
@@ -64,8 +55,8 @@ CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& whe
   const JsonReader file(json, where);
   CuptiTable table;
   ReadChips(file, table);
-  ReadSets(file, table);
-  ReadTypes(file, table);
+  table.sets = file.ItemsOf("sets", SetFrom);
+  table.types = file.ItemsOf("types", TypeFrom);
   ReadMetrics(file, table);
   return table;
 }

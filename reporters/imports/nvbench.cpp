@@ -193,7 +193,7 @@ class NvbenchReader {
       if (const double number = state.Number("device"); number >= 0 && number < 1e6)
         gpu = GpuOf(static_cast<int>(number));
     record.device = gpu.model.empty() ? "gpu" : gpu.model;
-    if (state.Has("is_skipped") && state.Flag("is_skipped")) {
+    if (state.OptionalFlag("is_skipped")) {
       record.status = record::Status::kUnsupported;
       record.reason = state.TextOr("skip_reason", "skipped without a reason");
     } else {
