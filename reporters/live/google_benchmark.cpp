@@ -342,7 +342,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
   for (const auto& machine : session_.file().machines) machines.push_back(machine::ToJson(machine));
   out << "{\n\"context\": " << JsonText(whole["context"], 2)
       << ",\n\"machines\": " << JsonText(machines, 2) << ",\n\"benchmarks\": [\n";
-  Flush();
+  Check();
   return true;
 }
 
@@ -350,8 +350,7 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
   const auto writable = Writable(runs, repetitions_);
   if (writable.empty()) return;
   if (auto record = RecordFromRuns(writable, session_)) session_.Add(*std::move(record));
-  JSONReporter::ReportRuns(writable);
-  Flush();
+  CheckedReporter::ReportRuns(writable);
 }
 
 void RunFileReporter::Finalize() {
@@ -361,12 +360,7 @@ void RunFileReporter::Finalize() {
   if (whole.contains("models"))
     GetOutputStream() << ",\n\"models\": " << JsonText(whole["models"], 1);
   GetOutputStream() << "\n}\n";
-  Flush();
-}
-
-void RunFileReporter::Flush() {
-  GetOutputStream().flush();
-  written_ = written_ && GetOutputStream().good();
+  Check();
 }
 
 void Session::Begin() {

@@ -171,12 +171,13 @@ class CheckedReporter : public Reporter {
     Reporter::Finalize();
     Check();
   }
-  // Returns false if any write failed (disk full).
+  // Returns false if any write failed (disk full); the file is then truncated.
   bool Written() const { return written_; }
 
- private:
+ protected:
   void Check() { written_ = written_ && this->GetOutputStream().flush().good(); }
 
+ private:
   bool written_ = true;
 };
 #pragma GCC diagnostic push
@@ -186,7 +187,7 @@ using CsvFileReporter = CheckedReporter<benchmark::CSVReporter>;
 using ConsoleFileReporter = CheckedReporter<benchmark::ConsoleReporter>;
 
 // Writes the run file as benchmarks finish: context, machines, Google Benchmark's entries, records.
-class RunFileReporter : public benchmark::JSONReporter {
+class RunFileReporter : public CheckedReporter<benchmark::JSONReporter> {
  public:
   explicit RunFileReporter(Session& session) : session_(session) {}
 
@@ -194,14 +195,8 @@ class RunFileReporter : public benchmark::JSONReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
-  // Returns false if any write failed (disk full); the file is then truncated.
-  bool Written() const { return written_; }
-
  private:
-  void Flush();
-
   Session& session_;
-  bool written_ = true;
   std::int64_t repetitions_ = 1;  // [1] number of repetitions of the last benchmark
 };
 
