@@ -112,6 +112,16 @@ void SetTimeAndPlace(const Activity& from, Record& record) {
   if constexpr (requires { from.graphNodeId; }) record.graph_node = from.graphNodeId;
 }
 
+template <class Activity>
+bool AddLaunch(const Activity& from, const KernelRecord& kernel, TraceFile& file) {
+  LaunchRecord launch{};
+  launch.header.kind = Kind::kLaunch;
+  launch.kernel = file.KernelNumber(kernel);
+  SetTimeAndPlace(from, launch);
+  launch.graph = from.graphId;
+  return file.AddWork(launch);
+}
+
 // Adds a launch. Reads the record as that of the CUPTI headers: since CUDA 11.0 all versions begin
 // with the same members.
 bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
@@ -123,42 +133,27 @@ bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   kernel.block[0] = static_cast<std::uint32_t>(from.blockX);
   kernel.block[1] = static_cast<std::uint32_t>(from.blockY);
   kernel.block[2] = static_cast<std::uint32_t>(from.blockZ);
-  LaunchRecord launch{};
-  launch.header.kind = Kind::kLaunch;
-  launch.kernel = file.KernelNumber(kernel);
-  SetTimeAndPlace(from, launch);
-  launch.graph = from.graphId;
-  return file.AddWork(launch);
+  return AddLaunch(from, kernel, file);
 }
 
 template <class Activity>
-CopyRecord CopyOf(const Activity& from) {
+bool AddCopy(const Activity& from, bool peer, TraceFile& file) {
   CopyRecord copy{};
   copy.header.kind = Kind::kCopy;
   copy.kind = from.copyKind;
   copy.source = from.srcKind;
   copy.destination = from.dstKind;
+  copy.peer = peer ? 1 : 0;
   copy.bytes = from.bytes;
   SetTimeAndPlace(from, copy);
-  return copy;
+  return file.AddWork(copy);
 }
 
 // Adds the launch of a graph that is traced as a whole: a launch of a kernel without a grid.
 bool AddGraph(const CUpti_ActivityGraphTrace2& from, TraceFile& file) {
   KernelRecord kernel{};
   kernel.name = file.TextNumber(("CUDA graph " + std::to_string(from.graphId)).c_str());
-  LaunchRecord launch{};
-  launch.header.kind = Kind::kLaunch;
-  launch.kernel = file.KernelNumber(kernel);
-  SetTimeAndPlace(from, launch);
-  launch.graph = from.graphId;
-  return file.AddWork(launch);
-}
-
-bool AddPeerCopy(const CUpti_ActivityMemcpyPtoP4& from, TraceFile& file) {
-  auto copy = CopyOf(from);
-  copy.peer = 1;
-  return file.AddWork(copy);
+  return AddLaunch(from, kernel, file);
 }
 
 bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
@@ -200,9 +195,9 @@ bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
       return AddGraph(*reinterpret_cast<const CUpti_ActivityGraphTrace2*>(record), file);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return file.AddWork(CopyOf(*reinterpret_cast<const CUpti_ActivityMemcpy6*>(record)));
+      return AddCopy(*reinterpret_cast<const CUpti_ActivityMemcpy6*>(record), false, file);
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return AddPeerCopy(*reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), file);
+      return AddCopy(*reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), true, file);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return AddFill(*reinterpret_cast<const CUpti_ActivityMemset4*>(record), file);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
