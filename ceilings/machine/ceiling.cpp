@@ -111,7 +111,7 @@ void Compare(Ceiling& smaller, Ceiling& larger) {
 template <class Key>
 void CompareAll(std::map<Key, Ceiling>& smaller, std::map<Key, Ceiling>& larger) {
   for (auto& [key, ceiling] : smaller)
-    if (const auto other = larger.find(key); other != larger.end()) Compare(ceiling, other->second);
+    if (auto* other = FindValue(larger, key)) Compare(ceiling, *other);
 }
 
 bool IsPrivate(Level level) { return level == Level::kL1 || level == Level::kL2; }
@@ -140,20 +140,20 @@ template <class Key>
 void ScaleAll(const std::map<Key, Ceiling>& single, int threads, std::optional<int> cores,
               std::map<Key, Ceiling>& ceilings) {
   for (auto& [key, ceiling] : ceilings)
-    if (const auto row = single.find(key); row != single.end() && IsPrivate(key))
-      Scale(row->second, threads, cores, ceiling);
+    if (const auto* row = FindValue(single, key); row != nullptr && IsPrivate(key))
+      Scale(*row, threads, cores, ceiling);
 }
 
 }  // namespace
 
 void AddScaling(Machine& machine, std::optional<int> cores) {
-  const auto single = machine.by_threads.find(1);
-  if (single == machine.by_threads.end()) return;
+  const auto* const single = ForThreads(machine, 1);
+  if (single == nullptr) return;
   for (auto& [threads, set] : machine.by_threads) {
     if (threads == 1) continue;
-    ScaleAll(single->second.flops, threads, cores, set.flops);
-    ScaleAll(single->second.bytes, threads, cores, set.bytes);
-    ScaleAll(single->second.mixes, threads, cores, set.mixes);
+    ScaleAll(single->flops, threads, cores, set.flops);
+    ScaleAll(single->bytes, threads, cores, set.bytes);
+    ScaleAll(single->mixes, threads, cores, set.mixes);
   }
 }
 
@@ -223,8 +223,7 @@ const std::vector<IsaRow>& Isas() {
 }
 
 const IsaRow* FindIsa(std::string_view name) {
-  const auto found = std::ranges::find(Isas(), name, &IsaRow::name);
-  return found == Isas().end() ? nullptr : &*found;
+  return FindIf(Isas(), [&](const IsaRow& row) { return row.name == name; });
 }
 
 struct RowKey {
@@ -275,7 +274,7 @@ bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
   // Caches results, because a run asks very often for the same few rows.
   thread_local std::map<const IsaRow*, std::map<std::string, bool, std::less<>>> known;
   auto& of_isa = known[isa];
-  if (const auto found = of_isa.find(row_key); found != of_isa.end()) return found->second;
+  if (const auto* found = FindValue(of_isa, row_key)) return *found;
   auto needs = FeaturesOfRow(row_key);
   for (; isa != nullptr; isa = FindIsa(isa->extends))
     for (const auto& feature : isa->adds) needs.erase(feature);

@@ -258,8 +258,8 @@ Ceiling CeilingFrom(const JsonReader& at) {
 
 Level LevelFrom(const std::string& key, const JsonReader& at) {
   if (const auto level = LevelFromKey(key)) return *level;
-  throw BadInput(fmt::format("{}: '{}': no such memory level; expected l1, l2, l3, dram or host",
-                             at.where(), key));
+  throw BadInput("{}: '{}': no such memory level; expected l1, l2, l3, dram or host", at.where(),
+                 key);
 }
 
 // Reads the members of a CeilingSet that files of older versions may lack.
@@ -296,8 +296,8 @@ CeilingSet RoofsFrom(const JsonReader& at) {
   at.Object("flops");
   at.EachObject("flops", [&](const std::string& key, const JsonReader& ceiling) {
     if (!IsPipeKey(key))
-      throw BadInput(fmt::format("{}: no such pipe; expected <type>.<unit>, such as fp32.vector",
-                                 ceiling.where()));
+      throw BadInput("{}: no such pipe; expected <type>.<unit>, such as fp32.vector",
+                     ceiling.where());
     set.flops[key] = CeilingFrom(ceiling);
   });
   const auto bytes = at.Object("bytes");
@@ -319,10 +319,10 @@ void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
   const auto roofs = RoofsFrom(at);
   if (roofs.flops != all.flops || roofs.bytes != all.bytes ||
       roofs.launch_seconds != all.launch_seconds)
-    throw BadInput(fmt::format(
+    throw BadInput(
         "{}: \"flops\", \"bytes\" and \"launch_seconds\" differ from those of all threads in "
         "\"by_threads\"; expected the same",
-        at.where()));
+        at.where());
 }
 
 // ---- consistency of a ceiling's numbers ----
@@ -405,7 +405,7 @@ int ThreadsFromKey(const std::string& key, const JsonReader& at) {
   const auto threads = CountIn(key);
   // Accepts only ToJson's spelling: "01" beside "1" would be two CeilingSets of one thread count.
   if (!threads || std::to_string(*threads) != key)
-    throw BadInput(fmt::format("{}: expected a number of threads as key, at least 1", at.where()));
+    throw BadInput("{}: expected a number of threads as key, at least 1", at.where());
   return *threads;
 }
 

@@ -124,9 +124,8 @@ std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
       return Scaled(iterations, policy.repetition_seconds / seconds);
     if (policy.now() - begin >= policy.max_seconds) {
       if (read >= kMinSeconds) return iterations;
-      throw Unsupported(
-          fmt::format("{} iterations took {:.2g} s, but the kernel's clock shows {:.2g} s",
-                      iterations, policy.now() - begin, read));
+      throw Unsupported("{} iterations took {:.2g} s, but the kernel's clock shows {:.2g} s",
+                        iterations, policy.now() - begin, read);
     }
     iterations =
         Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, kMaxGrowth));

@@ -315,8 +315,8 @@ Machine ReadMachineFile(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(InputPath(path), error)) {
     if (const auto gpu = KnownGpu(path.string())) return *gpu;
-    throw BadInput(fmt::format("{}: no such file; expected a machine file, or a known GPU: {}",
-                               path.string(), fmt::join(KnownGpuNames(), ", ")));
+    throw BadInput("{}: no such file; expected a machine file, or a known GPU: {}", path.string(),
+                   fmt::join(KnownGpuNames(), ", "));
   }
   auto text = ReadFile(path, "a machine file", kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)

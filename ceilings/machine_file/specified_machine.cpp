@@ -80,10 +80,10 @@ json LocatedJson::Parsed() try {
   return json::parse(CountedReader{text_.data(), &reached}, CountedReader{end, &reached}, visit);
 } catch (const json::parse_error& refusal) {
   const auto at = std::min(refusal.byte == 0 ? 0 : refusal.byte - 1, text_.size());
-  throw BadInput(fmt::format("{}: is not JSON at {}; expected JSON with numbers such as 6.7e13",
-                             At(at), WordAt(at)));
+  throw BadInput("{}: is not JSON at {}; expected JSON with numbers such as 6.7e13", At(at),
+                 WordAt(at));
 } catch (const json::out_of_range&) {
-  throw BadInput(fmt::format("{}: a number is out of the range of double", file_));
+  throw BadInput("{}: a number is out of the range of double", file_);
 }
 
 // Stores the position of a key. `end` is the byte position after the key's closing quote.
@@ -93,8 +93,8 @@ void LocatedJson::RecordOffset(const std::string& key, std::size_t end, Path& pa
   path.back() = key;
   const auto [found, added] = offsets_.try_emplace(path, begin);
   if (!added)
-    throw BadInput(fmt::format("{}: '{}' is repeated; expected each key once, the first is at {}",
-                               At(begin), key, At(found->second)));
+    throw BadInput("{}: '{}' is repeated; expected each key once, the first is at {}", At(begin),
+                   key, At(found->second));
 }
 
 std::string LocatedJson::At(std::size_t offset) const {

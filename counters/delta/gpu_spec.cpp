@@ -139,15 +139,14 @@ GpuSpec FindGpu(const std::string& name) {
 
 double MacsPerClock(const GpuSpec& gpu, const std::string& type) {
   if (const auto* macs = FindValue(gpu.macs_per_clock, type)) return *macs;
-  std::vector<std::string> types;
-  for (const auto& [key, value] : gpu.macs_per_clock) types.push_back(key);
-  throw BadInput("{} has no type '{}'; it has {}", gpu.name, type, fmt::join(types, ", "));
+  throw BadInput("{} has no type '{}'; it has {}", gpu.name, type,
+                 fmt::join(gpu.macs_per_clock | std::views::keys, ", "));
 }
 
 const std::vector<std::string_view>& ScalableResources() {
   static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> list = {"mac"};
-    for (const auto& [name, value] : kResources) list.push_back(name);
+    auto list = VectorOf<std::string_view>(kResources, &Figure<double>::first);
+    list.insert(list.begin(), "mac");
     return list;
   }();
   return names;

@@ -68,19 +68,18 @@ std::map<int, std::vector<int>> CpusOfPackages(const fs::path& sysfs) {
 // BadInput if it may use only some, or if the package's CPUs are unknown.
 bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
                  const EnergyPlace& place) {
-  const auto found = packages.find(package);
-  if (found == packages.end())
+  const auto* const cpus = FindValue(packages, package);
+  if (cpus == nullptr)
     throw BadInput(
         "the CPUs of package {} are unknown ({}), so other programs may share its counter", package,
         (place.sysfs / "devices/system/cpu").string());
-  const auto& cpus = found->second;
   const auto usable = static_cast<std::size_t>(std::ranges::count_if(
-      cpus, [&](int cpu) { return std::ranges::binary_search(place.allowed_cpus, cpu); }));
-  if (usable != 0 && usable != cpus.size())
+      *cpus, [&](int cpu) { return std::ranges::binary_search(place.allowed_cpus, cpu); }));
+  if (usable != 0 && usable != cpus->size())
     throw BadInput(
         "this process may use only {} of the {} CPUs of package {}, but the counter covers all of "
         "them: give the process whole packages",
-        usable, cpus.size(), package);
+        usable, cpus->size(), package);
   return usable != 0;
 }
 

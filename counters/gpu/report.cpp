@@ -206,9 +206,9 @@ std::string DetailText(const CuptiCounts& counts) {
 }
 
 std::string LeftOutText(const CuptiPlan& plan) {
-  std::vector<std::string> reasons;
-  for (const auto& left_out : plan.left_out)
-    reasons.push_back(fmt::format("{} ({})", left_out.set, left_out.reason));
+  const auto reasons = VectorOf<std::string>(plan.left_out, [](const auto& left_out) {
+    return fmt::format("{} ({})", left_out.set, left_out.reason);
+  });
   return reasons.empty() ? "" : fmt::format("; not counted: {}", fmt::join(reasons, ", "));
 }
 
@@ -315,9 +315,7 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
 }
 
 std::string ChipNames(const CuptiTable& table) {
-  std::vector<std::string> names;
-  for (const auto& chip : table.chips) names.push_back(chip.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}", fmt::join(table.chips | std::views::transform(&CuptiChip::name), ", "));
 }
 
 }  // namespace dlroof::gpu

@@ -7,6 +7,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "counters/base/work.h"
 #include "counters/gpu/session.h"
 
@@ -40,8 +41,7 @@ CuptiCallType TypeFrom(const JsonReader& row) {
 }
 
 void ReadMetrics(const JsonReader& file, CuptiTable& table) {
-  std::vector<std::string> all;
-  for (const auto* chip : Representatives(table)) all.push_back(chip->family);
+  const auto all = VectorOf<std::string>(Representatives(table), &CuptiChip::family);
   table.metrics = file.ItemsOf("metrics", [&](const JsonReader& row) {
     const auto families = row.Text("chips");
     return CuptiMetric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
@@ -68,8 +68,7 @@ const CuptiTable& BuiltInCuptiTable() {
 }
 
 const CuptiChip* FindChip(const CuptiTable& table, std::string_view name) {
-  const auto chip = std::ranges::find(table.chips, name, &CuptiChip::name);
-  return chip == table.chips.end() ? nullptr : &*chip;
+  return FindIf(table.chips, [&](const CuptiChip& chip) { return chip.name == name; });
 }
 
 std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,

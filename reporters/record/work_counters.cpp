@@ -134,10 +134,9 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
   const auto first = counters.lower_bound(std::string(kGpuPrefix));
   if (first == counters.end() || !first->first.starts_with(kGpuPrefix)) return sample;
   for (const auto& [key, member] : GpuSampleFields()) {
-    const auto found = counters.find(fmt::format("{}{}", kGpuPrefix, key));
-    if (found == counters.end()) continue;
-    if (!sample) sample.emplace();
-    *sample.*member = found->second;
+    const auto value = FindCopy(counters, fmt::format("{}{}", kGpuPrefix, key));
+    if (value && !sample) sample.emplace();
+    if (value) *sample.*member = value;
   }
   return sample;
 }

@@ -120,9 +120,8 @@ std::string NameOf(const record::Record& record, std::string_view along,
 std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& line) {
   for (const auto from : AllProvenances())
     if (std::ranges::all_of(line.records, [&](std::size_t i) {
-          const auto& work = run.file.records[i].work;
-          const auto found = work.find(from);
-          return found != work.end() && TotalFlops(found->second).value_or(0) > 0;
+          const auto* const work = FindValue(run.file.records[i].work, from);
+          return work != nullptr && TotalFlops(*work).value_or(0) > 0;
         }))
       return from;
   return std::nullopt;
@@ -143,9 +142,9 @@ std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
   if (!placement.time) return std::nullopt;
   RoofTime roof{.arithmetic_seconds = placement.time->compute_seconds};
   for (const auto& point : placement.classic) {
-    const auto seconds = placement.time->memory_seconds.find(point.level);
-    if (seconds == placement.time->memory_seconds.end() || !(seconds->second > 0)) continue;
-    roof.memory_seconds[point.level] = seconds->second;
+    const auto seconds = FindCopy(placement.time->memory_seconds, point.level);
+    if (!seconds || !(*seconds > 0)) continue;
+    roof.memory_seconds[point.level] = *seconds;
     roof.bytes[point.level] = point.flops_per_second * placement.time->seconds / point.intensity;
   }
   return roof;
