@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -146,13 +145,11 @@ void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, bo
           GnuplotText(roofline::ValueText(trajectory, points[i]->value)), x, y, i == 0 ? -0.3 : 0.3,
           colour);
   }
-  plot.blocks +=
-      fmt::format("$points{0} << EOD\n{1}EOD\n$arrows{0} << EOD\n{2}EOD\n", index, block, arrows);
-  plot.elements.push_back(fmt::format(
-      "$arrows{} with vectors head filled size screen 0.009,20 lw 1.3 dt {} lc rgb '{}' notitle",
-      index, dash, colour));
-  plot.elements.push_back(
-      fmt::format("$points{} using 1:2:3 with points pt 7 ps 0.6 lc rgb variable notitle", index));
+  const auto style = fmt::format("lw 1.3 dt {} lc rgb '{}' notitle", dash, colour);
+  DrawRows(fmt::format("arrows{}", index), arrows,
+           "with vectors head filled size screen 0.009,20 " + style, plot);
+  DrawRows(fmt::format("points{}", index), block,
+           "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable notitle", plot);
   if (index < kMaxTitles)
     plot.elements.push_back(
         fmt::format("keyentry with lines lw 3 dt {} lc rgb '{}' title {} noenhanced", dash, colour,
@@ -171,22 +168,20 @@ std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& e
         "figure: no benchmark has a time breakdown (dlroof explain or dlroof_bench "
         "--dlroof_explain "
         "measures it)");
-  std::string blocks;
-  std::vector<std::string> elements;
-  for (const auto& [colour, bars] : rows.bars) {
-    const auto name = fmt::format("$bars{}", elements.size());
-    blocks += fmt::format("{} << END\n{}END\n", name, bars);
-    elements.push_back(fmt::format(
-        "{} using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb '{}' notitle", name, colour));
-  }
+  Plot plot;
+  for (const auto& [colour, bars] : rows.bars)
+    DrawRows(
+        fmt::format("bars{}", plot.elements.size()), bars,
+        fmt::format("using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb '{}' notitle", colour),
+        plot);
   return SetTerminal(extension, kWidth, kMargins + kRowHeight * rows.count) +
          fmt::format(
              "set xrange [0:100]\nset yrange [{}:-1]\nset border 1\n"
              "set tics nomirror font ',10'\nunset ytics\n"
              "set xlabel 'share of the measured time [%]'\n"
              "set grid xtics lc rgb '#dfe4ea' lt 1\nunset key\nset style fill solid 1.0\n"
-             "{}{}plot {}\n",
-             rows.count - 1, blocks, rows.labels, fmt::join(elements, ", \\\n  "));
+             "{}{}",
+             rows.count - 1, rows.labels, Joined(plot));
 }
 
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,

@@ -214,18 +214,14 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
     to += PointRow(end, colour, b.noisy);
     arrows += ArrowRow(begin, end);
   }
-  plot.blocks += fmt::format(
-      "$from{0} << EOD\n{1}EOD\n$to{0} << EOD\n{2}EOD\n$arrows{0} << EOD\n"
-      "{3}EOD\n",
-      index, from, to, arrows);
-  plot.elements.push_back(
-      fmt::format("$arrows{} with vectors head filled size screen 0.008,20 lw 0.8 lc rgb '{}' "
-                  "notitle",
-                  index, Shade(colour, true)));
-  plot.elements.push_back(
-      fmt::format("$from{} using 1:2:3 with points pt 6 ps 0.7 lc rgb variable notitle", index));
-  plot.elements.push_back(
-      fmt::format("$to{} using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle", index));
+  DrawRows(fmt::format("arrows{}", index), arrows,
+           fmt::format("with vectors head filled size screen 0.008,20 lw 0.8 lc rgb '{}' notitle",
+                       Shade(colour, true)),
+           plot);
+  DrawRows(fmt::format("from{}", index), from,
+           "using 1:2:3 with points pt 6 ps 0.7 lc rgb variable notitle", plot);
+  DrawRows(fmt::format("to{}", index), to,
+           "using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle", plot);
   if (index < kMaxVersusTitles)
     plot.elements.push_back(fmt::format("keyentry with points pt 7 lc rgb '{}' title {} noenhanced",
                                         colour, GnuplotText(series.name)));

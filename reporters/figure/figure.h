@@ -194,10 +194,9 @@ struct Plot {
   std::vector<std::string> elements;
 };
 
-// Returns a data block "$name". Empty lines separate the lines of the chart.
-std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines);
-
-// Adds the block "$name" with these lines and an element that draws it: "$name with lines ...".
+// Adds the data block "$name" and an element that draws it: "$name with lines ...".
+void DrawRows(const std::string& name, const std::string& rows, const std::string& how, Plot& plot);
+// Draws lines, in the block separated by empty lines.
 void Draw(const std::string& name, const std::vector<std::vector<Point>>& lines,
           const std::string& how, Plot& plot);
 // Adds the roofs of a figure as lines of this style, in blocks "$<prefix><number>".

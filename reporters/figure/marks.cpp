@@ -142,7 +142,7 @@ void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const F
   int index = 0;
   for (const auto& line : figure.lines) {
     const auto name = fmt::format("{}line{}", prefix, index++);
-    std::string block = "$" + name + " << EOD\n";
+    std::string block;
     for (std::size_t i = 0; i < line.records.size(); ++i)
       for (const Mark& mark : marks) {
         if (mark.record != line.records[i]) continue;
@@ -152,9 +152,8 @@ void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const F
         block += fmt::format("{:.9g} {:.9g} {} 0x{}\n", point->first, point->second, type,
                              Shade(style.Colour(line), mark.noisy).substr(1));
       }
-    plot.blocks += block + "EOD\n";
-    const auto colour = style.Colour(line);
-    plot.elements.push_back(fmt::format("${} with lines lw 1.2 lc rgb '{}' notitle", name, colour));
+    DrawRows(name, block, fmt::format("with lines lw 1.2 lc rgb '{}' notitle", style.Colour(line)),
+             plot);
     plot.elements.push_back(fmt::format(
         "${} using 1:2:3:4 with points pt variable ps 0.9 lw 1.4 lc rgb variable notitle", name));
   }
@@ -178,9 +177,8 @@ void AddIntervals(const Figure& figure, Plot& plot) {
     if (mark.ci95)
       bars += fmt::format("{:.9g} {:.9g} 0 {:.9g}\n", mark.intensity, mark.ci95->first,
                           mark.ci95->second - mark.ci95->first);
-  plot.blocks += "$bars << EOD\n" + bars + "EOD\n";
   if (!bars.empty())
-    plot.elements.emplace_back("$bars with vectors nohead lc rgb '#8b96a5' lw 0.7 notitle");
+    DrawRows("bars", bars, "with vectors nohead lc rgb '#8b96a5' lw 0.7 notitle", plot);
 }
 
 void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>>& moves,
@@ -188,9 +186,8 @@ void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>
   if (moves.empty()) return;
   std::string block;
   for (const auto& [before, now] : moves) block += ArrowRow(before, now);
-  plot.blocks += "$" + name + " << EOD\n" + block + "EOD\n";
-  plot.elements.push_back(fmt::format(
-      "${} with vectors head filled size screen 0.008,20 lw 1.2 lc rgb '#5b6675' notitle", name));
+  DrawRows(name, block,
+           "with vectors head filled size screen 0.008,20 lw 1.2 lc rgb '#5b6675' notitle", plot);
 }
 
 // Joins the points of each record, one per level with the same FLOP/s, by a line.

@@ -267,19 +267,20 @@ std::string PointRow(const Point& point, std::string_view colour, bool noisy) {
                      Shade(colour, noisy).substr(1));
 }
 
-std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
-  std::string text = "$" + name + " << EOD\n";
-  for (const auto& line : lines) {
-    for (const auto& [x, y] : line) text += fmt::format("{:.9g} {:.9g}\n", x, y);
-    text += '\n';
-  }
-  return text + "EOD\n";
+void DrawRows(const std::string& name, const std::string& rows, const std::string& how,
+              Plot& plot) {
+  plot.blocks += "$" + name + " << EOD\n" + rows + "EOD\n";
+  plot.elements.push_back(fmt::format("${} {}", name, how));
 }
 
 void Draw(const std::string& name, const std::vector<std::vector<Point>>& lines,
           const std::string& how, Plot& plot) {
-  plot.blocks += Block(name, lines);
-  plot.elements.push_back(fmt::format("${} {}", name, how));
+  std::string rows;
+  for (const auto& line : lines) {
+    for (const auto& [x, y] : line) rows += fmt::format("{:.9g} {:.9g}\n", x, y);
+    rows += '\n';
+  }
+  DrawRows(name, rows, how, plot);
 }
 
 void AddRoofLines(const Figure& figure, const std::string& prefix, const std::string& style,

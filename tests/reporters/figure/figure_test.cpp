@@ -319,7 +319,7 @@ roofline::PlacedRun OneRecord() {
 
 TEST(BreakdownFigure, EachBarBeginsAtTheEndOfTheOneBefore) {
   const auto script = BreakdownScript(OneRecord(), "svg");
-  EXPECT_THAT(script, HasSubstr("$bars0 << END\n0 40 1\nEND\n$bars1 << END\n40 100 2\nEND\n"));
+  EXPECT_THAT(script, HasSubstr("$bars0 << EOD\n0 40 1\nEOD\n$bars1 << EOD\n40 100 2\nEOD\n"));
   EXPECT_THAT(script, HasSubstr("$bars0 using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb "
                                 "'#2c7a4b'"));
   EXPECT_THAT(script, HasSubstr("6.00 s 60.0 %  fork and join of parallel regions (measured)"));
