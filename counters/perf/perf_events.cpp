@@ -1,6 +1,6 @@
 #include "counters/perf/perf_events.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 
 #include "counters/base/numbers.h"
@@ -127,7 +128,9 @@ class GroupCounter {
     } catch (const PerfRefused& refused) {
       const bool too_many = refused.error == EINVAL || refused.error == ENOSPC;
       if (too_many && group.size() > 1) return CountHalves(group);
-      counted_.caveats.push_back(fmt::format("{}: {}", Names(group), refused.what()));
+      counted_.caveats.push_back(
+          fmt::format("{}: {}", fmt::join(group | std::views::transform(&PmuEvent::name), ", "),
+                      refused.what()));
     }
   }
 
@@ -156,12 +159,6 @@ class GroupCounter {
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
     Count({group.begin(), middle});
     Count({middle, group.end()});
-  }
-
-  static std::string Names(const std::vector<PmuEvent>& group) {
-    std::string names;
-    for (const PmuEvent& event : group) names += (names.empty() ? "" : ", ") + event.name;
-    return names;
   }
 
   const CountRequest& request_;
