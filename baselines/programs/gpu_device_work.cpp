@@ -1,12 +1,10 @@
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/core/demangle.hpp>
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -63,7 +61,8 @@ class KernelIndex {
                            static_cast<std::uint32_t>(timeline.kernels.size()));
     row = found->second;
     if (!added) return row;
-    GpuKernelUse use{.name = DemangledKernel(mangled), .grid = facts.grid, .block = facts.block};
+    GpuKernelUse use{
+        .name = boost::core::demangle(mangled.c_str()), .grid = facts.grid, .block = facts.block};
     if (use.name != mangled) use.mangled = mangled;
     timeline.kernels.push_back(std::move(use));
     return row;
@@ -270,13 +269,6 @@ bool IsFp32Product(std::string_view name) {
     return false;
   return HasAny(lower,
                 {"sgemm", "scudnn", "f32f32_f32f32", "simt", "ffma", "gemm_f32", "winograd"});
-}
-
-std::string DemangledKernel(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? std::string(text.get()) : mangled;
 }
 
 std::string SizeText(const gpu_trace::Size3& size) {

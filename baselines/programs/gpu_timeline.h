@@ -23,9 +23,6 @@ KernelKind KernelKindOf(std::string_view name);
 // Returns whether the kernel multiplies fp32 matrices without tensor cores ("sgemm", "ffma").
 bool IsFp32Product(std::string_view name);
 
-// Returns a kernel's demangled C++ name, or the text itself if it is not mangled.
-std::string DemangledKernel(const std::string& mangled);
-
 // Returns whether the kernel with this grid is a CUDA graph that was traced as a whole.
 inline bool IsWholeGraph(const gpu_trace::Size3& grid) { return grid == gpu_trace::Size3(); }
 

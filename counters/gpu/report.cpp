@@ -1,12 +1,10 @@
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/core/demangle.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
-#include <memory>
 #include <set>
 
 #include "counters/base/error.h"
@@ -253,10 +251,7 @@ std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu) {
 }
 
 std::string KernelName(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> readable(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  std::string name = readable != nullptr ? readable.get() : symbol;
+  auto name = boost::core::demangle(symbol.c_str());
   if (name.rfind("void ", 0) == 0) name.erase(0, 5);
   int depth = 0;
   for (size_t i = 0; i < name.size(); ++i) {
