@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/case_conv.hpp>
+#include <boost/algorithm/string/predicate.hpp>
 #include <boost/core/demangle.hpp>
 #include <cctype>
 #include <cmath>
@@ -31,13 +33,6 @@ const std::vector<std::pair<KernelKind, std::vector<std::string_view>>>& KindWor
        {"gemm", "nvjet", "cutlass", "fprop", "dgrad", "wgrad", "conv", "winograd", "scudnn", "gemv",
         "flash", "fmha", "attention"}}};
   return words;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
 }
 
 bool HasAny(const std::string& text, const std::vector<std::string_view>& words) {
@@ -253,16 +248,18 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
 }
 
 KernelKind KernelKindOf(std::string_view name) {
-  const auto lower = Lower(name);
+  const auto lower = boost::to_lower_copy(std::string(name));
   for (const auto& [kind, words] : KindWords())
     if (HasAny(lower, words)) return kind;
   return KernelKind::kOther;
 }
 
-bool NamesStep(const std::string& name) { return HasAny(Lower(name), {"step", "iter"}); }
+bool NamesStep(const std::string& name) {
+  return boost::icontains(name, "step") || boost::icontains(name, "iter");
+}
 
 bool IsFp32Product(std::string_view name) {
-  const auto lower = Lower(name);
+  const auto lower = boost::to_lower_copy(std::string(name));
   if (KernelKindOf(name) != KernelKind::kProduct) return false;
   // Kernels for tensor cores: cuBLAS's tf32 kernels contain "s1688gemm", for example.
   if (HasAny(lower, {"tf32", "s1688", "s16816", "s884", "bf16", "f16", "fp16", "half"}))

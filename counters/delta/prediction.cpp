@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <boost/algorithm/string/predicate.hpp>
 #include <cmath>
 #include <utility>
 
@@ -235,10 +235,8 @@ TypeRow RowOf(std::string_view type) {
 
 // Throws BadInput for Winograd and FFT kernels, whose bytes and multiply-adds differ.
 void RequireImplicitGemm(const std::string& kernel) {
-  std::string text = kernel;
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [key, name] : {std::pair("winograd", "Winograd"), std::pair("fft", "FFT")})
-    if (text.find(key) != std::string::npos)
+    if (boost::icontains(kernel, key))
       throw BadInput("its kernel uses {}, but the model covers only implicit GEMMs", name);
 }
 

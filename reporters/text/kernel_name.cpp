@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/erase.hpp>
+#include <boost/algorithm/string/replace.hpp>
 #include <cctype>
 #include <functional>
 #include <map>
@@ -20,11 +22,6 @@ constexpr std::string_view kRest = "…";  // stands for dropped template argume
 constexpr int kMinArgument = 12;         // [columns] minimum width of a shortened argument
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-void ReplaceAll(std::string_view from, std::string_view to, std::string& text) {
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
 
 int DepthStep(char c) {
   if (c == '<' || c == '(' || c == '[' || c == '{') return 1;
@@ -77,22 +74,22 @@ std::string WithoutLambdas(std::string text) {
 // Returns a name to analyse: kUnnamedAtom for "<unnamed>", "lambda" for lambdas, closed brackets.
 std::string Prepared(std::string_view name) {
   auto text = RepairedKernelName(name);
-  ReplaceAll("(anonymous namespace)", kUnnamed, text);
-  ReplaceAll(kUnnamed, kUnnamedAtom, text);
-  ReplaceAll("> >", ">>", text);
+  boost::replace_all(text, "(anonymous namespace)", kUnnamed);
+  boost::replace_all(text, kUnnamed, kUnnamedAtom);
+  boost::replace_all(text, "> >", ">>");
   return Closed(WithoutLambdas(std::move(text)));
 }
 
 std::string Finished(std::string text) {
-  ReplaceAll(kUnnamedAtom, kUnnamed, text);
+  boost::replace_all(text, kUnnamedAtom, kUnnamed);
   return text;
 }
 
 // Shortens a name that cannot be parsed. Removes anonymous namespaces, so that none is cut.
 std::string Middle(std::string prepared, int width) {
   if (auto whole = Finished(prepared); TextWidth(whole) <= width) return whole;
-  ReplaceAll(fmt::format("{}::", kUnnamedAtom), "", prepared);
-  ReplaceAll(kUnnamedAtom, "", prepared);
+  boost::erase_all(prepared, fmt::format("{}::", kUnnamedAtom));
+  boost::erase_all(prepared, kUnnamedAtom);
   return ShortenMiddle(prepared, width);
 }
 
