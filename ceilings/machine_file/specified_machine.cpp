@@ -397,16 +397,13 @@ std::string MachineChoices() {
 }
 
 std::optional<machine::Machine> KnownGpu(std::string_view name) {
-  for (const auto& known : KnownGpuNames()) {
-    if (known != name) continue;
-    const auto gpu = delta::FindGpu(std::string(name));
-    machine::Machine machine{
-        .device = "gpu", .name = gpu.name, .fingerprint = fmt::format("given-{}", name)};
-    machine.cache_bytes[Level::kL2] = gpu.l2_bytes;
-    machine.by_threads[1] = SetOf(gpu);
-    return machine;
-  }
-  return std::nullopt;
+  if (std::ranges::count(KnownGpuNames(), name) == 0) return std::nullopt;
+  const auto gpu = delta::FindGpu(std::string(name));
+  machine::Machine machine{
+      .device = "gpu", .name = gpu.name, .fingerprint = fmt::format("given-{}", name)};
+  machine.cache_bytes[Level::kL2] = gpu.l2_bytes;
+  machine.by_threads[1] = SetOf(gpu);
+  return machine;
 }
 
 }  // namespace dlroof::machine_file
