@@ -226,12 +226,6 @@ void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
 
 namespace {
 
-// Returns true if pass `pass` measures the row. Rows that cannot become a roof are measured only in
-// the first and the last pass, which show whether the machine changed in between.
-bool MeasuredIn(int pass, int passes, bool candidate) {
-  return candidate || pass == 0 || pass == passes - 1;
-}
-
 Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, Row& row) {
   return {fmt::format("{}, {} threads", probe.key, threads),
           [&session, &row, probe](double max_seconds) {
@@ -336,10 +330,13 @@ std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
 void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
   const auto& probes = session.flops_probes;
   const auto candidates = cpu_kernels::RoofCandidates(probes);
+  // Rows that cannot become a roof are measured only in the first and the last pass, which show
+  // whether the machine changed in between.
+  const bool between = pass > 0 && pass < session.effort.passes - 1;
   for (const auto& probe : probes) {
     const bool candidate = candidates.contains(probe.key);
-    if (!session.Wants(threads, probe.key) || (session.effort.roofs_only && !candidate) ||
-        !MeasuredIn(pass, session.effort.passes, candidate))
+    if (!session.Wants(threads, probe.key) ||
+        (!candidate && (session.effort.roofs_only || between)))
       continue;
     auto& row = session.rows[threads].flops[probe.key];
     row.how = cpu_kernels::How(probe);

@@ -299,12 +299,6 @@ void RequireRows(const GpuSession& session) {
                                        TextOf(session.rows.front().absent)));
 }
 
-void AddFacts(const GpuSession& session, machine::Machine& machine) {
-  machine.by_threads.at(1).effort = session.effort.name;
-  if (session.gpu.default_clock_hz)
-    machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
-}
-
 // ---- overheads ----
 
 constexpr double kTolerance = 0.05;  // [1] larger than for kernels, because the host is involved
@@ -456,7 +450,9 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   MeasureGpuRows(session);
   RequireRows(session);
   AddRows(session, machine);
-  AddFacts(session, machine);
+  machine.by_threads.at(1).effort = session.effort.name;
+  if (const auto& clock_hz = session.gpu.default_clock_hz)
+    machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *clock_hz / 1e6);
   if (!session.Stopped()) MeasureGpuOverheads(session, machine);
   MeasureGpuSustained(session, machine);
   if (session.Stopped())

@@ -28,12 +28,6 @@ bool MayCount(const Visit& visit, double highest_clock) {
          std::abs(*visit.per_cycle / *visit.per_cycle_expected - 1) <= kPerCycleTolerance;
 }
 
-double HighestClock(const std::vector<Visit>& visits) {
-  double highest = 0;
-  for (const auto& visit : visits) highest = std::max(highest, visit.clock_hz.value_or(0));
-  return highest;
-}
-
 std::vector<Visit> Joined(std::vector<Visit> visits, const std::vector<Visit>& more) {
   for (const auto& visit : more)
     if (std::ranges::count(visits, visit) == 0) visits.push_back(visit);
@@ -111,7 +105,8 @@ std::vector<double> LogRateRatios(const Machine& base, const Machine& contender)
 
 Agreement AgreementOf(const Ceiling& ceiling, double tolerance) {
   Agreement agreement{.visits = static_cast<int>(ceiling.visits.size())};
-  const double clock = HighestClock(ceiling.visits);
+  double clock = 0;  // [1/s] the highest
+  for (const auto& visit : ceiling.visits) clock = std::max(clock, visit.clock_hz.value_or(0));
   for (const auto& visit : ceiling.visits)
     if (visit.clean > 0) agreement.best = std::max(agreement.best, visit.per_second);
   for (const auto& visit : ceiling.visits)

@@ -26,17 +26,13 @@ constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine fil
 
 constexpr const char* kRoofsEffort = "roofs";
 
-// Returns true if there are ceilings for `threads`; quick measurements only count with `quick`.
-bool HasCeilings(const Machine& machine, int threads, bool quick) {
-  const auto* set = machine::ForThreads(machine, threads);
-  return set != nullptr && (quick || set->effort != "quick");
-}
-
-std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads, bool quick) {
-  std::vector<int> missing;
-  for (const int count : threads)
-    if (!HasCeilings(machine, count, quick)) missing.push_back(count);
-  return missing;
+// Returns the thread counts without ceilings; quick measurements only count with `quick`.
+std::vector<int> Missing(const Machine& machine, std::vector<int> threads, bool quick) {
+  std::erase_if(threads, [&](int count) {
+    const auto* const set = machine::ForThreads(machine, count);
+    return set != nullptr && (quick || set->effort != "quick");
+  });
+  return threads;
 }
 
 // Returns `machine` with the CeilingSets and facts of `added`, which replace existing ones.

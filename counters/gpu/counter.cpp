@@ -81,12 +81,6 @@ constexpr int kPlainRuns = 3;  // the first run warms up caches and clocks
 constexpr CounterOptions kDefaultOptions = {};
 constexpr CounterOptions kEverything = {64, true, true};
 
-CounterOptions OptionsFor(const CountRequest& request) {
-  CounterOptions options = request.everything ? kEverything : kDefaultOptions;
-  options.patched = !request.blocks_wait;
-  return options;
-}
-
 std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& options) {
   return fmt::format("{} {} {} {} {}", fmt::join(texts, ","), options.most_passes,
                      options.every_type, options.link, options.patched);
@@ -269,7 +263,9 @@ CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                        .counts_everything = true};
   source.unavailable = [counter] { return counter->UnavailableReason(); };
   source.count = [counter, record_path](const CountRequest& request) {
-    auto counted = counter->Count(request, OptionsFor(request));
+    CounterOptions options = request.everything ? kEverything : kDefaultOptions;
+    options.patched = !request.blocks_wait;
+    auto counted = counter->Count(request, options);
     if (record_path.empty()) return counted;
     std::ofstream file(record_path);
     file << ToJson(counter->Recording()).dump(1) << '\n' << std::flush;

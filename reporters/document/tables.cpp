@@ -265,12 +265,6 @@ Table ZeroFlopTable(const std::vector<roofline::ZeroFlopSummary>& sets) {
   return table;
 }
 
-// Returns half the interval's width divided by `joules`, in percent.
-std::string EnergySpreadText(const std::optional<std::pair<double, double>>& ci95, double joules) {
-  if (!ci95) return "";
-  return text::PercentText((ci95->second - ci95->first) / 2 / joules);
-}
-
 // Returns "package-0 12.3 J, psys 15.0 J (not added)".
 std::string DomainsText(const energy::Energy& energy) {
   std::string text;
@@ -287,9 +281,10 @@ std::string DomainsText(const energy::Energy& energy) {
 Row EnergyRow(const record::Record& record, const energy::Energy& energy) {
   const auto flops = roofline::BestKnownFlops(record);
   const auto mark = roofline::MarkOf(energy::HasOthersEnergy(energy));
+  const auto& ci95 = energy.ci95;
   return {record.name,
           fmt::format("{}{}", mark, text::WithPrefix(energy.joules, "J")),
-          EnergySpreadText(energy.ci95, energy.joules),
+          ci95 ? text::PercentText((ci95->second - ci95->first) / 2 / energy.joules) : "",
           flops.value_or(0) > 0
               ? fmt::format("{}{}", mark, text::WithPrefix(*flops / energy.joules, "FLOP/J"))
               : "",

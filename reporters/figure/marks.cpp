@@ -89,17 +89,13 @@ std::string TypeOf(const std::string& series) {
   return series.substr(series.find_last_of(' ') + 1);
 }
 
-bool AllMeasured(const Figure& figure) {
-  return std::ranges::all_of(figure.classic,
-                             [](const roofline::ClassicMark& mark) { return mark.measured; });
-}
-
 // Returns the two types of a sweep's lines if the fill of marks can show them: there are exactly
 // two types, and every mark is measured.
 std::vector<std::string> FillTypes(const Figure& figure) {
   std::set<std::string> types;
   for (const auto& line : figure.lines) types.insert(TypeOf(line.series));
-  if (!AllMeasured(figure) || types.size() != 2) return {};
+  const bool measured = std::ranges::all_of(figure.classic, &roofline::ClassicMark::measured);
+  if (!measured || types.size() != 2) return {};
   return types.count("f32") > 0 && *types.begin() != "f32"
              ? std::vector<std::string>{"f32", *types.begin()}
              : std::vector<std::string>(types.begin(), types.end());

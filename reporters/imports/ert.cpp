@@ -62,11 +62,6 @@ int ThreadsOf(const JsonReader& empirical, const char* part) {
   return threads;
 }
 
-// Returns whether the rates are a GPU's: the metadata then has the toolkit's GPU configurations.
-bool IsGpu(const JsonReader& empirical) {
-  return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
-}
-
 // Reads the rates of "data" in "gflops" and "gbytes", [name, rate in 1e9 per second].
 void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
                std::vector<std::string>& unknown, LeftOut& left_out) {
@@ -123,7 +118,9 @@ Imported ImportErt(const std::string& text, const std::string& where) {
     throw BadInput(where +
                    ": empirical: expected at least one known rate in 'gflops' and one in "
                    "'gbytes'");
-  machine.device = IsGpu(empirical) ? "gpu" : "cpu";
+  // The metadata of a GPU's rates has the toolkit's GPU configurations.
+  const bool gpu = empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
+  machine.device = gpu ? "gpu" : "cpu";
   machine.name = "measured by the Empirical Roofline Toolkit";
   machine.fingerprint = "imported";
   imported.remarks.push_back(

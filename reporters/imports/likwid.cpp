@@ -47,9 +47,6 @@ MetricName NameOf(std::string_view metric) {
 bool IsRate(const text::Unit& unit) {
   return unit.of == Dimension::kCount && unit.per == Dimension::kSeconds;
 }
-bool IsVolume(const text::Unit& unit) {
-  return unit.of == Dimension::kBytes && unit.per == Dimension::kNone;
-}
 
 // A value per hardware thread; absent for "-", "nan" and "inf".
 using Values = std::vector<std::optional<double>>;
@@ -88,7 +85,7 @@ bool IsUsed(std::string_view metric) {
   const auto [name, unit] = NameOf(metric);
   const auto is = [&wanted = name](const auto& row) { return row.first == wanted; };
   return metric == kRuntime || (IsRate(unit) && std::ranges::any_of(kRates, is)) ||
-         (IsVolume(unit) &&
+         (unit.of == Dimension::kBytes && unit.per == Dimension::kNone &&
           (std::ranges::any_of(kVolumes, is) || std::ranges::count(kHalves, name) > 0));
 }
 

@@ -26,10 +26,6 @@ std::string_view TakeField(std::string_view& rest) {
 
 std::string_view PeekField(std::string_view rest) { return rest.substr(0, rest.find(',')); }
 
-bool IsVersion(std::string_view field) {
-  return field.starts_with('v') && AreDigits(field.substr(1));
-}
-
 // Returns the number of two fields that a decimal comma separates, or nullopt.
 std::optional<double> WithDecimalComma(std::string_view whole, std::string_view fraction) {
   if (!AreDigits(whole) || !AreDigits(fraction.substr(0, fraction.find('e')))) return std::nullopt;
@@ -174,7 +170,7 @@ std::size_t FindMarker(std::string_view line, std::size_t from) {
 VerboseLine ParseLine(std::string_view text) {
   VerboseLine line;
   TakeField(text);
-  if (IsVersion(PeekField(text))) TakeField(text);
+  if (text.starts_with('v') && AreDigits(PeekField(text).substr(1))) TakeField(text);
   TakeStamp(text, line);
   std::string_view component = "primitive";
   for (const std::string_view known : {"primitive", "graph", "common", "ukernel"})

@@ -38,12 +38,6 @@ std::optional<double> OffCpu(const Repetition& repetition) {
   return 1 - *repetition.main_cpu_seconds / repetition.seconds;
 }
 
-// Returns the wall time per call [s] during which our threads may have waited for a CPU.
-double HostSeconds(const Repetition& repetition) {
-  if (!repetition.gpu) return repetition.seconds;
-  return repetition.gpu->host_seconds.value_or(repetition.seconds);
-}
-
 // Returns whether too many calls were left out. Of 872 repetitions of LSTMs on two cores with
 // kMinCleanCalls or more, nine in ten took at most 1.03 times their benchmark's least time.
 bool LacksCalls(const Repetition& repetition) {
@@ -53,7 +47,9 @@ bool LacksCalls(const Repetition& repetition) {
 }
 
 bool Waited(const Repetition& repetition) {
-  return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition);
+  const auto& [gpu, seconds] = std::tie(repetition.gpu, repetition.seconds);
+  const double on_host = gpu ? gpu->host_seconds.value_or(seconds) : seconds;
+  return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * on_host;
 }
 
 // Returns whether a thread waited for a CPU, shared its core, or ran far from the other threads.

@@ -57,10 +57,6 @@ int Width(const Character& character) {
   return character.code < 0 ? 1 : utf8proc_charwidth(character.code);
 }
 
-bool IsAscii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
 // Returns the first characters that fit in `columns`; the last ones for reverse iterators.
 template <class Iterator>
 std::string Fitting(Iterator begin, Iterator end, int columns, bool backwards) {
@@ -196,7 +192,8 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
 }
 
 int TextWidth(std::string_view utf8) {
-  if (IsAscii(utf8)) return static_cast<int>(utf8.size());
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::ranges::all_of(utf8, is_ascii)) return static_cast<int>(utf8.size());
   int width = 0;
   for (const auto& character : Characters(utf8)) width += Width(character);
   return width;
