@@ -221,16 +221,10 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
   }
 }
 
-// Returns the total size of all caches, summed over levels because an exclusive L3 adds to L2.
-double CachedBytes(const Shares& shares) {
-  double bytes = 0;
-  for (const auto& [level, share] : shares) bytes += share.total_bytes;
-  return bytes;
-}
-
 void ChooseDram(const Shares& shares, double threads, std::optional<double> available_bytes,
                 WorkingSets& result) {
-  const double cached = CachedBytes(shares);
+  double cached = 0;  // [byte] of all levels, because an exclusive L3 adds to L2
+  for (const auto& [level, share] : shares) cached += share.total_bytes;
   const bool known = cached > 0;
   const double wanted = known ? 4 * cached : kUnknownCacheDramBytes;
   const double total = std::min(wanted, available_bytes ? *available_bytes / 2 : wanted);

@@ -307,12 +307,6 @@ CeilingSet RoofsFrom(const JsonReader& at) {
   return set;
 }
 
-CeilingSet SetFrom(const JsonReader& at) {
-  CeilingSet set = RoofsFrom(at);
-  CurvesFrom(at, set);
-  return set;
-}
-
 // Throws BadInput if the top-level roofs exist and differ from those of the largest thread count.
 void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
   if (!at.Has("flops") && !at.Has("bytes") && !at.Has("launch_seconds")) return;
@@ -478,7 +472,8 @@ Machine MachineFromJson(const json& value, const std::string& where) {
     at.Refuse("by_threads", "the ceilings of at least one thread count");
   at.EachObject("by_threads", [&](const std::string& key, const JsonReader& set) {
     const int threads = ThreadsFromKey(key, set);
-    machine.by_threads[threads] = SetFrom(set);
+    auto& read = machine.by_threads[threads] = RoofsFrom(set);
+    CurvesFrom(set, read);
   });
   RefuseOtherRoofs(at, AllThreads(machine));
   if (!at.Has("schema"))

@@ -323,11 +323,6 @@ void AddCpu(const hwloc_obj& pu, Topology& result) {
   }
 }
 
-void AddNode(const hwloc_obj& node, Topology& result) {
-  for (const int cpu : CpusIn(node.cpuset))
-    result.node_of_cpu[cpu] = static_cast<int>(node.os_index);
-}
-
 // Sets `topology` and `allowed`. The topology includes CPUs that this process's control group
 // forbids, so that a container describes the whole machine.
 void ReadTopology(Cpu& of) {
@@ -344,7 +339,8 @@ void ReadTopology(Cpu& of) {
     AddCpu(*pu, result);
   hwloc_obj_t node = nullptr;
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr)
-    AddNode(*node, result);
+    for (const int cpu : CpusIn(node->cpuset))
+      result.node_of_cpu[cpu] = static_cast<int>(node->os_index);
   const CpuSet allowed(hwloc_bitmap_alloc());
   if (hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_THREAD) == 0)
     of.allowed = CpusIn(allowed.get());

@@ -55,13 +55,6 @@ class Counter {
   Descriptor file_;
 };
 
-std::vector<pid_t> Threads() {
-  std::vector<pid_t> threads;
-  for (const auto& task : fs::directory_iterator("/proc/self/task"))
-    threads.push_back(static_cast<pid_t>(std::stol(task.path().filename().string())));
-  return threads;
-}
-
 struct Place {
   std::uint32_t type;
   pid_t thread;
@@ -72,7 +65,8 @@ struct Place {
 std::vector<Place> PlacesOf(const std::string& pmu) {
   std::vector<Place> places;
   if (pmu == "cpu") {
-    for (const pid_t thread : Threads()) places.push_back({PERF_TYPE_RAW, thread, -1});
+    for (const auto& thread : fs::directory_iterator("/proc/self/task"))
+      places.push_back({PERF_TYPE_RAW, std::stoi(thread.path().filename().string()), -1});
     return places;
   }
   std::error_code ignored;

@@ -60,13 +60,6 @@ std::string ClassicScript(const Figure& figure) {
          Joined(plot);
 }
 
-std::set<double> Overheads(const Figure& figure) {
-  std::set<double> overheads;
-  for (const auto& mark : figure.time)
-    if (mark.overhead_seconds) overheads.insert(*mark.overhead_seconds);
-  return overheads;
-}
-
 constexpr double kFar = 1e-18;     // [s] outside every chart
 constexpr double kMaxDecades = 3;  // guide lines farther from 10 FLOP/byte have no label
 
@@ -104,7 +97,9 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
     const double t = std::pow(10, power);
     corners.push_back({{kFar, t}, {t, t}, {t, kFar}});
   }
-  const auto overheads = Overheads(figure);
+  std::set<double> overheads;
+  for (const auto& mark : figure.time)
+    if (mark.overhead_seconds) overheads.insert(*mark.overhead_seconds);
   for (const double t : overheads) boxes.push_back({{kFar, t}, {t, t}, {t, kFar}});
   Draw("corners", corners, "with lines lc rgb '#dfe4ea' lw 1 notitle", plot);
   AddIntensities(figure, panel, plot, labels);

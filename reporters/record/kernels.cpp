@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -20,11 +21,6 @@ constexpr std::string_view kProfileCommand = "dlroof profile --gpu ";
 std::string_view OwnName(std::string_view function) {
   const auto colons = function.rfind("::");
   return colons == std::string_view::npos ? function : function.substr(colons + 2);
-}
-
-double LaunchesOf(const Record& record) {
-  const auto measured = record.work.find(Provenance::kMeasured);
-  return measured == record.work.end() ? 0 : measured->second.launches.value_or(0);
 }
 
 bool HasOldKernels(const nlohmann::json& context) {
@@ -56,7 +52,8 @@ std::optional<std::string> LeaveOutClockKernels(std::vector<Record>& records) {
     const auto kernel = KernelNameOf(record).kernel;
     if (!IsClockKernel(kernel)) return false;
     names.emplace(OwnName(text::KernelFunction(kernel)));
-    launches += LaunchesOf(record);
+    if (const auto* const work = FindValue(record.work, Provenance::kMeasured))
+      launches += work->launches.value_or(0);
     for (const auto& repetition : record.repetitions) seconds += repetition.seconds;
     return true;
   });

@@ -14,12 +14,6 @@ namespace {
 constexpr double kNoise = 0.02;  // [1] smaller excess over a roof is measurement noise
 constexpr std::string_view kRemeasure = "(dlroof machine --remeasure measures it again)";
 
-double LargestCache(const machine::Machine& machine) {
-  double largest = 0;
-  for (const auto& [level, capacity] : machine.cache_bytes) largest = std::max(largest, capacity);
-  return largest;
-}
-
 // Returns whether the bytes are compulsory: those of all tensors, each counted once.
 bool AreCompulsory(const LevelUse& use) {
   return use.level == Level::kDram && use.bytes_from == Provenance::kModelled &&
@@ -30,7 +24,8 @@ bool AreCompulsory(const LevelUse& use) {
 // as fit, so that only the rest passed DRAM. Returns false for a call with cold caches.
 bool CacheMakesTheDifference(const LevelUse& use) {
   if (use.record.cache == "cold") return false;
-  const double cached = LargestCache(use.machine);
+  double cached = 0;
+  for (const auto& [level, capacity] : use.machine.cache_bytes) cached = std::max(cached, capacity);
   return cached > 0 &&
          (use.bytes - cached) / use.ceiling.per_second <= LongestSeconds(use.record, use.seconds);
 }
