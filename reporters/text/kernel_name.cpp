@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <boost/algorithm/string/erase.hpp>
 #include <boost/algorithm/string/replace.hpp>
+#include <boost/algorithm/string/trim.hpp>
 #include <cctype>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -108,12 +108,8 @@ std::vector<std::string> SplitArguments(std::string_view text) {
   for (std::size_t at = 0; at <= text.size(); ++at) {
     if (at < text.size()) depth += DepthStep(text[at]);
     if (at < text.size() && (text[at] != ',' || depth != 0)) continue;
-    const auto first = text.find_first_not_of(' ', begin);
-    if (first != std::string_view::npos && first < at) {
-      auto argument = text.substr(first, at - first);
-      argument = argument.substr(0, argument.find_last_not_of(' ') + 1);
-      arguments.emplace_back(argument);
-    }
+    auto argument = boost::trim_copy(std::string(text.substr(begin, at - begin)));
+    if (!argument.empty()) arguments.push_back(std::move(argument));
     begin = at + 1;
   }
   return arguments;
@@ -157,8 +153,7 @@ Parts PartsOf(std::string_view prepared) {
     }
     at = DepthStep(text[at]) > 0 ? EndOfGroup(text, at) : at + 1;
   }
-  if (const auto space = text.find_last_not_of(' '); space != std::string::npos)
-    text.erase(space + 1);
+  boost::trim_right(text);
   if (const auto space = LastOutside(text, ' '); space != std::string::npos)
     text.erase(0, space + 1);  // the return type
   Parts parts;
@@ -288,16 +283,12 @@ std::string ShortKernelName(std::string_view name, int width) {
   auto parts = PartsOf(prepared);
   if (parts.function.empty()) return Middle(prepared, width);
   const auto path = parts.path;
-  const auto change_arguments = [&](const std::function<std::string(std::string)>& change) {
-    for (auto& argument : parts.arguments) argument = change(argument);
-  };
   if (auto text = Assembled(parts, path); Fits(text, width)) return text;
-  change_arguments([](std::string argument) {
-    return WithoutNamespaces(WithoutParentheses(std::move(argument)));
-  });
+  for (auto& argument : parts.arguments)
+    argument = WithoutNamespaces(WithoutParentheses(std::move(argument)));
   if (auto text = Assembled(parts, path); Fits(text, width)) return text;
   if (auto text = Assembled(parts, ""); Fits(text, width)) return text;
-  change_arguments([](const std::string& argument) { return WithoutNested(argument); });
+  for (auto& argument : parts.arguments) argument = WithoutNested(argument);
   if (auto text = WithFewerArguments(parts, width)) return *text;
   return ShortenMiddle(WithoutCommonEnd(Finished(parts.function)), width);
 }
