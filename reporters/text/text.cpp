@@ -16,6 +16,8 @@
 #include <ostream>
 #include <set>
 
+#include "counters/base/keys.h"
+
 namespace dlroof::text {
 namespace {
 
@@ -146,12 +148,6 @@ std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& long
 std::string CutAt(int head, int width, const std::vector<Character>& characters) {
   return Fitting(characters.begin(), characters.end(), head, false) + std::string(kEllipsis) +
          Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
-}
-
-double Parsed(const std::string& text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 }  // namespace
@@ -310,7 +306,7 @@ std::string WithPrefix(double value, std::string_view unit) {
 
 double Rounded(double value, int digits) {
   if (!std::isfinite(value)) return value;
-  return Parsed(fmt::format("{:.{}e}", value, digits - 1));
+  return ParseNumber<double>(fmt::format("{:.{}e}", value, digits - 1)).value_or(0);
 }
 
 nlohmann::json WholeOrReal(double value) {
@@ -332,7 +328,8 @@ double RoundedToClock(double seconds, double iterations, int digits) {
   if (digits > 0)
     decimals = std::max(decimals, digits - 1 - std::floor(std::log10(std::abs(seconds))));
   if (!(decimals >= 0 && decimals < kMaxDecimals)) return seconds;
-  return Parsed(fmt::format("{:.{}f}", seconds, static_cast<int>(decimals)));
+  return ParseNumber<double>(fmt::format("{:.{}f}", seconds, static_cast<int>(decimals)))
+      .value_or(0);
 }
 
 std::string CommandLine(const std::vector<std::string>& args) {
