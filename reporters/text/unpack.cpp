@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <regex>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -29,105 +31,81 @@ struct Step {
   std::size_t read, written;  // [byte] of the packed data, of the piece
 };
 
-// Decodes one member of packed data. Each Next reads from `left`, the rest of the data, and writes
+// Decodes one member of packed data. Each call reads from `left`, the rest of the data, and writes
 // a piece of text.
-class Decoder {
- public:
-  Decoder() = default;
-  virtual ~Decoder() = default;
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
-  virtual Step Next(std::string_view left, Piece& piece) = 0;
-};
+using Decoder = std::function<Step(std::string_view left, Piece& piece)>;
 
-class Gzip : public Decoder {
- public:
-  Gzip() { ready_ = inflateInit2(&stream_, kGzipWindow) == Z_OK; }
-  ~Gzip() override { inflateEnd(&stream_); }
-
-  Step Next(std::string_view left, Piece& piece) override {
+Decoder Gzip() {
+  const std::shared_ptr<z_stream> stream(new z_stream(), [](z_stream* used) {
+    inflateEnd(used);
+    delete used;
+  });
+  const bool ready = inflateInit2(stream.get(), kGzipWindow) == Z_OK;
+  return [=](std::string_view left, Piece& piece) -> Step {
     const auto size = std::min<std::size_t>(left.size(), std::numeric_limits<uInt>::max());
     // zlib does not write to its input; older headers lack the const.
-    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(left.data()));
-    stream_.avail_in = static_cast<uInt>(size);
-    stream_.next_out = reinterpret_cast<Bytef*>(piece.data());
-    stream_.avail_out = static_cast<uInt>(piece.size());
-    const int state = ready_ ? inflate(&stream_, Z_NO_FLUSH) : Z_MEM_ERROR;
+    stream->next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(left.data()));
+    stream->avail_in = static_cast<uInt>(size);
+    stream->next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream->avail_out = static_cast<uInt>(piece.size());
+    const int state = ready ? inflate(stream.get(), Z_NO_FLUSH) : Z_MEM_ERROR;
     return {state == Z_OK           ? State::kMore
             : state == Z_STREAM_END ? State::kEnd
             : state == Z_BUF_ERROR  ? State::kCutOff
                                     : State::kDamaged,
-            size - stream_.avail_in, piece.size() - stream_.avail_out};
-  }
+            size - stream->avail_in, piece.size() - stream->avail_out};
+  };
+}
 
- private:
-  z_stream stream_ = {};
-  bool ready_ = false;
-};
-
-class Xz : public Decoder {
- public:
-  Xz() { ready_ = lzma_stream_decoder(&stream_, kMaxDecoderBytes, 0) == LZMA_OK; }
-  ~Xz() override { lzma_end(&stream_); }
-
-  Step Next(std::string_view left, Piece& piece) override {
-    stream_.next_in = reinterpret_cast<const std::uint8_t*>(left.data());
-    stream_.avail_in = left.size();
-    stream_.next_out = reinterpret_cast<std::uint8_t*>(piece.data());
-    stream_.avail_out = piece.size();
-    const auto state = ready_ ? lzma_code(&stream_, LZMA_RUN) : LZMA_MEM_ERROR;
+Decoder Xz() {
+  const std::shared_ptr<lzma_stream> stream(new lzma_stream(LZMA_STREAM_INIT),
+                                            [](lzma_stream* used) {
+                                              lzma_end(used);
+                                              delete used;
+                                            });
+  const bool ready = lzma_stream_decoder(stream.get(), kMaxDecoderBytes, 0) == LZMA_OK;
+  return [=](std::string_view left, Piece& piece) {
+    stream->next_in = reinterpret_cast<const std::uint8_t*>(left.data());
+    stream->avail_in = left.size();
+    stream->next_out = reinterpret_cast<std::uint8_t*>(piece.data());
+    stream->avail_out = piece.size();
+    const auto state = ready ? lzma_code(stream.get(), LZMA_RUN) : LZMA_MEM_ERROR;
     const Step step = {state == LZMA_OK           ? State::kMore
                        : state == LZMA_STREAM_END ? State::kEnd
                                                   : State::kDamaged,
-                       left.size() - stream_.avail_in, piece.size() - stream_.avail_out};
+                       left.size() - stream->avail_in, piece.size() - stream->avail_out};
     const bool stuck = left.empty() && step.written == 0 && step.state == State::kMore;
     return stuck || state == LZMA_BUF_ERROR ? Step{State::kCutOff, 0, 0} : step;
-  }
+  };
+}
 
- private:
-  lzma_stream stream_ = LZMA_STREAM_INIT;
-  bool ready_ = false;
-};
-
-class Zstd : public Decoder {
- public:
-  ~Zstd() override { ZSTD_freeDStream(stream_); }
-
-  Step Next(std::string_view left, Piece& piece) override {
+Decoder Zstd() {
+  const std::shared_ptr<ZSTD_DStream> stream(ZSTD_createDStream(), ZSTD_freeDStream);
+  return [=](std::string_view left, Piece& piece) -> Step {
     ZSTD_inBuffer in = {left.data(), left.size(), 0};
     ZSTD_outBuffer out = {piece.data(), piece.size(), 0};
-    const auto state = ZSTD_decompressStream(stream_, &out, &in);
+    const auto state = ZSTD_decompressStream(stream.get(), &out, &in);
     return {ZSTD_isError(state) != 0      ? State::kDamaged
             : state == 0                  ? State::kEnd
             : in.pos == 0 && out.pos == 0 ? State::kCutOff
                                           : State::kMore,
             in.pos, out.pos};
-  }
-
- private:
-  ZSTD_DStream* stream_ = ZSTD_createDStream();
-};
-
-template <class Kind>
-std::unique_ptr<Decoder> Make() {
-  return std::make_unique<Kind>();
+  };
 }
 
 struct Packing {
   std::string_view magic, name;
-  std::unique_ptr<Decoder> (*make)();
+  Decoder (*make)();
 };
-constexpr Packing kPackings[] = {{"\x1f\x8b", "gzip", Make<Gzip>},
+constexpr Packing kPackings[] = {{"\x1f\x8b", "gzip", Gzip},
                                  {std::string_view("\xFD"
                                                    "7zXZ\0",
                                                    6),
-                                  "xz", Make<Xz>},
-                                 {"\x28\xB5\x2F\xFD", "zstd", Make<Zstd>}};
+                                  "xz", Xz},
+                                 {"\x28\xB5\x2F\xFD", "zstd", Zstd}};
 
 const Packing* PackingOf(std::string_view bytes) {
-  const auto* found = std::ranges::find_if(
-      kPackings, [&](const Packing& packing) { return bytes.starts_with(packing.magic); });
-  return found == std::end(kPackings) ? nullptr : found;
+  return FindIf(kPackings, [&](const auto& packing) { return bytes.starts_with(packing.magic); });
 }
 
 // Returns a line without the prefix that docker, Kubernetes, journald, GitHub or MPI writes before
@@ -170,7 +148,7 @@ std::string Unpack(std::string_view packed, const std::string& where, std::size_
   do {
     const auto decoder = packing->make();
     for (auto state = State::kMore; state != State::kEnd;) {
-      const auto step = decoder->Next(left, *piece);
+      const auto step = decoder(left, *piece);
       state = step.state;
       left.remove_prefix(step.read);
       text.append(piece->data(), step.written);
