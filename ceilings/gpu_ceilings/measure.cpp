@@ -291,14 +291,6 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   JudgeGpuLevels(facts, set.bytes);
 }
 
-void RequireRows(const GpuSession& session) {
-  for (const auto& state : session.rows)
-    if (!state.passes.empty()) return;
-  throw std::runtime_error(fmt::format("no ceiling of {} could be measured: {}: {}",
-                                       session.gpu.identity.name, session.rows.front().row.key,
-                                       TextOf(session.rows.front().absent)));
-}
-
 // ---- overheads ----
 
 constexpr double kTolerance = 0.05;  // [1] larger than for kernels, because the host is involved
@@ -448,7 +440,10 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   GpuSession session{bench, options, now, effort, bench.Describe(), {}, {}};
   machine::Machine machine = DescribeGpu(session.gpu.identity);
   MeasureGpuRows(session);
-  RequireRows(session);
+  if (std::ranges::all_of(session.rows, [](const auto& state) { return state.passes.empty(); }))
+    throw std::runtime_error(fmt::format("no ceiling of {} could be measured: {}: {}",
+                                         session.gpu.identity.name, session.rows.front().row.key,
+                                         TextOf(session.rows.front().absent)));
   AddRows(session, machine);
   machine.by_threads.at(1).effort = session.effort.name;
   if (const auto& clock_hz = session.gpu.default_clock_hz)

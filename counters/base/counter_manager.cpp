@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "counters/base/keys.h"
 #include "counters/base/parallel_time.h"
 
 namespace dlroof {
@@ -33,13 +34,6 @@ void DropInvalid(Map& counts) {
                 [](const auto& item) { return !std::isfinite(item.second) || item.second < 0; });
 }
 
-std::optional<Reason> IncompleteFlopsReason(const CountRequest& request, const Work& work) {
-  for (const auto& pipe : request.pipes)
-    if (work.flops.count(pipe) == 0 && !work.flops.empty())
-      return Reason{fmt::format("its FLOPs were dropped as incomplete: it cannot count {}", pipe)};
-  return std::nullopt;
-}
-
 // Adds the quantities of `more` that `known`, from better sources of this provenance, lacks.
 void Merge(const Work& more, Work& known) {
   if (known.flops.empty()) known.flops = more.flops;
@@ -58,9 +52,13 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
   }
   DropInvalid(counted.work.flops);
   DropInvalid(counted.work.bytes);
-  if (const auto reason = IncompleteFlopsReason(request, counted.work)) {
-    counted.work.flops.clear();
-    counted.caveats.push_back(reason->text);
+  auto& flops = counted.work.flops;
+  const auto* const lost =
+      FindIf(request.pipes, [&](const auto& pipe) { return !flops.contains(pipe); });
+  if (lost != nullptr && !flops.empty()) {
+    counted.caveats.push_back(
+        fmt::format("its FLOPs were dropped as incomplete: it cannot count {}", *lost));
+    flops.clear();
   }
   if (!counted.how.empty()) counting.notes.push_back({source.name, source.provenance, counted.how});
   for (const auto& caveat : counted.caveats) counting.notes.push_back({source.name, {}, caveat});

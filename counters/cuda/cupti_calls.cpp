@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "counters/base/keys.h"
+
 // --- Functions that need a GPU. Without a driver some of them crash: call DeviceCount() first, and
 // the others only if it returns at least 1. ---
 
@@ -253,12 +255,10 @@ double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanosec
 // Returns the kernels ordered by start time. CUPTI returns its buffers in any order.
 std::vector<gpu::TracedKernel> InOrder(std::vector<Record> records) {
   std::ranges::sort(records, {}, &Record::start);
-  std::vector<gpu::TracedKernel> kernels;
-  kernels.reserve(records.size());
-  for (const auto& record : records)
-    kernels.push_back({record.name, Seconds(record.end - record.start),
-                       Seconds(record.start - records.front().start), record.facts});
-  return kernels;
+  return VectorOf<gpu::TracedKernel>(records, [&](const Record& record) {
+    return gpu::TracedKernel{record.name, Seconds(record.end - record.start),
+                             Seconds(record.start - records.front().start), record.facts};
+  });
 }
 
 }  // namespace
@@ -303,10 +303,7 @@ void CheckCupti(CUptiResult result, const char* call) {
 }
 
 std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<const char*> pointers;
-  pointers.reserve(texts.size());
-  for (const auto& text : texts) pointers.push_back(text.c_str());
-  return pointers;
+  return VectorOf<const char*>(texts, [](const auto& text) { return text.c_str(); });
 }
 
 std::string CuptiCalls::Version() {

@@ -198,13 +198,6 @@ std::string SeriesName(const record::Record& a, const record::Record& b) {
   return fmt::format("{} {}", a.op, a.type == b.type ? a.type : a.type + " to " + b.type);
 }
 
-Panel PanelOf(const VersusFigure& figure) {
-  std::vector<roofline::ClassicMark> marks;
-  for (const auto& series : figure.series)
-    for (const auto& [a, b] : series.arrows) marks.insert(marks.end(), {a, b});
-  return SharedPanel({figure.a, figure.b}, marks, 430);
-}
-
 void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
   const auto colour = SeriesColour(index);
   std::string from, to, arrows;
@@ -267,7 +260,10 @@ VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::Plac
 }
 
 std::string VersusScript(const VersusFigure& figure, const std::string& extension) {
-  const Panel panel = PanelOf(figure);
+  std::vector<roofline::ClassicMark> marks;
+  for (const auto& series : figure.series)
+    for (const auto& [a, b] : series.arrows) marks.insert(marks.end(), {a, b});
+  const Panel panel = SharedPanel({figure.a, figure.b}, marks, 430);
   Plot plot;
   AddRoofLines(figure.a, "roof_a", fmt::format("lc rgb '{}' lw 1.3", kRoofA), plot);
   AddRoofLines(figure.b, "roof_b", fmt::format("lc rgb '{}' lw 1.3", kRoofB), plot);
