@@ -386,10 +386,6 @@ int64_t MultiplyAdds(const ConvShape& s) {
   return s.n * s.k * (s.c / s.groups) * PairsInside(rows) * PairsInside(columns);
 }
 
-int64_t DenseMultiplyAdds(const ConvShape& s) {
-  return s.n * s.k * (s.c / s.groups) * OutputRows(s) * OutputColumns(s) * s.r * s.s;
-}
-
 int64_t Size(const Axis& axis) {
   return axis.digits[0].count * axis.digits[1].count * axis.digits[2].count;
 }

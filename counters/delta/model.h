@@ -31,12 +31,10 @@ struct ConvShape {
 };
 int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
-// Return multiply-adds [1], the same in every direction. MultiplyAdds counts useful work only, taps
-// inside the image (work.h). DenseMultiplyAdds, n k P Q (c/groups) r s, also counts products
-// with padding, which implicit-GEMM kernels compute; the published DeLTA model starts from it. The
-// models of this module count a kernel's tiles instead.
+// Returns the useful multiply-adds [1], the same in every direction: only taps inside the image
+// (work.h). Implicit-GEMM kernels also compute products with padding, from which the published
+// DeLTA model starts; the models of this module count a kernel's tiles instead.
 int64_t MultiplyAdds(const ConvShape& shape);
-int64_t DenseMultiplyAdds(const ConvShape& shape);
 
 // Integer division rounded down (Floor) or up (Ceil), for any `a` and for b > 0.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
