@@ -7,7 +7,7 @@
 namespace dlroof::fakes {
 
 // 100 flop/s and 10 byte/s: the ridge is at 10 flop/byte.
-inline machine::Machine SmallMachine() {
+inline machine::Machine MachineWithRidge() {
   machine::Machine machine{.device = "cpu"};
   machine::CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};

@@ -40,7 +40,7 @@ class NotValidated : public testing::Test {
     return PlaceWritten(record, &machine).placement;
   }
 
-  machine::Machine machine = fakes::SmallMachine();
+  machine::Machine machine = fakes::MachineWithRidge();
   machine::CeilingSet& ceilings = machine.by_threads[2];
   machine::Ceiling& dram = ceilings.bytes[Level::kDram];
   machine::Ceiling& arithmetic = ceilings.flops["fp32.vector"];
@@ -254,13 +254,13 @@ constexpr auto kSpecified = machine::CeilingStatus::kSpecified;
 constexpr auto kNotValidated = machine::CeilingStatus::kNotValidated;
 
 // Calls on this machine, and the placement as reports show it, with findings.
-const machine::Machine kMachine = fakes::SmallMachine();
+const machine::Machine kMachine = fakes::MachineWithRidge();
 Placement Found(const record::Record& record, const machine::Machine& machine = kMachine) {
   return PlaceWritten(record, &machine).placement;
 }
 
 machine::Machine WithStatus(Level level, machine::CeilingStatus status) {
-  machine::Machine machine = fakes::SmallMachine();
+  machine::Machine machine = fakes::MachineWithRidge();
   machine.by_threads[2].bytes[level].status = status;
   if (status == kNotValidated) machine.by_threads[2].bytes[level].reasons = {"too noisy"};
   return machine;
@@ -332,7 +332,7 @@ TEST(AboveRoof, AModelUnderARoofMayBeWrongItselfAndUnderAValidatedOneHasNoPoint)
 
 // 100 byte / 10 byte/s = 10 s at the DRAM roof, measured 5 s.
 TEST(AboveRoof, CompulsoryBytesPassDramUnlessAWarmCacheContainsThem) {
-  machine::Machine machine = fakes::SmallMachine();
+  machine::Machine machine = fakes::MachineWithRidge();
   const auto warm = fakes::Measured(5, 1, 100);
   auto placed = Found(warm, machine);
   EXPECT_EQ(placed.time->above_roof.at(Level::kDram), WrongPart::kRoof);
@@ -393,7 +393,7 @@ TEST(AboveRoof, ModelledRereadsAreNotCompulsoryAndTheBreakdownNeedsAnotherRoof) 
       .mean = {10, {.regions = 1, .seconds = 10, .longest_seconds = 10, .busy_seconds = 20}},
       .threads = 2,
       .calls = 9};
-  machine::Machine machine = fakes::SmallMachine();
+  machine::Machine machine = fakes::MachineWithRidge();
   machine.by_threads[1] = machine.by_threads[2];
   const auto placed = PlaceWritten(record, &machine);
   ASSERT_TRUE(placed.breakdown.has_value());
@@ -483,7 +483,7 @@ TEST(AboveArithmeticRoof, IsSaidOnceWithHowTheRoofIsKnown) {
     EXPECT_THAT(RemarksOf(record, PaddedOp(900)),
                 ElementsAre(StartsWith("above the arithmetic roof by 11 %")));
   }
-  machine::Machine machine = fakes::SmallMachine();
+  machine::Machine machine = fakes::MachineWithRidge();
   auto& ceiling = machine.by_threads[2].flops["fp32.vector"];
   ceiling.status = kNotValidated;
   EXPECT_THAT(RemarksOf(FasterThanArithmetic(), {}, machine),

@@ -81,7 +81,7 @@ TEST(WithValue, ReplacesTheValueKeepsASquareSquareAndKnowsOmittedKeys) {
   EXPECT_THAT(WithValue("r3s3", {"stride", "_s", "_p"}, "1"), ElementsAre("r3s3"));
 }
 
-const machine::Machine kMachine = fakes::SmallMachine();
+const machine::Machine kMachine = fakes::MachineWithRidge();
 
 TEST(PlaceClassic, LeftOfTheRidgeTheBandwidthBindsAndRightOfTheRidgeTheComputeRoofBinds) {
   // 200 flop, 100 byte: intensity 2, bandwidth roof 2 x 10 = 20 flop/s. 200 flop in 20 s are 10
@@ -213,7 +213,7 @@ TEST(Place, LeavesOutCacheBytesThatTheTimeRefutesAndReportsTheLibrarysReferenceI
 
 // A library restricted to AVX2 is not slow because the CPU has AVX-512.
 TEST(Place, UsesTheBestRowThatTheIsaAllows) {
-  machine::Machine machine = fakes::SmallMachine();
+  machine::Machine machine = fakes::MachineWithRidge();
   auto& flops = machine.by_threads[2].flops;
   const double best = flops.at("fp32.vector").per_second;
   for (const auto& [row, rate] :
@@ -296,7 +296,7 @@ TEST(HoldingCache, IsTheNearestThatTheTensorsOfAWarmCallFit) {
 
 // 98 KB at 50 byte/s of L2 take 1960 s, at 10 byte/s of DRAM they would take 9800 s and bind.
 TEST(HoldingCache, ChoosesWhereModelledBytesStandUnlessThoseOfThatCacheAreKnown) {
-  auto machine = fakes::SmallMachine();
+  auto machine = fakes::MachineWithRidge();
   machine.cache_bytes = {{Level::kL1, 48e3}, {Level::kL2, 1e6}};
   auto record = fakes::Measured(20000, 300000, 98e3);  // arithmetic 3000 s
   record.cache = "cold";
@@ -311,7 +311,7 @@ TEST(HoldingCache, ChoosesWhereModelledBytesStandUnlessThoseOfThatCacheAreKnown)
   record.work[Provenance::kMeasured].bytes[Level::kDram] = 98e3;  // counted: not moved
   EXPECT_EQ(Place(record, &machine).time->bound_level, Level::kDram);
   // The bytes of the cache that a model of the loops knows are not replaced.
-  auto with_l2 = fakes::SmallMachine();
+  auto with_l2 = fakes::MachineWithRidge();
   with_l2.cache_bytes = {{Level::kL2, 1e6}};
   auto known = fakes::Measured(20000, 1, 98e3);
   known.work[Provenance::kModelled].bytes[Level::kL2] = 5e5;
@@ -322,7 +322,7 @@ TEST(HoldingCache, ChoosesWhereModelledBytesStandUnlessThoseOfThatCacheAreKnown)
 
 // Random works on several pipes and levels of a random machine.
 struct RandomCase {
-  machine::Machine machine = fakes::SmallMachine();
+  machine::Machine machine = fakes::MachineWithRidge();
   record::Record record = fakes::Measured(1, 1, 1);
 };
 
