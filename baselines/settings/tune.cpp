@@ -179,7 +179,8 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
 
 // Measures and judges all steps once. Returns whether the confirmation is complete.
 bool ConfirmRound(TrialSequence& trials, Tuning& tuning, int round, double error) {
-  Chain chain(trials, tuning.plan, fmt::format("confirmation {}", round), SettingsOf(tuning));
+  Chain chain(trials, tuning.plan, fmt::format("{} {}", kConfirmationStage, round),
+              SettingsOf(tuning));
   chain.Measure(error);
   const auto& statements = chain.statements();
   if (chain.failure(0) && !statements.back().effect) throw TuningFailed{chain.failure(0)->text};
@@ -236,6 +237,7 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
     tuning.reason = failed.reason;
   }
   tuning.default_seconds = SecondsOfDefault(tuning.blocks);
+  JudgeNoise(tuning);
   if (hooks.save) hooks.save(tuning);
   return tuning;
 }
@@ -253,8 +255,11 @@ std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
     reason = Reason{"interrupted"};
     return std::nullopt;
   }
-  const auto& effect = chain.statements().front().effect;
-  if (!effect) {
+  auto effect = chain.statements().front().effect;
+  if (effect) {
+    effect->repetitions = CountRepetitions(contender.blocks, "");
+    effect->confirmed = effect->confirmed && !effect->repetitions.AreMostlyNoisy();
+  } else {
     reason = chain.failure(0) ? chain.failure(0) : chain.failure(1);
     if (!reason) reason = Reason{"too few blocks within the budget"};
   }

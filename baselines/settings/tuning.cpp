@@ -46,8 +46,38 @@ std::string SettingText(const Setting& setting) {
 }
 
 std::string EffectText(const Effect& effect) {
-  return fmt::format("{:.2f}x as fast ({:.3f}x to {:.3f}x)", 1 / effect.ratio,
-                     1 / effect.interval.second, 1 / effect.interval.first);
+  const auto& [all, noisy] = effect.repetitions;
+  return fmt::format("{:.2f}x as fast ({:.3f}x to {:.3f}x){}", 1 / effect.ratio,
+                     1 / effect.interval.second, 1 / effect.interval.first,
+                     effect.repetitions.AreMostlyNoisy()
+                         ? fmt::format(" beside other programs: {} of {} repetitions were "
+                                       "disturbed; measure on a quiet machine",
+                                       noisy, all)
+                         : "");
+}
+
+Repetitions CountRepetitions(const std::vector<TrialBlock>& blocks, std::string_view stage) {
+  Repetitions count;
+  for (const auto& block : blocks)
+    for (const auto& result : block.results) {
+      if (!block.stage.starts_with(stage)) continue;
+      count.all += result.windows.size();
+      count.noisy += static_cast<std::size_t>(
+          std::ranges::count(result.windows, true, &record::Repetition::noisy));
+    }
+  return count;
+}
+
+void JudgeNoise(Tuning& tuning) {
+  if (!tuning.total) return;
+  auto& total = *tuning.total;
+  total.repetitions = CountRepetitions(tuning.blocks, kConfirmationStage);
+  if (tuning.state != TuningState::kConfirmed || !total.repetitions.AreMostlyNoisy()) return;
+  tuning.state = TuningState::kNotConfirmed;
+  tuning.reason = fmt::format("{} is {}", SettingText(tuning.best), EffectText(total));
+  total.confirmed = false;
+  for (auto& step : tuning.steps)
+    if (step.effect) step.effect->confirmed = false;
 }
 
 Setting With(Setting setting, const Coordinate& coordinate, const Setting& values) {
@@ -170,7 +200,8 @@ static void Check(const JsonReader& in, const TrialBlock& block) {
 
 void Members(auto& all, Effect& effect) {
   all(Required("ratio", effect.ratio), Required("interval", effect.interval),
-      Required("blocks", effect.blocks), Required("confirmed", effect.confirmed));
+      Required("blocks", effect.blocks), Required("confirmed", effect.confirmed),
+      Field("repetitions", effect.repetitions.all), Field("disturbed", effect.repetitions.noisy));
 }
 static void Check(const JsonReader& in, const Effect&) { in.AtLeastOne("blocks"); }
 
@@ -182,7 +213,8 @@ void Members(auto& all, TuningStep& step) {
 void Members(auto& all, TriedChoice& tried) {
   all(Required("coordinate", tried.coordinate), Required("values", tried.values),
       Required("blocks", tried.blocks), Required("failed", tried.failed),
-      Required("verdict", tried.verdict), Field("ratio_of_search", tried.ratio));
+      Required("verdict", tried.verdict), Field("ratio_of_search", tried.ratio),
+      Field("reference", tried.reference));
 }
 static void Check(const JsonReader& in, const TriedChoice& tried) {
   if (tried.ratio && tried.blocks == 0) in.Refuse("blocks", "a count above 0, as it has a ratio");
@@ -233,7 +265,7 @@ TuningFile ParseTuningFile(const std::string& text, const std::string& where) {
     throw BadInput("{}: a tuning of a program, made by dlroof 1; expected one of benchmarks",
                    where);
   for (std::size_t i = 0; i < in.Array("tunings").size(); ++i)
-    file.tunings.push_back(FromMembers<Tuning>(in.Item("tunings", i)));
+    JudgeNoise(file.tunings.emplace_back(FromMembers<Tuning>(in.Item("tunings", i))));
   return file;
 }
 

@@ -58,9 +58,12 @@ struct TrialResult {
   std::string algorithm = {};     // chosen by the library; not in files
 };
 
+// How the stages of the blocks that confirm steps begin.
+inline constexpr std::string_view kConfirmationStage = "confirmation";
+
 // Settings measured interleaved, each in new processes.
 struct TrialBlock {
-  std::string stage;                 // "threads", "confirmation"
+  std::string stage;                 // "threads", "confirmation 1"
   std::vector<Setting> settings;     // in a search the first is the best setting so far
   std::vector<TrialResult> results;  // one per setting
   double seconds = 0;                // [s] duration
@@ -101,16 +104,29 @@ enum class TuningState {
 };
 std::string_view Key(TuningState state);  // "nothing_won"
 
+// Numbers [1] of repetitions of some blocks: all, and those that other programs disturbed (noisy).
+struct Repetitions {
+  std::size_t all = 0, noisy = 0;
+
+  bool AreMostlyNoisy() const { return 2 * noisy > all; }
+};
+// Counts the repetitions of the blocks whose stage begins with `stage`.
+Repetitions CountRepetitions(const std::vector<TrialBlock>& blocks, std::string_view stage);
+
 // Ratio of the times of two settings, measured in blocks after the search.
 struct Effect {
   double ratio = 1;  // [1] time after / time before
   // [1] of `ratio`: 95 % for all effects of a tuning together; on a GPU the range of the blocks
   std::pair<double, double> interval;
-  int blocks = 0;          // [1]
-  bool confirmed = false;  // the interval excludes 1, and the gain is large enough
+  int blocks = 0;  // [1]
+  // The interval excludes 1, the gain is large enough, and the repetitions are not mostly noisy.
+  bool confirmed = false;
+  Repetitions repetitions = {};  // of its blocks; 0 in older files
 };
 
-// Returns the effect as text: "1.23x as fast (1.19x to 1.27x)".
+// Returns the effect as text: "1.23x as fast (1.19x to 1.27x)", and if its repetitions are mostly
+// noisy: " beside other programs: 850 of 870 repetitions were disturbed; measure on a quiet
+// machine".
 std::string EffectText(const Effect& effect);
 
 // An accepted change of the setting, on the way from the default to the best setting.
@@ -148,6 +164,10 @@ struct Tuning {
   std::optional<double> default_seconds;  // [s] median of the default's windows
   bool budget_spent = false;
 };
+
+// Counts the confirmation's repetitions. If they are mostly noisy, kConfirmed becomes
+// kNotConfirmed: the gain, which `total` keeps, may exist only beside the other programs that ran.
+void JudgeNoise(Tuning& tuning);
 
 // Returns the total duration of all blocks [s].
 double SecondsOf(const Tuning& tuning);

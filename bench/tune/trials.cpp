@@ -274,8 +274,9 @@ std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& reque
   const auto effect = settings::Verify(tuning, {BenchTrials(request)}, reason);
   if (!effect)
     return fmt::format("tried {}: no result, {}", proposal.text, reason.value_or(Reason{}).text);
-  return fmt::format("tried {}, interleaved: {}{}", proposal.text, settings::EffectText(*effect),
-                     effect->confirmed ? "" : ", not significant");
+  return fmt::format(
+      "tried {}, interleaved: {}{}", proposal.text, settings::EffectText(*effect),
+      effect->confirmed || effect->repetitions.AreMostlyNoisy() ? "" : ", not significant");
 }
 
 }  // namespace dlroof::tune

@@ -155,8 +155,9 @@ std::vector<std::string> LargestFirst(std::vector<std::string> names);
 // unfinished tuning or, with `resume`, another one.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// Measures the file's confirmed best settings against the default again, and adds the effects.
-// Returns the exit code: 0; 3 if a gain is not confirmed; InterruptCode() after an interrupt.
+// Measures the file's best settings against the default again, if confirmed or, by noise, not, and
+// adds the effects. Returns the exit code: 0; 3 if a gain is not confirmed; InterruptCode() after
+// an interrupt.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 

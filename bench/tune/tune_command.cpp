@@ -18,6 +18,7 @@
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "reporters/document/document.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::tune {
@@ -39,15 +40,19 @@ std::vector<settings::Coordinate> EqualCoordinates() {
   return all;
 }
 
-// Adds a line per step, with a bar as long as the time relative to the default's.
+// Adds a line per step, with a bar as long as the time relative to the default's. Times of mostly
+// noisy repetitions are marked as estimates.
 void AddSteps(const settings::Tuning& tuning, document::List& list) {
   constexpr int kBarWidth = 30;
   double left = 1;
+  const bool noisy = settings::CountRepetitions(tuning.blocks, "").AreMostlyNoisy();
   const auto add = [&](const std::string& text) -> document::List::Item& {
     const auto width = std::lround(std::clamp(left, 0.0, 1.0) * kBarWidth);
     return list.items.emplace_back(document::List::Item{fmt::format(
         "|{:{}}|  {:>9}  {}", std::string(static_cast<std::size_t>(width), '#'), kBarWidth,
-        tuning.default_seconds ? text::WithPrefix(*tuning.default_seconds * left, "s") : "",
+        tuning.default_seconds ? fmt::format("{}{}", roofline::MarkOf(noisy),
+                                             text::WithPrefix(*tuning.default_seconds * left, "s"))
+                               : "",
         text)});
   };
   add("default");
@@ -98,11 +103,12 @@ constexpr double kQuiet = 0.03;
 void AddSpread(const settings::Tuning& tuning, document::List& list) {
   const auto spread = settings::SpreadOf(tuning);
   if (!spread) return;
-  list.items.push_back({fmt::format(
-      "{}: times of one setting differ by {:.1f} % from block to block ({} pairs)",
-      spread->deviation < kQuiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs)});
-  if (spread->deviation >= kQuiet)
-    list.items.push_back({"the best setting of a quiet machine may be another one"});
+  const bool quiet =
+      spread->deviation < kQuiet && !settings::CountRepetitions(tuning.blocks, "").AreMostlyNoisy();
+  list.items.push_back(
+      {fmt::format("{}: times of one setting differ by {:.1f} % from block to block ({} pairs)",
+                   quiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs)});
+  if (!quiet) list.items.push_back({"the best setting of a quiet machine may be another one"});
 }
 
 void AddTried(const settings::Tuning& tuning, document::List& list) {
@@ -387,7 +393,7 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
   int exit_code = 0;
   for (auto& tuning : file.tunings) {
     fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
-    if (tuning.state != settings::TuningState::kConfirmed) {
+    if (!tuning.total) {
       fmt::print(out, "  nothing to verify: {}\n", settings::Key(tuning.state));
       continue;
     }

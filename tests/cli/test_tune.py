@@ -155,4 +155,4 @@ def test_a_real_benchmark_is_tuned():
     assert ran.code == 0 and found["state"] in ("confirmed", "not_confirmed", "nothing_won"), ran
     default = found["blocks"][0]["results"][0]
     assert found["blocks"][0]["settings"][0] == {} and len(default["seconds"]) == 5 and min(default["seconds"]) > 0
-    assert (found["state"] == "confirmed") == ("total" in found)
+    assert found["state"] != "confirmed" or "total" in found

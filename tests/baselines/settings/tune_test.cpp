@@ -327,12 +327,32 @@ TEST(Tune, AnUnsupportedProgramIsNotAFailure) {
   EXPECT_EQ(Tune(Plan(), {}, {measure}).state, TuningState::kUnsupported);
 }
 
-TEST(Tune, FindsLargeGainsWhereAllWindowsAreNoisy) {
+TEST(Tune, AGainAmongMostlyNoisyRepetitionsIsNotConfirmedButSaidToHoldBesideOtherPrograms) {
   MadeUpProgram program(Seconds, {.noisy = 1}, 10);
   const auto tuned = Tuned(program);
-  EXPECT_EQ(tuned.state, TuningState::kConfirmed);
+  EXPECT_EQ(tuned.state, TuningState::kNotConfirmed);
   EXPECT_EQ(tuned.best, (Setting{{"nodes", "near"}, {"threads", "1"}}));
   EXPECT_TRUE(tuned.default_seconds);
+  EXPECT_FALSE(tuned.total->confirmed);
+  EXPECT_FALSE(tuned.steps.at(0).effect->confirmed);
+  // Three settings of five windows in each block.
+  const auto all = static_cast<std::size_t>(15 * tuned.total->blocks);
+  EXPECT_EQ(tuned.total->repetitions.all, all);
+  EXPECT_EQ(tuned.total->repetitions.noisy, all);
+  EXPECT_EQ(tuned.reason, "nodes=near, threads=1 is " + EffectText(*tuned.total));
+  EXPECT_NE(tuned.reason.find("x) beside other programs: " + std::to_string(all) + " of " +
+                              std::to_string(all) +
+                              " repetitions were disturbed; measure on a "
+                              "quiet machine"),
+            std::string::npos)
+      << tuned.reason;
+  std::optional<Reason> reason;
+  const auto verified = Verify(tuned, {program.Measure()}, reason).value();
+  EXPECT_LT(verified.interval.second, 1);
+  EXPECT_FALSE(verified.confirmed);
+  EXPECT_NE(EffectText(verified).find(" beside other programs: "), std::string::npos);
+  MadeUpProgram quiet(Seconds, {.noisy = 0.1}, 10);
+  EXPECT_TRUE(Verify(tuned, {quiet.Measure()}, reason)->confirmed);
 }
 
 TEST(Tune, AChoiceThatSeemsFasterWithoutValidationIsNotSaidToHaveNoEffect) {
@@ -400,6 +420,19 @@ TEST(TuningFile, ReadsWhatItWritesAndTheReadBlocksLeadToTheSameEnd) {
   const auto measure = [](TrialBlock&, std::uint64_t) { return false; };
   const auto again = Tune(read.plan, read.blocks, {measure});
   EXPECT_EQ(ToJson(again), ToJson(read));
+}
+
+TEST(TuningFile, AConfirmedGainOfAnOlderFileWithMostlyNoisyRepetitionsIsNotConfirmed) {
+  auto json = ToJson(Written());
+  auto& tuning = json["tunings"][0];
+  for (const char* key : {"repetitions", "disturbed"}) tuning["total"].erase(key);
+  EXPECT_EQ(ParseTuningFile(json.dump(), "").tunings[0].state, TuningState::kConfirmed);
+  for (auto& block : tuning["blocks"])
+    for (auto& result : block["results"])
+      if (result.contains("seconds")) result["disturbed"] = {0, 1, 2};
+  const auto read = ParseTuningFile(json.dump(), "").tunings[0];
+  EXPECT_EQ(read.state, TuningState::kNotConfirmed);
+  EXPECT_TRUE(read.reason.starts_with("a=1 is 1.98x as fast (")) << read.reason;
 }
 
 std::string Refusal(const std::string& text) {

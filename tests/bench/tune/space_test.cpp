@@ -318,6 +318,31 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopyOrSaysThatNothingIsToWin) {
   EXPECT_NE(Written(tuning).find("1 of 1 choices"), std::string::npos);
 }
 
+TEST(TuningReport, TimesAreEstimatesAndAGainIsNotConfirmedWhereRepetitionsAreMostlyNoisy) {
+  auto tuning = Won();
+  const auto add = [&](const char* stage, bool noisy) {
+    settings::TrialResult result;
+    result.windows.assign(3, {.seconds = 4e-5, .noisy = noisy});
+    tuning.blocks.push_back({stage, {{}, tuning.best}, {result, result}, 1});
+  };
+  add("confirmation 1", false);
+  add("threads", true);
+  add("threads", true);
+  settings::JudgeNoise(tuning);
+  EXPECT_NE(Written(tuning).find("|   ~40.0 µs  default"), std::string::npos) << Written(tuning);
+  EXPECT_NE(Written(tuning).find("confirmed by 14 blocks"), std::string::npos);
+  add("confirmation 1", true);
+  add("confirmation 2", true);
+  settings::JudgeNoise(tuning);
+  EXPECT_EQ(Written(tuning),
+            "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32\n"
+            "  no confirmed gain: threads=1 is 1.25x as fast (1.190x to 1.316x) beside other "
+            "programs: 12 of 18 repetitions were disturbed; measure on a quiet machine\n"
+            "  busy: times of one setting differ by 0.0 % from block to block (8 pairs)\n"
+            "  the best setting of a quiet machine may be another one\n"
+            "  tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)\n");
+}
+
 TEST(TuningReport, WithoutAValidationThereIsNoRatio) {
   for (const auto state : {settings::TuningState::kNothingWon, settings::TuningState::kNotConfirmed,
                            settings::TuningState::kFailed, settings::TuningState::kUnfinished}) {
