@@ -277,13 +277,15 @@ class Descent {
                         static_cast<int>(candidate.log_ratios.size()),
                         std::nullopt,
                         candidate.failure.has_value(),
-                        VerdictOn(candidate, winner)};
+                        VerdictOn(coordinate, candidate, winner),
+                        tuning_.best};
       if (candidate.HasVerdict(tuning_.plan)) tried.ratio = std::exp(candidate.Center());
       tuning_.tried.push_back(std::move(tried));
     }
   }
 
-  std::string VerdictOn(const Candidate& candidate, const Candidate* winner) const {
+  std::string VerdictOn(const Coordinate& coordinate, const Candidate& candidate,
+                        const Candidate* winner) const {
     if (candidate.failure) return "failed: " + candidate.failure->text;
     if (!candidate.Known()) return "not measured: the budget was spent";
     if (!candidate.HasVerdict(tuning_.plan)) return "no verdict: one block is not enough";
@@ -297,7 +299,8 @@ class Descent {
     if (high - low > kScatter)
       return fmt::format("no effect seen, but its blocks differ by {:.0f} %",
                          100 * std::expm1(high - low));
-    return "no effect";
+    const auto others = With(tuning_.best, coordinate, {});
+    return others.empty() ? "no effect" : "no effect on top of " + SettingText(others);
   }
 
   void Take(const Coordinate& coordinate, const Candidate& winner) {

@@ -141,13 +141,15 @@ struct TuningStep {
 struct TriedChoice {
   std::string coordinate;
   Setting values;
-  int blocks = 0;               // [1] blocks that gave a ratio
-  std::optional<double> ratio;  // [1] time / best time so far, for display only (biased); absent
-                                // for fewer than two blocks
-  bool failed = false;          // a trial failed; `verdict` contains the reason
+  int blocks = 0;  // [1] blocks that gave a ratio
+  // [1] time / that of the best setting when it was tried, for display only (biased); absent for
+  // fewer than two blocks
+  std::optional<double> ratio;
+  bool failed = false;  // a trial failed; `verdict` contains the reason
   // "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
-  // "failed: ..."
+  // "no effect on top of threads=1", "failed: ..."
   std::string verdict;
+  std::optional<Setting> reference = {};  // the best setting when it was tried; not in older files
 };
 
 struct Tuning {

@@ -113,14 +113,19 @@ void AddSpread(const settings::Tuning& tuning, document::List& list) {
 
 void AddTried(const settings::Tuning& tuning, document::List& list) {
   for (const auto& dropped : tuning.dropped) list.items.push_back({"not confirmed: " + dropped});
-  for (const auto& tried : tuning.tried)
+  for (const auto& tried : tuning.tried) {
+    const auto reference = tried.reference
+                               ? fmt::format(" with {}{}", tried.reference->empty() ? "the " : "",
+                                             settings::SettingText(*tried.reference))
+                               : "";
     list.items.push_back({fmt::format(
         "tried {}: {}{}",
         tried.values.empty() ? "to undo " + tried.coordinate : settings::SettingText(tried.values),
         tried.verdict,
-        tried.ratio ? fmt::format(" (about {:.2f} of the time, {} block{})", *tried.ratio,
-                                  tried.blocks, tried.blocks == 1 ? "" : "s")
+        tried.ratio ? fmt::format(" (about {:.2f} of the time{}, {} block{})", *tried.ratio,
+                                  reference, tried.blocks, tried.blocks == 1 ? "" : "s")
                     : "")});
+  }
 }
 
 document::List::Item SettingsOf(const settings::Tuning& tuning, const std::string& program) {

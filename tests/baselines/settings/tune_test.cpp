@@ -125,7 +125,10 @@ TEST(Tune, FindsAGainThatNeedsAnotherOneFirstByBlocksThatTheSearchDidNotSee) {
   EXPECT_NEAR(*tuned.default_seconds, 1e-5, 2e-7);
   ASSERT_NE(Tried(tuned, {{"wait", "sleep"}}), nullptr);
   EXPECT_EQ(Tried(tuned, {{"wait", "sleep"}})->verdict, "slower");
-  EXPECT_EQ(Tried(tuned, {{"wait", "spin"}})->verdict, "no effect");
+  // At last tried when the best was known.
+  EXPECT_EQ(Tried(tuned, {{"wait", "spin"}})->verdict, "no effect on top of nodes=near, threads=1");
+  EXPECT_EQ(Tried(tuned, {{"wait", "spin"}})->reference, tuned.best);
+  EXPECT_EQ(Tried(tuned, {{"wait", "sleep"}})->reference, Setting());
   MadeUpProgram second(Seconds, {}, 2);
   const auto again = Tuned(second);
   int contender = 0;

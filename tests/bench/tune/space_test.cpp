@@ -311,6 +311,12 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopyOrSaysThatNothingIsToWin) {
     dlroof_bench --dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1) --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1$'
 )");
   auto tuning = Won();
+  const auto relative_to = [&](const settings::Setting& reference) {
+    tuning.tried.front().reference = reference;
+    return Written(tuning);
+  };
+  EXPECT_THAT(relative_to({}), testing::HasSubstr("2.68 of the time with the default, 2 blocks)"));
+  EXPECT_THAT(relative_to(tuning.best), testing::HasSubstr("of the time with threads=1, 2 "));
   tuning.state = settings::TuningState::kNothingWon;
   EXPECT_NE(Written(tuning).find("nothing to win"), std::string::npos);
   tuning.tried.front().ratio.reset();
