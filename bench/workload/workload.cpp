@@ -42,6 +42,7 @@ std::optional<int> ThreadsOf(std::string_view option, int column) {
 }
 
 // Removes threadsN, cold and cold-weights from the name's options, and stores them in `common`.
+// Throws BadInput if one of them is left, in another place than at the end.
 BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
   const auto last = [&] { return ColumnOfPart(name, 5 + static_cast<int>(name.options.size())); };
   for (const auto state : {CacheState::kCold, CacheState::kColdWeights})
@@ -52,6 +53,10 @@ BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
     }
   if (!name.options.empty()) common.threads = ThreadsOf(name.options.back(), last());
   if (common.threads) name.options.pop_back();
+  for (const auto& option : name.options)
+    if (option.starts_with("threads") ||
+        ValueIn(kCacheStates, option).value_or(CacheState::kWarm) != CacheState::kWarm)
+      RefuseOption(name, option, "stands at the end of a name: threadsN, then cold[-weights]");
   return name;
 }
 

@@ -37,7 +37,10 @@ TEST(MakeWorkload, ReadsTheOptionsThatEveryBackendHasAndOneBenchmarkHasOneName) 
   EXPECT_EQ(ToText(both.name), std::string(kName) + "/bias/threads2/cold");
   EXPECT_EQ(MakeWorkload(std::string(kName) + "/cold-weights").cache, CacheState::kColdWeights);
   const std::string name = kName;
-  EXPECT_THAT(Refusal(name + "/cold/threads2"), HasSubstr("column 45: "));
+  EXPECT_THAT(
+      Refusal(name + "/cold/threads2"),
+      HasSubstr("column 45: 'cold' stands at the end of a name: threadsN, then cold[-weights]"));
+  EXPECT_THAT(Refusal(name + "/bias/threads2/relu"), HasSubstr("column 50: 'threads2' stands at"));
   EXPECT_THAT(Refusal(name + "/threads2/threads2"), HasSubstr("column 45: "));
   EXPECT_THAT(Refusal(name + "/cold/cold"), HasSubstr("column 45: "));
   EXPECT_THAT(Refusal(name + "/relu/bias"),
