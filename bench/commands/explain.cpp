@@ -113,9 +113,12 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
   const auto proposals = ProposalsFor(record, placed);
   std::vector<std::string> sentences;
   if (proposals.empty()) {
+    // On a GPU, dlroof tune has no other settings than the options.
+    const bool more = record.device == "cpu" && !workload::InvalidReason(record.name);
     if (flags.try_proposal)
-      sentences = {
-          "nothing to try: no other setting of this benchmark reduces its largest component"};
+      sentences = {fmt::format(
+          "nothing to try: no option of the name is known to reduce its largest component{}",
+          more ? "; dlroof tune NAME tries the library's settings" : "")};
   } else if (!flags.try_proposal) {
     std::vector<std::string> texts;
     for (const auto& proposal : proposals) texts.push_back(proposal.text);
