@@ -72,6 +72,11 @@ constexpr KindRow kRows[] = {
      "no kernel runs for {0:.0f} % of the time: capture calls in a CUDA graph, or overlap them on "
      "streams"}};
 
+// Advice on kDistance and kLevels if Breakdown::streams.
+constexpr std::string_view kStreamAdvice =
+    "{0:.0f} % of the time passes because tensors larger than every cache come from memory: a "
+    "narrower type has fewer bytes, and a larger batch uses weights again";
+
 const KindRow& RowOf(ComponentKind kind) { return *std::ranges::find(kRows, kind, &KindRow::kind); }
 
 // Components of one profiling pass [s], each a mean over the threads. Their sum is the call's time.
@@ -384,7 +389,8 @@ Breakdown MakeBreakdown(const BreakdownFacts& facts) {
   Breakdown breakdown{.components = ComponentsOf(facts, mean),
                       .seconds = facts.seconds,
                       .starts = mean.regions.regions,
-                      .efficiencies = EfficienciesOf(facts, SplitOf(facts, mean))};
+                      .efficiencies = EfficienciesOf(facts, SplitOf(facts, mean)),
+                      .streams = facts.streams};
   RemoveZeros(breakdown);
   AddIntervals(facts, breakdown.components);
   for (const auto& [kind, seconds, from, how, ci95] : breakdown.components)
@@ -407,7 +413,8 @@ std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
   Breakdown breakdown{.components = list.Take(),
                       .seconds = facts.seconds,
                       .starts = static_cast<double>(launches),
-                      .efficiencies = std::nullopt};
+                      .efficiencies = std::nullopt,
+                      .streams = facts.streams};
   const auto counted = fmt::format("{} kernel{}", launches, launches == 1 ? "" : "s");
   breakdown.components.push_back({kLaunch, launch, Provenance::kMeasured, counted});
   breakdown.components.push_back(
@@ -419,8 +426,10 @@ std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown) {
   const auto* largest = breakdown.Largest();
   if (largest == nullptr || largest->seconds <= breakdown.noise_seconds) return std::nullopt;
-  return fmt::format(fmt::runtime(RowOf(largest->kind).advice),
-                     100 * largest->seconds / breakdown.seconds, breakdown.starts);
+  const bool bytes = largest->kind == kDistance || largest->kind == kLevels;
+  return fmt::format(
+      fmt::runtime(bytes && breakdown.streams ? kStreamAdvice : RowOf(largest->kind).advice),
+      100 * largest->seconds / breakdown.seconds, breakdown.starts);
 }
 
 std::optional<std::string> InstructionSentence(const ParallelTime& parallel) {

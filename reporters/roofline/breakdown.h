@@ -75,6 +75,7 @@ struct BreakdownFacts {
   Provenance roof_from = Provenance::kModelled;
   std::string roof;                    // name of the binding roof: "arithmetic" or "DRAM"
   bool arithmetic = true;              // whether the binding roof is arithmetic
+  bool streams = false;                // as in Breakdown
   std::optional<double> call_seconds;  // [s] measured time of an empty call or kernel
   // [s] Time of the call on one thread at the binding roof, and at the arithmetic roof.
   std::optional<double> single_thread_roof_seconds, single_thread_compute_seconds;
@@ -92,6 +93,8 @@ struct Breakdown {
   // [s] Half the widest interval of a component, or 0. Tables join components that are not longer.
   double noise_seconds = 0;
   std::optional<Efficiencies> efficiencies;
+  // DRAM is the roof of tensors that are larger than every cache and pass it once: no cache helps.
+  bool streams = false;
 
   // Returns null if the breakdown has no component of this kind.
   const Component* Find(ComponentKind kind) const;

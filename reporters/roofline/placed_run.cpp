@@ -79,6 +79,16 @@ void AddRoofs(const Placement& placement, BreakdownFacts& facts, std::optional<L
   }
 }
 
+// Returns whether a call's tensors are larger than every cache, and pass DRAM about once: with less
+// than twice their (compulsory) bytes.
+bool Streams(const record::Record& record, const machine::Machine& machine) {
+  const auto modelled = record.work.find(Provenance::kModelled);
+  if (modelled == record.work.end() || machine.cache_bytes.empty()) return false;
+  const auto dram = modelled->second.bytes.find(Level::kDram);
+  return dram != modelled->second.bytes.end() && dram->second > LargestCache(machine) &&
+         BestKnown(record).bytes.at(Level::kDram).first < 2 * dram->second;
+}
+
 // Sets the times at the binding and at the arithmetic roof with the ceilings of one thread.
 void AddSingleThreaded(const record::Record& record, const machine::Machine& machine,
                        const PlaceView& view, const std::optional<Level>& binding,
@@ -333,6 +343,7 @@ std::optional<Breakdown> BreakdownOf(const record::Record& record, const Placeme
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
   if (!placement.time->times_over_roof) facts.roof += ", not validated: at most";
+  facts.streams = binding == Level::kDram && Streams(record, machine);
   if (gpu) return MakeGpuBreakdown(facts, record.kernels);
   AddSingleThreaded(record, machine, view, binding, facts);
   return MakeBreakdown(facts);

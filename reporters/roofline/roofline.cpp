@@ -265,10 +265,8 @@ double LeastSeconds(const UsedCeiling& roof, Level level, double bytes) {
 // Returns whether a call cannot have moved its compulsory bytes through DRAM: caches may be warm,
 // the bytes fit the largest cache, and the call is shorter than the roof time.
 bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
-  double largest_cache = 0;
-  for (const auto& [level, capacity] : call.machine.cache_bytes)
-    largest_cache = std::max(largest_cache, capacity);
-  return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
+  return call.record.cache != "cold" && bytes <= LargestCache(call.machine) &&
+         roof_seconds > call.seconds;
 }
 
 // Returns whether measured bytes may be too many: those of a GPU's DRAM are counted in another run
@@ -510,6 +508,12 @@ KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
     if (!known.launches) known.launches = work->launches;
   }
   return known;
+}
+
+double LargestCache(const machine::Machine& machine) {
+  double largest = 0;
+  for (const auto& [level, capacity] : machine.cache_bytes) largest = std::max(largest, capacity);
+  return largest;
 }
 
 std::optional<Level> HoldingCache(const record::Record& record, const machine::Machine& machine,

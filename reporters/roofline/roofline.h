@@ -201,6 +201,9 @@ struct KnownWork {
 // Returns the record's known work. The record must outlive the result.
 KnownWork BestKnown(const record::Record& record, const PlaceView& view = {});
 
+// Returns the capacity [byte] of the largest cache of a core, or 0 if no cache's size is known.
+double LargestCache(const machine::Machine& machine);
+
 // Returns the nearest cache that can hold all tensors (`bytes` [byte] together) when a call with
 // warm caches begins. Then each tensor passes this cache at least once; DRAM traffic is unknown. On
 // a CPU counts the L1 and L2 of all threads together and one L3; on a GPU only L2. Returns nullopt

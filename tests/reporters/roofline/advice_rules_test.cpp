@@ -247,6 +247,36 @@ TEST(PlaceWritten, HasABreakdownWithTheLongerRoofTimeAndItsProvenance) {
   EXPECT_EQ(other, (Component{ComponentKind::kRoof, 1, Provenance::kMeasured, "arithmetic"}));
 }
 
+// 30 compulsory bytes at 10 byte/s, in 16 s. On one thread near tensors take 1 s, far ones 40 s.
+TEST(PlaceWritten, TensorsThatPassEveryCacheOnceAreAdvisedToBeFewerBytes) {
+  record::Record watched = Convolution(16);
+  watched.device = "cpu";
+  watched.parallel = ParallelTime{.mean = {16, {1, 16, 16, 32}, {}},
+                                  .threads = 2,
+                                  .calls = 1,
+                                  .near_seconds = 1,
+                                  .far_seconds = 40};
+  watched.work = {
+      {Provenance::kModelled, {.flops = {{"fp32.vector", 100}}, .bytes = {{Level::kDram, 30}}}}};
+  machine::Machine machine = MachineOfRules();
+  machine.by_threads[1] = machine.by_threads.at(2);
+  const auto advice = [&] {
+    return BreakdownAdvice(PlaceWritten(watched, &machine).breakdown.value()).value();
+  };
+  constexpr const char* kFewer = "a narrower type has fewer bytes";
+  constexpr const char* kNearer = "fuse the call with those beside it";
+  EXPECT_THAT(advice(), HasSubstr(kNearer)) << "no size of a cache is known";
+  machine.cache_bytes = {{Level::kL2, 10}, {Level::kL3, 29}};
+  EXPECT_THAT(advice(), HasSubstr(kFewer));
+  watched.work[Provenance::kMeasured].bytes[Level::kDram] = 59;
+  EXPECT_THAT(advice(), HasSubstr(kFewer));
+  watched.work[Provenance::kMeasured].bytes[Level::kDram] = 60;
+  EXPECT_THAT(advice(), HasSubstr(kNearer)) << "read twice";
+  watched.work.erase(Provenance::kMeasured);
+  machine.cache_bytes[Level::kL3] = 30;
+  EXPECT_THAT(advice(), HasSubstr(kNearer));
+}
+
 // What happened to f32 bwd_data with unequal padding on an H200: 160 times its roof.
 TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofAloneIsAddedByACopy) {
   auto record = Convolution(160);
