@@ -428,16 +428,16 @@ class JudgeOfRuns {
       return "by more than earlier runs did that returned to their level: several processes on a "
              "quiet machine can tell";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
-    if (!learnt_ && std::abs(row.log_ratio) <= farthest_) {
-      if (!row.common.is_known())
-        return "by more than unchanged programs differ in one process: several processes on a "
-               "quiet machine can tell";
-      const auto found = sure_.find({candidate.group, sign < 0});
-      if (found != sure_.end() && found->second.size() > 1 &&
-          std::abs(row.log_ratio) <= kTimesOpposite * found->second[1])
-        return "by clearly more than others moved the other way by noise: several processes on a "
-               "quiet machine can tell";
-    }
+    const double distance = std::abs(row.log_ratio);
+    if (!learnt_ && !row.common.is_known() && distance <= farthest_)
+      return "by more than unchanged programs differ in one process: several processes on a quiet "
+             "machine can tell";
+    const auto found = sure_.find({candidate.group, sign < 0});
+    if (!learnt_ && row.common.is_known() && (farthest_ > kSlowForLife || distance <= farthest_) &&
+        found != sure_.end() && found->second.size() > 1 &&
+        distance <= kTimesOpposite * found->second[1])
+      return "by clearly more than others moved the other way by noise: several processes on a "
+             "quiet machine can tell";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
     // Distance of BASE's fastest repetitions from BASE's level, relative to the level used.

@@ -47,8 +47,8 @@ bool LacksCalls(const Repetition& repetition) {
 }
 
 bool Waited(const Repetition& repetition) {
-  const auto& [gpu, seconds] = std::tie(repetition.gpu, repetition.seconds);
-  const double on_host = gpu ? gpu->host_seconds.value_or(seconds) : seconds;
+  const double seconds = repetition.seconds;
+  const double on_host = repetition.gpu ? repetition.gpu->host_seconds.value_or(seconds) : seconds;
   return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * on_host;
 }
 

@@ -24,8 +24,7 @@ bool AreCompulsory(const LevelUse& use) {
 // as fit, so that only the rest passed DRAM. Returns false for a call with cold caches.
 bool CacheMakesTheDifference(const LevelUse& use) {
   if (use.record.cache == "cold") return false;
-  double cached = 0;
-  for (const auto& [level, capacity] : use.machine.cache_bytes) cached = std::max(cached, capacity);
+  const double cached = LargestCache(use.machine);
   return cached > 0 &&
          (use.bytes - cached) / use.ceiling.per_second <= LongestSeconds(use.record, use.seconds);
 }
