@@ -193,13 +193,13 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
   if (!result.judged.common) return head;
   const auto& common = *result.judged.common;
   head["removed"] = {{"ratio", common.removed.ratio()},
-                     {"ci95", common.removed.ci95()},
+                     {"ci95", common.removed.interval()},
                      {"ceilings", common.machine ? common.machine->count : 0},
                      {"by_ceilings", common.is_of_program},
                      {"text", fmt::format("{}", fmt::join(statistics::Describe(common), "; "))}};
   if (common.is_known())
     head["moved_together"] = {{"ratio", common.all.ratio()},
-                              {"ci95", common.all.ci95()},
+                              {"ci95", common.all.interval()},
                               {"benchmarks", common.all.count},
                               {"unexplained", common.is_unexplained}};
   return head;

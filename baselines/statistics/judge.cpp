@@ -513,7 +513,7 @@ class JudgeOfRuns {
 };
 
 std::string FactorText(const JointShift& shift) {
-  const auto [low, high] = shift.ci95();
+  const auto [low, high] = shift.interval();
   return fmt::format("{:.3f} ({:.3f} to {:.3f})", shift.ratio(), low, high);
 }
 

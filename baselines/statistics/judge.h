@@ -71,7 +71,7 @@ struct JointShift {
   int count = 0;                             // [1] number of benchmarks, controls or ceilings
 
   double ratio() const { return std::exp(log_ratio); }
-  std::pair<double, double> ci95() const {  // [1] of the ratio
+  std::pair<double, double> interval() const {  // [1] of the ratio, at 95 %
     return {std::exp(log_ratio - 1.96 * standard_error),
             std::exp(log_ratio + 1.96 * standard_error)};
   }
