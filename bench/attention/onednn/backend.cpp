@@ -269,6 +269,29 @@ struct GraphCall {
   std::vector<PartitionCall> partitions;
 };
 
+// As partition.compile(), which leaks the compiled partition that the library then refuses.
+dnnl::graph::compiled_partition Compiled(const dnnl::graph::partition& partition, size_t inputs,
+                                         size_t outputs) {
+  using dnnl::error;
+  std::vector<dnnl_graph_logical_tensor_t> ports(inputs + outputs);
+  error::wrap_c_api(dnnl_graph_partition_get_input_ports(partition.get(), inputs, ports.data()),
+                    "a partition's inputs are unknown");
+  error::wrap_c_api(
+      dnnl_graph_partition_get_output_ports(partition.get(), outputs, ports.data() + inputs),
+      "a partition's outputs are unknown");
+  std::vector<const dnnl_graph_logical_tensor_t*> pointers;
+  for (const auto& port : ports) pointers.push_back(&port);
+  dnnl_graph_compiled_partition_t handle = nullptr;
+  error::wrap_c_api(dnnl_graph_compiled_partition_create(&handle, partition.get()),
+                    "could not create a compiled partition");
+  dnnl::graph::compiled_partition compiled(handle);
+  error::wrap_c_api(
+      dnnl_graph_partition_compile(partition.get(), handle, inputs, pointers.data(), outputs,
+                                   pointers.data() + inputs, CpuEngine().get()),
+      "could not compile a partition");
+  return compiled;
+}
+
 Computation ByGraph(const AttentionProblem& p, std::string_view type, const Tensors& in) {
   auto division = Divide(p, type);
   const auto call = std::make_shared<GraphCall>();
@@ -294,7 +317,7 @@ Computation ByGraph(const AttentionProblem& p, std::string_view type, const Tens
     const auto inputs = partition.get_input_ports(), outputs = partition.get_output_ports();
     auto& made = call->partitions.emplace_back();
     const auto log = onednn::CreationLog(
-        [&] { made.compiled = partition.compile(inputs, outputs, CpuEngine()); });
+        [&] { made.compiled = Compiled(partition, inputs.size(), outputs.size()); });
     division.described[i] = ReadGraphPartition(division.described[i].operations, log);
     for (const auto& implementation : division.described[i].implementations)
       onednn::RefuseReferenceLoops(implementation, WorkOf(p, type, {}, 1));
