@@ -72,10 +72,10 @@ constexpr KindRow kRows[] = {
      "no kernel runs for {0:.0f} % of the time: capture calls in a CUDA graph, or overlap them on "
      "streams"}};
 
-// Advice on kDistance and kLevels if Breakdown::streams.
+// Advice on kDistance if Breakdown::streams.
 constexpr std::string_view kStreamAdvice =
-    "{0:.0f} % of the time passes because tensors larger than every cache come from memory: a "
-    "narrower type has fewer bytes, and a larger batch uses weights again";
+    "{0:.0f} % of the time passes because tensors larger than every cache come from memory: "
+    "fewer bytes help, by a narrower type, fused calls, or a larger batch for the same weights";
 
 const KindRow& RowOf(ComponentKind kind) { return *std::ranges::find(kRows, kind, &KindRow::kind); }
 
@@ -413,8 +413,7 @@ std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
   Breakdown breakdown{.components = list.Take(),
                       .seconds = facts.seconds,
                       .starts = static_cast<double>(launches),
-                      .efficiencies = std::nullopt,
-                      .streams = facts.streams};
+                      .efficiencies = std::nullopt};
   const auto counted = fmt::format("{} kernel{}", launches, launches == 1 ? "" : "s");
   breakdown.components.push_back({kLaunch, launch, Provenance::kMeasured, counted});
   breakdown.components.push_back(
@@ -426,10 +425,9 @@ std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown) {
   const auto* largest = breakdown.Largest();
   if (largest == nullptr || largest->seconds <= breakdown.noise_seconds) return std::nullopt;
-  const bool bytes = largest->kind == kDistance || largest->kind == kLevels;
-  return fmt::format(
-      fmt::runtime(bytes && breakdown.streams ? kStreamAdvice : RowOf(largest->kind).advice),
-      100 * largest->seconds / breakdown.seconds, breakdown.starts);
+  const bool streams = breakdown.streams && largest->kind == kDistance;
+  return fmt::format(fmt::runtime(streams ? kStreamAdvice : RowOf(largest->kind).advice),
+                     100 * largest->seconds / breakdown.seconds, breakdown.starts);
 }
 
 std::optional<std::string> InstructionSentence(const ParallelTime& parallel) {

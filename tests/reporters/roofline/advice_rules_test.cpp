@@ -263,7 +263,7 @@ TEST(PlaceWritten, TensorsThatPassEveryCacheOnceAreAdvisedToBeFewerBytes) {
   const auto advice = [&] {
     return BreakdownAdvice(PlaceWritten(watched, &machine).breakdown.value()).value();
   };
-  constexpr const char* kFewer = "a narrower type has fewer bytes";
+  constexpr const char* kFewer = "fewer bytes help, by a narrower type";
   constexpr const char* kNearer = "fuse the call with those beside it";
   EXPECT_THAT(advice(), HasSubstr(kNearer)) << "no size of a cache is known";
   machine.cache_bytes = {{Level::kL2, 10}, {Level::kL3, 29}};
