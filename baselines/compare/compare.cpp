@@ -253,8 +253,8 @@ class Comparer {
     return candidate;
   }
 
-  // Returns the SM cycles of GPU calls; the CPU time of one process of which other programs took
-  // the CPU.
+  // Returns the change of a GPU call's SM cycles, if both runs have them. On a CPU: that of the CPU
+  // time of one process on one thread, if it waited or shared its CPU in a run (kMinWait).
   static std::optional<statistics::OtherMeasure> OtherMeasureOf(
       const record::Record& base, const record::Record& contender,
       const statistics::Candidate& candidate) {
@@ -372,16 +372,16 @@ std::string Comparison::Cause() const {
 void CountVerdicts(CompareResult& result) {
   result.count.clear();
   bool worse = false, suspect = false;
-  int judged = 0;
+  int judged = 0, open = 0;
   for (const auto& row : result.rows) {
     ++result.count[row.verdict];
-    if (row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster) ++judged;
-    if (row.verdict == Verdict::kAmbiguous || row.verdict == Verdict::kInsufficient) --judged;
+    judged += row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster ? 1 : 0;
+    open += row.verdict == Verdict::kAmbiguous || row.verdict == Verdict::kInsufficient ? 1 : 0;
     worse = worse || row.GotWorse();
     suspect = suspect || (row.verdict == Verdict::kAmbiguous && row.judgement->is_suspect);
   }
   const bool unexplained = result.judged.common && result.judged.common->is_unexplained;
-  result.exit_code = worse ? 1 : unexplained || suspect || judged <= 0 ? 3 : 0;
+  result.exit_code = worse ? 1 : unexplained || suspect || judged <= open ? 3 : 0;
 }
 
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,

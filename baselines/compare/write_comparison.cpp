@@ -264,16 +264,19 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
                     "processes of a run, noisy ones too; base and new show this mean",
                     count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
   const bool processes = std::ranges::any_of(result.rows, [&](const auto& row) {
-    return fastest(row) || (row.contender != nullptr && !row.contender->repetitions.empty() &&
-                            row.contender->repetitions.back().block > 1);
+    return row.contender != nullptr && !row.contender->repetitions.empty() &&
+           row.contender->repetitions.back().block.value_or(0) + 1 >=
+               int{statistics::kMinProcesses};
   });
   if (result.exit_code == 3 && !(result.judged.common && result.judged.common->is_unexplained))
     remarks.push_back(fmt::format(
         "cannot say whether anything is slower; {}",
-        result.interleaved ? "a quieter machine can, or a larger --budget, up to 40 blocks each"
-        : processes        ? "run both programs interleaved (dlroof run --ab)"
-                           : "run several processes (dlroof run --processes 5) or both programs "
-                             "interleaved (dlroof run --ab)"));
+        result.interleaved
+            ? fmt::format("a quieter machine can, or a larger --budget, up to {} blocks each",
+                          statistics::kLooks.back())
+        : processes ? "run both programs interleaved (dlroof run --ab)"
+                    : "run several processes (dlroof run --processes 5) or both programs "
+                      "interleaved (dlroof run --ab)"));
   const double before = WallOverCpu(result, &Comparison::base),
                after = WallOverCpu(result, &Comparison::contender);
   if (std::max(before, after) > kMinWait)

@@ -142,8 +142,8 @@ struct TriedChoice {
   std::string coordinate;
   Setting values;
   int blocks = 0;  // [1] blocks that gave a ratio
-  // [1] time / that of the best setting when it was tried, for display only (biased); absent for
-  // fewer than two blocks
+  // [1] Time divided by the time of `reference`. Only for display: the search that measured it
+  // favours low values. Absent for fewer than two blocks.
   std::optional<double> ratio;
   bool failed = false;  // a trial failed; `verdict` contains the reason
   // "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",

@@ -33,9 +33,9 @@ constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 
 constexpr double kInOtherViews = 0.01;
 // Without a change, one process can be off by 15 % (log 0.14; one in 30 to 40 is 5 to 15 % slower
 // for as long as it runs), or as much as neighbours slowed repetitions of any benchmark. They make
-// BASE slower as often as NEW, so a change up to that must be twice the second largest change in
-// the opposite direction; few benchmarks cannot show these. In a pair of unchanged runs one moved
-// by 1.61, another by 1 / 1.50.
+// BASE slower as often as NEW. So a change up to 15 %, or any if neighbours did, must be twice the
+// second largest change in the opposite direction; few benchmarks cannot show these. In a pair of
+// unchanged runs one moved by 1.61, another by 1 / 1.50.
 constexpr double kSlowForLife = 0.14, kTimesOpposite = 2;
 // [1] Share of earlier runs of all benchmarks that may be temporarily as far off as a change.
 constexpr double kMaxReturned = 0.01;
@@ -55,8 +55,10 @@ constexpr double BetweenOf(Measured measured) {
                                             : 0.005;
 }
 constexpr double kMinBetween = 0.005;  // [1] the same, if enough benchmarks show it
-// [1] Share of the ratios or earlier runs to be covered where bursts slow some of them for a run:
-// 1.96 standard errors.
+// [1] The nearest three quarters of the ratios tell the noise: the others may be changes.
+constexpr double kTypical = 0.75;
+// [1] If neighbours slow whole benchmarks for a run, 95 % of the ratios or of the earlier runs tell
+// the noise: 1.96 standard errors.
 constexpr double kNearlyAll = 0.95;
 
 // Returns the variance to add to each value's own, so that this share of the values on one side of
@@ -237,6 +239,9 @@ class JudgeOfRuns {
     }
   }
 
+  // Returns whether neighbours slowed repetitions of one process in either run.
+  bool HadBursts() const { return farthest_ > kSlowForLife; }
+
   // Returns the distance [1] that only `share` of the earlier runs exceeded, for that run alone.
   double FarthestReturned(double share) const {
     const auto farther = static_cast<std::size_t>(share * static_cast<double>(returned_.size()));
@@ -274,8 +279,7 @@ class JudgeOfRuns {
     for (const auto i : members)
       ratios.push_back({rows_[i].log_ratio, rows_[i].within + rows_[i].between});
     Centre centre = CentreOf(ratios);
-    const bool bursts = farthest_ > kSlowForLife;
-    if (bursts) centre.between = BetweenAround(centre.value, ratios, kNearlyAll);
+    if (HadBursts()) centre.between = BetweenAround(centre.value, ratios, kNearlyAll);
     CommonShift common{
         .all = {centre.value, std::sqrt(centre.variance), static_cast<int>(members.size())}};
     for (const auto i : members) {
@@ -286,7 +290,7 @@ class JudgeOfRuns {
         row.between = std::max(centre.between, Square(kMinBetween));
         row.between_degrees = common.all.count;
       } else if (!learnt_) {
-        const bool widen = bursts && candidates_[i].measured == Measured::kOneProcess;
+        const bool widen = HadBursts() && candidates_[i].measured == Measured::kOneProcess;
         row.between =
             Square(std::max(BetweenOf(candidates_[i].measured), widen ? farthest_ / 1.96 : 0));
       }
@@ -424,16 +428,16 @@ class JudgeOfRuns {
     const auto held = std::ranges::count_if(
         row.all, [&](double run) { return holds(row.log_ratio + row.base - run); });
     if (2 * static_cast<std::size_t>(held) <= row.all.size()) return "than most of the stored runs";
-    if (learnt_ && std::abs(row.log_ratio) <= FarthestReturned(kMaxReturned))
+    const double distance = std::abs(row.log_ratio);
+    if (learnt_ && distance <= FarthestReturned(kMaxReturned))
       return "by more than earlier runs did that returned to their level: several processes on a "
              "quiet machine can tell";
     if (candidate.measured != Measured::kOneProcess) return nullptr;
-    const double distance = std::abs(row.log_ratio);
     if (!learnt_ && !row.common.is_known() && distance <= farthest_)
       return "by more than unchanged programs differ in one process: several processes on a quiet "
              "machine can tell";
     const auto found = sure_.find({candidate.group, sign < 0});
-    if (!learnt_ && row.common.is_known() && (farthest_ > kSlowForLife || distance <= farthest_) &&
+    if (!learnt_ && row.common.is_known() && (HadBursts() || distance <= kSlowForLife) &&
         found != sure_.end() && found->second.size() > 1 &&
         distance <= kTimesOpposite * found->second[1])
       return "by clearly more than others moved the other way by noise: several processes on a "
@@ -577,7 +581,7 @@ Centre CentreOf(const std::vector<Estimate>& values) {
   constexpr int kRounds = 3;
   Centre centre{.value = MiddleOfMost(values)};
   for (int round = 0; round < kRounds; ++round) {
-    centre.between = BetweenAround(centre.value, values, 0.75);
+    centre.between = BetweenAround(centre.value, values, kTypical);
     double sum = 0, weights = 0;
     for (const auto& [value, variance] : values) {
       const double total = std::max(variance + centre.between, 1e-16);

@@ -114,7 +114,7 @@ std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector
 // Computes `o` by the reference loops. `o` must have as many elements as q.
 void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<double>& o);
 
-// The type in which a library stores scores: f32, or that of the call.
+// How a library stores the scores q k^T in memory: in f32, or rounded to the call's element type.
 enum class Scores { kF32, kRounded };
 // Compares an output row by row with the reference loops in double.
 workload::Verification Check(const AttentionProblem& problem, std::string_view type,

@@ -190,8 +190,7 @@ Command MakeCompare() {
       .name = "compare",
       .about =
           "give a verdict on each benchmark of two run files; exit code 0: none was found slower, "
-          "1: "
-          "one is, 2: bad input, 3: the runs cannot tell",
+          "1: one is, 2: bad input, 3: the runs cannot tell",
       .options = {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
                         "BASE and NEW: run files, or Google Benchmark JSON"),
                   Ruled("ARGUMENTS", {.type = runner::kFlag}, &flags->arguments,

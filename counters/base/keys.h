@@ -69,7 +69,7 @@ auto* FindIf(Range& range, const Wanted& wanted) {
   return found == std::ranges::end(range) ? nullptr : &*found;
 }
 
-// Returns the number that is the whole text, or nullopt for any other text.
+// Returns the value of a text that is a number and nothing else, or nullopt.
 template <class Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number = 0;
