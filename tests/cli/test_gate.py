@@ -114,6 +114,11 @@ def test_the_slow_commit_was_measured_interleaved_with_the_stored_program(gates,
     verify(gates[SLOW], [prints(f"measured again, interleaved with the program of {commits[SLOW - 1][:12]}")])
 
 
+def test_a_job_that_runs_again_is_not_compared_with_its_own_commit(gates, commits):
+    again = gate("--run gate/run.json", budget=0)
+    verify(again, [prints(f"{commits[COMMITS][:12]} against 10 runs of main, the newest of {commits[COMMITS - 1][:12]}")])
+
+
 def test_annotations_are_githubs(gates):
     verify(gates[SLOW], [prints(r"^::error title=dlroof%3A BM_Parse/manual_time::BM_Parse/manual_time: \+[4-9][0-9]\.[0-9] %25 \(")])
     assert not any("::error" in ran.out for commit, ran in gates.items() if commit != SLOW)
