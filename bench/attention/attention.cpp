@@ -129,8 +129,9 @@ Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes
   for (const auto& pipe : {pipes.scores, pipes.values})
     work.flops[pipe] += work.parts["matrix"] / 2;
   work.flops[pipes.elementwise] += work.parts["elementwise"];
-  work.bytes[Level::kDram] = 2 * static_cast<double>(workload::ElementBytes(type) * p.d) *
-                             (queries + static_cast<double>(p.kv * SeenKeys(p)));
+  const auto row = static_cast<double>(workload::ElementBytes(type) * p.d);
+  work.bytes[Level::kDram] = 2 * row * (queries + static_cast<double>(p.kv * SeenKeys(p)));
+  work.written = row * queries;
   work.launches = static_cast<double>(launches);
   return work;
 }
@@ -148,6 +149,7 @@ Work WorkOf(const CudnnAttentionCase& request) {
     work.parts["elementwise"] =
         6 * static_cast<double>(Pairs(p)) + 2 * static_cast<double>(p.d) * queries;
     work.flops = {{pipe, work.parts["matrix"]}, {"fp32.vector", work.parts["elementwise"]}};
+    work.written = bytes / 2;  // a gradient of each tensor that was read
     bytes *= 2;
   }
   if (request.backward || request.training) bytes += 4 * queries;

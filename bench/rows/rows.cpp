@@ -162,21 +162,23 @@ logs::PrimitiveText Logged(const RowsCase& request) {
 
 Work WorkOf(const RowsCase& request) {
   auto work = workload::WorkOfLogged(Logged(request));
-  if (request.op != &kRmsNorm) return work;
   const auto rows = static_cast<double>(request.rows.m);
+  const double elements = rows * static_cast<double>(request.rows.n);
+  const auto element = static_cast<double>(workload::ElementBytes(request.type));
+  work.written = element * elements;
+  if (request.op != &kRmsNorm) return work;
   // RmsNorm has no mean: training would write it, a gradient would read it. Per element 3 FLOPs
   // less than LayerNorm's: forward the sum and two subtractions; backward the subtraction of the
   // mean, and the sum and the subtraction of the gradient's mean.
-  for (auto& [pipe, flops] : work.flops) flops -= 3 * rows * static_cast<double>(request.rows.n);
-  for (auto& [part, flops] : work.parts) flops -= 3 * rows * static_cast<double>(request.rows.n);
+  for (auto& [pipe, flops] : work.flops) flops -= 3 * elements;
+  for (auto& [part, flops] : work.parts) flops -= 3 * elements;
   if (request.training || request.backward) work.bytes[Level::kDram] -= 4 * rows;
   if (!request.residual) return work;
   // A residual is read and added, the sum is written, and the scale has the type of the rows.
-  const double elements = rows * static_cast<double>(request.rows.n);
-  const auto element = static_cast<double>(workload::ElementBytes(request.type));
   for (auto& [pipe, flops] : work.flops) flops += elements;
   for (auto& [part, flops] : work.parts) flops += elements;
   work.bytes[Level::kDram] += 2 * element * elements;
+  *work.written += element * elements;
   if (request.scale)
     work.bytes[Level::kDram] += (element - 4) * static_cast<double>(request.rows.n);
   return work;

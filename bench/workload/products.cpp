@@ -192,6 +192,10 @@ Work ProductWork(const ProductCase& product, const ProductSizes& sizes, const st
     work.parts["elementwise"] = call.elementwise;
   }
   work.bytes[Level::kDram] = call.bytes;
+  const auto results = product.direction == ProductDirection::kForward        ? sizes.destination
+                       : product.direction == ProductDirection::kBackwardData ? sizes.source
+                                                                              : sizes.weights;
+  work.written = static_cast<double>(StoredBytes(results, ResultType(product)));
   work.launches = 1;
   return work;
 }

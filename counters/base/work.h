@@ -44,6 +44,7 @@ struct Work {
   std::map<std::string, double> flops;  // [flop] by pipe key; a fused multiply-add is 2
   std::map<Level, double> bytes;   // [byte] read and written between this level and the one nearer
                                    // to the core
+  std::optional<double> written;   // [byte] of the modelled DRAM bytes: what the call writes
   std::optional<double> launches;  // [1] primitives or device kernels started
   std::map<std::string, double> parts;  // [flop] the same FLOPs by step of the algorithm ("matrix",
                                         // "elementwise")

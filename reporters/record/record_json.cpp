@@ -120,7 +120,8 @@ constexpr auto kFieldsOf<Work> = std::array{
                       ReadNumbers(member, "pipe", pipe, work.flops);
                     },
                     Field<&Work::flops>("").write},
-    Field<&Work::launches>("launches"), Field<&Work::parts>("parts")};
+    Field<&Work::launches>("launches"), Field<&Work::parts>("parts"),
+    Field<&Work::written>("written_bytes")};
 
 template <>
 constexpr auto kFieldsOf<Prediction> =

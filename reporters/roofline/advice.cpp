@@ -305,25 +305,28 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// The ceilings' kernel that reads and writes in the same ratio as a call, and that ratio in words.
+// The ceilings' kernel that reads and writes in about the same ratio as a call, and that ratio in
+// words.
 struct CallMix {
   std::string_view kernel, words;
 };
 
-std::optional<CallMix> MixOf(const record::Record& record) {
-  constexpr CallMix kCopy = {"copy", "it writes as much as it reads"};
-  constexpr CallMix kTriad = {"triad", "it reads twice as much as it writes"};
-  constexpr std::string_view kCopies[] = {"Eltwise", "LayerNorm", "RmsNorm", "Softmax"};
-  if (record.op == "SwiGlu") return kTriad;
-  if (std::ranges::count(kCopies, record.op) == 0) return std::nullopt;
-  return record.direction == "bwd" ? kTriad : kCopy;  // bwd reads x and the result's gradient
+// Returns the mix whose share of writes (none, a third, half) is the nearest.
+std::optional<CallMix> MixOf(const AdviceCase& at) {
+  const Work* work = WorkFrom(at, Provenance::kModelled);
+  const auto all = BytesFrom(at, Provenance::kModelled, Level::kDram);
+  if (!all || !work->written) return std::nullopt;
+  const double share = *work->written / *all;
+  if (share < 1.0 / 6) return CallMix{"load", "it reads nearly all that it moves"};
+  if (share < 5.0 / 12) return CallMix{"triad", "it reads about twice as much as it writes"};
+  return CallMix{"copy", "it writes about as much as it reads"};
 }
 
-// Finds a call near its level's roof (the rate of the fastest mix of loads and stores) whose mix
-// cannot reach that roof: the fastest kernel with the call's own mix is slower.
+// Finds a call whose mix of loads and stores cannot reach its level's roof (the rate of the fastest
+// mix) and that is near what the fastest kernel with its own mix reaches.
 Evidence OwnMix(const AdviceCase& at) {
-  const auto mix = MixOf(at.record);
-  if (!MemoryAtItsRoof(at) || !mix) return std::nullopt;
+  const auto mix = MixOf(at);
+  if (at.time.bound != Bound::kMemory || !at.time.times_over_roof || !mix) return std::nullopt;
   const auto level = *at.time.bound_level;
   const auto roof = at.ceilings.bytes.find(level);
   std::vector<const machine::CeilingRow*> rows;
@@ -335,7 +338,7 @@ Evidence OwnMix(const AdviceCase& at) {
   if (fastest == nullptr || roof == at.ceilings.bytes.end()) return std::nullopt;
   const auto& [row, ceiling] = *fastest;
   const double share = ceiling.per_second / roof->second.per_second;
-  if (share >= kBestMix) return std::nullopt;
+  if (share >= kBestMix || *at.time.times_over_roof * share * kMemoryWaits > 1) return std::nullopt;
   return fmt::format("{}, which allows {}{:.0f} % of that roof ({}, {})", mix->words,
                      ceiling.IsValidated() ? "" : "at least ", 100 * share, row,
                      text::WithPrefix(ceiling.per_second, "B/s"));
