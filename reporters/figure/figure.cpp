@@ -26,6 +26,11 @@ std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
                          figure.all_levels ? "every level" : roofline::LevelName(Key(figure.level)),
                          figure.has_nearer ? kOrOfCache : "");
   if (run.view.tensor_balance) caption += ", all FLOPs judged by the matrix ceiling";
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    left_out += !run.places[i].placement.classic.empty() &&
+                !roofline::BelongsTo(run.file.records[i], figure.roofs);
+  if (left_out > 0) caption += fmt::format(", without {} of other devices or threads", left_out);
   if (!figure.classic_moves.empty()) caption += ", arrows: from the older run";
   const auto& context = run.file.context;
   if (const auto date = record::Text(context, "date"); !date.empty()) caption += ", " + date;

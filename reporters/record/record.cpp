@@ -194,7 +194,9 @@ std::string NoiseText(const std::vector<Record>& records) {
       {[](const Repetition& repetition) {
          return repetition.link_share.value_or(1) < cpu::kMinLinkShare;
        },
-       "threads ran on cores far apart"},
+       "its threads exchanged data three times more slowly than they can: on cores far apart, or "
+       "moved by "
+       "a hypervisor"},
       {[](const Repetition& repetition) { return OffCpu(repetition).value_or(0) > kOffCpuShare; },
        "the main thread lost its CPU to no program of this system: a hypervisor takes it"},
       {LacksCalls, "calls were interrupted, by other programs or by a hypervisor"}};

@@ -219,6 +219,9 @@ TEST(FigureScript, EveryLevelIsAPointAndArrowsLeadFromTheOlderFile) {
   EXPECT_EQ(moved.classic_moves.size(), 5U);
   EXPECT_THAT(FigureScript(moved, "svg"), HasSubstr("\n10 4e+10 0 1.2e+11\n"));
   EXPECT_THAT(moved.caption, HasSubstr("arrows: from the older run"));
+  EXPECT_THAT(moved.caption, Not(HasSubstr("without")));
+  before.file.records.front().threads = 7;
+  EXPECT_THAT(MakeFigure(before).caption, HasSubstr(", without 1 of other devices or threads"));
   const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
   EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes'"));
   EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
