@@ -140,8 +140,9 @@ struct SeriesView {
 
 // Returns the data of a series. `run_of[i]` is the index of the run of points[i]. cause(i, j) says
 // what else changed (such as the compiler) between points i and j, where the level changed.
+// `newest`: verdict on the last point.
 SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
-                  const std::vector<std::size_t>& run_of,
+                  const std::vector<std::size_t>& run_of, NewestVerdict newest,
                   const std::function<std::string(std::size_t, std::size_t)>& cause) {
   SeriesView view;
   view.summary = {{"id", series.id},        {"name", series.name},     {"points", points.size()},
@@ -158,7 +159,7 @@ SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
       view.points = PointsJson(points, run_of, timed, {});
     return view;
   }
-  const SeriesProfile profile = ProfileOf(timed.seconds);
+  const SeriesProfile profile = ProfileOf(timed.seconds, newest);
   const auto run_at = [&](std::size_t value) { return run_of[timed.point[value]]; };
   view.summary["spark"] = Spark(timed.seconds);
   if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
@@ -242,7 +243,11 @@ void RoundAll(json& value) {
 class Site {
  public:
   Site(const History& history, fs::path folder)
-      : history_(history), folder_(std::move(folder)), runs_(history.Runs()), times_(runs_.size()) {
+      : history_(history),
+        verdicts_(history),
+        folder_(std::move(folder)),
+        runs_(history.Runs()),
+        times_(runs_.size()) {
     if (runs_.empty()) throw BadInput("dashboard: the history has no run");
     for (std::size_t i = 0; i < runs_.size(); ++i) run_index_[runs_[i].id] = i;
   }
@@ -291,7 +296,9 @@ class Site {
   SeriesView MakeView(const Series& series, const std::vector<Point>& points) {
     const auto run_of =
         VectorOf<std::size_t>(points, [&](const auto& point) { return run_index_.at(point.run); });
-    auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
+    const auto newest = points.back().median ? verdicts_.Of(points.back().run, series.name)
+                                             : NewestVerdict::kUnknown;
+    auto view = ViewOf(series, points, run_of, newest, [&](std::size_t before, std::size_t after) {
       const auto changes = record::FindChanges(history_.Facts(points[before]), nullptr,
                                                history_.Facts(points[after]), nullptr);
       return changes.empty() ? std::string() : record::CausesText(changes);
@@ -441,6 +448,7 @@ class Site {
   }
 
   const History& history_;
+  RunVerdicts verdicts_;
   fs::path folder_;
   std::vector<StoredRun> runs_;
   std::unordered_map<std::int64_t, std::size_t> run_index_;  // by run id

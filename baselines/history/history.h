@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -124,6 +125,27 @@ class History {
   // Removes the estimate of points whose status is not ok.
   std::vector<Point> WithEstimates(std::vector<Point> points) const;
   std::shared_ptr<SQLite::Database> database_;
+};
+
+// Says what `dlroof gate` would say of stored runs, so that a history shows the same.
+class RunVerdicts {
+ public:
+  // [1] Number of runs before it with which a run is compared; also of `dlroof gate`.
+  static constexpr std::size_t kUsualRuns = 10;
+
+  explicit RunVerdicts(const History& history) : history_(history), runs_(history.Runs()) {}
+
+  // Returns the verdict on benchmark `name` of run `run`, compared with the last kUsualRuns
+  // comparable runs before it. kUnknown if there is none, and if all benchmarks moved together by
+  // an unknown cause.
+  NewestVerdict Of(std::int64_t run, const std::string& name);
+
+ private:
+  std::map<std::string, NewestVerdict> Judge(std::int64_t run) const;
+
+  const History& history_;
+  std::vector<StoredRun> runs_;  // oldest first
+  std::map<std::int64_t, std::map<std::string, NewestVerdict>> known_;
 };
 
 struct DashboardCounts {

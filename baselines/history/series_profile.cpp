@@ -51,7 +51,8 @@ std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double devi
 // Splits values into levels.
 class Levels {
  public:
-  explicit Levels(const std::vector<double>& values) : values_(values) {
+  Levels(const std::vector<double>& values, NewestVerdict newest)
+      : values_(values), newest_(newest) {
     for (const double value : values) {
       sums_.push_back(sums_.back() + value);
       squares_.push_back(squares_.back() + value * value);
@@ -84,6 +85,18 @@ class Levels {
       if (most <= kFalse) return;
       cuts_.erase(cuts_.begin() + static_cast<std::ptrdiff_t>(weakest));
     }
+  }
+
+  // Makes the last value a level of its own if its run was found slower or faster, and it is so
+  // relative to its level.
+  void CutNewest() {
+    const std::size_t begin = Begin(cuts_.size()), last = values_.size() - 1;
+    if (begin == last) return;
+    const double change = values_[last] - Mean(begin, last);
+    if (newest_ == NewestVerdict::kSlower
+            ? change > std::log1p(kMinChange)
+            : newest_ == NewestVerdict::kFaster && change < -std::log1p(kMinChange))
+      cuts_.push_back(last);
   }
 
   // Returns the slope per value of a fitted line, if significant and a better fit than the levels.
@@ -177,11 +190,12 @@ class Levels {
   }
 
   // Returns the probability that a series without this change shows one as large, or 1 if the
-  // change is below kMinChange.
+  // change is below kMinChange or a comparison denies it.
   double Chance(std::size_t i) const {
     const std::size_t begin = Begin(i), at = cuts_[i], end = End(i + 1);
     const double change = Mean(at, end) - Mean(begin, at);
     if (std::abs(change) < std::log1p(kMinChange)) return 1;
+    if (at + 1 == values_.size() && newest_ == NewestVerdict::kNoChange) return 1;
     const auto [variance, degrees] = Noise();
     const double error = std::sqrt(
         variance * (1 / static_cast<double>(at - begin) + 1 / static_cast<double>(end - at)));
@@ -189,13 +203,14 @@ class Levels {
   }
 
   const std::vector<double>& values_;
+  NewestVerdict newest_;
   std::vector<double> sums_ = {0}, squares_ = {0};
   std::vector<std::size_t> cuts_;  // indices of the first values of all levels but the first
 };
 
 }  // namespace
 
-SeriesProfile ProfileOf(const std::vector<double>& values) {
+SeriesProfile ProfileOf(const std::vector<double>& values, NewestVerdict newest) {
   SeriesProfile profile;
   const double middle = Median(values);
   std::vector<double> logs;
@@ -209,10 +224,11 @@ SeriesProfile ProfileOf(const std::vector<double>& values) {
     kept.push_back(logs[i]);
     index.push_back(i);
   }
-  Levels levels(kept);
+  Levels levels(kept, newest);
   const double penalty = 3 * std::log(static_cast<double>(kept.size()) + 1) * Square(deviation);
   levels.Cut(0, kept.size(), penalty);
   levels.KeepSure();
+  levels.CutNewest();
   if (const auto slope = levels.Slope())
     profile.drift = std::exp(*slope * (static_cast<double>(kept.size()) - 1));
   const std::size_t changes = profile.drift ? 0 : levels.cuts().size();

@@ -41,7 +41,13 @@ struct SeriesProfile {
   std::vector<std::size_t> outliers;  // indices into the values
 };
 
-// Returns the profile of `values` [s]: positive, oldest first, at least one.
-SeriesProfile ProfileOf(const std::vector<double>& values);
+// What a comparison of the newest run, with all its benchmarks, says of one of them.
+enum class NewestVerdict { kUnknown, kNoChange, kSlower, kFaster };
+
+// Returns the profile of `values` [s]: positive, oldest first, at least one. Whether the newest
+// value alone is a new level is decided by `newest`, if known: a comparison of whole runs sees more
+// noise than one series shows.
+SeriesProfile ProfileOf(const std::vector<double>& values,
+                        NewestVerdict newest = NewestVerdict::kUnknown);
 
 }  // namespace dlroof::history

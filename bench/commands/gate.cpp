@@ -25,7 +25,7 @@ namespace {
 struct GateFlags {
   std::string db = "perf.sqlite", baseline = "main", output = "gate";
   std::optional<std::string> run, commit, min_effect, limit;
-  std::size_t last = 10;
+  std::size_t last = history::RunVerdicts::kUsualRuns;
   int processes = 3;
   double budget_seconds = 600;
   bool store = false;

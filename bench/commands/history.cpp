@@ -85,11 +85,17 @@ void KeepBuild(const HistoryFlags& flags) {
                              text::Printable(evicted));
 }
 
+// Returns the record's counts but for what a call writes, which older runs do not have.
+std::map<Provenance, Work> CountsOf(record::Record record) {
+  for (auto& [from, work] : record.work) work.written.reset();
+  return std::move(record.work);
+}
+
 // The history of one benchmark: a table with a row per run, and the changes of level.
 class SeriesTable {
  public:
   SeriesTable(const history::History& history, const history::Series& series,
-              const std::vector<history::StoredRun>& runs)
+              const std::vector<history::StoredRun>& runs, history::RunVerdicts& verdicts)
       : history_(history), points_(history.PointsOf(series)), runs_(runs) {
     std::vector<double> values;
     for (std::size_t i = 0; i < points_.size(); ++i)
@@ -97,7 +103,10 @@ class SeriesTable {
         values.push_back(*points_[i].median);
         timed_.push_back(i);
       }
-    if (!values.empty()) profile_ = history::ProfileOf(values);
+    if (values.empty()) return;
+    const bool timed = points_.back().median.has_value();
+    profile_ = history::ProfileOf(values, timed ? verdicts.Of(points_.back().run, series.name)
+                                                : history::NewestVerdict::kUnknown);
   }
 
   void AddTo(document::Document& document, const history::Series& series) const {
@@ -168,7 +177,8 @@ class SeriesTable {
     const auto earlier = record::AlgorithmText(before), later = record::AlgorithmText(facts);
     if (earlier != later && !before.algorithm.empty() && !facts.algorithm.empty())
       add(fmt::format("algorithm {} -> {}", earlier, later));
-    if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
+    if (CountsOf(before) != CountsOf(facts))
+      add("FLOPs, bytes or launches differ from the run before");
     return note;
   }
 
@@ -215,7 +225,9 @@ void Show(const HistoryFlags& flags) {
   }
   const auto runs = history.Runs();
   document::Document document;
-  for (const auto& series : all) SeriesTable(history, series, runs).AddTo(document, series);
+  history::RunVerdicts verdicts(history);
+  for (const auto& series : all)
+    SeriesTable(history, series, runs, verdicts).AddTo(document, series);
   document::Print(document);
 }
 

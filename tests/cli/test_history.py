@@ -4,6 +4,7 @@ import filecmp
 import functools
 import io
 import json
+import math
 import os
 import random
 import re
@@ -220,6 +221,30 @@ def test_a_dashboard_of_busy_runs_has_estimates_with_their_mark():
     assert sum(one.read_text().count('"estimates":{') for one in series) == 2
     times = Path("busy_site/data/times-1.js").read_text()
     assert times.count(",true]") == 2, times
+
+
+@pytest.mark.parametrize("ratio, changed", [(1, 0), (1.3, 1)])
+def test_history_dashboard_and_comparison_agree_on_the_newest_run(ratio, changed):
+    """Two runs of 20 benchmarks of one process, of which each moves by 6 % or so for all its repetitions; one changes."""
+    rng = random.Random(3)
+    for name in ("a", "b"):
+        rows = []
+        for i in range(20):
+            level = math.exp(rng.gauss(0, 0.06)) * (ratio if (name, i) == ("b", 7) else 1)
+            rows += [
+                {"name": f"BM_{i}", "run_type": "iteration", "iterations": 9, "real_time": 1000 * level * rng.gauss(1, 0.002), "time_unit": "ns"}
+                for _ in range(9)
+            ]
+        Path(f"pair/{name}.json").parent.mkdir(exist_ok=True)
+        Path(f"pair/{name}.json").write_text(json.dumps({"context": {"date": f"2026-01-0{1 + (name == 'b')}T00:00:00+00:00"}, "benchmarks": rows}))
+    slower = run("dlroof compare pair/a.json pair/b.json --format=json", timeout=60)
+    found = [row["name"] for row in json.loads(slower.out)["benchmarks"] if row["verdict"] in ("slower", "faster")]
+    assert found == ["BM_7"][:changed]
+    verify(run("dlroof dashboard pair -o pair_site"), [says(f"20 benchmarks, 2 dates, {changed} changed")])
+    Path("pair.sqlite").unlink(missing_ok=True)
+    verify(run("dlroof history add --db pair.sqlite pair/a.json pair/b.json"), [exits(0)])
+    shown = [run(f"dlroof history show --db pair.sqlite BM_{i}").out for i in range(20)]
+    assert [i for i, text in enumerate(shown) if "from here on" in text] == [7][:changed]
 
 
 def exported(form):
