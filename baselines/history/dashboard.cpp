@@ -34,8 +34,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t kMaxSparkPoints = 60;
-constexpr int kHistogramBars = 21, kMiddleBar = kHistogramBars / 2;
-constexpr double kHistogramReach = 5;  // [standard deviations] to each side of the level
 
 // Rounds to six significant digits: enough for any chart, and the files are half the size.
 double Rounded(double value) { return text::Rounded(value, 6); }
@@ -54,20 +52,6 @@ json Spark(const std::vector<double>& values) {
   for (std::size_t i = 0; i < groups; ++i)
     spark.push_back(Rounded(Median({start(i), start(i + 1)})));
   return spark;
-}
-
-// Returns the counts of a histogram of log(value / median of its level), with bars of width `bar`.
-// Values beyond the outermost bars count in these.
-json Histogram(const std::vector<double>& values, const SeriesProfile& profile, double bar) {
-  std::vector<int> bars(kHistogramBars, 0);
-  for (const auto& level : profile.levels)
-    for (std::size_t i = level.begin; i < level.end; ++i) {
-      const double distance = bar > 0 ? std::log(values[i] / level.median) / bar : 0;
-      const double at = std::clamp(std::round(distance) + kMiddleBar, 0.0,
-                                   static_cast<double>(kHistogramBars - 1));
-      ++bars[static_cast<std::size_t>(at)];
-    }
-  return bars;
 }
 
 // The points of a series that have a time: indices into its points, and the times [s].
@@ -116,11 +100,6 @@ json EstimatesJson(const std::vector<Point>& points, const std::vector<std::size
 json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of,
                 const Timed& timed, const SeriesProfile& profile) {
   json all = {{"outliers", profile.outliers}};
-  if (profile.deviation) {
-    const double bar = 2 * kHistogramReach * *profile.deviation / kHistogramBars;
-    all["bar"] = Rounded(bar);
-    all["histogram"] = Histogram(timed.seconds, profile, bar);
-  }
   all.update(EmptyTimes());
   for (const std::size_t i : timed.point)
     AddTime(points[i], run_of[i], *points[i].median, points[i].ci95, all);

@@ -118,33 +118,13 @@ dlroof.drawSeriesChart = (series, points) => {
       dlroof.chartOptions);
 };
 
-dlroof.drawNoise = (series, points) => {
-  dlroof.byId('noise-chart').hidden = !dlroof.isNumber(series.deviation);
-  if (!dlroof.isNumber(series.deviation)) {
-    Plotly.purge(dlroof.byId('noise-chart'));
-    dlroof.byId('noise-facts').textContent = 'Too few runs to estimate the noise.';
-    return;
-  }
-  const count = points.histogram.length;
-  const centres = points.histogram.map((bar, i) => (i - (count - 1) / 2) * points.bar);
-  Plotly.react(
-      dlroof.byId('noise-chart'),
-      [
-        {type: 'bar', x: centres.map((one) => one * 100), y: points.histogram, hoverinfo: 'x+y', marker: {color: dlroof.colour('--accent')}}
-      ],
-      dlroof.layout({
-        bargap: 0.05,
-        margin: {l: 46, r: 10, t: 6, b: 40},
-        xaxis: dlroof.axis({title: {text: 'from the level [%]'}}),
-        yaxis: dlroof.axis({title: {text: 'runs'}})
-      }),
-      dlroof.chartOptions);
-  const facts = [
-    `${(series.deviation * 100).toFixed(2)} % from run to run`,
+dlroof.showNoise = (series, points) => {
+  const facts = !dlroof.isNumber(series.deviation) ? ['Too few runs to estimate the noise'] : [
+    `Noise of ${(series.deviation * 100).toFixed(2)} % from run to run`,
     `${points.outliers.length} outlier${points.outliers.length === 1 ? '' : 's'} that returned`
   ];
   if (dlroof.isNumber(series.drift)) facts.push(`drifts by ${dlroof.changeText(series.drift)} over its runs`);
-  dlroof.byId('noise-facts').textContent = `${facts.join(', ')}. The first and the last bar include all runs beyond.`;
+  dlroof.byId('noise-facts').textContent = `${facts.join(', ')}.`;
 };
 
 dlroof.drawLevels = (series) => {
@@ -184,7 +164,7 @@ dlroof.openSeries = async (index) => {
   if (dlroof.shownSeries !== index) return;
   const points = dlroof.chunks.get(series.chunk)[series.id];
   dlroof.drawSeriesChart(series, points);
-  dlroof.drawNoise(series, points);
+  dlroof.showNoise(series, points);
   document.documentElement.dataset.drawn = 'yes';
 };
 
