@@ -121,7 +121,7 @@ struct SeriesView {
 // what else changed (such as the compiler) between points i and j, where the level changed.
 // `newest`: verdict on the last point.
 SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
-                  const std::vector<std::size_t>& run_of, NewestVerdict newest,
+                  const std::vector<std::size_t>& run_of, std::optional<statistics::Verdict> newest,
                   const std::function<std::string(std::size_t, std::size_t)>& cause) {
   SeriesView view;
   view.summary = {{"id", series.id},        {"name", series.name},     {"points", points.size()},
@@ -275,8 +275,7 @@ class Site {
   SeriesView MakeView(const Series& series, const std::vector<Point>& points) {
     const auto run_of =
         VectorOf<std::size_t>(points, [&](const auto& point) { return run_index_.at(point.run); });
-    const auto newest = points.back().median ? verdicts_.Of(points.back().run, series.name)
-                                             : NewestVerdict::kUnknown;
+    const auto newest = verdicts_.Of(points.back(), series.name);
     auto view = ViewOf(series, points, run_of, newest, [&](std::size_t before, std::size_t after) {
       const auto changes = record::FindChanges(history_.Facts(points[before]), nullptr,
                                                history_.Facts(points[after]), nullptr);

@@ -14,17 +14,15 @@
 namespace dlroof::history {
 namespace {
 
-constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kCertain, "certain"},
-                                          {Sureness::kLikely, "likely"},
+constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kSure, "sure"},
                                           {Sureness::kUnconfirmed, "unconfirmed, 1 run"},
                                           {Sureness::kMayBeChance, "may be chance"},
                                           {Sureness::kProgramOrMachine, "program or machine?"}};
 
-// Values of |log_ratio| / standard error. Without a real change, 500 series of 50 runs show a
-// change of 5.5 errors about once in a thousand histories, and one of 4 errors once in one or two
-// histories. Three series that change by 3 errors each in the same run are not chance.
-constexpr double kCertainErrors = 5.5, kLikelyErrors = 4, kErrorsInGroup = 3;
-constexpr int kMinGroup = 3;
+// Without a real change, 500 series of 50 runs show a change of four standard errors once in one or
+// two histories. Three series that change in the same run are not chance.
+constexpr double kSureErrors = 4;
+constexpr std::size_t kMinGroup = 3;
 constexpr double kNearlyAll = 0.75;  // [1] min share of the series for kProgramOrMachine
 
 // Standard deviation of log(time) that is assumed when it is unknown (fewer than three values).
@@ -47,13 +45,11 @@ double Errors(const LevelChange& change) {
 }
 
 Sureness SurenessOf(const std::vector<LevelChange>& changes) {
-  const auto group = std::ranges::count_if(
-      changes, [](const auto& change) { return Errors(change) >= kErrorsInGroup; });
   if (std::ranges::all_of(changes, [](const auto& change) { return change.runs == 1; }))
     return Sureness::kUnconfirmed;
   const double most = Errors(*std::ranges::max_element(changes, {}, Errors));
-  if (most >= kCertainErrors || group >= kMinGroup) return Sureness::kCertain;
-  return most >= kLikelyErrors ? Sureness::kLikely : Sureness::kMayBeChance;
+  const bool sure = most >= kSureErrors || changes.size() >= kMinGroup;
+  return sure ? Sureness::kSure : Sureness::kMayBeChance;
 }
 
 Event EventOf(std::vector<LevelChange> changes, std::size_t run) {

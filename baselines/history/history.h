@@ -135,17 +135,18 @@ class RunVerdicts {
 
   explicit RunVerdicts(const History& history) : history_(history), runs_(history.Runs()) {}
 
-  // Returns the verdict on benchmark `name` of run `run`, compared with the last kUsualRuns
-  // comparable runs before it. kUnknown if there is none, and if all benchmarks moved together by
-  // an unknown cause.
-  NewestVerdict Of(std::int64_t run, const std::string& name);
+  // Returns the verdict on a timed benchmark in the run of `point`, compared with the last
+  // kUsualRuns comparable runs before it. Returns nullopt if the point has no time, if there is no
+  // such run, and if all benchmarks moved together by an unknown cause.
+  std::optional<statistics::Verdict> Of(const Point& point, const std::string& name);
 
  private:
-  std::map<std::string, NewestVerdict> Judge(std::int64_t run) const;
+  using Verdicts = std::map<std::string, statistics::Verdict>;  // by name
+  Verdicts Judge(std::int64_t run) const;
 
   const History& history_;
-  std::vector<StoredRun> runs_;  // oldest first
-  std::map<std::int64_t, std::map<std::string, NewestVerdict>> known_;
+  std::vector<StoredRun> runs_;             // oldest first
+  std::map<std::int64_t, Verdicts> known_;  // by run
 };
 
 struct DashboardCounts {
@@ -194,10 +195,11 @@ struct LevelChange {
   bool lasts = false;
 };
 
-// How certain an event is. kCertain, kLikely: its changes are large beside their standard errors.
-// kUnconfirmed: the new level has one run. kProgramOrMachine: nearly all series changed together by
-// a few percent. kMayBeChance: others; about one in 100 unchanged series shows a change by chance.
-enum class Sureness { kCertain, kLikely, kUnconfirmed, kMayBeChance, kProgramOrMachine };
+// How certain an event is. kSure: three series changed, or one by much more than its standard
+// error. kUnconfirmed: the new level has one run. kProgramOrMachine: nearly all series changed
+// together by a few percent. kMayBeChance: others; about one in 100 unchanged series shows a change
+// by chance.
+enum class Sureness { kSure, kUnconfirmed, kMayBeChance, kProgramOrMachine };
 std::string_view Key(Sureness sureness);
 
 struct Event {

@@ -5,19 +5,19 @@
 #include "baselines/history/builds.h"
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::history {
 
-NewestVerdict RunVerdicts::Of(std::int64_t run, const std::string& name) {
-  const auto [judged, added] = known_.try_emplace(run);
-  if (added) judged->second = Judge(run);
-  const auto found = judged->second.find(name);
-  return found == judged->second.end() ? NewestVerdict::kUnknown : found->second;
+std::optional<statistics::Verdict> RunVerdicts::Of(const Point& point, const std::string& name) {
+  if (!point.median) return std::nullopt;
+  const auto [judged, added] = known_.try_emplace(point.run);
+  if (added) judged->second = Judge(point.run);
+  return FindCopy(judged->second, name);
 }
 
-std::map<std::string, NewestVerdict> RunVerdicts::Judge(std::int64_t run) const {
-  using statistics::Verdict;
-  std::map<std::string, NewestVerdict> verdicts;
+RunVerdicts::Verdicts RunVerdicts::Judge(std::int64_t run) const {
+  Verdicts verdicts;
   const auto stored = std::ranges::find(runs_, run, &StoredRun::id);
   const auto contender = history_.Read(*stored);
   std::ostream silent(nullptr);
@@ -28,10 +28,7 @@ std::map<std::string, NewestVerdict> RunVerdicts::Judge(std::int64_t run) const 
     const auto result = compare::CompareWithStored(baseline, contender, {});
     if (result.judged.common && result.judged.common->is_unexplained) return verdicts;
     for (const auto& row : result.rows)
-      if (row.base != nullptr && row.contender != nullptr)
-        verdicts[row.name()] = row.verdict == Verdict::kSlower   ? NewestVerdict::kSlower
-                               : row.verdict == Verdict::kFaster ? NewestVerdict::kFaster
-                                                                 : NewestVerdict::kNoChange;
+      if (row.base != nullptr && row.contender != nullptr) verdicts[row.name()] = row.verdict;
   } catch (const BadInput&) {  // its benchmarks or conventions are new: nothing to compare with
   }
   return verdicts;

@@ -9,7 +9,8 @@
 namespace dlroof::history {
 namespace {
 
-using statistics::RobustDeviation, statistics::Square, statistics::StudentTwoSided;
+using statistics::RobustDeviation, statistics::Square, statistics::StudentTwoSided,
+    statistics::Verdict;
 
 constexpr double kFalse = 0.005;     // [1] share of unchanged series that show a change (or drift)
 constexpr double kMinNoise = 0.001;  // [1] standard deviation between runs of quiet machines
@@ -51,7 +52,7 @@ std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double devi
 // Splits values into levels.
 class Levels {
  public:
-  Levels(const std::vector<double>& values, NewestVerdict newest)
+  Levels(const std::vector<double>& values, std::optional<Verdict> newest)
       : values_(values), newest_(newest) {
     for (const double value : values) {
       sums_.push_back(sums_.back() + value);
@@ -93,9 +94,9 @@ class Levels {
     const std::size_t begin = Begin(cuts_.size()), last = values_.size() - 1;
     if (begin == last) return;
     const double change = values_[last] - Mean(begin, last);
-    if (newest_ == NewestVerdict::kSlower
+    if (newest_ == Verdict::kSlower
             ? change > std::log1p(kMinChange)
-            : newest_ == NewestVerdict::kFaster && change < -std::log1p(kMinChange))
+            : newest_ == Verdict::kFaster && change < -std::log1p(kMinChange))
       cuts_.push_back(last);
   }
 
@@ -195,7 +196,7 @@ class Levels {
     const std::size_t begin = Begin(i), at = cuts_[i], end = End(i + 1);
     const double change = Mean(at, end) - Mean(begin, at);
     if (std::abs(change) < std::log1p(kMinChange)) return 1;
-    if (at + 1 == values_.size() && newest_ == NewestVerdict::kNoChange) return 1;
+    if (at + 1 == values_.size() && newest_ && !statistics::IsChange(*newest_)) return 1;
     const auto [variance, degrees] = Noise();
     const double error = std::sqrt(
         variance * (1 / static_cast<double>(at - begin) + 1 / static_cast<double>(end - at)));
@@ -203,14 +204,14 @@ class Levels {
   }
 
   const std::vector<double>& values_;
-  NewestVerdict newest_;
+  std::optional<Verdict> newest_;
   std::vector<double> sums_ = {0}, squares_ = {0};
   std::vector<std::size_t> cuts_;  // indices of the first values of all levels but the first
 };
 
 }  // namespace
 
-SeriesProfile ProfileOf(const std::vector<double>& values, NewestVerdict newest) {
+SeriesProfile ProfileOf(const std::vector<double>& values, std::optional<Verdict> newest) {
   SeriesProfile profile;
   const double middle = Median(values);
   std::vector<double> logs;

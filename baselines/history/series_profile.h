@@ -14,6 +14,8 @@
 #include <optional>
 #include <vector>
 
+#include "baselines/statistics/judge.h"
+
 namespace dlroof::history {
 
 // [1] Smaller relative changes and drifts are not reported.
@@ -41,13 +43,10 @@ struct SeriesProfile {
   std::vector<std::size_t> outliers;  // indices into the values
 };
 
-// What a comparison of the newest run, with all its benchmarks, says of one of them.
-enum class NewestVerdict { kUnknown, kNoChange, kSlower, kFaster };
-
 // Returns the profile of `values` [s]: positive, oldest first, at least one. Whether the newest
-// value alone is a new level is decided by `newest`, if known: a comparison of whole runs sees more
-// noise than one series shows.
+// value alone is a new level is decided by `newest`, its verdict in a comparison of whole runs, if
+// known: that sees more noise than one series shows.
 SeriesProfile ProfileOf(const std::vector<double>& values,
-                        NewestVerdict newest = NewestVerdict::kUnknown);
+                        std::optional<statistics::Verdict> newest = {});
 
 }  // namespace dlroof::history

@@ -103,10 +103,8 @@ class SeriesTable {
         values.push_back(*points_[i].median);
         timed_.push_back(i);
       }
-    if (values.empty()) return;
-    const bool timed = points_.back().median.has_value();
-    profile_ = history::ProfileOf(values, timed ? verdicts.Of(points_.back().run, series.name)
-                                                : history::NewestVerdict::kUnknown);
+    if (!values.empty())
+      profile_ = history::ProfileOf(values, verdicts.Of(points_.back(), series.name));
   }
 
   void AddTo(document::Document& document, const history::Series& series) const {

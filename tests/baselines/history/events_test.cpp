@@ -39,7 +39,7 @@ TEST(FindEvents, SeriesThatChangedInOneRunAreOneEventSlowerAndFasterApart) {
   EXPECT_NEAR(events[0].ratio, 1.2, 1e-12);
   EXPECT_NEAR(events[0].low, 1.1, 1e-12);
   EXPECT_NEAR(events[0].high, 1.3, 1e-12);
-  EXPECT_EQ(events[0].sureness, Sureness::kCertain);
+  EXPECT_EQ(events[0].sureness, Sureness::kSure);
   auto repaired = ChangeAt(0, 4, 1.1);
   repaired.lasts = false;
   EXPECT_THAT(FindEvents({repaired}), IsEmpty());
@@ -63,18 +63,17 @@ TEST(FindEvents, WhatNearlyAllDidTogetherMayBeTheMachineAndOneIsAsSureAsItsError
   std::vector<LevelChange> changes;
   for (std::size_t series = 0; series < 20; ++series) changes.push_back(ChangeAt(series, 1, 1.05));
   EXPECT_EQ(FindEvents(changes, {24, 24})[0].sureness, Sureness::kProgramOrMachine);
-  EXPECT_EQ(FindEvents(changes, {24, 40})[0].sureness, Sureness::kCertain) << "half of them";
+  EXPECT_EQ(FindEvents(changes, {24, 40})[0].sureness, Sureness::kSure) << "half of them";
   for (auto& change : changes) change.log_ratio = 0.2;
-  EXPECT_EQ(FindEvents(changes, {24, 24})[0].sureness, Sureness::kCertain) << "no machine does";
+  EXPECT_EQ(FindEvents(changes, {24, 24})[0].sureness, Sureness::kSure) << "no machine does";
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 3)})[0].sureness, Sureness::kMayBeChance);
-  EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 4.5)})[0].sureness, Sureness::kLikely);
-  EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 6)})[0].sureness, Sureness::kCertain);
+  EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 4.5)})[0].sureness, Sureness::kSure);
   // Two weak ones in one run may be chance, three are not.
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 3), ChangeAt(1, 4, 1.1, 3)})[0].sureness,
             Sureness::kMayBeChance);
   EXPECT_EQ(FindEvents({ChangeAt(0, 4, 1.1, 3), ChangeAt(1, 4, 1.1, 3), ChangeAt(2, 4, 1.1, 3)})[0]
                 .sureness,
-            Sureness::kCertain);
+            Sureness::kSure);
 }
 
 // A series of 40 runs whose level is multiplied at some runs.

@@ -70,18 +70,19 @@ TEST(ProfileOf, AJumpIsAChangeAtOnce) {
 }
 
 TEST(ProfileOf, AComparisonDecidesOnTheNewestRun) {
-  const auto changes = [](double ratio, NewestVerdict verdict) {
+  using statistics::Verdict;
+  const auto changes = [](double ratio, std::optional<Verdict> verdict) {
     return ProfileOf(Jump(10, 1, ratio, 1), verdict).changes;
   };
-  EXPECT_EQ(changes(1.2, NewestVerdict::kNoChange).size(), 0U);
-  EXPECT_EQ(changes(1.01, NewestVerdict::kUnknown).size(), 0U);
+  EXPECT_EQ(changes(1.2, Verdict::kSame).size(), 0U);
+  EXPECT_EQ(changes(1.01, std::nullopt).size(), 0U);
   for (const auto& [ratio, verdict] :
-       {std::pair(1.03, NewestVerdict::kSlower), {0.97, NewestVerdict::kFaster}}) {
+       {std::pair(1.03, Verdict::kSlower), {0.97, Verdict::kFaster}}) {
     ASSERT_EQ(changes(ratio, verdict).size(), 1U);
     EXPECT_EQ(changes(ratio, verdict)[0].at, 10U);
     EXPECT_EQ(changes(2 - ratio, verdict).size(), 0U) << "its median moved the other way";
   }
-  EXPECT_EQ(ProfileOf(Jump(10, 2, 1.2, 1), NewestVerdict::kNoChange).changes.size(), 1U);
+  EXPECT_EQ(ProfileOf(Jump(10, 2, 1.2, 1), Verdict::kSame).changes.size(), 1U);
 }
 
 TEST(ProfileOf, AnOutlierThatReturnedIsNoChange) {
