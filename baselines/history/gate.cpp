@@ -60,6 +60,8 @@ std::set<std::string> ReplaceRows(const compare::CompareResult& later,
     row.stored = stored;
     replaced.insert(row.name());
   }
+  if (later.interleaved && !result.interleaved)
+    result.judged.run_noise_from += "; none of what was measured again, interleaved";
   result.interleaved = result.interleaved || later.interleaved;
   CountVerdicts(result);
   return replaced;
