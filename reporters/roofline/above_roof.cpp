@@ -173,7 +173,7 @@ std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& 
   constexpr double kMaxProducts = 3.03;  // [1] a training step has 3 products; 1 % for rounding
   const auto counted = CountedProductsOf(record, words);
   if (!counted) return std::nullopt;
-  auto& [flops, bytes, launches, parts] = record.work.at(Provenance::kModelled);
+  auto& [flops, bytes, written, launches, parts] = record.work.at(Provenance::kModelled);
   const auto& [useful, dense] = counted->of_problem;
   const double most = (parts.empty() ? kMaxProducts : kRounding) * dense;
   if (counted->flops <= most && kRounding * counted->flops >= useful) return std::nullopt;

@@ -281,6 +281,10 @@ constexpr std::array<int, 5> kWeightGradients = {
     DNNL_ARG_DIFF_WEIGHTS_LAYER, DNNL_ARG_DIFF_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE,
     DNNL_ARG_DIFF_WEIGHTS_PROJECTION, DNNL_ARG_DIFF_BIAS};
 
+constexpr int kResults[] = {DNNL_ARG_DST_LAYER,     DNNL_ARG_DST_ITER,
+                            DNNL_ARG_DST_ITER_C,    DNNL_ARG_DIFF_SRC_LAYER,
+                            DNNL_ARG_DIFF_SRC_ITER, DNNL_ARG_DIFF_SRC_ITER_C};
+
 void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<float>& to) {
   const auto values = RealActivation(from, problem);
   to.insert(to.end(), values.begin(), values.end());
@@ -373,7 +377,15 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                  SeededLstmGradient(lstm.problem, settings.seed));
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
-  prepared.verify = [call, settings] { return Verify(*call, settings.seed); };
+  const auto seed = std::make_shared<unsigned>(settings.seed);
+  prepared.verify = [call, seed] { return Verify(*call, *seed); };
+  if (Twin(lstm.problem, kMaxFlopsToVerify) == lstm.problem)
+    prepared.new_inputs = [call, seed](unsigned other) {
+      const LstmCase& same = call->lstm();
+      call->CopyInputs({same, SeededLstmInput(same.problem, other, same.type),
+                        SeededLstmGradient(same.problem, other)});
+      *seed = other;
+    };
   prepared.algorithm = call->Algorithm();
   prepared.isa = onednn::EffectiveIsa();
   prepared.memory = call->Memory();
@@ -471,6 +483,19 @@ void LstmCall::ClearWeightGradients() {
         std::memset(bytes, 0, found->second.get_desc().get_size());
         found->second.unmap_data(bytes);
       }
+}
+
+void LstmCall::CopyInputs(const LstmCall& from) {
+  for (size_t k = 0; k < forward_.size(); ++k) forward_[k].CopyTensors(from.forward_[k]);
+  for (size_t k = 0; k < backward_.size(); ++k) backward_[k].CopyTensors(from.backward_[k]);
+  const bool backward = lstm_.direction == LstmDirection::kBackward;
+  for (const auto& step : Steps())
+    for (const int argument : kResults) {
+      const bool is_forward = argument < DNNL_ARG_DIFF_SRC_LAYER;
+      const auto found = step.arguments.find(argument);
+      if (found == step.arguments.end() || is_forward == backward) continue;
+      std::memset(found->second.get_data_handle(), 0xFF, found->second.get_desc().get_size());
+    }
 }
 
 std::string LstmCall::Algorithm() const {

@@ -28,6 +28,8 @@ class LstmCall {
   // Returns the gradients by `bwd`. Of weights and bias they are sums since ClearWeightGradients().
   LstmInput<float> Gradients() const;
   void ClearWeightGradients();
+  // Copies the tensors of a call of the same case, in place, and invalidates what Run() writes.
+  void CopyInputs(const LstmCall& from);
 
   // Returns "brgemm:avx512_core": distinct implementation names of all primitives, with " + ".
   std::string Algorithm() const;

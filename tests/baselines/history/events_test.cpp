@@ -174,8 +174,7 @@ TEST(ReplaceRows, TakesTheLaterVerdictAndCountsAnew) {
   EXPECT_EQ(result.result.rows[1].verdict, Verdict::kAmbiguous);
   EXPECT_EQ(result.result.exit_code, 3) << "half of them are ambiguous";
   EXPECT_TRUE(result.result.interleaved) << "the remarks advise nothing that was done";
-  EXPECT_EQ(result.result.judged.run_noise_from,
-            "; none of what was measured again, interleaved");
+  EXPECT_EQ(result.result.judged.run_noise_from, "; none of what was measured again, interleaved");
 }
 
 int LinesIn(const std::string& text) {
