@@ -12,9 +12,9 @@ namespace dlroof::lstm {
 
 class LstmCall {
  public:
-  // Creates all that Run() uses and runs the call once, since oneDNN accepts calls that it cannot
-  // execute. For `bwd` first runs the forward training call that fills the workspace; only `bwd`
-  // reads `d_output`. Call onednn::SetThreads before. Throws Unsupported with oneDNN's message.
+  // Creates all that Run() uses. For `bwd` runs the forward training call that fills the workspace;
+  // only `bwd` reads `d_output`. Call onednn::SetThreads before. Throws Unsupported with oneDNN's
+  // message.
   LstmCall(const LstmCase& lstm, const LstmInput<float>& input, const LstmOutput<float>& d_output);
 
   // Makes one call and returns when it has finished. oneDNN adds to the weight gradients, so these
@@ -28,8 +28,8 @@ class LstmCall {
   // Returns the gradients by `bwd`. Of weights and bias they are sums since ClearWeightGradients().
   LstmInput<float> Gradients() const;
   void ClearWeightGradients();
-  // Copies the tensors of a call of the same case, in place, and invalidates what Run() writes.
-  void CopyInputs(const LstmCall& from);
+  // Copies the tensors of a call of the same case that did not run: invalid results, too.
+  void CopyTensors(const LstmCall& from);
 
   // Returns "brgemm:avx512_core": distinct implementation names of all primitives, with " + ".
   std::string Algorithm() const;
