@@ -179,7 +179,7 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
                {"min_effect_from", result.judged.min_effect_from},
                {"run_noise", result.judged.run_noise},
                {"run_noise_from", result.judged.run_noise_from},
-               {"false_discovery_rate", statistics::kFalseDiscoveryRate},
+               {"false_discovery_rate", result.judged.false_discovery_rate},
                {"exit_code", result.exit_code},
                {"differs", result.context},
                {"summary", json::object()}};
@@ -300,7 +300,7 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
       "minimum effect {:.1f} % ({}); noise between runs {:.1f} % ({}); at most {:.0f} % of the "
       "verdicts slower and faster are expected to be chance",
       100 * result.judged.min_effect, result.judged.min_effect_from, 100 * result.judged.run_noise,
-      result.judged.run_noise_from, 100 * statistics::kFalseDiscoveryRate));
+      result.judged.run_noise_from, 100 * result.judged.false_discovery_rate));
   if (!result.context.empty())
     remarks.push_back(fmt::format("differs between the runs: {}", fmt::join(result.context, "; ")));
   return remarks;

@@ -23,7 +23,9 @@ constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kSure, "sure"},
 // two histories. Three series that change in the same run are not chance.
 constexpr double kSureErrors = 4;
 constexpr std::size_t kMinGroup = 3;
-constexpr double kNearlyAll = 0.75;  // [1] min share of the series for kProgramOrMachine
+// [1] Minimum share of the series for kProgramOrMachine: more than half, as a common shift just
+// beyond kMinChange has.
+constexpr double kMostSeries = 0.6;
 
 // Standard deviation of log(time) that is assumed when it is unknown (fewer than three values).
 constexpr double kUnknownNoise = 0.1;
@@ -130,7 +132,7 @@ std::vector<Event> FindEvents(const std::vector<LevelChange>& changes,
       auto& event = events.emplace_back(EventOf({left.begin(), others}, run));
       const auto count = event.series.size();
       if (count >= statistics::kMinForCommon && run < series_in_run.size() &&
-          static_cast<double>(count) >= kNearlyAll * static_cast<double>(series_in_run[run]) &&
+          static_cast<double>(count) >= kMostSeries * static_cast<double>(series_in_run[run]) &&
           std::abs(std::log(event.ratio)) <= statistics::kMaxDrift)
         event.sureness = Sureness::kProgramOrMachine;
       left.erase(left.begin(), others);

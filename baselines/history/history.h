@@ -136,8 +136,8 @@ class RunVerdicts {
   explicit RunVerdicts(const History& history) : history_(history), runs_(history.Runs()) {}
 
   // Returns the verdict on a timed benchmark in the run of `point`, compared with the last
-  // kUsualRuns comparable runs before it. Returns nullopt if the point has no time, if there is no
-  // such run, and if all benchmarks moved together by an unknown cause.
+  // kUsualRuns comparable runs before it; that of all benchmarks if these moved together by an
+  // unknown cause. Returns nullopt if the point has no time, and if there is no such run.
   std::optional<statistics::Verdict> Of(const Point& point, const std::string& name);
 
  private:
@@ -196,7 +196,7 @@ struct LevelChange {
 };
 
 // How certain an event is. kSure: three series changed, or one by much more than its standard
-// error. kUnconfirmed: the new level has one run. kProgramOrMachine: nearly all series changed
+// error. kUnconfirmed: the new level has one run. kProgramOrMachine: most series changed
 // together by a few percent. kMayBeChance: others; about one in 100 unchanged series shows a change
 // by chance.
 enum class Sureness { kSure, kUnconfirmed, kMayBeChance, kProgramOrMachine };

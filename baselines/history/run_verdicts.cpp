@@ -26,9 +26,13 @@ RunVerdicts::Verdicts RunVerdicts::Judge(std::int64_t run) const {
   if (baseline.empty()) return verdicts;
   try {
     const auto result = compare::CompareWithStored(baseline, contender, {});
-    if (result.judged.common && result.judged.common->is_unexplained) return verdicts;
+    // If all moved together, each has moved: an event of all, "program or machine?".
+    std::optional<statistics::Verdict> all;
+    if (const auto& common = result.judged.common; common && common->is_unexplained)
+      all = common->all.log_ratio > 0 ? statistics::Verdict::kSlower : statistics::Verdict::kFaster;
     for (const auto& row : result.rows)
-      if (row.base != nullptr && row.contender != nullptr) verdicts[row.name()] = row.verdict;
+      if (row.base != nullptr && row.contender != nullptr)
+        verdicts[row.name()] = all && !statistics::IsChange(row.verdict) ? *all : row.verdict;
   } catch (const BadInput&) {  // its benchmarks or conventions are new: nothing to compare with
   }
   return verdicts;

@@ -54,6 +54,12 @@ constexpr double BetweenOf(Measured measured) {
          : measured == Measured::kProcesses ? 0.015
                                             : 0.005;
 }
+// [1] False discovery rate of one process without earlier runs: of pairs in which no benchmark
+// changed, this share has one that is slower.
+constexpr double kOfOneProcess = 0.01;
+// [1] The largest scatter that is noise unless neighbours slow repetitions: twice the largest of 10
+// such pairs of unchanged runs (baselines/studies/stored). More is due to changes.
+constexpr double kMaxScatter = 0.06;
 constexpr double kMinBetween = 0.005;  // [1] the same, if enough benchmarks show it
 // [1] The nearest three quarters of the ratios tell the noise: the others may be changes.
 constexpr double kTypical = 0.75;
@@ -64,11 +70,14 @@ constexpr double kNearlyAll = 0.95;
 // Returns the variance to add to each value's own, so that this share of the values on one side of
 // `centre` is as near to it as for a normal distribution: the smaller result of the two sides.
 // A side with less than an eighth of the values is ignored.
-double BetweenAround(double centre, const std::vector<Estimate>& values, double share) {
+Spread BetweenAround(double centre, const std::vector<Estimate>& values, double share) {
   // The smaller of two estimated deviations is too small by kOfSmaller / sqrt(values).
   constexpr double kOfSmaller = 0.5;
+  // A deviation from the 75 % or 95 % quantile of n normal values is as uncertain as one from the
+  // squares of 0.6 n (asymptotic variance of a quantile).
+  constexpr double kDegreesOfQuantile = 0.6;
   const double of_normal = StudentQuantile(kManyDegrees, 1 - share);
-  double least = HUGE_VAL;
+  Spread least{.variance = HUGE_VAL};
   for (const double sign : {1.0, -1.0}) {
     std::vector<Estimate> side;
     for (const auto& [value, variance] : values)
@@ -81,9 +90,9 @@ double BetweenAround(double centre, const std::vector<Estimate>& values, double 
     };
     const auto at = side.begin() + static_cast<std::ptrdiff_t>(std::ceil(share * count)) - 1;
     std::ranges::nth_element(side, at, {}, needed);
-    least = std::min(least, needed(*at));
+    if (needed(*at) < least.variance) least = {needed(*at), kDegreesOfQuantile * count};
   }
-  return std::max(least, 0.0);
+  return {std::max(least.variance, 0.0), least.degrees};
 }
 
 // Returns the median of the interval with 40 % of the values that is shortest and nearest to 0: its
@@ -131,12 +140,14 @@ struct Row {
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio due to noise between runs
   double between_degrees = kManyDegrees;
-  double log_ratio = 0;  // [1] without what was removed
-  CommonShift common;    // of its group
+  std::optional<double> scatter_degrees;  // if the scatter of all benchmarks tells both variances
+  double log_ratio = 0;                   // [1] without what was removed
+  CommonShift common;                     // of its group
 
   double variance() const { return within + between + Square(common.removed.standard_error); }
-  // Returns the degrees of freedom by Welch and Satterthwaite.
+  // Returns the degrees of freedom, unless of the scatter by Welch and Satterthwaite.
   double degrees() const {
+    if (scatter_degrees) return *scatter_degrees;
     const double spread = Square(within) / within_degrees + Square(between) / between_degrees;
     return spread > 0 ? Square(variance()) / spread : kManyDegrees;
   }
@@ -155,6 +166,11 @@ class JudgeOfRuns {
     for (const auto& [group, members] : groups) FindRuns(members);
     FindWithin();
     learnt_ = !settings_.run_noise && LearnBetween();
+    if (!learnt_ && !settings_.run_noise &&
+        std::ranges::any_of(candidates_, [](const auto& candidate) {
+          return candidate.measured == Measured::kOneProcess && !candidate.interleaved;
+        }))
+      judged_.false_discovery_rate = kOfOneProcess;
     for (const auto& [group, members] : groups) {
       const CommonShift common = FindCommon(group, members);
       const auto rank = [](const CommonShift& shift) {
@@ -287,8 +303,13 @@ class JudgeOfRuns {
       if (settings_.run_noise) {
         row.between = 2 * Square(*settings_.run_noise);
       } else if (!learnt_ && common.is_known()) {
-        row.between = std::max(centre.between, Square(kMinBetween));
-        row.between_degrees = common.all.count;
+        row.between = std::max(centre.between.variance, Square(kMinBetween));
+        row.scatter_degrees = centre.between.degrees;
+        if (candidates_[i].measured == Measured::kOneProcess && !HadBursts() &&
+            row.between > Square(kMaxScatter)) {
+          row.between = Square(kMaxScatter);
+          row.scatter_degrees = kManyDegrees;
+        }
       } else if (!learnt_) {
         const bool widen = HadBursts() && candidates_[i].measured == Measured::kOneProcess;
         row.between =
@@ -331,7 +352,7 @@ class JudgeOfRuns {
       const bool is_drift = size <= kMaxDrift;
       common.is_unexplained = size - 1.96 * common.all.standard_error >
                                   std::log1p(settings_.min_effect.value_or(kMinEffect)) &&
-                              (is_drift || common.is_known());
+                              (is_drift || (common.is_known() && shift > 0));
       if (common.is_known() && is_drift) common.removed = common.all;
       return;
     }
@@ -412,7 +433,7 @@ class JudgeOfRuns {
   // Returns whether the test alone finds a change, before ContradictionOf.
   bool IsSure(std::size_t i) const {
     const auto& [low, high] = judged_.each[i].ci95;
-    return (low > 1 || high < 1) && judged_.each[i].adjusted_p <= kFalseDiscoveryRate &&
+    return (low > 1 || high < 1) && judged_.each[i].adjusted_p <= judged_.false_discovery_rate &&
            std::abs(rows_[i].log_ratio) > std::log1p(settings_.min_effect.value_or(kMinEffect));
   }
 
@@ -584,7 +605,7 @@ Centre CentreOf(const std::vector<Estimate>& values) {
     centre.between = BetweenAround(centre.value, values, kTypical);
     double sum = 0, weights = 0;
     for (const auto& [value, variance] : values) {
-      const double total = std::max(variance + centre.between, 1e-16);
+      const double total = std::max(variance + centre.between.variance, 1e-16);
       if (Square(value - centre.value) > Square(kWindow) * total) continue;
       sum += value / total;
       weights += 1 / total;

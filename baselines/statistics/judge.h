@@ -123,8 +123,9 @@ struct Judgement {
 };
 
 struct Judged {
-  std::vector<Judgement> each;  // in the candidates' order
-  double min_effect = 0;        // [1]
+  std::vector<Judgement> each;                        // in the candidates' order
+  double false_discovery_rate = kFalseDiscoveryRate;  // [1] of slower, and of faster verdicts
+  double min_effect = 0;                              // [1]
   std::string min_effect_from;
   double run_noise = 0;  // [1] median standard deviation between runs, beyond that within runs
   std::string run_noise_from;
@@ -154,7 +155,7 @@ struct Estimate {
 // Center of most values, and their scatter beyond their own errors.
 struct Centre {
   double value = 0, variance = 0;  // [1]; the variance is that of `value`
-  double between = 0;              // variance of one value in addition to its own
+  Spread between;                  // of one value in addition to its own variance
 };
 
 // Returns the weighted mean of the values within 2.5 standard deviations of the densest 40 %.
