@@ -254,7 +254,8 @@ class Comparer {
   }
 
   // Returns the change of a GPU call's SM cycles, if both runs have them. On a CPU: that of the CPU
-  // time of one process on one thread, if it waited or shared its CPU in a run (kMinWait).
+  // time of one process on one thread, if it waited or shared its CPU in a run
+  // (statistics::kMinWait).
   static std::optional<statistics::OtherMeasure> OtherMeasureOf(
       const record::Record& base, const record::Record& contender,
       const statistics::Candidate& candidate) {
@@ -265,7 +266,7 @@ class Comparer {
     }
     const auto before = record::WallOverCpu(base), after = record::WallOverCpu(contender);
     if (candidate.measured != statistics::Measured::kOneProcess || candidate.interleaved ||
-        !before || !after || std::max(*before, *after) < kMinWait)
+        !before || !after || std::max(*before, *after) < statistics::kMinWait)
       return std::nullopt;
     const double time = candidate.contender.log_seconds - candidate.base.log_seconds;
     return {{time - std::log(*after / *before), "CPU time",

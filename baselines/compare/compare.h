@@ -70,9 +70,6 @@ struct Comparison {
   std::string Cause() const;
 };
 
-// [1] Wall time / CPU time of one thread from which on it waits, or other programs ran on its CPU.
-inline constexpr double kMinWait = 1.2;
-
 struct CompareResult {
   std::string base;                  // BASE's path, or the paths of the stored runs
   std::vector<Comparison> rows;      // in NEW's order, then those with Verdict::kGone

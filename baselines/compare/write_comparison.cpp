@@ -279,7 +279,7 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
                       "interleaved (dlroof run --ab)"));
   const double before = WallOverCpu(result, &Comparison::base),
                after = WallOverCpu(result, &Comparison::contender);
-  if (std::max(before, after) > kMinWait)
+  if (std::max(before, after) > statistics::kMinWait)
     remarks.push_back(fmt::format(
         "wall time is {:.2f} times the CPU time in BASE, {:.2f} times in NEW (medians): the "
         "benchmarks wait, or other programs ran on their CPUs",

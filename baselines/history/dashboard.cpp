@@ -54,22 +54,6 @@ json Spark(const std::vector<double>& values) {
   return spark;
 }
 
-// The points of a series that have a time: indices into its points, and the times [s].
-struct Timed {
-  std::vector<std::size_t> point;
-  std::vector<double> seconds;
-};
-
-Timed TimedOf(const std::vector<Point>& points) {
-  Timed timed;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    if (points[i].median) {
-      timed.point.push_back(i);
-      timed.seconds.push_back(*points[i].median);
-    }
-  return timed;
-}
-
 json EmptyTimes() {
   json times = json::object();
   for (const char* key : {"run", "median", "low", "high", "clean", "of"})
@@ -98,10 +82,10 @@ json EstimatesJson(const std::vector<Point>& points, const std::vector<std::size
 }
 
 json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of,
-                const Timed& timed, const SeriesProfile& profile) {
+                const TimedPoints& timed, const SeriesProfile& profile) {
   json all = {{"outliers", profile.outliers}};
   all.update(EmptyTimes());
-  for (const std::size_t i : timed.point)
+  for (const std::size_t i : timed.index)
     AddTime(points[i], run_of[i], *points[i].median, points[i].ci95, all);
   if (auto estimates = EstimatesJson(points, run_of); !estimates.is_null())
     all["estimates"] = std::move(estimates);
@@ -119,9 +103,8 @@ struct SeriesView {
 
 // Returns the data of a series. `run_of[i]` is the index of the run of points[i]. cause(i, j) says
 // what else changed (such as the compiler) between points i and j, where the level changed.
-// `newest`: verdict on the last point.
 SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
-                  const std::vector<std::size_t>& run_of, std::optional<statistics::Verdict> newest,
+                  const std::vector<std::size_t>& run_of, RunVerdicts& verdicts,
                   const std::function<std::string(std::size_t, std::size_t)>& cause) {
   SeriesView view;
   view.summary = {{"id", series.id},        {"name", series.name},     {"points", points.size()},
@@ -132,14 +115,14 @@ SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
     view.summary["last"] = Rounded(estimate->median);
     view.summary["estimate"] = true;
   }
-  const Timed timed = TimedOf(points);
+  const TimedPoints timed = TimedOf(points);
   if (timed.seconds.empty()) {
     if (!EstimatesJson(points, run_of).is_null())
       view.points = PointsJson(points, run_of, timed, {});
     return view;
   }
-  const SeriesProfile profile = ProfileOf(timed.seconds, newest);
-  const auto run_at = [&](std::size_t value) { return run_of[timed.point[value]]; };
+  const SeriesProfile profile = ProfileOf(series, points, verdicts);
+  const auto run_at = [&](std::size_t value) { return run_of[timed.index[value]]; };
   view.summary["spark"] = Spark(timed.seconds);
   if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
   if (profile.deviation) view.summary["deviation"] = Rounded(*profile.deviation);
@@ -152,12 +135,12 @@ SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
         {{"run", run_at(change.at)},
          {"ratio", Rounded(change.ratio)},
          {"runs", change.runs},
-         {"why", cause(timed.point[change.at - 1], timed.point[change.at])}});
+         {"why", cause(timed.index[change.at - 1], timed.index[change.at])}});
     view.changed_at.push_back(run_at(change.at));
     view.last_slower = change.ratio > 1;
   }
   std::vector<std::size_t> runs;
-  for (std::size_t value = 0; value < timed.point.size(); ++value) runs.push_back(run_at(value));
+  for (std::size_t value = 0; value < timed.index.size(); ++value) runs.push_back(run_at(value));
   view.changes = ChangesOf(0, profile, runs);
   view.points = PointsJson(points, run_of, timed, profile);
   return view;
@@ -275,12 +258,12 @@ class Site {
   SeriesView MakeView(const Series& series, const std::vector<Point>& points) {
     const auto run_of =
         VectorOf<std::size_t>(points, [&](const auto& point) { return run_index_.at(point.run); });
-    const auto newest = verdicts_.Of(points.back(), series.name);
-    auto view = ViewOf(series, points, run_of, newest, [&](std::size_t before, std::size_t after) {
-      const auto changes = record::FindChanges(history_.Facts(points[before]), nullptr,
-                                               history_.Facts(points[after]), nullptr);
-      return changes.empty() ? std::string() : record::CausesText(changes);
-    });
+    auto view =
+        ViewOf(series, points, run_of, verdicts_, [&](std::size_t before, std::size_t after) {
+          const auto changes = record::FindChanges(history_.Facts(points[before]), nullptr,
+                                                   history_.Facts(points[after]), nullptr);
+          return changes.empty() ? std::string() : record::CausesText(changes);
+        });
     if (!points.back().median && !points.back().estimate) {
       const record::Record last = history_.Facts(points.back());
       view.summary["reason"] =

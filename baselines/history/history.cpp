@@ -238,6 +238,7 @@ Point ReadPoint(const Query& row) {
   try {
     repetitions = UnpackRepetitions(row.Text(7), "");
     point.repetitions = static_cast<int>(repetitions.size());
+    point.wall_over_cpu = record::WallOverCpu(repetitions);
     if (!point.median) point.estimate = record::TimeOf(repetitions);
   } catch (const BadInput&) {  // damaged: reading the record reports it
   }

@@ -79,6 +79,8 @@ struct Point {
   // History::PointsOf, and only if the status is ok.
   std::optional<record::Timing> estimate;
   int clean = 0, repetitions = 0;  // [1]
+  // [1] Wall time / CPU time of the main thread (record::WallOverCpu).
+  std::optional<double> wall_over_cpu;
 };
 
 struct Added {
@@ -148,6 +150,17 @@ class RunVerdicts {
   std::vector<StoredRun> runs_;             // oldest first
   std::map<std::int64_t, Verdicts> known_;  // by run
 };
+
+// The points of a series that have a time: indices into its points, and the times [s].
+struct TimedPoints {
+  std::vector<std::size_t> index;
+  std::vector<double> seconds;
+};
+TimedPoints TimedOf(const std::vector<Point>& points);
+
+// Returns the profile of the times of a series; at least one of its points has one.
+SeriesProfile ProfileOf(const Series& series, const std::vector<Point>& points,
+                        RunVerdicts& verdicts);
 
 struct DashboardCounts {
   int series = 0, runs = 0, changed = 0;  // [1] `changed`: series with at least one change of level

@@ -16,6 +16,26 @@ std::optional<statistics::Verdict> RunVerdicts::Of(const Point& point, const std
   return FindCopy(judged->second, name);
 }
 
+TimedPoints TimedOf(const std::vector<Point>& points) {
+  TimedPoints timed;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (points[i].median) {
+      timed.index.push_back(i);
+      timed.seconds.push_back(*points[i].median);
+    }
+  return timed;
+}
+
+SeriesProfile ProfileOf(const Series& series, const std::vector<Point>& points,
+                        RunVerdicts& verdicts) {
+  const auto timed = TimedOf(points);
+  std::vector<double> waits;
+  for (const auto i : timed.index)
+    if (points[i].wall_over_cpu && series.threads == 1) waits.push_back(*points[i].wall_over_cpu);
+  if (waits.size() < timed.index.size()) waits.clear();
+  return ProfileOf(timed.seconds, verdicts.Of(points.back(), series.name), waits);
+}
+
 RunVerdicts::Verdicts RunVerdicts::Judge(std::int64_t run) const {
   Verdicts verdicts;
   const auto stored = std::ranges::find(runs_, run, &StoredRun::id);

@@ -123,6 +123,23 @@ class Levels {
     return small || chance > kFalse ? std::nullopt : std::optional(slope);
   }
 
+  // Removes changes that the CPU time does not show. `waits`: wall time / CPU time of each value.
+  void KeepInCpuTime(const std::vector<double>& waits) {
+    for (std::size_t i = cuts_.size(); i-- > 0;)
+      if (!IsInCpuTime(Mean(cuts_[i], End(i + 1)) - Mean(Begin(i), cuts_[i]), Begin(i), cuts_[i],
+                       End(i + 1), waits))
+        cuts_.erase(cuts_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+
+  // Returns whether the CPU time shows a change of the logarithm between [begin, at) and [at, end).
+  static bool IsInCpuTime(double change, std::size_t begin, std::size_t at, std::size_t end,
+                          const std::vector<double>& waits) {
+    if (waits.empty()) return true;
+    const double before = MedianOf(waits, begin, at), after = MedianOf(waits, at, end);
+    return std::max(before, after) < statistics::kMinWait ||
+           1 - std::log(after / before) / change > statistics::kMinInOther;
+  }
+
   // Returns the positions of change i that are at most e^kLikelihood times less likely.
   std::pair<std::size_t, std::size_t> RangeOf(std::size_t i) const {
     const std::size_t begin = Begin(i), end = End(i + 1);
@@ -211,18 +228,20 @@ class Levels {
 
 }  // namespace
 
-SeriesProfile ProfileOf(const std::vector<double>& values, std::optional<Verdict> newest) {
+SeriesProfile ProfileOf(const std::vector<double>& values, std::optional<Verdict> newest,
+                        const std::vector<double>& waits) {
   SeriesProfile profile;
   const double middle = Median(values);
   std::vector<double> logs;
   for (const double value : values) logs.push_back(std::log(value / middle));
   const double deviation = DeviationOfDifferences(logs);
   profile.outliers = OutliersOf(logs, deviation);
-  std::vector<double> kept;
+  std::vector<double> kept, kept_waits;
   std::vector<std::size_t> index;
   for (std::size_t i = 0; i < logs.size(); ++i) {
     if (std::ranges::binary_search(profile.outliers, i)) continue;
     kept.push_back(logs[i]);
+    if (!waits.empty()) kept_waits.push_back(waits[i]);
     index.push_back(i);
   }
   Levels levels(kept, newest);
@@ -230,7 +249,11 @@ SeriesProfile ProfileOf(const std::vector<double>& values, std::optional<Verdict
   levels.Cut(0, kept.size(), penalty);
   levels.KeepSure();
   levels.CutNewest();
-  if (const auto slope = levels.Slope())
+  levels.KeepInCpuTime(kept_waits);
+  const std::size_t half = kept.size() / 2;
+  if (const auto slope = levels.Slope();
+      slope &&
+      levels.IsInCpuTime(*slope * static_cast<double>(half), 0, half, kept.size(), kept_waits))
     profile.drift = std::exp(*slope * (static_cast<double>(kept.size()) - 1));
   const std::size_t changes = profile.drift ? 0 : levels.cuts().size();
   std::vector<double> logs_of_levels;

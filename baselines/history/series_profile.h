@@ -45,8 +45,10 @@ struct SeriesProfile {
 
 // Returns the profile of `values` [s]: positive, oldest first, at least one. Whether the newest
 // value alone is a new level is decided by `newest`, its verdict in a comparison of whole runs, if
-// known: that sees more noise than one series shows.
+// known: that sees more noise than one series shows. `waits`: wall time / CPU time [1] of each
+// value, or empty. Where that exceeds kMinWait, the CPU time must show a change, too.
 SeriesProfile ProfileOf(const std::vector<double>& values,
-                        std::optional<statistics::Verdict> newest = {});
+                        std::optional<statistics::Verdict> newest = {},
+                        const std::vector<double>& waits = {});
 
 }  // namespace dlroof::history

@@ -232,10 +232,11 @@ Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std
   if (rate && rate->intensity)
     row[8].text = fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
                               roofline::LevelName(Key(*rate->level)));
-  row[9].text = roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false);
+  row[9].text =
+      roofline::RoofShareText(roofline::RoofShareOf(placed.placement), placed.timing->noisy);
   if (const auto& time = placed.placement.time) {
     row[10].text = roofline::BoundText(*time);
-    row[11].text = roofline::TimesOverRoofText(*time);
+    row[11].text = roofline::TimesOverRoofText(*time, placed.timing->noisy);
   }
   return row;
 }

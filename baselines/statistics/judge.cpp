@@ -43,8 +43,7 @@ constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between ru
 constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
-constexpr double kMinInOther = 0.5;  // [1] of a log time ratio that OtherMeasure must show, too
-constexpr double kWindow = 2.5;      // [standard deviations] of the values that count for a mean
+constexpr double kWindow = 2.5;  // [standard deviations] of the values that count for a mean
 
 // Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs, assumed
 // if too few benchmarks show it. Runs of one process drift by up to 5 %, of several processes by
@@ -67,15 +66,12 @@ constexpr double kTypical = 0.75;
 // the noise: 1.96 standard errors.
 constexpr double kNearlyAll = 0.95;
 
-// Returns the variance to add to each value's own, so that this share of the values on one side of
-// `centre` is as near to it as for a normal distribution: the smaller result of the two sides.
-// A side with less than an eighth of the values is ignored.
+// Returns the variance, with its degrees of freedom, to add to each value's own, so that this share
+// of the values on one side of `centre` is as near to it as for a normal distribution: the smaller
+// result of the two sides. A side with less than an eighth of the values is ignored.
 Spread BetweenAround(double centre, const std::vector<Estimate>& values, double share) {
   // The smaller of two estimated deviations is too small by kOfSmaller / sqrt(values).
   constexpr double kOfSmaller = 0.5;
-  // A deviation from the 75 % or 95 % quantile of n normal values is as uncertain as one from the
-  // squares of 0.6 n (asymptotic variance of a quantile).
-  constexpr double kDegreesOfQuantile = 0.6;
   const double of_normal = StudentQuantile(kManyDegrees, 1 - share);
   Spread least{.variance = HUGE_VAL};
   for (const double sign : {1.0, -1.0}) {
@@ -90,9 +86,18 @@ Spread BetweenAround(double centre, const std::vector<Estimate>& values, double 
     };
     const auto at = side.begin() + static_cast<std::ptrdiff_t>(std::ceil(share * count)) - 1;
     std::ranges::nth_element(side, at, {}, needed);
-    if (needed(*at) < least.variance) least = {needed(*at), kDegreesOfQuantile * count};
+    least.variance = std::min(least.variance, needed(*at));
   }
-  return {std::max(least.variance, 0.0), least.degrees};
+  least.variance = std::max(least.variance, 0.0);
+  const auto near = std::ranges::count_if(values, [&](const Estimate& estimate) {
+    return Square(estimate.value - centre) <=
+           Square(kWindow) * (estimate.variance + least.variance);
+  });
+  // A deviation from the 75 % or 95 % quantile of n normal values is as uncertain as one from the
+  // squares of 0.6 n (asymptotic variance of a quantile).
+  constexpr double kDegreesOfQuantile = 0.6;
+  least.degrees = kDegreesOfQuantile * static_cast<double>(near);
+  return least;
 }
 
 // Returns the median of the interval with 40 % of the values that is shortest and nearest to 0: its
@@ -304,9 +309,10 @@ class JudgeOfRuns {
         row.between = 2 * Square(*settings_.run_noise);
       } else if (!learnt_ && common.is_known()) {
         row.between = std::max(centre.between.variance, Square(kMinBetween));
+        row.between_degrees = common.all.count;
+        if (candidates_[i].measured != Measured::kOneProcess) continue;
         row.scatter_degrees = centre.between.degrees;
-        if (candidates_[i].measured == Measured::kOneProcess && !HadBursts() &&
-            row.between > Square(kMaxScatter)) {
+        if (!HadBursts() && row.between > Square(kMaxScatter)) {
           row.between = Square(kMaxScatter);
           row.scatter_degrees = kManyDegrees;
         }

@@ -47,6 +47,11 @@ struct EarlierLevel {
   Level level;
 };
 
+// [1] Minimum share of a log time ratio that another measure of the same work must show, too.
+inline constexpr double kMinInOther = 0.5;
+// [1] Wall time / CPU time of one thread from which on it waits, or other programs ran on its CPU.
+inline constexpr double kMinWait = 1.2;
+
 // Another measure of the same work that a change of the time must show, too.
 struct OtherMeasure {
   double log_ratio = 0;    // [1] NEW / BASE

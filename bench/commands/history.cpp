@@ -97,14 +97,8 @@ class SeriesTable {
   SeriesTable(const history::History& history, const history::Series& series,
               const std::vector<history::StoredRun>& runs, history::RunVerdicts& verdicts)
       : history_(history), points_(history.PointsOf(series)), runs_(runs) {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < points_.size(); ++i)
-      if (points_[i].median) {
-        values.push_back(*points_[i].median);
-        timed_.push_back(i);
-      }
-    if (!values.empty())
-      profile_ = history::ProfileOf(values, verdicts.Of(points_.back(), series.name));
+    timed_ = history::TimedOf(points_).index;
+    if (!timed_.empty()) profile_ = history::ProfileOf(series, points_, verdicts);
   }
 
   void AddTo(document::Document& document, const history::Series& series) const {

@@ -54,11 +54,11 @@ void AddPlace(const record::Record& record, const roofline::Placed& placed,
   const auto rate = roofline::WorkRateOf(record, *timing, view);
   const auto& time = placement.time;
   const auto& bandwidth = placement.bandwidth;
-  row.emplace_back(RoofShareText(roofline::RoofShareOf(placement), false));
+  row.emplace_back(RoofShareText(roofline::RoofShareOf(placement), timing->noisy));
   row.emplace_back(time        ? roofline::BoundText(*time)
                    : bandwidth ? roofline::BoundText(*bandwidth)
                                : "");
-  row.emplace_back(time ? roofline::TimesOverRoofText(*time) : "");
+  row.emplace_back(time ? roofline::TimesOverRoofText(*time, timing->noisy) : "");
   row.emplace_back(rate        ? text::WithPrefix(rate->flops_per_second, "FLOP/s")
                    : bandwidth ? text::WithPrefix(bandwidth->bytes_per_second, "B/s")
                                : "");
@@ -413,9 +413,10 @@ List OpportunitiesList(const roofline::PlacedRun& run, bool full_names) {
     auto& item = list.items.emplace_back(List::Item{fmt::format(
         "{}{}: {}{}{} of {}{}, bound by {}, {} its roof",
         ShownName(run.file.records[index], full_names),
-        count > 1 ? fmt::format(" x{:.0f}", count) : "", roofline::AtLeastMark(at_least), mark,
-        text::WithPrefix(above, "s"), mark, text::WithPrefix(seconds, "s"),
-        roofline::BoundText(*placement.time), roofline::TimesOverRoofText(*placement.time))});
+        count > 1 ? fmt::format(" x{:.0f}", count) : "",
+        timing->noisy ? mark : roofline::AtLeastMark(at_least), text::WithPrefix(above, "s"), mark,
+        text::WithPrefix(seconds, "s"), roofline::BoundText(*placement.time),
+        roofline::TimesOverRoofText(*placement.time, timing->noisy))});
     if (!placement.advice.empty()) item.details = {placement.advice};
   }
   return list;

@@ -35,20 +35,22 @@ dlroof.percent = (fraction) => (dlroof.isNumber(fraction) ? `${fraction === 0 ? 
 
 // A number under `exact`, or its limit under `limit` (of a roof that is not validated), for sorting.
 dlroof.exactOrLimit = (object, exact, limit) => (dlroof.isNumber(dlroof.map(object)[exact]) ? object[exact] : dlroof.map(object)[limit]);
+// '', or `sign` if only a limit is known; '~' for a noisy time, which is itself a limit.
+dlroof.limit = (exact, sign, noisy) => (noisy ? '~' : dlroof.isNumber(exact) ? '' : sign);
 // '34.0 %', or '≤ 34.0 %' of a roof that is not validated. An unknown share gives ''.
 dlroof.shareText = (entry, noisy) => {
   const share = dlroof.percent(dlroof.exactOrLimit(entry, 'fraction', 'fraction_at_most'));
   if (share === '') return '';
-  return `${dlroof.isNumber(entry.fraction) ? '' : '≤ '}${noisy ? '~' : ''}${share}`;
+  return `${dlroof.limit(entry.fraction, '≤ ', noisy)}${share}`;
 };
 // '2.92×', or '≥ 2.92×'. An unknown slowdown gives ''.
 dlroof.slowdown = (time) => dlroof.exactOrLimit(time, 'gap', 'gap_at_least');
-dlroof.slowdownText = (time) => {
+dlroof.slowdownText = (time, noisy) => {
   const slowdown = dlroof.digits(dlroof.slowdown(time));
-  return slowdown === '' ? '' : `${dlroof.isNumber(dlroof.map(time).gap) ? '' : '≥ '}${slowdown}×`;
+  return slowdown === '' ? '' : `${dlroof.limit(dlroof.map(time).gap, '≥ ', noisy)}${slowdown}×`;
 };
 // The time above the roof, '≥ 1.20 ms' above one that is not validated.
-dlroof.aboveRoofText = (entry, noisy) => `${dlroof.isNumber(entry.above_roof_seconds) ? '' : '≥ '}${noisy ? '~' : ''}${
+dlroof.aboveRoofText = (entry, noisy) => `${dlroof.limit(entry.above_roof_seconds, '≥ ', noisy)}${
     dlroof.scaled(dlroof.exactOrLimit(entry, 'above_roof_seconds', 'above_roof_seconds_at_least'), 's')}`;
 
 // Capacities of caches are in powers of 1024.

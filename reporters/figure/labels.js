@@ -291,7 +291,7 @@ dlroof.hoverText = (record, level, entry) => {
   }
   if (time.bound)
     lines.push(`bound by ${dlroof.escape(dlroof.boundText(record))}${
-        dlroof.isNumber(dlroof.slowdown(time)) ? `, ${dlroof.slowdownText(time)} its roof` : ''}`);
+        dlroof.isNumber(dlroof.slowdown(time)) ? `, ${dlroof.slowdownText(time, dlroof.isNoisy(record))} its roof` : ''}`);
   if (record.algorithm) lines.push(dlroof.escape(dlroof.algorithm(record)));
   return lines.join('<br>');
 };

@@ -55,7 +55,7 @@ dlroof.drawOpportunities = () => {
     item.append(
         `${one.count > 1 ? ` ×${one.count}` : ''}: ${dlroof.aboveRoofText(one, dlroof.isNoisy(record))} of ${
             dlroof.scaled(one.seconds, 's')} above its roof ` +
-        `(${dlroof.slowdownText(record.time)}), bound by ${dlroof.boundText(record)}. `);
+        `(${dlroof.slowdownText(record.time, dlroof.isNoisy(record))}), bound by ${dlroof.boundText(record)}. `);
     dlroof.add(item, 'span', 'who', dlroof.text(record.advice));
   });
 };

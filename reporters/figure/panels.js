@@ -189,7 +189,7 @@ dlroof.drawSelected = () => {
     dlroof.figure(figures, `${dlroof.levelName(rates.level)}: intensity`, `${dlroof.digits(rates.intensity)} FLOP/byte`);
   dlroof.figure(figures, 'performance', dlroof.scaled(rates.flops_per_second, 'FLOP/s'));
   dlroof.figure(figures, 'bound by', dlroof.boundText(record));
-  dlroof.figure(figures, '× roof', dlroof.slowdownText(time));
+  dlroof.figure(figures, '× roof', dlroof.slowdownText(time, dlroof.isNoisy(record)));
   dlroof.figure(figures, 'compute time at its roof', dlroof.scaled(time.compute_seconds, 's'));
   for (const [pipe, seconds] of Object.entries(dlroof.map(time.pipe_seconds)))
     dlroof.figure(figures, `${pipe} time at its own roof`, dlroof.scaled(seconds, 's'));

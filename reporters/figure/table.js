@@ -40,7 +40,7 @@ dlroof.columns = [
     key: 'gap',
     title: '× roof',
     value: (r) => dlroof.slowdown(r.time),
-    show: (r) => dlroof.slowdownText(dlroof.map(r.time)),
+    show: (r) => dlroof.slowdownText(dlroof.map(r.time), dlroof.isNoisy(r)),
     kind: 'number'
   },
   {

@@ -173,7 +173,8 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   }
   std::ranges::sort(times);
   timing.median = times.front();  // other programs only lengthen a repetition
-  timing.ci95 = {std::min(times.front(), std::ranges::min(least)), MedianOfSorted(times)};
+  if (times.size() > 1)           // one shows no spread
+    timing.ci95 = {std::min(times.front(), std::ranges::min(least)), MedianOfSorted(times)};
   return timing;
 }
 
@@ -339,10 +340,14 @@ std::optional<double> MedianCycles(const Record& record) {
 }
 
 std::optional<double> WallOverCpu(const Record& record) {
-  if (record.device == "gpu" || record.threads != 1) return std::nullopt;
+  const bool one_thread = record.device != "gpu" && record.threads == 1;
+  return one_thread ? WallOverCpu(record.repetitions) : std::nullopt;
+}
+
+std::optional<double> WallOverCpu(const std::vector<Repetition>& repetitions) {
   std::vector<double> ratios;
-  for (const auto& repetition : record.repetitions)
-    if (const double cpu = repetition.main_cpu_seconds.value_or(0); cpu > 0)
+  for (const auto& repetition : repetitions)
+    if (const double cpu = repetition.main_cpu_seconds.value_or(0); cpu > 0 && !repetition.gpu)
       ratios.push_back(repetition.seconds / cpu);
   return ratios.empty() ? std::nullopt : std::optional(Median(std::move(ratios)));
 }

@@ -139,7 +139,8 @@ struct Repetition {
 // (AggregateTime): its value, and the interval that its deviation allows.
 struct Timing {
   double median = 0;  // [s]
-  // [s] Set for an estimate, and for 6 or more clean repetitions: fewer give no 95 % confidence.
+  // [s] Set for an estimate of several repetitions, and for 6 or more clean ones: fewer give no 95
+  // % confidence.
   std::optional<std::pair<double, double>> ci95;
   int clean = 0;       // [1] number of clean repetitions
   bool noisy = false;  // an estimate, because too few repetitions were clean
@@ -229,8 +230,10 @@ std::optional<double> SampleMedian(const Record& record, std::optional<double> G
 // unknown.
 std::optional<double> MedianCycles(const Record& record);
 
-// Returns the median of wall time / CPU time [1] of a benchmark on one thread of a CPU, or nullopt.
+// Return the median of wall time / CPU time of the main thread [1], or nullopt if it is unknown or,
+// of a record, unless it is of one thread of a CPU.
 std::optional<double> WallOverCpu(const Record& record);
+std::optional<double> WallOverCpu(const std::vector<Repetition>& repetitions);
 
 // Sets `noisy` of each repetition. On a CPU a repetition is noisy if its threads waited for a CPU
 // more than 1 % of the wall time, if the main thread was off its CPU 2 % of the wall time more than

@@ -490,14 +490,14 @@ std::optional<RoofShare> RoofShareOf(const Placement& placement) {
 
 std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy) {
   if (!share) return "";
-  return fmt::format("{}{}{}", AtMostMark(share->at_most), MarkOf(noisy),
+  return fmt::format("{}{}", noisy ? kNoisyMark : AtMostMark(share->at_most),
                      text::PercentText(share->value));
 }
 
-std::string TimesOverRoofText(const TimePoint& time) {
+std::string TimesOverRoofText(const TimePoint& time, bool noisy) {
   const auto times_over_roof = LeastTimesOverRoof(time);
   if (!times_over_roof) return "";
-  return fmt::format("{}{}x", AtLeastMark(!time.times_over_roof),
+  return fmt::format("{}{}x", noisy ? kNoisyMark : AtLeastMark(!time.times_over_roof),
                      text::ThreeDigits(*times_over_roof));
 }
 

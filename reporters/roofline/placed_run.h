@@ -173,10 +173,12 @@ inline std::string_view AtLeastMark(bool at_least) { return at_least ? ">= " : "
 inline constexpr std::string_view kLimitMeaning =
     "<= and >= are limits: a roof is not validated, and may be higher";
 
-// Returns "66.4 %", "<= 66.4 %", "<= ~66.4 %" for a noisy time, or "" for nullopt.
+// Returns "66.4 %", "<= 66.4 %", or "" for nullopt; "~66.4 %" for a noisy time, which is an upper
+// limit, so that nothing is known of the share of a roof that may be higher.
 std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy);
-// Returns times_over_roof, "2.92x", or its lower limit, ">= 2.92x"; or "" if neither is set.
-std::string TimesOverRoofText(const TimePoint& time);
+// Returns times_over_roof, "2.92x", or its lower limit, ">= 2.92x"; or "" if neither is set;
+// "~2.92x" for a noisy time.
+std::string TimesOverRoofText(const TimePoint& time, bool noisy);
 
 // Returns "0.412 %": the larger distance of an end of the 95 % interval from the median. Without an
 // interval returns the number of clean repetitions, "n=5" (kSpreadMeaning).
