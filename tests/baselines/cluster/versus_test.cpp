@@ -58,6 +58,16 @@ TEST(ParsePrices, ReadsAKindsRentDevicesAndWattsAndNamesTheFaultsPlace) {
   EXPECT_THAT(Refusal(R"({"currency": "EUR", "kinds": [7]})"), HasSubstr("expected an object"));
 }
 
+TEST(ModelsIn, ALayerThatOccursLessThanOnceIsNone) {
+  VersusCluster cluster;
+  cluster.run.file.context = {{"dlroof", {{"suites", {{{"name", "m"}, {"layers", nullptr}}}}}}};
+  auto& layers = cluster.run.file.context["dlroof"]["suites"][0]["layers"];
+  layers = {{{"name", fakes::Name("n1")}, {"count", -1}}, {{"name", fakes::Name("n2")}}};
+  const auto models = ModelsIn(cluster, cluster, {});
+  ASSERT_EQ(models.at(0).layers.size(), 1U);
+  EXPECT_EQ(models[0].layers[0].problem, "n2");
+}
+
 TEST(PriceOf, TakesTheFirstKindThatMatchesInEverything) {
   const auto prices = PricesOf(
       R"({"match": {"name": "EPYC", "fingerprint": "01"}, "per_node_hour": 1},

@@ -110,13 +110,9 @@ class OfAnyStructure : public testing::Test {
 using PricesOfAnyStructure = OfAnyStructure;
 
 TEST_F(PricesOfAnyStructure, AreReadOrRefused) {
-  const json prices = {{"currency", "USD"},
-                       {"kinds",
-                        {{{"match", {{"name", "CPU"}}}, {"per_node_hour", 0.5}, {"watts", 200}},
-                         {{"match", {{"name", "GPU"}, {"fingerprint", "00"}}},
-                          {"per_node_hour", 2.5},
-                          {"devices", 8},
-                          {"watts", 700}}}}};
+  const auto prices = json::parse(R"({"currency": "USD", "kinds": [
+      {"match": {"name": "CPU"}, "per_node_hour": 0.5, "watts": 200},
+      {"match": {"name": "GPU", "fingerprint": "00"}, "per_node_hour": 2.5, "devices": 8}]})");
   const auto a = RunOn("CPU", 2);
   Write("b.json", RunOn("GPU", 0.1).dump());
   for (int i = fakes::Mutants(150); i > 0 && !HasFailure(); --i) {
@@ -146,47 +142,39 @@ class HistoriesOfAnyStructure : public OfAnyStructure {
     SQLite::Database log(Path("h"), SQLite::OPEN_READWRITE);
     log.exec(
         "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; UPDATE runs SET code = 'x'");
-    leftovers_ = {ReadFile(Path("h-wal"), "x"), history_, ReadFile(Path("h-shm"), "x"), "x"};
-    leftovers_[3] = std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\xff\xff\xff\xff", 12);
-    leftovers_[3].resize(600);
+    leftovers_ = {ReadFile(Path("h-wal"), "x"), history_, ReadFile(Path("h-shm"), "x"),
+                  "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\xff\xff\xff\xff" + std::string(600, '\0')};
   }
 
-  // Calls change(database) with a connection of its own, which reads the schema anew, as far as
-  // SQLite allows it.
-  template <class Change>
-  void With(const Change& change) const {
+  // Executes SQL with `value`, a text or blob, as far as SQLite allows it. A connection of its own
+  // reads the schema anew. Returns the first column of the first row.
+  std::string Execute(const std::string& sql, const std::string& value = "") const {
     try {
       SQLite::Database database(Path("h"), SQLite::OPEN_READWRITE);
       database.tryExec("PRAGMA synchronous = OFF; PRAGMA writable_schema = ON");
-      change(database);
-    } catch (const SQLite::Exception&) {  // damaged by an earlier change
+      if (value.empty() && !sql.starts_with("SELECT")) return database.tryExec(sql), "";
+      SQLite::Statement statement(database, sql);
+      if (!value.empty()) statement.bind(1, value.data(), static_cast<int>(value.size()));
+      return statement.executeStep() ? statement.getColumn(0).getString() : "";
+    } catch (const SQLite::Exception&) {  // refused, or damaged by an earlier change
+      return "";
     }
-  }
-  void Execute(const std::string& sql) const {
-    With([&](SQLite::Database& database) { database.tryExec(sql); });
   }
 
   // Changes the structure of JSON or CBOR in a cell.
   std::string ChangeCell(const std::string& table, const std::string& cell,
                          const std::string& row) {
-    json changed;
-    With([&](SQLite::Database& database) {
-      SQLite::Statement read(database, fmt::format("SELECT {} FROM {} {}", cell, table, row));
-      if (!read.executeStep()) return;
-      const auto bytes = read.getColumn(0).getString();
-      read.reset();
-      const bool packed = cell == "repetitions";
-      changed = fakes::StructureOf(
-          packed ? json::from_cbor(bytes, true, false) : json::parse(bytes, nullptr, false),
-          random_);
-      const auto cbor = json::to_cbor(changed);
-      SQLite::Statement write(database, fmt::format("UPDATE {} SET {} = ? {}", table, cell, row));
-      if (packed)
-        write.bind(1, cbor.data(), static_cast<int>(cbor.size()));
-      else
-        write.bind(1, changed.dump(-1, ' ', false, json::error_handler_t::replace));
-      write.exec();
-    });
+    const auto bytes = Execute(fmt::format("SELECT {} FROM {} {}", cell, table, row));
+    const bool packed = cell == "repetitions";
+    auto changed =
+        packed ? json::from_cbor(bytes, true, false) : json::parse(bytes, nullptr, false);
+    if (!changed.is_structured()) return "nothing";
+    changed = fakes::StructureOf(changed, random_);
+    std::string text = changed.dump(-1, ' ', false, json::error_handler_t::replace);
+    if (packed) text.clear(), json::to_cbor(changed, text);
+    Execute(fmt::format("UPDATE {} SET {} = CAST(? AS {}) {}", table, cell,
+                        packed ? "BLOB" : "TEXT", row),
+            text);
     return fmt::format("{} {}: {}", cell, row, changed.dump().substr(0, 3000));
   }
 
@@ -232,8 +220,7 @@ class HistoriesOfAnyStructure : public OfAnyStructure {
     const auto kind = Below(8);
     if (kind < 5) {
       const auto changed = sql(kind < 3 ? rows : schemas);
-      // NOT NULL is no rule while rows change.
-      if (kind < 3)
+      if (kind < 3)  // NOT NULL is no rule meanwhile
         Execute("UPDATE sqlite_master SET sql = replace(sql, ' NOT NULL', ' /*----*/')");
       Execute(changed);
       Execute("UPDATE sqlite_master SET sql = replace(sql, ' /*----*/', ' NOT NULL')");
