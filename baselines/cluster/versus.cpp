@@ -11,6 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 #include "reporters/record/run_context.h"
 
 namespace dlroof::cluster {
@@ -59,8 +60,9 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
     if (devices != std::floor(devices)) kind.Refuse("devices", "a whole number");
     price.devices = static_cast<int>(devices);
   }
-  price.per_node_hour = kind.Number("per_node_hour");
-  if (kind.Has("watts")) price.watts = kind.Number("watts");
+  price.per_node_hour = kind.Number("per_node_hour", 1e-6, 1e9);  // in any currency
+  const auto& watts = RangeOf("_watts");
+  if (kind.Has("watts")) price.watts = kind.Number("watts", watts.least, watts.most);
   return price;
 }
 

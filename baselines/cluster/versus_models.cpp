@@ -184,7 +184,8 @@ std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& sui
   if (!layers.is_array()) return names;
   for (const auto& layer : layers) {
     const auto& count = record::Member(layer, "count");
-    names.emplace_back(record::Text(layer, "name"), count.is_number() ? count.get<double>() : 1);
+    const double calls = count.is_number() ? count.get<double>() : 1;
+    if (calls >= 1) names.emplace_back(record::Text(layer, "name"), calls);
   }
   return names;
 }

@@ -394,7 +394,7 @@ std::vector<Point> History::PointsOf(const StoredRun& run) const {
   Query statement(
       *database_,
       fmt::format("SELECT {} FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
-                  "r.first_point + r.points - 1 WHERE r.id = ? ORDER BY p.id",
+                  "r.first_point + r.points - 1 AND p.run = r.id WHERE r.id = ? ORDER BY p.id",
                   kPointColumns));
   return WithEstimates(ReadPoints(statement.With(run.id)));
 }
@@ -413,10 +413,18 @@ compare::NamedRun History::Read(const StoredRun& stored) const {
     Query row(
         *database_,
         "SELECT t.text, p.repetitions FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
-        "r.first_point + r.points - 1 JOIN texts t ON t.hash = p.facts WHERE r.id = ? ORDER BY "
-        "p.id");
+        "r.first_point + r.points - 1 AND p.run = r.id JOIN texts t ON t.hash = p.facts WHERE r.id "
+        "= ? ORDER BY p.id");
     row.With(stored.id);
-    while (row.Next()) run.file.records.push_back(Unpack(row.Text(0), row.Text(1), run.where));
+    constexpr auto kMaxRecords =
+        record::kMaxEntriesAndBenchmarks / (1 + record::kEntriesOfBenchmark);
+    for (std::size_t bytes = 0; row.Next();) {
+      const auto facts = row.Text(0);
+      bytes += facts.size();  // of a text that many points share: of each
+      if (bytes > record::kMaxFileBytes || run.file.records.size() == kMaxRecords)
+        throw BadInput("{}: damaged: it has more than a run file", run.where);
+      run.file.records.push_back(Unpack(facts, row.Text(1), run.where));
+    }
   } catch (const json::exception& error) {
     throw BadInput("{}: damaged: {}", run.where, JsonFault(error));
   }

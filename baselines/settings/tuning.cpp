@@ -253,6 +253,7 @@ json ToJson(const TuningFile& file) {
 }
 
 TuningFile ParseTuningFile(const std::string& text, const std::string& where) {
+  if (text.empty()) throw BadInput("{}: empty file, expected one of dlroof tune", where);
   const auto parsed = ParsedJson(text, where);
   if (!parsed.is_object() || !parsed.contains("dlroof_tunings"))
     throw BadInput("{}: expected a file of dlroof tune", where);

@@ -104,7 +104,7 @@ void WriteTables(const roofline::PlacedRun& run, const document::TableOptions& o
   if (!document.blocks.empty()) document.Add(document::CaveatsDocument(run));
   document.Add(programs::GpuProgramDocument(run, options.full_names));
   if (document.blocks.empty() || options.verbose) document.Add(document::RunDocument(run, options));
-  document::Print(document, options.full_names);
+  document::Print(std::move(document), options.full_names);
 }
 
 // Warns if the files count FLOPs by different conventions.

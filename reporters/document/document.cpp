@@ -126,16 +126,19 @@ void Fit(const Table& table, int width, Texts& rows) {
   }
 }
 
-void WriteBlock(const Table& block, int width, std::ostream& out) {
+// Writes a table and takes the texts of its rows: of 10^6 rows two copies need too much memory.
+void WriteBlock(Table& block, int width, std::ostream& out) {
   if (!block.title.empty()) out << text::Printable(block.title) << '\n';
   Texts texts = {block.columns};
-  const auto add = [&](const Table::Row& row) {
+  texts.reserve(FirstRows(block) + 2);
+  const auto add = [&](Table::Row& row) {
     auto& cells = texts.emplace_back();
-    for (const auto& cell : row) cells.push_back(text::Printable(cell.text));
+    cells.reserve(row.size());
+    for (const auto& cell : std::exchange(row, {})) cells.push_back(text::Printable(cell.text));
   };
   for (std::size_t i = 0; i < FirstRows(block); ++i) add(block.rows[i]);
   if (FirstRows(block) < block.rows.size() && !block.rest.empty()) add(block.rest);
-  for (const auto& row : block.last) add(row);
+  for (auto& row : block.last) add(row);
   if (!block.droppable.empty() || block.last_is_sentence) Fit(block, width, texts);
   if (texts.size() > 1) text::WriteAligned(texts, block.last_is_sentence ? 0 : width, out);
   WriteNotes(block.notes, width, out);
@@ -316,6 +319,7 @@ void Table::DropEmptyColumns() {
     for (auto& column : droppable) column -= column > i ? 1 : 0;
     last_is_sentence = last_is_sentence && i < columns.size();
   }
+  for (auto& row : rows) row.shrink_to_fit();
 }
 
 std::string AndMore(const std::string& name, std::size_t count) {
@@ -345,22 +349,24 @@ std::vector<int> Tenths(const std::vector<double>& values) {
 
 std::string TenthsText(int tenths) { return fmt::format("{}.{} %", tenths / 10, tenths % 10); }
 
-void Write(const Document& document, int width, std::ostream& out) {
+void Write(Document document, int width, std::ostream& out) {
   const Block* before = nullptr;
-  for (const auto& block : document.blocks) {
+  for (auto& block : document.blocks) {
     const bool both = before != nullptr && std::holds_alternative<Sentences>(block) &&
                       std::holds_alternative<Sentences>(*before);
     if (before != nullptr && !both) out << '\n';
-    std::visit([&](const auto& content) { WriteBlock(content, width, out); }, block);
+    std::visit([&](auto& content) { WriteBlock(content, width, out); }, block);
     before = &block;
   }
 }
 
-void Print(const Document& document, bool any_width) {
+void Print(Document document, bool any_width) {
   const int width = text::TerminalColumns();
+  const int columns = any_width ? 0 : width;
+  if (width == 0 || text::LocaleHasUtf8()) return Write(std::move(document), columns, std::cout);
   std::ostringstream out;
-  Write(document, any_width ? 0 : width, out);
-  std::cout << (width > 0 && !text::LocaleHasUtf8() ? text::InAscii(out.str()) : out.str());
+  Write(std::move(document), columns, out);
+  std::cout << text::InAscii(out.str());
 }
 
 json ToJson(const Document& document) {

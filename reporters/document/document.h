@@ -138,7 +138,7 @@ std::string TenthsText(int tenths);  // 664 -> "66.4 %"
 
 // Writes the blocks as text, separated by empty lines except between sentences. `width`: [columns]
 // of the terminal; 0: no limit. Replaces control characters (text::Printable).
-void Write(const Document& document, int width, std::ostream& out);
+void Write(Document document, int width, std::ostream& out);
 
 // Writes Markdown; omits bars and strips. Lines of lists have about 120 columns.
 void WriteMarkdown(const Document& document, std::ostream& out);
@@ -157,7 +157,7 @@ nlohmann::json ToJson(const Document& document);
 
 // Writes the document to standard output: in the terminal's width unless `any_width`, and in ASCII
 // to a terminal whose locale has no UTF-8.
-void Print(const Document& document, bool any_width = false);
+void Print(Document document, bool any_width = false);
 
 // Escapes text for XML content and attributes. Characters that XML 1.0 (2.2) forbids (control
 // characters except tab, newline, return; U+FFFE, U+FFFF) become "\u0001" and so on.

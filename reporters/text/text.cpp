@@ -166,6 +166,10 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   int numbers = 0;
   for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kColumnGap;
   const int available = width > 0 ? width - numbers : widths[0];
+  if (available >= widths[0]) {  // no copies of 10^6 names
+    for (const Row& row : rows) out << AlignedLine(row, widths) << '\n';
+    return;
+  }
   std::vector<std::string> names;
   for (const Row& row : rows) names.push_back(row[0]);
   std::optional<std::vector<std::string>> shown;

@@ -90,7 +90,7 @@ def test_versus(command, expected):
     "text, sentence",
     [
         ('{"kinds": []}', r"p.json:1:2: expected 'currency'"),
-        ('{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}', r"p.json:2:37: 'per_node_hour': expected a number above 0"),
+        ('{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}', r"p.json:2:37: 'per_node_hour': expected a number from 1e-06"),
         ('{"currency": "USD", "kinds": [', r"p.json:1:31: is not JSON"),
     ],
 )

@@ -27,6 +27,7 @@
 #include "reporters/text/text.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/structure.h"
 #include "tests/test_data.h"
 
 namespace dlroof {
@@ -249,47 +250,6 @@ TEST(ImpossibleNumbers, AreLeftOutAndNamedAsAreFewerLaunchesThanKernelsAndAMedia
               HasSubstr("expected a median within the repetitions, got 100"));
 }
 
-// Changes the structure of a file: members and elements go, come twice, get another type, another
-// name or a number that cannot be.
-json StructureOf(json file, std::mt19937_64& random) {
-  static const json values = json::parse(
-      R"([null, true, "", "abc", "1", -1, 0, 1e300, 1e-300, 2147483648, 1e18, [], {}, {"a": 1},
-          [1, 2], [-1, "x"]])");
-  const auto below = [&](std::size_t n) { return random() % n; };
-  for (auto changes = 1 + below(3); changes > 0; --changes) {
-    std::vector<std::pair<json*, std::string>> places;
-    const std::function<void(json&)> collect = [&](json& at) {
-      for (auto item = at.begin(); item != at.end(); ++item) {
-        places.emplace_back(&at, at.is_object() ? item.key() : "");
-        if (item->is_structured()) collect(*item);
-      }
-    };
-    collect(file);
-    if (places.empty()) return file;
-    const auto [parent, key] = places[below(places.size())];
-    const auto index = parent->is_array() ? below(parent->size()) : 0;
-    json& value = parent->is_array() ? parent->at(index) : parent->at(key);
-    const auto kind = below(5);
-    if (kind == 0)
-      parent->is_array() ? parent->erase(index) : static_cast<void>(parent->erase(key));
-    else if (kind == 1 && parent->is_array())
-      parent->push_back(json(value));
-    else if (kind == 2 && parent->is_object())
-      (*parent)[key + "_x"] = std::exchange(value, values[below(values.size())]);
-    else
-      value = values[below(values.size())];
-  }
-  return file;
-}
-
-// Seeds have 64 bits.
-bool HasImpossible(const std::string& shown) {
-  const auto leaves = json::parse(shown).flatten();
-  for (const auto& [path, leaf] : leaves.items())
-    if (leaf.is_number() && !(std::abs(leaf.get<double>()) < 2e19)) return true;
-  return shown.find("e+300") != shown.npos;
-}
-
 // A file of any structure is read or refused with one sentence, and what is shown of it has no
 // number that cannot be. DLROOF_MUTANTS sets the number of files of each of the seven kinds.
 TEST(ImpossibleNumbers, AreNotShownOfFilesOfAnyStructure) {
@@ -305,16 +265,15 @@ TEST(ImpossibleNumbers, AreNotShownOfFilesOfAnyStructure) {
       {run.at("machines").at(0), ShowMachine},
       {cluster::ToJson(cluster, "dlroof"), ShowCluster},
       {{{0.5, 3, false, 0.25, 0.25, 0, 1, 1}, {0.25, 3, true}}, ShowRepetitions}};
-  const char* asked = std::getenv("DLROOF_MUTANTS");
-  const int mutants = asked == nullptr ? 150 : std::atoi(asked);
+  const int mutants = fakes::Mutants(150);
   std::mt19937_64 random(56);
   for (const auto& [file, show] : kinds)
     for (int i = 0; i < mutants; ++i) {
-      const auto mutant = StructureOf(file, random);
+      const auto mutant = fakes::StructureOf(file, random);
       const auto start = std::clock();  // CPU time: other programs do not count
       try {
         const auto shown = show(mutant);
-        ASSERT_FALSE(shown && HasImpossible(*shown)) << mutant;
+        ASSERT_FALSE(shown && fakes::HasImpossible(*shown)) << mutant;
       } catch (const BadInput& error) {
         ASSERT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
       } catch (const std::exception& error) {

@@ -40,10 +40,12 @@ TEST(ParsePrices, ReadsAKindsRentDevicesAndWattsAndNamesTheFaultsPlace) {
               StartsWith("p.json:1:2: 'currency': expected a text"));
   const std::string match = R"({"match": {"name": "b"}, )";
   for (const auto& [kind, fault] : std::vector<std::pair<std::string, std::string>>{
-           {match + R"("per_node_hour": -1})", "3:26: 'per_node_hour': expected a number above 0"},
+           {match + R"("per_node_hour": -1})",
+            "3:26: 'per_node_hour': expected a number from 1e-06, at most 1e+09"},
            {match + R"("per_hour": 1})", "3:26: unknown key 'per_hour'"},
-           {match + R"("per_node_hour": 2, "watts": -1})",
-            "3:46: 'watts': expected a number above 0"},
+           {match + R"("per_node_hour": 1e18})", "expected a number from 1e-06, at most 1e+09"},
+           {match + R"("per_node_hour": 2, "watts": 1e-300})",
+            "3:46: 'watts': expected a number from 0.001, at most 1e+09"},
            {match + R"("per_node_hour": 5, "devices": 1.5})",
             "3:46: 'devices': expected a whole number"},
            {R"({"match": {"name": "b"}})", "expected 'per_node_hour'"},
@@ -54,6 +56,16 @@ TEST(ParsePrices, ReadsAKindsRentDevicesAndWattsAndNamesTheFaultsPlace) {
                 AllOf(StartsWith("p.json:3"), HasSubstr(fault)))
         << kind;
   EXPECT_THAT(Refusal(R"({"currency": "EUR", "kinds": [7]})"), HasSubstr("expected an object"));
+}
+
+TEST(ModelsIn, ALayerThatOccursLessThanOnceIsNone) {
+  VersusCluster cluster;
+  cluster.run.file.context = {{"dlroof", {{"suites", {{{"name", "m"}, {"layers", nullptr}}}}}}};
+  auto& layers = cluster.run.file.context["dlroof"]["suites"][0]["layers"];
+  layers = {{{"name", fakes::Name("n1")}, {"count", -1}}, {{"name", fakes::Name("n2")}}};
+  const auto models = ModelsIn(cluster, cluster, {});
+  ASSERT_EQ(models.at(0).layers.size(), 1U);
+  EXPECT_EQ(models[0].layers[0].problem, "n2");
 }
 
 TEST(PriceOf, TakesTheFirstKindThatMatchesInEverything) {

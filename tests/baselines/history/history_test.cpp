@@ -290,6 +290,24 @@ TEST_F(HistoryTest, NumbersThatCannotBeAreRefused) {
   }
 }
 
+// 201 points share a text of 1 MB; a run file has at most 192 MiB.
+TEST_F(HistoryTest, ATextThatPointsShareCountsForEachAndAPointIsOfOneRun) {
+  History(Path(), Access::kWrite).Add(RunOn(1, {Measured("n1", 1)}));
+  SQLite::Database(Path(), SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE texts SET text = text || printf('%.*c', 1048576, ' ') WHERE hash = (SELECT facts "
+          "FROM points); INSERT INTO points SELECT NULL, run, series, facts, median, low, high, "
+          "clean, repetitions FROM points, (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + "
+          "1 FROM n LIMIT 200) SELECT i FROM n); UPDATE runs SET points = 201; INSERT INTO runs "
+          "SELECT 2, 2, date, moment, code, source, context, machines, first_point, points FROM "
+          "runs");
+  const History history(Path(), Access::kRead);
+  const auto runs = history.Runs();
+  EXPECT_THAT(RefusalOf([&] { history.Read(runs.at(0)); }), HasSubstr("more than a run file"));
+  EXPECT_TRUE(history.Read(runs.at(1)).file.records.empty());
+  EXPECT_TRUE(history.PointsOf(runs.at(1)).empty());
+}
+
 TEST(PackedRecord, DamagedBytesAreRefused) {
   auto packed = Pack(Measured("n1", 1));
   packed.repetitions.pop_back();

@@ -444,6 +444,7 @@ std::string Refusal(const std::string& text) {
 
 TEST(TuningFile, RefusesAnythingElseInOneSentence) {
   EXPECT_EQ(Refusal("{}"), "tune.json: expected a file of dlroof tune");
+  EXPECT_EQ(Refusal(""), "tune.json: empty file, expected one of dlroof tune");  // a killed start's
   EXPECT_NE(Refusal("half a fi").find("tune.json: not JSON"), std::string::npos);
   auto json = ToJson(Written());
   json["tunings"][0]["blocks"][0]["results"].erase(0);
