@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 93_320,
-    "lines of C++ of tests": 43_480,
+    "lines of C++ without tests": 93_655,
+    "lines of C++ of tests": 43_642,
     "lines of scripts": 14_130,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
