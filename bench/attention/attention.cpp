@@ -136,23 +136,32 @@ Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes
   return work;
 }
 
+Work BackwardWorkOf(const AttentionProblem& p, std::string_view type,
+                    const std::array<std::string, 5>& pipes, const std::string& elementwise,
+                    size_t launches) {
+  auto work = WorkOf(p, type, {}, launches);
+  const auto queries = static_cast<double>(p.b * p.h * p.q), d = static_cast<double>(p.d);
+  work.parts["matrix"] *= 2.5;
+  work.parts["elementwise"] = 6 * static_cast<double>(Pairs(p)) + 2 * d * queries;
+  work.flops.clear();
+  for (const auto& pipe : pipes) work.flops[pipe] += work.parts["matrix"] / 5;
+  work.flops[elementwise] += work.parts["elementwise"];
+  double& bytes = work.bytes[Level::kDram];
+  work.written = bytes / 2;  // a gradient of each tensor that was read
+  bytes = 2 * bytes + 4 * queries;
+  return work;
+}
+
 Work WorkOf(const CudnnAttentionCase& request) {
   const auto& p = request.problem;
   const std::string pipe = request.type == "e4m3"  ? "fp8.matrix"
                            : request.type == "f16" ? "fp16.matrix"
                                                    : "bf16.matrix";
+  if (request.backward)
+    return BackwardWorkOf(p, request.type, {pipe, pipe, pipe, pipe, pipe}, "fp32.vector", 1);
   auto work = WorkOf(p, request.type, {pipe, pipe, "fp32.vector"}, 1);
-  const auto queries = static_cast<double>(p.b * p.h * p.q);
   double& bytes = work.bytes[Level::kDram];
-  if (request.backward) {
-    work.parts["matrix"] *= 2.5;
-    work.parts["elementwise"] =
-        6 * static_cast<double>(Pairs(p)) + 2 * static_cast<double>(p.d) * queries;
-    work.flops = {{pipe, work.parts["matrix"]}, {"fp32.vector", work.parts["elementwise"]}};
-    work.written = bytes / 2;  // a gradient of each tensor that was read
-    bytes *= 2;
-  }
-  if (request.backward || request.training) bytes += 4 * queries;
+  if (request.training) bytes += 4 * static_cast<double>(p.b * p.h * p.q);
   if (request.page) {
     const auto pages = (p.k + *request.page - 1) / *request.page;
     bytes += 2 * 4 * static_cast<double>(p.b * pages);
@@ -160,23 +169,42 @@ Work WorkOf(const CudnnAttentionCase& request) {
   return work;
 }
 
-void RequireMemory(const AttentionProblem& p, std::string_view type) {
+namespace {
+
+// Throws Unsupported unless `copies` of all tensors and `of_scores` tensors of all pairs fit, in
+// f32 and in the type.
+void RequireMemory(const AttentionProblem& p, std::string_view type, double copies,
+                   double of_scores) {
   const auto element = static_cast<double>(workload::ElementBytes(type));
   const double pairs = static_cast<double>(p.b * p.h * p.q) * static_cast<double>(p.k);
   const auto tensors = static_cast<double>(2 * p.d * (p.b * p.h * p.q + p.b * p.kv * p.k));
   // On the host each tensor is also stored as double and, to fill or read it, as f32.
-  workload::RequireHostMemory((12 + element) * tensors + (4 + element) * pairs, ToText(p));
+  workload::RequireHostMemory(copies * (12 + element) * tensors + of_scores * (4 + element) * pairs,
+                              ToText(p));
+}
+
+}  // namespace
+
+void RequireMemory(const AttentionProblem& p, std::string_view type) {
+  RequireMemory(p, type, 1, 1);
+}
+
+// Scores and their gradients, and those of the forward call with a copy on the host.
+void RequireBackwardMemory(const AttentionProblem& p, std::string_view type) {
+  RequireMemory(p, type, 3, 4);
 }
 
 AttentionProblem Read(const workload::BenchmarkName& name) {
-  workload::RequireDirection(name, {"fwd"});
-  if (name.library == "reference")
+  if (name.library == "reference") {
+    workload::RequireDirection(name, {"fwd"});
     workload::RequireType(name, {"f64"});
-  else
+  } else {
+    workload::RequireDirection(name, {"fwd", "bwd"});
     workload::RequireType(name, {"f32", "bf16", "f16"});
+  }
   auto problem = ParseAttention(name.problem, workload::ColumnOfPart(name, 5) - 1);
-  workload::CheckOptions(
-      name, name.library == "onednn" ? workload::OptionRows{{"graph"}} : workload::OptionRows());
+  const bool graph = name.library == "onednn" && name.direction == "fwd";
+  workload::CheckOptions(name, graph ? workload::OptionRows{{"graph"}} : workload::OptionRows());
   return problem;
 }
 

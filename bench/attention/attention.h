@@ -3,6 +3,7 @@
 // reference loops, and checks of results.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,8 +37,8 @@ std::string ToText(const AttentionProblem& problem);
 // `column_offset`) of the first bad character; with the problem's first column if a query sees no
 // key, an option of the mask hides no key, or bytes or FLOPs overflow 64 bits.
 AttentionProblem ParseAttention(std::string_view text, int column_offset = 0);
-// Parses a name of the backends onednn (f32, bf16, f16; option graph) and reference (f64). Throws
-// BadInput.
+// Parses a name of the backends onednn (f32, bf16, f16; fwd, with option graph, and bwd) and
+// reference (f64). Throws BadInput.
 AttentionProblem Read(const workload::BenchmarkName& name);
 
 // The keys that a query sees, half-open: [begin, end).
@@ -62,6 +63,14 @@ struct Pipes {
 Work WorkOf(const AttentionProblem& problem, std::string_view type, const Pipes& pipes,
             size_t launches);
 
+// Returns the work of a backward call, which writes the gradients of q, k and v from these, o, its
+// gradient and the statistics. FLOPs: five products of 2 d per pair (scores again, gradients of
+// weights, q, k and v), each on its pipe; "elementwise" 6 per pair and 2 d per query. Bytes: q, o,
+// do, dq, visible k, v, dk, dv, and 4 byte of statistics per query, each once.
+Work BackwardWorkOf(const AttentionProblem& problem, std::string_view type,
+                    const std::array<std::string, 5>& pipes, const std::string& elementwise,
+                    size_t launches);
+
 // A partition of oneDNN Graph: operations of a graph that the library compiles and runs together.
 struct GraphPartition {
   std::vector<std::string> operations;  // "MatMul"
@@ -76,8 +85,10 @@ GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::stri
 // Any other kernel of a partition may run primitive after primitive.
 std::string GraphAlgorithm(const std::vector<GraphPartition>& partitions);
 
-// Throws Unsupported if memory does not suffice for inputs, result, scores and weights.
+// Throw Unsupported if memory does not suffice for inputs, results, scores and weights of a forward
+// or backward call.
 void RequireMemory(const AttentionProblem& problem, std::string_view type);
+void RequireBackwardMemory(const AttentionProblem& problem, std::string_view type);
 
 // A parsed name of the backend cudnn.
 struct CudnnAttentionCase {
@@ -91,9 +102,7 @@ struct CudnnAttentionCase {
 // page16 to page128. Throws BadInput with the column.
 CudnnAttentionCase ReadCudnnCase(const workload::BenchmarkName& name);
 // Returns the work of one call. Forward: as WorkOf of the problem; `training` adds 4 byte of
-// statistics per query. Backward FLOPs: five products of 2 d per pair (scores again, gradients of
-// weights, q, k and v); "elementwise" 6 per pair and 2 d per query; bytes: q, o, do, dq, visible k,
-// v, dk, dv, and statistics. Page tables: 4 byte per page.
+// statistics per query, page tables 4 byte per page. Backward: BackwardWorkOf.
 Work WorkOf(const CudnnAttentionCase& request);
 
 // Factor that scales weights and result (both at most 1) to the range of e4m3 (at most 448).

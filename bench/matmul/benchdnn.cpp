@@ -4,15 +4,37 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bench/matmul/case.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::matmul {
 namespace {
+
+// Returns the value of --attr-scales or --attr-zero-points for compressed weights.
+std::string WeightsAttribute(int64_t group, int64_t depth, std::string_view type) {
+  if (group == depth) return fmt::format("wei:per_oc:{}", type);
+  return fmt::format("wei:per_ocic:{}:{}x1", type, group);
+}
+
+// As ReadScales, but leaves scales of the weights alone that have a type ("wei:per_oc:f16").
+std::string ReadMatmulScales(std::string_view value) {
+  const auto fields = logs::SplitText(value, ':');
+  const bool typed = fields.size() > 2 && std::isalpha(static_cast<unsigned char>(fields[2][0]));
+  if (!typed || fields[0] != "wei" || value.find('+') != value.npos)
+    return suites::ReadScales(value);
+  return std::string(value);
+}
+
+std::string ReadZeroPoints(std::string_view value) {
+  if (!value.starts_with("wei:") || value.find('+') != value.npos) throw BadInput("not supported");
+  return std::string(value);
+}
 
 constexpr suites::BenchdnnOption kMatmulOptions[] = {
     {"dt", "f32:f32:f32", suites::kBenchdnnAny, suites::ReadThree},
@@ -23,10 +45,11 @@ constexpr suites::BenchdnnOption kMatmulOptions[] = {
     {"strides", "", ""},
     {"grouped", "", ""},
     {"runtime-dims-masks", "", "0 0:0"},
-    {"attr-scales", "", suites::kBenchdnnAny, suites::ReadScales},
-    {"attr-zero-points", "", ""},
+    {"attr-scales", "", suites::kBenchdnnAny, ReadMatmulScales},
+    {"attr-zero-points", "", suites::kBenchdnnAny, ReadZeroPoints},
     {"attr-post-ops", "", suites::kBenchdnnAny, suites::ReadPostOps},
-    {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
+    {"attr-fpmath", "strict",
+     "bf16 f16 tf32 any strict:true bf16:true f16:true tf32:true any:true"},
     {"bia-dt", "undef", suites::kBenchdnnAny},
     {"bia-mask", "2", suites::kBenchdnnAny, suites::ReadCount},
 };
@@ -115,14 +138,61 @@ struct Found {
   bool ip = false, training = false, bias = false, any = false;
 };
 
-suites::BenchdnnName NameOf(const Found& found, const suites::BenchdnnChoice& choice) {
+// The attributes of compressed weights as options of a name, and the choice without them.
+struct WeightOptions {
+  suites::BenchdnnChoice rest;
+  std::vector<std::string> options = {};
+  std::optional<Reason> reason = {};  // why there is no benchmark with these attributes
+};
+WeightOptions WeightOptionsOf(const Found& found, const suites::BenchdnnChoice& choice) {
+  WeightOptions read{choice};
+  const auto& types = found.types;
+  auto fpmath = choice["attr-fpmath"], zero_points = choice["attr-zero-points"];
+  std::string scales(choice["attr-scales"]);
+  const bool compressed = workload::HasCompressedWeights(types);
+  constexpr std::string_view kOfIntegers = ":true";
+  if (fpmath.ends_with(kOfIntegers) != compressed) {
+    read.reason = Reason{fmt::format("types {} by fpmath {}", suites::DataTypesOf(types), fpmath)};
+  } else if (!compressed) {
+    if (!zero_points.empty()) read.reason = Reason{fmt::format("zero points {}", zero_points)};
+  } else {
+    fpmath.remove_suffix(kOfIntegers.size());
+    read.rest.Set("attr-fpmath",
+                  fpmath == (types.source == "f32" ? "strict" : types.source) ? "" : fpmath);
+    read.rest.Set("attr-scales", "");
+    if (scales == "wei:per_oc") scales += ":f32";
+    constexpr std::string_view kEach = "wei:per_tensor:";  // of one pair of matrices the same
+    if (found.problem.b == 1 && scales.starts_with(kEach))
+      scales.replace(0, kEach.size(), "wei:per_ocic:");
+    const int64_t depth = found.problem.k;
+    std::vector<GroupRow> rows = {{"scales", depth}};
+    rows.insert(rows.end(), kGroups.begin(), kGroups.end());
+    const auto* const row = FindIf(rows, [&](const auto& of) {
+      return scales == WeightsAttribute(of.group, depth, types.source);
+    });
+    if (row == nullptr) {
+      read.reason = Reason{fmt::format("scales {}", scales)};
+    } else {
+      read.options.emplace_back(row->option);
+      if (!zero_points.empty()) read.options.emplace_back("zero-points");
+      if (!zero_points.empty() && zero_points != WeightsAttribute(row->group, depth, types.weights))
+        read.reason = Reason{fmt::format("zero points {}", zero_points)};
+    }
+  }
+  return read;
+}
+
+suites::BenchdnnName NameOf(const Found& found, const suites::BenchdnnChoice& all) {
   const bool forward = found.direction == ProductDirection::kForward;
+  const auto [choice, weight_options, reason_of_weights] = WeightOptionsOf(found, all);
+  if (reason_of_weights) return *reason_of_weights;
   if (auto reason = suites::AttributeReason(choice, found.types, forward, kPostOps)) return *reason;
   const auto type = workload::KeyOf(found.types);
   if (!type || type == "f64")  // f64 is not supported by oneDNN's CPU engine
     return Reason{"types " + suites::DataTypesOf(found.types)};
   auto options = suites::ProductOptionsOf(choice, found.training, found.bias);
   if (found.ip) options.insert(options.begin(), "ip");
+  options.insert(options.end(), weight_options.begin(), weight_options.end());
   if (found.any) options.emplace_back("any");
   suites::AddFpmathOption(choice, options);
   workload::BenchmarkName name{"Matmul",
@@ -212,7 +282,18 @@ std::string Attributes(const MatmulCase& matmul) {
   std::string text;
   if (matmul.scales) text += suites::ScalesArgument(matmul.types);
   text += suites::PostOpsArgument(matmul);
-  if (matmul.fpmath) text += fmt::format("--attr-fpmath={} ", *matmul.fpmath);
+  const auto of_weights = [&](std::string_view type) {
+    return WeightsAttribute(matmul.group, matmul.problem.k, type);
+  };
+  if (matmul.group > 0) text += fmt::format("--attr-scales={} ", of_weights(matmul.types.source));
+  if (matmul.zero_points)
+    text += fmt::format("--attr-zero-points={} ", of_weights(matmul.types.weights));
+  const auto& source = matmul.types.source;
+  if (matmul.group > 0)
+    text += fmt::format("--attr-fpmath={}:true ",
+                        matmul.fpmath.value_or(source == "f32" ? "strict" : source));
+  else if (matmul.fpmath)
+    text += fmt::format("--attr-fpmath={} ", *matmul.fpmath);
   return text;
 }
 

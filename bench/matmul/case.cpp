@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "bench/workload/memory.h"
 #include "counters/base/keys.h"
@@ -77,13 +78,33 @@ void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul)
   refuse_if(!forward && !gradient, "bias", "applies to fwd, and to bwd_weights of ip");
   refuse_if(matmul.ip, "any", "is always the case for ip");
   refuse_if(!forward || transposed, "any", "applies to fwd without tA and tB");
+  const bool compressed = workload::HasCompressedWeights(matmul.types);
+  refuse_if(compressed, "ip", "has no integer weights for a floating-point source: leave it out");
+  refuse_if(!compressed, "zero-points", "needs integer weights and a floating-point source");
+  for (const auto& [option, group] : kGroups) {
+    refuse_if(!compressed, option, "needs integer weights and a floating-point source");
+    refuse_if(p.k % group != 0, option, "needs a k that is a multiple of the group");
+    refuse_if(p.k == group, option, "is one group: the option is scales");
+  }
+  if (compressed && !forward)
+    throw BadInput({.column = workload::ColumnOfPart(name, 3)},
+                   "integer weights have no gradients: the direction is fwd");
+  const bool in_pairs = compressed && !workload::IsByte(matmul.types.weights);
+  if (in_pairs && (p.transposed_b ? p.k : p.n) % 2 != 0)
+    throw BadInput({.column = workload::ColumnOfPart(name, 5)},
+                   "weights of 4 bits need an even {}: two are in a byte",
+                   p.transposed_b ? "k" : "n");
+  if (compressed && matmul.group == 0)
+    throw BadInput({.column = workload::ColumnOfPart(name, 4)},
+                   "the type {} needs the option scales or scales-g32 to scales-g128", name.type);
 }
 
 }  // namespace
 
 workload::ProductSizes SizesOf(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
-  return {ToText(p), CountA(p), CountB(p), CountC(p), p.n, p.k, Flops(p)};
+  return {ToText(p), CountA(p), CountB(p), CountC(p),
+          p.n,       p.k,       Flops(p),  QuantizationBytes(matmul)};
 }
 
 MatmulProduct ProductOf(const MatmulCase& matmul) {
@@ -105,6 +126,11 @@ MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
       matmul);
   matmul.ip = workload::HasOption(name, "ip");
   matmul.any = workload::HasOption(name, "any");
+  matmul.zero_points = workload::HasOption(name, "zero-points");
+  if (workload::HasCompressedWeights(matmul.types) && std::exchange(matmul.scales, false))
+    matmul.group = matmul.problem.k;
+  for (const auto& [option, group] : kGroups)
+    if (workload::HasOption(name, option)) matmul.group = group;
   CheckVariant(name, matmul);
   return matmul;
 }
@@ -117,9 +143,11 @@ MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name) {
                                 {"bias"},
                                 {"sum"},
                                 {"relu", "gelu_erf", "gelu_tanh"},
-                                {"scales"},
+                                {"scales", "scales-g32", "scales-g64", "scales-g128"},
+                                {"zero-points"},
                                 {"any"},
-                                workload::FpmathOptions()}});
+                                workload::FpmathOptions()},
+                               true});
 }
 
 MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {

@@ -2,6 +2,7 @@
 // parsed benchmark name (problem, direction, types, options).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -89,6 +90,8 @@ struct MatmulCase : workload::ProductCase {
   bool ip = false;   // inner-product primitive; weights are stored n x k
   bool any = false;  // the library chooses the memory layouts (fwd only)
   Scaling scaling = Scaling::kNone;
+  int64_t group = 0;  // of compressed weights (kGroups); k for one scale per column
+  bool zero_points = false;
 
   bool operator==(const MatmulCase&) const = default;
 };
@@ -107,6 +110,25 @@ MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
 MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name);
+
+// Compressed weights: a weight is (integer - zero point) x scale. Groups of elements along k of a
+// column share both; in order of groups, then columns. Scales have the source's type, zero points
+// that of the weights.
+struct GroupRow {
+  std::string_view option;  // "scales-g128"
+  int64_t group;            // [1] elements
+};
+inline constexpr std::array<GroupRow, 3> kGroups = {
+    {{"scales-g32", 32}, {"scales-g64", 64}, {"scales-g128", 128}}};
+struct Quantization {
+  std::vector<float> scales, zero_points;  // empty without compressed weights, or zero points
+};
+// Returns the same in every call. Scales are powers of two, so that a weight is exact in every
+// floating-point type.
+Quantization QuantizationOf(const MatmulCase& matmul);
+double QuantizationBytes(const MatmulCase& matmul);
+// Replaces the integers of B, in its memory order, by the weights that they represent.
+void Expand(const MatmulCase& matmul, std::vector<float>& b);
 
 extern const suites::BenchdnnDriver kMatmulDriver, kIpDriver;
 

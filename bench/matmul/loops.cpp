@@ -1,5 +1,9 @@
 #include "bench/matmul/loops.h"
 
+#include <functional>
+#include <memory>
+#include <utility>
+
 #include "bench/workload/memory.h"
 
 namespace dlroof::matmul {
@@ -45,10 +49,18 @@ workload::ProductElement MatmulElementAt(const MatmulProduct& p,
 
 workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
   const auto p = ProductOf(matmul);
+  std::function<workload::ProductElement(int64_t)> element = [p, &inputs](int64_t index) {
+    return MatmulElementAt(p, inputs, index);
+  };
+  if (matmul.group > 0) {
+    const auto expanded = std::make_shared<workload::ProductInputs>(inputs);
+    Expand(matmul, expanded->weights);
+    element = [p, expanded](int64_t index) { return MatmulElementAt(p, *expanded, index); };
+  }
   return {p.batch * p.rows * p.columns,
           p.depth,
           [p](int64_t count, uint64_t seed) { return SampledIndices(p, count, seed); },
-          [p, &inputs](int64_t index) { return MatmulElementAt(p, inputs, index); },
+          std::move(element),
           [n = matmul.problem.n](int64_t index) { return index % n; },
           [n = matmul.problem.n, &inputs](int64_t column) {
             return BiasGradientAt(n, inputs, column);

@@ -155,13 +155,16 @@ void RequireSupport(const workload::ProductCase& product, const workload::Produc
     throw Unsupported(std::string(int8_gradient_reason));
   // Host memory per tensor: in its type, and as f32 to fill or read it.
   const auto bytes = [](int64_t count, std::string_view type) {
-    return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
+    return static_cast<double>(4 * count + workload::StoredBytes(count, type));
   };
   const double addend = product.sum ? 4 * static_cast<double>(sizes.destination) : 0;
-  workload::RequireHostMemory(bytes(sizes.source, product.types.source) +
-                                  bytes(sizes.weights, product.types.weights) +
-                                  bytes(sizes.destination, product.types.destination) + addend,
-                              sizes.problem);
+  // The check expands compressed weights to f32.
+  const bool compressed = workload::HasCompressedWeights(product.types);
+  const double expanded = compressed ? 4 * static_cast<double>(sizes.weights) : 0;
+  workload::RequireHostMemory(
+      bytes(sizes.source, product.types.source) + bytes(sizes.weights, product.types.weights) +
+          bytes(sizes.destination, product.types.destination) + addend + expanded,
+      sizes.problem);
 }
 
 }  // namespace dlroof::onednn

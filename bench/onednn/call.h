@@ -2,6 +2,8 @@
 // returns. Also the calls of operators that multiply a source by weights.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <dnnl.hpp>
 #include <functional>
@@ -34,8 +36,21 @@ dnnl::stream& CpuStream();
 // what that selects, and stdout gets it too.
 std::string CreationLog(const std::function<void()>& create);
 
-// Returns oneDNN's type for "f32 f16 bf16 s32 s8 u8". Throws Unsupported for others on CPUs.
+// Returns oneDNN's type for "f32 f16 bf16 s32 s8 u8", and for "s4 u4" of 3.5 and newer. Throws
+// Unsupported for others on CPUs.
 dnnl::memory::data_type DataType(std::string_view type);
+
+// Returns the loaded library's version: "3.2.0 (commit ...)".
+std::string Version();
+
+// Calls a function of oneDNN that the headers of 3.2 do not declare. Throws Unsupported if the
+// loaded library lacks it.
+template <class Function, class... Arguments>
+void CallNewer(const char* name, Arguments... arguments) {
+  const auto function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  if (function == nullptr) throw Unsupported("oneDNN {} has no {}", Version(), name);
+  dnnl::error::wrap_c_api(function(arguments...), name);
+}
 
 dnnl::algorithm AlgorithmOf(workload::Eltwise function);
 
@@ -149,9 +164,6 @@ void RequireThreads(int threads);
 
 // Returns whether the loaded version is 3.2. An LSTM's breakdown assumes how that one divides work.
 bool IsVersion32();
-
-// Returns the loaded library's version: "3.2.0 (commit ...)".
-std::string Version();
 
 // Copies the contents of a tensor to another of the same layout.
 void CopyTensor(const dnnl::memory& from, const dnnl::memory& to);

@@ -20,6 +20,7 @@
 
 #include "bench/onednn/call.h"
 #include "bench/workload/library_rules.h"
+#include "bench/workload/memory.h"
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
@@ -31,13 +32,18 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::array<std::pair<std::string_view, memory::data_type>, 6> kTypes = {
+// The last two are missing in oneDNN 3.2's headers and have these numbers since 3.5
+// (dnnl_common_types.h).
+constexpr auto kS4 = static_cast<memory::data_type>(11), kU4 = static_cast<memory::data_type>(12);
+constexpr std::array<std::pair<std::string_view, memory::data_type>, 8> kTypes = {
     {{"f32", memory::data_type::f32},
      {"f16", memory::data_type::f16},
      {"bf16", memory::data_type::bf16},
      {"s32", memory::data_type::s32},
      {"s8", memory::data_type::s8},
-     {"u8", memory::data_type::u8}}};
+     {"u8", memory::data_type::u8},
+     {"s4", kS4},
+     {"u4", kU4}}};
 
 constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 4> kFpmathModes = {
     {{"bf16", dnnl::fpmath_mode::bf16},
@@ -279,6 +285,14 @@ memory Tensors::Filled(const memory::desc& target, const std::vector<float>& val
         fmt::format("{} values for {} elements", values.size(), Elements(target.get_dims())));
   return Translated("converting inputs", [&] {
     memory filled = Empty(target);
+    if (const auto type = target.get_data_type(); type == kS4 || type == kU4) {
+      memory packed = Empty(PlainDesc(target.get_dims(), type));
+      const auto bytes = workload::Encoded(values, type == kS4 ? "s4" : "u4");
+      std::memcpy(packed.get_data_handle(), bytes.data(), bytes.size());
+      if (packed.get_desc() == target) return packed;
+      Reorder(packed, filled);
+      return filled;
+    }
     // oneDNN's interface has no const pointers, but a reorder does not write its source.
     memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(),
                  const_cast<float*>(values.data()));

@@ -183,7 +183,8 @@ std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view t
   if (type == "f16") return Reals(count, seed, low, high, RoundToF16);
   if (type == "e4m3") return Reals(count, seed, low, high, RoundToE4m3);
   if (type == "e2m1") return Reals(count, seed, low, high, RoundToE2m1);
-  if (type == "u8" || type == "s8") return Integers(count, seed, low, high);
+  if (type == "u8" || type == "s8" || type == "u4" || type == "s4")
+    return Integers(count, seed, low, high);
   throw std::logic_error(fmt::format("SeededValues of type {}", type));
 }
 
@@ -242,24 +243,31 @@ constexpr ElementRow Stored(std::string_view type) {
           [](const std::vector<std::byte>& bytes) { return Values<Element>(bytes, kWiden); }};
 }
 
-std::vector<std::byte> PairsOfE2m1(const std::vector<float>& values) {
-  std::vector<std::byte> bytes((values.size() + 1) / 2);
-  for (size_t i = 0; i < values.size(); ++i)
-    bytes[i / 2] |=
-        static_cast<std::byte>(EncodeFloat(RoundToE2m1(values[i]), kE2m1Format) << (i % 2 * 4));
-  return bytes;
+// Elements of 4 bits. `kBits` returns the bits of a value in its low half, `kValue` their value.
+template <auto kBits, auto kValue>
+constexpr ElementRow StoredInPairs(std::string_view type) {
+  return {type, 4,
+          [](const std::vector<float>& values) {
+            std::vector<std::byte> bytes((values.size() + 1) / 2);
+            for (size_t i = 0; i < values.size(); ++i)
+              bytes[i / 2] |= static_cast<std::byte>((kBits(values[i]) & 0xfU) << (i % 2 * 4));
+            return bytes;
+          },
+          [](const std::vector<std::byte>& bytes) {
+            std::vector<float> values;
+            for (const std::byte pair : bytes)
+              for (const int shift : {0, 4})
+                values.push_back(kValue(std::to_integer<uint32_t>(pair >> shift & std::byte{0xf})));
+            return values;
+          }};
 }
 
-std::vector<float> FromPairsOfE2m1(const std::vector<std::byte>& bytes) {
-  std::vector<float> values;
-  for (const std::byte pair : bytes)
-    for (const int shift : {0, 4})
-      values.push_back(static_cast<float>(
-          DecodeFloat(std::to_integer<uint32_t>(pair >> shift & std::byte{0xf}), kE2m1Format)));
-  return values;
-}
+uint32_t E2m1Bits(float value) { return EncodeFloat(RoundToE2m1(value), kE2m1Format); }
+float FromE2m1Bits(uint32_t bits) { return static_cast<float>(DecodeFloat(bits, kE2m1Format)); }
+uint32_t NearestBits(float value) { return static_cast<uint32_t>(Nearest<int32_t>(value)); }
+float FromS4Bits(uint32_t bits) { return static_cast<float>(static_cast<int>(bits ^ 8U) - 8); }
 
-constexpr std::array<ElementRow, 9> kElements = {
+constexpr std::array<ElementRow, 11> kElements = {
     {{"f64", 64},
      Stored<float, Same, Same>("f32"),
      Stored<uint16_t, F16Bits, FromF16Bits>("f16"),
@@ -268,7 +276,9 @@ constexpr std::array<ElementRow, 9> kElements = {
      Stored<int32_t, Nearest<int32_t>, Widened<int32_t>>("s32"),
      Stored<int8_t, Nearest<int8_t>, Widened<int8_t>>("s8"),
      Stored<uint8_t, Nearest<uint8_t>, Widened<uint8_t>>("u8"),
-     {"e2m1", 4, PairsOfE2m1, FromPairsOfE2m1}}};
+     StoredInPairs<E2m1Bits, FromE2m1Bits>("e2m1"),
+     StoredInPairs<NearestBits, FromS4Bits>("s4"),
+     StoredInPairs<NearestBits, Widened<uint32_t>>("u4")}};
 
 const ElementRow& RowOf(std::string_view type) {
   for (const ElementRow& row : kElements)

@@ -46,7 +46,7 @@ class FoldedMemory {
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most);
 
 // Returns `count` values, equal for a seed on every machine. For "f32", "bf16", "f16", "e4m3" and
-// "e2m1" they are uniform in [low, high] and rounded to `type`; for "u8" and "s8" they are integers
+// "e2m1" they are uniform in [low, high] and rounded to `type`; for "u8 s8 u4 s4" they are integers
 // in [low, high]. Throws std::logic_error for another type, a negative count or low > high.
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
@@ -73,12 +73,13 @@ float FromE4m3Bits(uint8_t bits);
 // Returns the size of an element [byte] of "f64 f32 f16 bf16 e4m3 s32 s8 u8". Throws
 // std::logic_error for other types.
 int64_t ElementBytes(std::string_view type);
-// Returns the size [byte] of `count` elements of ElementBytes' types or of e2m1 (two in a byte).
+// Returns the size [byte] of `count` elements of ElementBytes' types or of e2m1, s4 and u4 (two in
+// a byte).
 int64_t StoredBytes(int64_t count, std::string_view type);
 
-// Returns `values` as consecutive elements of `type` ("f32 f16 bf16 e4m3 e2m1 s32 s8 u8"); of two
-// e2m1 in a byte the first has the low bits. Values of an integer type are rounded to the nearest
-// integer. Throws std::logic_error for another type.
+// Returns `values` as consecutive elements of `type` ("f32 f16 bf16 e4m3 e2m1 s32 s8 u8 s4 u4"); of
+// two elements in a byte the first has the low bits. Values of an integer type are rounded to the
+// nearest integer. Throws std::logic_error for another type.
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type);
 // The inverse of Encoded. Throws std::logic_error for other types or incomplete elements.
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type);

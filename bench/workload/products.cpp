@@ -11,6 +11,7 @@
 
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/logs/primitive.h"
 
 namespace dlroof::workload {
@@ -20,12 +21,21 @@ struct TypeRow {
   std::string_view name;
   bool source, weights, destination;  // tensors that may have the type
 };
-constexpr std::array<TypeRow, 6> kTypes = {{{"f32", true, true, true},
+constexpr std::array<TypeRow, 8> kTypes = {{{"f32", true, true, true},
                                             {"bf16", true, true, true},
                                             {"f16", true, true, true},
                                             {"s32", false, false, true},
-                                            {"u8", true, false, true},
-                                            {"s8", true, true, true}}};
+                                            {"u8", true, true, true},
+                                            {"s8", true, true, true},
+                                            {"s4", false, true, false},
+                                            {"u4", false, true, false}}};
+
+bool IsFloat(std::string_view element) {
+  return element == "f32" || element == "bf16" || element == "f16";
+}
+
+constexpr std::array<IntegerWeights, 4> kIntegerWeights = {
+    {{"s8", -128, 127}, {"u8", 0, 255}, {"s4", -8, 7}, {"u4", 0, 15}}};
 
 // Combinations of element types that have a short name, or that only a backend that lists them has.
 const std::array<std::pair<std::string_view, ProductTypes>, 9>& NamedTypes() {
@@ -61,7 +71,9 @@ ProductTypes ReadTypes(const BenchmarkName& name, const ProductCapabilities& cap
   const bool listed = std::ranges::count(capabilities.types, name.type) > 0;
   try {
     auto types = ProductTypesFromKey(name.type);
-    if (listed || (capabilities.mixes && !IsNamedType(name.type))) return types;
+    const bool mix = capabilities.mixes && !IsNamedType(name.type) &&
+                     (capabilities.compressed_weights || !HasCompressedWeights(types));
+    if (listed || mix) return types;
   } catch (const BadInput&) {
     // Falls through to the exception below, which lists the accepted types.
   }
@@ -92,6 +104,9 @@ ProductTypes ProductTypesFromKey(std::string_view type) {
                      TakeElement(rest, &TypeRow::destination)};
   if (!rest.empty() || types.destination.empty() || types.weights.empty() || types.source.empty())
     throw BadInput("'{}' is not a type", type);
+  const bool integer = FindIntegerWeights(types.weights) != nullptr;
+  if (integer && !HasCompressedWeights(types) && !IsInt8(types))
+    throw BadInput("'{}' has integer weights that no product has", type);
   for (const auto& [key, named] : NamedTypes())
     if (named == types) throw BadInput("the type {} is written {}", type, key);
   return types;
@@ -113,8 +128,17 @@ bool IsByte(std::string_view element) { return element == "u8" || element == "s8
 
 bool IsInt8(const ProductTypes& types) { return types.weights == "s8" && IsByte(types.source); }
 
+const IntegerWeights* FindIntegerWeights(std::string_view type) {
+  return FindIf(kIntegerWeights, [&](const auto& row) { return row.type == type; });
+}
+
+bool HasCompressedWeights(const ProductTypes& types) {
+  return FindIntegerWeights(types.weights) != nullptr && IsFloat(types.source) &&
+         IsFloat(types.destination);
+}
+
 std::string_view BiasType(const ProductTypes& types) {
-  return types.weights == "s8" ? "f32" : std::string_view(types.weights);
+  return FindIntegerWeights(types.weights) != nullptr ? "f32" : std::string_view(types.weights);
 }
 
 std::string_view ComputeType(const ProductTypes& types) {
@@ -147,7 +171,8 @@ void ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capab
   read.scales = HasOption(name, "scales");
   read.fpmath = FpmathOf(name);
   RefusePostOps(name, read);
-  if (!IsInt8(read.types)) RefuseOption(name, "scales", "needs integer types");
+  if (!IsInt8(read.types) && !HasCompressedWeights(read.types))
+    RefuseOption(name, "scales", "needs integer types");
 }
 
 std::string_view ResultType(const ProductCase& product) {
@@ -176,7 +201,7 @@ logs::CallWork CallWorkOf(const ProductCase& product, const ProductSizes& sizes)
   const auto fused = logs::WorkOfPostOps(post_ops, static_cast<double>(sizes.destination),
                                          bytes(product.types.destination));
   work.elementwise += fused.elementwise;
-  work.bytes += fused.bytes;
+  work.bytes += fused.bytes + sizes.quantization_bytes;
   return work;
 }
 
@@ -260,6 +285,12 @@ ProductInputs FloatInputs(const ProductCase& product, const ProductSizes& sizes,
     return SeededValues(count, 4 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
   };
   ProductInputs inputs;
+  if (HasCompressedWeights(product.types)) {
+    const auto& [type, low, high] = *FindIntegerWeights(product.types.weights);
+    inputs.weights = SeededValues(sizes.weights, 4 * seed + 1, type, low, high);
+    inputs.source = values(sizes.source, product.types.source, 0);
+    return inputs;
+  }
   if (product.direction != ProductDirection::kBackwardData)
     inputs.source = values(sizes.source, product.types.source, 0);
   if (product.direction != ProductDirection::kBackwardWeights)

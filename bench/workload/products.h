@@ -35,6 +35,17 @@ std::optional<std::string> KeyOf(const ProductTypes& types);
 
 bool IsByte(std::string_view element);   // true for "u8" and "s8"
 bool IsInt8(const ProductTypes& types);  // true for integer source and weights
+// The values of integer weights of 8 or 4 bits.
+struct IntegerWeights {
+  std::string_view type;
+  float low, high;
+};
+// Returns the values of "s8 u8 s4 u4", or null for other types.
+const IntegerWeights* FindIntegerWeights(std::string_view type);
+// Returns whether the weights are integers of 8 or 4 bits and the other tensors are not. The
+// library converts such weights to floating-point numbers within the product (oneDNN:
+// decompression).
+bool HasCompressedWeights(const ProductTypes& types);
 
 // Returns the element type of the bias, which is f32 if the weights are integers.
 std::string_view BiasType(const ProductTypes& types);
@@ -67,6 +78,7 @@ struct ProductSizes {
   int64_t channels;                      // [1] channels of the destination (filters, columns)
   int64_t terms;                         // [1] most products that are summed for one forward result
   int64_t flops;                         // [flop] of the matrix product in every direction
+  double quantization_bytes = 0;         // [byte] scales and zero points of compressed weights
 };
 
 // The types and options that a backend accepts in names.
@@ -74,6 +86,7 @@ struct ProductCapabilities {
   std::vector<std::string> types;
   bool mixes = false;  // also accepts every combination of element types ("u8s8f32")
   OptionRows options;
+  bool compressed_weights = false;  // also accepts mixes that HasCompressedWeights
 };
 
 // Parses direction, type and options of a name into `read`, and calls `read_problem` with the
@@ -88,7 +101,8 @@ std::string_view ResultType(const ProductCase& product);
 
 // Returns a call's work: the problem's FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
 // for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the tensor
-// that is written, the bias, and the destination before a sum, each once, without padding.
+// that is written, the bias, scales and zero points of compressed weights, and the destination
+// before a sum, each once, without padding.
 Work ProductWork(const ProductCase& product, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& product, const std::string& pipe) {
@@ -119,7 +133,8 @@ struct ProductScales {
 ProductScales ScalesOf(const ProductCase& product, const ProductSizes& sizes);
 
 // Returns seeded inputs of a call, uniformly distributed and exact in their element types (f64
-// inputs are f32 values). Floating-point inputs are between -1 and 1. Integer inputs are
+// inputs are f32 values). Floating-point inputs are between -1 and 1, compressed weights any
+// integer of their type. Other integer inputs are
 // - for an 8-bit destination without scales, which saturates: weights of -1, 0 and 1, and a source
 //   so small that the sums have a standard deviation of about 60;
 // - otherwise: u8 from 0 to 127, s8 from -63 to 63, weights with a raised lower bound so that most

@@ -2,6 +2,8 @@
 // binary adds the mask, a softmax writes the weights in the call's type, a matmul sums the values.
 // With the option graph by the partitions into which oneDNN Graph divides the published pattern of
 // attention. Both compute all pairs, also those hidden by the mask.
+#include "bench/attention/onednn/backend.h"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,9 +16,6 @@
 #include <oneapi/dnnl/dnnl_graph.hpp>
 #include <optional>
 #include <utility>
-
-#include "bench/attention/attention.h"
-#include "bench/onednn/call.h"
 
 namespace dlroof::attention {
 namespace {
@@ -38,13 +37,6 @@ struct Computation {
   Scores stored = Scores::kF32;
 };
 
-// Primitives executed in order. A tensor's memory is owned by the first primitive that uses it.
-using Steps = std::vector<onednn::Call>;
-
-std::vector<float> Floats(const std::vector<double>& values) {
-  return {values.begin(), values.end()};
-}
-
 bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
 
 // Returns the masks added to the scores: minus infinity where a query does not see a key. `masks`:
@@ -59,8 +51,32 @@ std::vector<float> MaskOf(const AttentionProblem& p, int64_t masks) {
   return mask;
 }
 
-// Returns a call's primitives. Query heads that share keys are one product, so keys are read once.
-Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
+}  // namespace
+
+std::vector<float> Floats(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+void AppendMask(const AttentionProblem& p, const memory& scores, Steps& steps) {
+  if (!HasMask(p)) return;
+  const auto by_head = PlainDesc({p.b, p.h, p.q, p.k}, kF32);
+  const int64_t masks = p.lengths.empty() ? 1 : p.b;
+  const auto mask = PlainDesc({masks, 1, p.q, p.k}, kF32);
+  auto& add = steps.emplace_back(onednn::CallOf<dnnl::binary>(
+      {CpuEngine(), dnnl::algorithm::binary_add, by_head, mask, by_head}));
+  const memory in_place(by_head, CpuEngine(), scores.get_data_handle());
+  add.arguments = {{DNNL_ARG_SRC_0, in_place}, {DNNL_ARG_DST, in_place}};
+  add.AddInput(DNNL_ARG_SRC_1, mask, MaskOf(p, masks));
+}
+
+std::string AlgorithmOf(const Steps& steps) {
+  std::string text;
+  for (const auto& call : steps) text += (text.empty() ? "unfused " : " + ") + call.implementation;
+  return text;
+}
+
+// Query heads that share keys are one product, so keys are read once.
+Steps ForwardSteps(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
   const int64_t products = p.b * p.kv, rows = p.h / p.kv * p.q;
   const auto queries = PlainDesc({products, rows, p.d}, type);
   const auto keys = PlainDesc({products, p.k, p.d}, type);
@@ -80,16 +96,7 @@ Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors
   score.arguments[DNNL_ARG_WEIGHTS] = {transposed, CpuEngine(), key_memory.get_data_handle()};
   const auto scores_memory = score.AddOutput(DNNL_ARG_DST, scores);
 
-  if (HasMask(p)) {
-    const auto by_head = PlainDesc({p.b, p.h, p.q, p.k}, kF32);
-    const int64_t masks = p.lengths.empty() ? 1 : p.b;
-    const auto mask = PlainDesc({masks, 1, p.q, p.k}, kF32);
-    auto& add = steps.emplace_back(onednn::CallOf<dnnl::binary>(
-        {CpuEngine(), dnnl::algorithm::binary_add, by_head, mask, by_head}));
-    const memory in_place(by_head, CpuEngine(), scores_memory.get_data_handle());
-    add.arguments = {{DNNL_ARG_SRC_0, in_place}, {DNNL_ARG_DST, in_place}};
-    add.AddInput(DNNL_ARG_SRC_1, mask, MaskOf(p, masks));
-  }
+  AppendMask(p, scores_memory, steps);
 
   auto& softmax = steps.emplace_back(onednn::CallOf<dnnl::softmax_forward>(
       {CpuEngine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, scores,
@@ -107,13 +114,15 @@ Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors
   return steps;
 }
 
+namespace {
+
 Computation ByPrimitives(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
-  const auto steps = std::make_shared<const Steps>(MakeSteps(p, type, in));
-  Computation made{.scores = steps->front().implementation,
+  const auto steps = std::make_shared<const Steps>(ForwardSteps(p, type, in));
+  Computation made{.algorithm = AlgorithmOf(*steps),
+                   .scores = steps->front().implementation,
                    .values = steps->back().implementation,
                    .launches = steps->size()};
   for (const auto& call : *steps) {
-    made.algorithm += (made.algorithm.empty() ? "unfused " : " + ") + call.implementation;
     for (const auto& [argument, tensor] : std::map(call.arguments.begin(), call.arguments.end()))
       if (&call != &steps->back() || argument != DNNL_ARG_DST) made.tensors.push_back(tensor);
   }
@@ -345,6 +354,7 @@ Computation ByGraph(const AttentionProblem& p, std::string_view type, const Tens
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto p = Read(name);
+  if (name.direction == "bwd") return PrepareBackward(p, name.type, settings);
   RequireMemory(p, name.type);
   onednn::SetThreads(settings.threads);
   const auto inputs = std::make_shared<Tensors>(SeededInputs(p, name.type, settings.seed));

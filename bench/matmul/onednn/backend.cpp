@@ -11,10 +11,61 @@ namespace {
 
 using dnnl::memory;
 
+// Throws Unsupported if the loaded library is older than the first one for CPUs with such weights.
+void RequireCompressedWeights(const MatmulCase& matmul) {
+  const bool is_byte = workload::IsByte(matmul.types.weights);
+  const int needed = is_byte ? 4 : 5;
+  if (const auto* version = dnnl::version(); version->minor < needed)
+    throw Unsupported("weights of {} bits need oneDNN 3.{} or newer; this is {}.{}",
+                      is_byte ? 8 : 4, needed, version->major, version->minor);
+}
+
+bool IsGrouped(const MatmulCase& matmul) { return matmul.group < matmul.problem.k; }
+
+// Sets what makes oneDNN convert integer weights within a product ("weights decompression").
+void SetCompressedWeights(const MatmulCase& matmul, int per_column, dnnl::primitive_attr& to) {
+  const auto& source = matmul.types.source;
+  const auto mode = matmul.fpmath     ? onednn::FpmathMode(*matmul.fpmath)
+                    : source == "f32" ? dnnl::fpmath_mode::strict
+                                      : onednn::FpmathMode(source);
+  constexpr int kApplyToIntegers = 1;
+  onednn::CallNewer<dnnl_status_t(dnnl_primitive_attr_t, dnnl_fpmath_mode_t, int)>(
+      "dnnl_primitive_attr_set_fpmath_mode_v2", to.get(), static_cast<dnnl_fpmath_mode_t>(mode),
+      kApplyToIntegers);
+  const auto set = [&](const char* function, std::string_view type) {
+    const dnnl_dims_t group = {matmul.group, 1};
+    const bool grouped = IsGrouped(matmul);  // then along k too, the dimension before the columns
+    onednn::CallNewer<dnnl_status_t(dnnl_primitive_attr_t, int, int, int, const dnnl_dim_t*,
+                                    dnnl_data_type_t)>(
+        function, to.get(), DNNL_ARG_WEIGHTS, per_column | (grouped ? per_column / 2 : 0),
+        grouped ? 2 : 0, grouped ? &group[0] : nullptr,
+        static_cast<dnnl_data_type_t>(onednn::DataType(type)));
+  };
+  set("dnnl_primitive_attr_set_scales", source);
+  if (matmul.zero_points) set("dnnl_primitive_attr_set_zero_points", matmul.types.weights);
+}
+
+// Adds the scales and zero points of compressed weights.
+void AddQuantization(const MatmulCase& matmul, onednn::ProductCall& call) {
+  const auto [scales, zero_points] = QuantizationOf(matmul);
+  const auto add = [&](int argument, std::string_view type, const std::vector<float>& values) {
+    if (values.empty()) return;
+    memory::dims dims = {matmul.problem.n};
+    if (IsGrouped(matmul)) dims.insert(dims.begin(), matmul.problem.k / matmul.group);
+    argument |= DNNL_ARG_WEIGHTS;
+    call.AddInput(argument, onednn::PlainDesc(dims, onednn::DataType(type)), values);
+    call.weights.push_back(argument);
+  };
+  add(DNNL_ARG_ATTR_SCALES, matmul.types.source, scales);
+  add(DNNL_ARG_ATTR_ZERO_POINTS, matmul.types.weights, zero_points);
+}
+
 dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
   // Masks select the dimension of the columns: the last for matmul, the first for inner products.
   const int per_column = matmul.ip ? 1 : matmul.problem.b > 1 ? 4 : 2;
-  return onednn::AttributesOf(matmul, workload::ScalesOf(matmul), per_column);
+  auto attributes = onednn::AttributesOf(matmul, workload::ScalesOf(matmul), per_column);
+  if (matmul.group > 0) SetCompressedWeights(matmul, per_column, attributes);
+  return attributes;
 }
 
 memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
@@ -70,6 +121,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const workload::Product
                   : p.right.matrix == Matrix::kB ? DNNL_ARG_WEIGHTS
                                                  : DNNL_ARG_DST,
                   DNNL_ARG_BIAS};
+  AddQuantization(matmul, call);
   return call;
 }
 
@@ -108,6 +160,7 @@ onednn::ProductCall MakeCall(const MatmulCase& matmul, const workload::ProductIn
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto matmul = ReadOnednnMatmulCase(name);
+  if (matmul.group > 0) RequireCompressedWeights(matmul);
   onednn::RequireSupport(matmul, SizesOf(matmul), "int8 products have no backward pass, only fwd");
   const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
                                 Key(matmul.direction), matmul.type);

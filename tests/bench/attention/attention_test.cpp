@@ -96,7 +96,10 @@ TEST(Attention, RefusesWithTheColumnAlsoInTheWholeName) {
         {"b1h1q2147483647k2147483647d1", "column 11: the number of FLOPs overflows"}})
     EXPECT_THAT(refusal(text), HasSubstr(reason)) << text;
   for (const auto& [name, reason] :
-       {std::pair("Attention/cpu/onednn/bwd/f32/b1h1q1k1d1", "column 22: expected a direction"),
+       {std::pair("Attention/cpu/onednn/bwd_data/f32/b1h1q1k1d1",
+                  "column 22: expected a direction"),
+        {"Attention/cpu/onednn/bwd/f32/b1h1q1k1d1/graph", "column 41"},
+        {"Attention/cpu/reference/bwd/f64/b1h1q1k1d1", "column 25: expected a direction"},
         {"Attention/cpu/onednn/fwd/int8/b1h1q1k1d1", "column 26: expected a type (f32, bf16, f16)"},
         {"Attention/cpu/reference/fwd/f32/b1h1q1k1d1", "column 29: expected a type (f64)"},
         {"Attention/cpu/onednn/fwd/f32/b1h1q1k1", "column 38: expected 'd'"},
@@ -148,6 +151,17 @@ TEST(AttentionWork, IsThatOfTheVisiblePairsAndWorkedByHand) {
               static_cast<double>(2 * p.d * (4 * p.b * p.h * p.q + 4 * p.kv * seen) +
                                   4 * p.b * p.h * p.q))
         << ToText(p);
+    // On CPUs each product has the pipe of its implementation.
+    const auto cpu = BackwardWorkOf(p, "f16", {"a", "b", "a", "c", "a"}, "e", 10);
+    EXPECT_EQ(cpu.bytes, back.bytes);
+    EXPECT_EQ(cpu.parts, back.parts);
+    EXPECT_EQ(cpu.written, back.written);
+    EXPECT_EQ(cpu.flops,
+              (std::map<std::string, double>{{"a", static_cast<double>(6 * p.d * p.h * pairs)},
+                                             {"b", static_cast<double>(2 * p.d * p.h * pairs)},
+                                             {"c", static_cast<double>(2 * p.d * p.h * pairs)},
+                                             {"e", back.flops.at("fp32.vector")}}));
+    EXPECT_EQ(cpu.launches, 10);
     const auto training = WorkOf({.problem = p, .type = "e4m3", .training = true, .page = 16});
     EXPECT_EQ(training.flops.at("fp8.matrix"), products);
     EXPECT_EQ(training.bytes.at(Level::kDram),

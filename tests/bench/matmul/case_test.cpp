@@ -91,6 +91,34 @@ TEST(MatmulCase, ReadsEveryOptionAndRefusesWithTheColumnInTheWholeName) {
   EXPECT_THAT(Refusal("bwd_data/f32/m1n2k3/any"), HasSubstr("'any'"));
 }
 
+TEST(CompressedWeights, HaveNamesWithTheirScalesAndZeroPointsAndOnlyProductsThatExist) {
+  const auto grouped = Case("fwd/bf16u4bf16/m1n8k256_tB/bias/scales-g128/zero-points");
+  EXPECT_EQ(grouped.types, (workload::ProductTypes{"bf16", "u4", "bf16"}));
+  EXPECT_TRUE(grouped.group == 128 && grouped.zero_points && !grouped.scales);
+  EXPECT_EQ(Case("fwd/f32s8f32/m1n8k100/scales").group, 100);
+  for (const std::string type : {"f32s8f32", "f32u8f32", "f16s4f32", "bf16u4bf16", "f32s4f32"})
+    EXPECT_EQ(Refusal("fwd/" + type + "/m1n2k64/scales-g32/zero-points/any/fpmath-any"),
+              "accepted");
+  // Matmul/cpu/onednn/ is 18 characters long.
+  EXPECT_THAT(Refusal("fwd/f32s4f32/m1n3k2/scales"), HasSubstr("column 32: weights of 4 bits need "
+                                                               "an even n"));
+  EXPECT_THAT(Refusal("fwd/f32u4f32/m1n2k3_tB/scales"), HasSubstr("an even k"));
+  EXPECT_EQ(Refusal("fwd/f32s8f32/m1n3k3/scales"), "accepted");
+  EXPECT_THAT(Refusal("fwd/f32s4f32/m1n2k3"), HasSubstr("column 23: the type f32s4f32 needs the"));
+  EXPECT_THAT(Refusal("fwd/f32s4s32/m1n2k3/scales"), HasSubstr("column 23: expected a type"));
+  EXPECT_THAT(Refusal("fwd/u8s4f32/m1n2k3/scales"), HasSubstr("column 23: expected a type"));
+  EXPECT_THAT(Refusal("fwd/s4s8f32/m1n2k3/scales"), HasSubstr("column 23: expected a type"));
+  EXPECT_THAT(Refusal("bwd_data/f32s4f32/m1n2k3/scales"), HasSubstr("column 19: integer weights"));
+  EXPECT_THAT(Refusal("fwd/f32s8f32/m1n2k3/ip/scales"), HasSubstr("'ip' has no integer weights"));
+  EXPECT_THAT(Refusal("fwd/f32s8f32/m1n2k100/scales-g64"), HasSubstr("a multiple of the group"));
+  EXPECT_THAT(Refusal("fwd/f32s8f32/m1n2k64/scales-g64"), HasSubstr("is one group"));
+  for (const std::string type : {"f32", "int8", "u8s8f32"}) {
+    EXPECT_THAT(Refusal("fwd/" + type + "/m1n2k64/scales-g32"), HasSubstr("'scales-g32' needs"));
+    EXPECT_THAT(Refusal("fwd/" + type + "/m1n2k64/zero-points"), HasSubstr("'zero-points' needs"));
+  }
+  EXPECT_THROW(workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32s8f32/n1c1h1w1k1r1s1"), BadInput);
+}
+
 MatmulCase CublasltCase(const std::string& name) {
   return ReadCublasltMatmulCase(workload::ParseBenchmarkName("Matmul/gpu/cublaslt/" + name));
 }
@@ -255,6 +283,10 @@ TEST(MatmulBenchdnn, RepeatsTheCallItsGradientsAndInnerProducts) {
   EXPECT_EQ(Line("bwd_weights/f32/m2n3k4/ip/bias"), "--ip --mode=P --dir=BWD_WB mb2ic4oc3");
   EXPECT_EQ(Line("fwd/f32/m2n3k4/ip/bias"), "") << "FWD_I has no bias";
   EXPECT_EQ(Line("bwd_data/int8/m2n3k4/scales"), "");
+  EXPECT_EQ(Line("fwd/f16u4f16/m1n8k256/bias/scales-g128/zero-points"),
+            "--matmul --mode=P --dt=f16:u4:f16 --stag=ab --wtag=ab --dtag=ab --bia_dt=f32 "
+            "--attr-scales=wei:per_ocic:f16:128x1 --attr-zero-points=wei:per_ocic:u4:128x1 "
+            "--attr-fpmath=f16:true 1x256:256x8");
 }
 
 std::string RandomForward(std::mt19937& random) {
@@ -262,18 +294,24 @@ std::string RandomForward(std::mt19937& random) {
   const auto of = [&](const std::vector<std::string>& choices) {
     return choices[random() % choices.size()];
   };
-  const auto type = of({"f32", "bf16", "f16", "int8", "u8s8s8", "u8s8s32", "u8s8f32", "s8s8s8",
-                        "s8s8u8", "s8s8f32", "bf16bf16f32", "f32bf16bf16"});
-  const bool ip = random() % 3 == 0;
+  const auto type =
+      of({"f32", "bf16", "f16", "int8", "u8s8s8", "u8s8s32", "u8s8f32", "s8s8s8", "s8s8u8",
+          "s8s8f32", "bf16bf16f32", "f32bf16bf16", "f32s4f32", "bf16u8bf16", "f16u4f32"});
+  const bool compressed = type.ends_with("4f32") || type == "bf16u8bf16";
+  const bool ip = !compressed && random() % 3 == 0;
   const auto order = ip ? "" : of({"", "", "_tA", "_tB", "_tAtB"});
-  auto name = fmt::format("fwd/{}/{}m{}n{}k{}{}", type,
-                          ip || random() % 2 == 0 ? "" : fmt::format("b{}", 1 + size()), size(),
-                          size(), size(), order);
+  auto name = fmt::format(
+      "fwd/{}/{}m{}n{}k{}{}", type, ip || random() % 2 == 0 ? "" : fmt::format("b{}", 1 + size()),
+      size(), (compressed ? 2U : 1U) * size(), (compressed ? 128U : 1U) * size(), order);
   if (ip) name += of({"/ip", "/ip/training", "/ip/training/bias"});
   if (!ip) name += of({"", "/bias"});
   name += of({"", "/relu"});
-  if (type.find("s8") != std::string::npos || type == "int8") name += of({"", "/scales"});
+  if (compressed)
+    name += of({"/scales", "/scales-g32", "/scales-g64"}) + of({"", "/zero-points"});
+  else if (type.find("s8") != std::string::npos || type == "int8")
+    name += of({"", "/scales"});
   if (!ip && order.empty()) name += of({"", "/any"});
+  if (compressed) return name + of({"", "/fpmath-any"});
   return name + of({"", "/fpmath-bf16", "/fpmath-f16", "/fpmath-tf32", "/fpmath-any"});
 }
 
@@ -332,6 +370,28 @@ constexpr fakes::ForeignLine kForeign[] = {
     {"--matmul --attr-zero-points=src:common:1 10x30:30x20",
      "!--attr-zero-points=src:common:1: not supported"},
     {"--matmul --dt=f64 10x30:30x20", "!types f64:f64:f64"},
+    // Of oneDNN 3.5 and newer. Scales of each group of a single product have two spellings.
+    {"--matmul --dt=f32:s4:f32 --attr-scales=wei:per_oc --attr-fpmath=strict:true 1x64:64x20",
+     "fwd/f32s4f32/m1n20k64/scales/any"},
+    {"--matmul --dt=f16:u4:f16 --wtag=ba --stag=ab --dtag=ab --attr-scales=wei:per_ocic:f16:128x1 "
+     "--attr-zero-points=wei:per_ocic:u4:128x1 --attr-fpmath=f16:true 1x256:256x20",
+     "fwd/f16u4f16/m1n20k256_tB/scales-g128/zero-points"},
+    {"--matmul --dt=bf16:s8:f32 --attr-scales=wei:per_tensor:bf16:32x1 --attr-fpmath=any:true "
+     "4x64:64x20",
+     "fwd/bf16s8f32/m4n20k64/scales-g32/any/fpmath-any"},
+    {"--matmul --dt=f32:s4:f32 --attr-fpmath=f16:true --attr-scales=wei:per_ocic:f16:128x1 "
+     "1x256:256x20",
+     "!scales wei:per_ocic:f16:128x1"},
+    {"--matmul --dt=bf16:s8:f32 --attr-scales=wei:per_oc:bf16 4x64:64x20",
+     "!types bf16:s8:f32 by fpmath strict"},
+    {"--matmul --attr-fpmath=bf16:true 4x64:64x20", "!types f32:f32:f32 by fpmath bf16:true"},
+    {"--matmul --dt=f32:s8:f32 --attr-scales=wei:per_oc --attr-zero-points=wei:per_oc:s32 "
+     "--attr-fpmath=strict:true 4x64:64x20",
+     "!zero points wei:per_oc:s32"},
+    {"--matmul --dt=s8:s8:f32 --attr-zero-points=wei:per_oc 4x64:64x20", "!zero points wei:per_oc"},
+    {"--matmul --dt=f32:u8:f32 --attr-scales=src:common:2+wei:per_oc --attr-fpmath=strict:true "
+     "4x64:64x20",
+     "!scales src:common+wei:per_oc"},
     {"--matmul 2x3x4x5:2x3x5x6", "!4-D matmul"},
     {"--matmul 1x4x5:3x5x6", "!broadcast batch"},
     {"--matmul 96x8:8x512:96:512", "!result of other sizes"},

@@ -176,6 +176,50 @@ TEST(MatmulCheck, FindsAMissingAddendAndTheOtherFunction) {
   EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
 }
 
+// Weights are made again from the stored integers, element by element of each column, and
+// multiplied in double. A scale or a zero point of the neighboring column or group is found.
+TEST(CompressedWeights, AreTheScaledDistanceFromTheirZeroPointAndFaultsAreFound) {
+  for (const std::string name :
+       {"fwd/f32s8f32/m3n29k64/scales", "fwd/f32u8f32/b2m3n15k96_tB/scales-g32/zero-points",
+        "fwd/bf16s4f32/m1n6k64_tA/scales-g32/zero-points",
+        "fwd/f16u4f32/m9n4k64/scales/zero-points", "fwd/f32s4f32/m9n8k128/bias/relu/scales-g64"}) {
+    const auto matmul = CheckedCase(name);
+    const auto& p = matmul.problem;
+    const auto inputs = workload::SeededInputs(matmul, 5);
+    const auto& range = *workload::FindIntegerWeights(matmul.types.weights);
+    EXPECT_EQ(*std::ranges::min_element(inputs.weights), range.low) << name;
+    EXPECT_EQ(*std::ranges::max_element(inputs.weights), range.high) << name;
+    const auto [scales, zero_points] = QuantizationOf(matmul);
+    ASSERT_EQ(std::ssize(scales), p.k / matmul.group * p.n);
+    EXPECT_EQ(zero_points.empty(), !matmul.zero_points);
+    // Scales and zero points are those of other weights, so far away.
+    const auto output = [&, &scales = scales, &zero_points = zero_points](int64_t columns,
+                                                                          int64_t steps) {
+      auto expanded = inputs;
+      for (int64_t pair = 0; pair < p.b; ++pair)
+        for (int64_t step = 0; step < p.k; ++step)
+          for (int64_t column = 0; column < p.n; ++column) {
+            const int64_t group =
+                (step + steps) % p.k / matmul.group * p.n + (column + columns) % p.n;
+            float& weight = expanded.weights.at(Definition::AtB(matmul, pair, step, column));
+            weight -= zero_points.empty() ? 0 : zero_points.at(group);
+            weight *= scales.at(group);
+          }
+      return std::pair(expanded.weights, RightOutput(matmul, expanded));
+    };
+    const auto [weights, right] = output(0, 0);
+    EXPECT_TRUE(workload::CheckOutput(matmul, inputs, right, 5).ok) << name;
+    EXPECT_FALSE(workload::CheckOutput(matmul, inputs, output(1, 0).second, 5).ok) << name;
+    EXPECT_EQ(workload::CheckOutput(matmul, inputs, output(0, 1).second, 5).ok, matmul.group == p.k)
+        << name;
+    auto expanded = inputs.weights;
+    Expand(matmul, expanded);
+    EXPECT_EQ(expanded, weights) << name;
+    for (const float weight : expanded)  // exact in every type
+      ASSERT_EQ(workload::RoundToBf16(weight), weight) << name;
+  }
+}
+
 constexpr const char* kCases[] = {"fwd/f32/m17n9k33/bias/relu", "bwd_data/f32/b3m5n7k9_tAtB",
                                   "bwd_weights/f32/m33n8k5/ip/bias", "fwd/u8s8s32/m9n10k20"};
 

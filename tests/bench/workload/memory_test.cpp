@@ -237,6 +237,23 @@ TEST(E2m1, HasSixteenValuesInPairs) {
   EXPECT_EQ(RoundToE2m1(-100), -6);
 }
 
+// Two's complement; the first of two has the low bits, and the last of an odd number is padded.
+TEST(IntegersOf4Bits, AreStoredInPairs) {
+  const auto bytes = [](std::initializer_list<int> values) {
+    std::vector<std::byte> of;
+    for (const int value : values) of.push_back(static_cast<std::byte>(value));
+    return of;
+  };
+  EXPECT_EQ(Encoded({-8, 7, -1}, "s4"), bytes({0x78, 0x0f}));
+  EXPECT_EQ(Encoded({15, 0, 9, 10}, "u4"), bytes({0x0f, 0xa9}));
+  for (const auto& [type, low] : {std::pair("s4", -8.0F), {"u4", 0.0F}}) {
+    const auto values = SeededValues(1000, 1, type, low, low + 15);
+    EXPECT_EQ(std::set<float>(values.begin(), values.end()).size(), 16U) << type;
+    EXPECT_EQ(Decoded(Encoded(values, type), type), values) << type;
+    EXPECT_EQ(StoredBytes(5, type), 3);
+  }
+}
+
 TEST(ElementBytes, IsTheSizeOfWhatIsStored) {
   for (const char* type : {"f32", "f16", "bf16", "e4m3", "s32", "s8", "u8"})
     EXPECT_EQ(Encoded({1, 2, 3}, type).size(), 3U * static_cast<size_t>(ElementBytes(type)))

@@ -26,7 +26,7 @@ class Touched {
     if (touched_[tensor].insert(element).second) bytes_ += bytes;
   }
   void Add(const std::string& tensor, int64_t element, std::string_view type) {
-    Add(tensor, element, type == "e2m1" ? 0.5 : static_cast<double>(ElementBytes(type)));
+    Add(tensor, element, static_cast<double>(StoredBytes(2, type)) / 2);
   }
   void AddAll(const std::string& tensor, int64_t elements, std::string_view type) {
     for (int64_t element = 0; element < elements; ++element) Add(tensor, element, type);
@@ -120,7 +120,17 @@ void TouchScale(matmul::Scaling scaling, const std::string& factor, int64_t line
                 scaling == Scaling::kBlocks ? "f32" : "u8");
 }
 
-// Half of the problems are scaled: fp8 with any scales, or fp4.
+// Touches the scale and the zero point of a compressed weight.
+void TouchQuantization(const matmul::MatmulCase& matmul, int64_t column, int64_t step,
+                       Touched& touched) {
+  if (matmul.group == 0) return;
+  const int64_t group = step / matmul.group * matmul.problem.n + column;
+  touched.Add("scale", group, matmul.types.source);
+  if (matmul.zero_points) touched.Add("zero point", group, matmul.types.weights);
+}
+
+// Half of the problems are scaled: fp8 with any scales, fp4, or (a sixth) compressed weights. Those
+// of 4 bits have an even number of zero points.
 matmul::MatmulCase RandomMatmul(Draw& draw, int index) {
   const char* const types[] = {"f32", "bf16", "f16", "int8", "u8s8f32"};
   matmul::MatmulCase matmul;
@@ -139,6 +149,14 @@ matmul::MatmulCase RandomMatmul(Draw& draw, int index) {
     matmul.sum = forward && draw.Coin();
     if (forward && draw.Coin())
       matmul.eltwise = kEltwises.at(static_cast<size_t>(draw.UpTo(5) - 1));
+  }
+  if (index % 6 == 0) {
+    const char* const compressed[] = {"f32s8f32", "bf16u8f32", "f16s4f16", "f32u4f32"};
+    matmul.type = compressed[draw.UpTo(4) - 1];
+    matmul.scaling = matmul::Scaling::kNone;
+    p.n *= 2;
+    matmul.group = draw.Coin() ? p.k : 32;
+    matmul.zero_points = draw.Coin();
   }
   matmul.types = ProductTypesFromKey(matmul.type);
   return matmul;
@@ -165,6 +183,7 @@ TEST(RandomWork, OfProductsIsThatOfTheLoops) {
           touched.Add("b", (pair * p.n + column) * p.k + step, matmul.types.weights);
           TouchScale(matmul.scaling, "a", row, step, touched);
           TouchScale(matmul.scaling, "b", column, step, touched);
+          TouchQuantization(matmul, column, step, touched);
         }
       }
     });

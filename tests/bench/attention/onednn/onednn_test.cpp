@@ -11,13 +11,24 @@ namespace dlroof::attention {
 namespace {
 
 // Odd sizes, each mask, shared heads, one query, and queries of which some see few keys.
+constexpr const char* kEveryMask[] = {"b1h1q1k1d1",
+                                      "b2h3q17k33d5",
+                                      "b2h4q33k33d17_kv2tl",
+                                      "b1h3q31k65d64_br",
+                                      "b1h2q65k31d16_tl",
+                                      "b2h6q1k129d64_kv2",
+                                      "b1h8q1k100d33_kv1",
+                                      "b1h2q64k64d32_w7tl",
+                                      "b1h2q16k100d32_w33br",
+                                      "b3h2q5k40d16_l1:40:7",
+                                      "b2h4q8k64d64_kv2l9:64br",
+                                      "b2h2q20k20d8_w5l17:20tl",
+                                      "b1h2q1k300d128_w128br",
+                                      "b1h4q128k128d128_tl"};
+
 TEST(AttentionOnednn, AgreesWithTheReferenceAndSaysWhatTheLibraryChose) {
   for (const std::string type : {"f32", "bf16", "f16"})
-    for (const std::string problem :
-         {"b1h1q1k1d1", "b2h3q17k33d5", "b2h4q33k33d17_kv2tl", "b1h3q31k65d64_br",
-          "b1h2q65k31d16_tl", "b2h6q1k129d64_kv2", "b1h8q1k100d33_kv1", "b1h2q64k64d32_w7tl",
-          "b1h2q16k100d32_w33br", "b3h2q5k40d16_l1:40:7", "b2h4q8k64d64_kv2l9:64br",
-          "b2h2q20k20d8_w5l17:20tl", "b1h2q1k300d128_w128br", "b1h4q128k128d128_tl"})
+    for (const std::string problem : kEveryMask)
       for (const std::string option : {"", "/graph"})
         fakes::ExpectAgrees("Attention/cpu/onednn/fwd/" + type + "/" + problem + option, type);
   // Four tensors, the scores in f32, the weights, and the mask.
@@ -31,6 +42,24 @@ TEST(AttentionOnednn, AgreesWithTheReferenceAndSaysWhatTheLibraryChose) {
             (fakes::ListedBytes{
                 0, 4 * (2 * 2 * 4 * 8 * 32 + 2 * 2 * 2 * 16 * 32 + 2 * 2 * 4 * 8 * 16 + 8 * 16)}));
   // All 16 keys are computed for queries that see 9 to 16 of them.
+  EXPECT_DOUBLE_EQ(call.explain.executed_over_useful.value(), 16 / 12.5);
+}
+
+TEST(AttentionOnednn, BackwardAgreesWithTheReferenceAlsoWithOtherInputsInTheSameMemory) {
+  for (const std::string type : {"f32", "bf16", "f16"})
+    for (const std::string problem : kEveryMask)
+      fakes::ExpectAgrees("Attention/cpu/onednn/bwd/" + type + "/" + problem, type);
+  const auto call = workload::MakeWorkload("Attention/cpu/onednn/bwd/f32/b2h4q8k16d32_kv2br")
+                        .prepare({.threads = 1});
+  EXPECT_EQ(std::ranges::count(call.algorithm, '+'), 9) << call.algorithm;
+  EXPECT_EQ(call.modelled.launches, 10);
+  call.new_inputs(2);
+  EXPECT_TRUE(call.verify().ok);
+  // q, o, do, dq, products of do and o; k, v, dk, dv; weights and gradients of scores; sums and
+  // statistics; the mask.
+  EXPECT_EQ(fakes::BytesOf(call),
+            (fakes::ListedBytes{0, 4 * (5 * 2 * 4 * 8 * 32 + 4 * 2 * 2 * 16 * 32 +
+                                        2 * 2 * 4 * 8 * 16 + 2 * 2 * 4 * 8 + 8 * 16)}));
   EXPECT_DOUBLE_EQ(call.explain.executed_over_useful.value(), 16 / 12.5);
 }
 

@@ -1,0 +1,28 @@
+// What forward and backward calls of attention by oneDNN's primitives share.
+#pragma once
+
+#include <vector>
+
+#include "bench/attention/attention.h"
+#include "bench/onednn/call.h"
+#include "bench/workload/workload.h"
+
+namespace dlroof::attention {
+
+std::vector<float> Floats(const std::vector<double>& values);
+
+// Primitives executed in order. A tensor's memory is owned by the first primitive that uses it.
+using Steps = std::vector<onednn::Call>;
+// Returns a forward call's primitives: the first writes the scores, the last the result.
+Steps ForwardSteps(const AttentionProblem& problem, dnnl::memory::data_type type,
+                   const Tensors& in);
+// Appends a primitive that adds the mask, if the problem has one, to f32 scores in place.
+void AppendMask(const AttentionProblem& problem, const dnnl::memory& scores, Steps& steps);
+// Returns "unfused IMPLEMENTATION + IMPLEMENTATION".
+std::string AlgorithmOf(const Steps& steps);
+
+// Prepares a call that computes the gradients of q, k and v.
+workload::PreparedCall PrepareBackward(const AttentionProblem& problem, const std::string& type,
+                                       const workload::RunSettings& settings);
+
+}  // namespace dlroof::attention
