@@ -81,7 +81,7 @@ dlroof.eventRow = (body, event) => {
 dlroof.drawEvents = (id, slower) => {
   const section = dlroof.byId(`${id}-section`);
   const all = dlroof.events.filter((event) => (event.ratio > 1) === slower && event.sure !== 'may be chance');
-  const count = all.reduce((sum, event) => sum + event.series.length, 0);
+  const count = new Set(all.flatMap((event) => event.series)).size;
   dlroof.byId(`${id}-title`).textContent = all.length === 0 ?
       `Nothing got ${slower ? 'slower' : 'faster'}` :
       `${count} benchmark${count === 1 ? '' : 's'} ${slower ? 'slower' : 'faster'} than before, by ${all.length} change${

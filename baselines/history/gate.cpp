@@ -100,7 +100,12 @@ std::string WhatHappened(const compare::Comparison& row) {
   if (row.judgement)
     text = fmt::format("{} ({} to {})", Percent(row.judgement->ratio),
                        Percent(row.judgement->ci95.first), Percent(row.judgement->ci95.second));
-  if (row.before.seconds && row.after.seconds)
+  if (row.after.seconds && row.judgement && row.judgement->earlier_runs > 0)
+    text += fmt::format(
+        ", {} (mean of {} runs) to {}",
+        text::WithPrefix(*row.after.seconds / row.judgement->ratio / row.judgement->removed, "s"),
+        row.judgement->earlier_runs + 1, text::WithPrefix(*row.after.seconds, "s"));
+  else if (row.before.seconds && row.after.seconds)
     text += fmt::format(", {} to {}", text::WithPrefix(*row.before.seconds, "s"),
                         text::WithPrefix(*row.after.seconds, "s"));
   if (const auto cause = row.Cause(); !row.changes.empty()) text += ": " + cause;
@@ -116,22 +121,30 @@ std::string AgainText(const Report& report) {
 }
 
 std::string AboutText(const Report& report) {
-  return fmt::format(
-      "{} against {} run{} of {}{}{}", report.commit.empty() ? "this build" : Short(report.commit),
-      report.runs, report.runs == 1 ? "" : "s", report.branch,
-      report.newest_commit.empty() ? std::string()
-                                   : fmt::format(", the newest of {}", Short(report.newest_commit)),
-      AgainText(report));
+  return fmt::format("{} against {} run{} of {}{}{}",
+                     report.commit.empty() ? "this build" : Short(report.commit),
+                     report.commits.size(), report.commits.size() == 1 ? "" : "s", report.branch,
+                     report.commits.back().empty()
+                         ? std::string()
+                         : fmt::format(", the newest of {}", Short(report.commits.back())),
+                     AgainText(report));
 }
 
-// Returns the `dlroof bisect` command for the worst slowdown, if both commits are known.
+// Returns the `dlroof bisect` command for the worst slowdown, if both commits are known: the last
+// one before its level and the first one at it.
 std::string BisectText(const Report& report) {
   const auto worse = Worse(*report.result);
-  if (worse.empty() || worse.front()->newly_failed || report.commit.empty() ||
-      report.newest_commit.empty() || report.commit == report.newest_commit)
-    return "";
-  return BisectCommand(Short(report.interleaved_with.value_or(report.newest_commit)),
-                       Short(report.commit), worse.front()->name(), report.own_program);
+  if (worse.empty() || worse.front()->newly_failed) return "";
+  auto commits = report.commits;
+  commits.push_back(report.commit);
+  const auto& judgement = worse.front()->judgement;
+  const auto since = static_cast<std::size_t>(judgement ? judgement->runs_since : 1);
+  if (since >= commits.size()) return "";
+  const auto bad = commits[commits.size() - since];
+  const auto before = commits[commits.size() - since - 1];
+  const auto good = since == 1 ? report.interleaved_with.value_or(before) : before;
+  if (good.empty() || bad.empty() || good == bad) return "";
+  return BisectCommand(Short(good), Short(bad), worse.front()->name(), report.own_program);
 }
 
 // Replaces line breaks by spaces and cuts the text after `most` bytes.

@@ -258,8 +258,7 @@ struct Report {
   const compare::CompareResult* result = nullptr;  // never null
   std::string commit;                              // of the new run; may be empty
   std::string branch;                              // of the stored runs
-  std::string newest_commit;                       // of the newest stored run; may be empty
-  int runs = 0;                                    // [1] number of stored runs compared with
+  std::vector<std::string> commits;                // of the stored runs, oldest first; may be empty
   int again = 0;                                   // [1] number of benchmarks measured again
   // Set if the new program was measured interleaved with this commit's stored program.
   std::optional<std::string> interleaved_with;

@@ -490,7 +490,10 @@ class JudgeOfRuns {
     const char* not_in = sure ? ContradictionOf(i, sign) : nullptr;
     if (sure && not_in == nullptr) {
       judgement.verdict = change;
-      if (settings_.window) judgement.reason = SinceText(i, sign);
+      if (settings_.window) {
+        judgement.runs_since = RunsSince(i, sign);
+        judgement.reason = ConfirmedText(static_cast<std::size_t>(judgement.runs_since));
+      }
     } else if (std::log(low) >= -bound && std::log(high) <= bound) {
       judgement.verdict = Verdict::kSame;
     } else if (not_in != nullptr) {
@@ -521,14 +524,14 @@ class JudgeOfRuns {
         100 * std::expm1(time), 100 * std::expm1(other->log_ratio), other->name, other->cause);
   }
 
-  // Returns for how many runs the level has been nearer to NEW than to BASE's window, as text.
-  std::string SinceText(std::size_t i, double sign) const {
+  // Returns for how many runs the level has been nearer to NEW than to BASE's window.
+  int RunsSince(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto far = [&](double run) {
       return sign * (run - row.base) > std::abs(row.log_ratio) / 2;
     };
     const auto last = std::find_if_not(row.all.rbegin(), row.all.rend(), far) - row.all.rbegin();
-    return ConfirmedText(static_cast<std::size_t>(last) + 1);
+    return static_cast<int>(last) + 1;
   }
 
   const std::vector<Candidate>& candidates_;

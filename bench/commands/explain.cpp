@@ -59,7 +59,9 @@ Reason MissingBreakdownReason(const record::Record& record) {
   if (record.parallel) return {"the record has no time, or no roofs"};
   if (record.device == "gpu") return {"its kernels were not traced, or it has no roofs"};
   if (record.cache && record.cache != "warm")
-    return {"only warm calls are profiled, and this one is " + *record.cache};
+    return {
+        fmt::format("only warm calls are profiled, and this one is {}: explain its name without it",
+                    *record.cache)};
   if (record.unwatched_reason)
     return {"its parallel regions were not profiled: " + record.unwatched_reason->text};
   return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};

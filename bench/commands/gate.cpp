@@ -135,6 +135,8 @@ class Gate {
     // A job that is run again: earlier runs of its own commit show no change.
     const auto own = [&](const auto& run) { return run.commit == origin_.commit; };
     if (!std::ranges::all_of(runs, own)) std::erase_if(runs, own);
+    const auto date = record::Text(contender_.file.context, "date");
+    std::erase_if(runs, [&](const auto& run) { return !date.empty() && run.date == date; });
     baseline_ = history::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
   }
 
@@ -161,17 +163,17 @@ class Gate {
           return compare::CompareWithStored(baseline_, contender, options);
         },
         options_, settings, std::cerr);
-    const history::Report report{.result = &settled.result,
-                                 .commit = origin_.commit,
-                                 .branch = flags_.baseline,
-                                 .newest_commit = history::CommitOf(baseline_.back().file),
-                                 .runs = static_cast<int>(baseline_.size()),
-                                 .again = static_cast<int>(settled.again.size()),
-                                 .interleaved_with = settled.interleaved.empty()
-                                                         ? std::nullopt
-                                                         : std::optional(stored->commit),
-                                 .unclear = settled.unclear,
-                                 .own_program = measured_.program != supervise::BenchProgram()};
+    const history::Report report{
+        .result = &settled.result,
+        .commit = origin_.commit,
+        .branch = flags_.baseline,
+        .commits = VectorOf<std::string>(
+            baseline_, [](const auto& run) { return history::CommitOf(run.file); }),
+        .again = static_cast<int>(settled.again.size()),
+        .interleaved_with =
+            settled.interleaved.empty() ? std::nullopt : std::optional(stored->commit),
+        .unclear = settled.unclear,
+        .own_program = measured_.program != supervise::BenchProgram()};
     Write(report);
     return settled.result.exit_code;
   }
@@ -194,7 +196,8 @@ class Gate {
     std::cerr << fmt::format("{}: {} run {} of {}\n", flags_.db,
                              added.already ? "already stored as" : "stored as", added.run,
                              flags_.baseline);
-    if (origin_.commit.empty() || flags_.run || limit_ == 0) return;
+    const bool of_other_program = flags_.run && flags_.command.empty();
+    if (origin_.commit.empty() || of_other_program || limit_ == 0) return;
     const auto kept = builds_.Keep(origin_.commit, measured_.program, limit_);
     std::cerr << fmt::format("stored the program of {} ({:.1f} MB new, {:.1f} MB in all)\n",
                              origin_.commit, 1e-6 * static_cast<double>(kept.added_bytes),

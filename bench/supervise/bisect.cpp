@@ -182,7 +182,10 @@ class Bisection {
       out_ << fmt::format("{}{} {} between {} and {}: {}{}\n", same ? "" : "cannot tell whether ",
                           text::Printable(request_.name), same ? "does not differ" : "differs",
                           Short(good_), Short(bad_), whole->Text(),
-                          same ? "" : "; a larger --budget can tell");
+                          same ? ""
+                               : fmt::format("; a quieter machine can tell, or a larger --budget, "
+                                             "up to {} blocks each",
+                                             statistics::kLooks.back()));
       return kCannotTell;
     }
     half_ = whole->log_ratio / 2;

@@ -105,8 +105,10 @@ class Remeasurement {
     else
       SettleAlone();
     // A benchmark that further measurements left ambiguous stays unclear.
-    for (const auto& row : settled_.result.rows)
+    for (const auto& row : settled_.result.rows) {
       if (row.verdict == statistics::Verdict::kAmbiguous) decided_.erase(row.name());
+      if (statistics::IsChange(row.verdict)) decided_.insert(row.name());
+    }
     settled_.unclear = history::UnclearNames(settled_.result, decided_);
     return std::move(settled_);
   }

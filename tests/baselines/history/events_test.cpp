@@ -188,8 +188,7 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
   const Report report{.result = &result.result,
                       .commit = "0123456789abcdef",
                       .branch = "main",
-                      .newest_commit = "fedcba9876543210",
-                      .runs = 7,
+                      .commits = std::vector<std::string>(7, "fedcba9876543210"),
                       .again = 3,
                       .interleaved_with = "fedcba9876543210",
                       .unclear = {"a", "b"}};
@@ -202,8 +201,15 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
   EXPECT_THAT(comment, HasSubstr("dlroof bisect fedcba987654 0123456789ab -- "));
   Result other;
   other.Add("a", Verdict::kSlower, 1.1, 1.12);
-  EXPECT_THAT(CommentOf({.result = &other.result, .branch = "main", .runs = 1}),
+  EXPECT_THAT(CommentOf({.result = &other.result, .branch = "main", .commits = {""}}),
               Not(HasSubstr("bisect")));
+  // Two stored runs were slower already; times are relative to the mean.
+  auto& row = other.result.rows[0];
+  row.judgement->runs_since = 3;
+  row.judgement->earlier_runs = 3;
+  row.after.seconds = 2.2;
+  EXPECT_THAT(CommentOf({.result = &other.result, .commit = "e", .commits = {"a", "b", "c", "d"}}),
+              AllOf(HasSubstr("2.00 s (mean of 4 runs) to 2.20 s"), HasSubstr("bisect b c -- ")));
 }
 
 TEST(BisectCommand, QuotesForeignTextAndHasNoCommitThatIsAnOption) {
@@ -215,13 +221,13 @@ TEST(BisectCommand, QuotesForeignTextAndHasNoCommitThatIsAnOption) {
 TEST(AnnotationsOf, EscapesWhatGithubReadsAndHasTenErrorsAndAWarning) {
   Result result;
   result.Add("a,b::c\nd", Verdict::kSlower, 1.1, 1.12);
-  const auto lines = AnnotationsOf({.result = &result.result, .branch = "main", .runs = 1});
+  const auto lines = AnnotationsOf({.result = &result.result, .branch = "main", .commits = {""}});
   EXPECT_THAT(lines, HasSubstr("::error title=dlroof%3A a%2Cb%3A%3Ac%0Ad::a,b::c%0Ad: +10.0 %25"));
   EXPECT_EQ(LinesIn(lines), 1);
   Result slow;
   for (int i = 0; i < 12; ++i) slow.Add(fmt::format("n{}", i), Verdict::kSlower, 1.1, 1.2);
   const auto many = AnnotationsOf(
-      {.result = &slow.result, .branch = "main", .runs = 1, .unclear = {"a", "b", "c", "d"}});
+      {.result = &slow.result, .branch = "main", .commits = {""}, .unclear = {"a", "b", "c", "d"}});
   EXPECT_EQ(LinesIn(many), 11);
   EXPECT_THAT(many, HasSubstr("::warning title=dlroof::4 benchmarks could be slower"));
 }
