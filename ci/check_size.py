@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 93_948,
+    "lines of C++ without tests": 93_941,
     "lines of C++ of tests": 43_685,
     "lines of scripts": 14_130,
     "words of documents": 42_000,
