@@ -24,8 +24,6 @@ using dnnl::memory;
 using onednn::CpuEngine;
 using onednn::PlainDesc;
 
-constexpr auto kF32 = memory::data_type::f32;
-
 // A way to compute a call, ready to run.
 struct Computation {
   std::function<void()> run;

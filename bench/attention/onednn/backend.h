@@ -9,6 +9,8 @@
 
 namespace dlroof::attention {
 
+inline constexpr auto kF32 = dnnl::memory::data_type::f32;
+
 std::vector<float> Floats(const std::vector<double>& values);
 
 // Primitives executed in order. A tensor's memory is owned by the first primitive that uses it.

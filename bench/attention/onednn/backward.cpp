@@ -17,8 +17,6 @@ using dnnl::memory;
 using onednn::CpuEngine;
 using onednn::PlainDesc;
 
-constexpr auto kF32 = memory::data_type::f32;
-
 // Returns the same memory with another descriptor.
 memory As(const memory& tensor, const memory::desc& desc) {
   return {desc, CpuEngine(), tensor.get_data_handle()};
