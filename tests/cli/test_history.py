@@ -226,8 +226,8 @@ def test_a_dashboard_of_busy_runs_has_estimates_with_their_mark():
 def test_history_dashboard_and_comparison_agree_on_the_newest_run(changed):
     """Two runs of one process each, in which every benchmark is off by 6 % or so for the whole run; one takes 1.6 times as long."""
     rng = random.Random(3)
-    Path("pair").mkdir(exist_ok=True)
-    Path("pair.sqlite").unlink(missing_ok=True)
+    shutil.rmtree("pair", ignore_errors=True)
+    os.mkdir("pair")
     for day in (1, 2):
         rows = []
         for name in (f"BM_{i}" for i in range(20)):
@@ -237,8 +237,8 @@ def test_history_dashboard_and_comparison_agree_on_the_newest_run(changed):
     compared = json.loads(run("dlroof compare pair/1.json pair/2.json --format=json").out)["benchmarks"]
     assert [row["name"] for row in compared if row["verdict"] in ("slower", "faster")] == changed
     verify(run("dlroof dashboard pair -o pair_site"), [says(f"20 benchmarks, 2 dates, {len(changed)} changed")])
-    verify(run("dlroof history add --db pair.sqlite pair/1.json pair/2.json"), [exits(0)])
-    assert [row["name"] for row in compared if "from here on" in run(f"dlroof history show --db pair.sqlite {row['name']}").out] == changed
+    verify(run("dlroof history add --db pair/db pair/1.json pair/2.json"), [exits(0)])
+    assert [row["name"] for row in compared if "from here on" in run(f"dlroof history show --db pair/db {row['name']}").out] == changed
 
 
 def exported(form):
