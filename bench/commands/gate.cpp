@@ -16,6 +16,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 

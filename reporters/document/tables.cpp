@@ -411,7 +411,7 @@ List OpportunitiesList(const roofline::PlacedRun& run, bool full_names) {
     const auto& [timing, placement, breakdown] = run.places[index];
     const auto mark = roofline::MarkOf(timing->noisy);
     auto& item = list.items.emplace_back(List::Item{fmt::format(
-        "{}{}: {}{}{} of {}{}, bound by {}, {} its roof",
+        "{}{}: {}{} of {}{}, bound by {}, {} its roof",
         ShownName(run.file.records[index], full_names),
         count > 1 ? fmt::format(" x{:.0f}", count) : "",
         timing->noisy ? mark : roofline::AtLeastMark(at_least), text::WithPrefix(above, "s"), mark,
