@@ -169,13 +169,14 @@ bool RegisterNamedFlops(const std::string& op, NamedFlops flops) {
 }
 
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record) {
-  constexpr double kRounding = 1.01;  // [1] factor allowed for rounded counts
+  constexpr double kRounding = 1.01;     // [1] factor allowed for rounded counts
+  constexpr double kMaxProducts = 3.03;  // [1] a training step has 3 products; 1 % for rounding
   const auto counted = CountedProductsOf(record, words);
   if (!counted) return std::nullopt;
   auto& [flops, bytes, written, launches, parts] = record.work.at(Provenance::kModelled);
   const auto& [useful, dense] = counted->of_problem;
-  if (counted->flops <= kRounding * dense && kRounding * counted->flops >= useful)
-    return std::nullopt;
+  const double most = (parts.empty() ? kMaxProducts : kRounding) * dense;
+  if (counted->flops <= most && kRounding * counted->flops >= useful) return std::nullopt;
   flops.clear();
   parts.clear();
   const auto text = fmt::format("its FLOPs in the file are {:.3g} times those of its name",

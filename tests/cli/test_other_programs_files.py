@@ -189,17 +189,6 @@ def test_no_control_character_of_a_file_reaches_a_terminal(change, own_folder):
         assert ran.code in (0, 2, 3) and "\x1b" not in ran.out + ran.err, ran
 
 
-@pytest.mark.parametrize("times, wrong", [(1, False), (1.5, True)])
-def test_modelled_flops_are_those_of_the_name_or_left_out(times, wrong, own_folder):
-    """Of LSTM/.../bwd/f32/t16n16i32h64 in one number: 2 gradients of 2 * 16 * 16 * 4 * 64 * (32 + 64) FLOPs."""
-    content = json.loads((DATA / "run_small.json").read_text())
-    record = next(record for record in content["records"] if record["name"] == "LSTM/cpu/onednn/bwd/f32/t16n16i32h64")
-    record["work"] = {"modelled": {"flops": {"fp32.vector": times * 2 * 2 * 16 * 16 * 4 * 64 * (32 + 64)}}}
-    Path("flops.json").write_text(json.dumps(content))
-    ran = run("dlroof report flops.json")
-    assert ran.code == 0 and ("1.5 times those of its name: left out" in ran.err) == wrong, ran
-
-
 @pytest.mark.parametrize("command", ["report x.json", "compare x.json x.json", "history add --db x.sqlite x.json", "gate --run x.json --db x.sqlite"])
 def test_deep_json_is_one_sentence(command, own_folder):
     nested = "[" * 300000 + "]" * 300000
