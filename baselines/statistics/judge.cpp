@@ -94,8 +94,8 @@ Spread BetweenAround(double centre, const std::vector<Estimate>& values, double 
            Square(kWindow) * (estimate.variance + least.variance);
   });
   // A deviation from the 75 % or 95 % quantile of n normal values is as uncertain as one from the
-  // squares of 0.6 n (asymptotic variance of a quantile).
-  constexpr double kDegreesOfQuantile = 0.6;
+  // squares of 0.6 n (asymptotic variance of a quantile), the smaller of two somewhat more.
+  constexpr double kDegreesOfQuantile = 0.45;
   least.degrees = kDegreesOfQuantile * static_cast<double>(near);
   return least;
 }

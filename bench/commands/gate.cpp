@@ -2,12 +2,14 @@
 // benchmarks again, and writes reports for CI systems.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
 
+#include "baselines/compare/judged_times.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
 #include "baselines/history/history.h"
@@ -136,9 +138,13 @@ class Gate {
     // A job that is run again: earlier runs of its own commit show no change.
     const auto own = [&](const auto& run) { return run.commit == origin_.commit; };
     if (!std::ranges::all_of(runs, own)) std::erase_if(runs, own);
-    const auto date = record::Text(contender_.file.context, "date");
-    std::erase_if(runs, [&](const auto& run) { return !date.empty() && run.date == date; });
     baseline_ = history::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
+    std::erase_if(baseline_, [&](const auto& run) {  // --run FILE may be stored already
+      return record::Text(run.file.context, "date") ==
+                 record::Text(contender_.file.context, "date") &&
+             std::ranges::equal(run.file.records, contender_.file.records,
+                                compare::IsSameMeasurement);
+    });
   }
 
   // Reports that no stored run can be compared with. Returns the exit code: 0 if this run is

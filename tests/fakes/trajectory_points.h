@@ -55,7 +55,10 @@ inline record::Record RecordOf(const PointSpec& point) {
   record.threads = point.threads;
   record.cache = "warm";
   record.repetitions = {{.seconds = point.seconds, .iterations = 1, .noisy = point.noisy}};
-  if (point.noisy) record.repetitions[0].run_delay_seconds = 0.2 * point.seconds;
+  if (point.noisy) {  // two, as one would have no interval
+    record.repetitions[0].run_delay_seconds = 0.2 * point.seconds;
+    record.repetitions.push_back(record.repetitions[0]);
+  }
   Work& work = record.work[point.measured ? Provenance::kMeasured : Provenance::kModelled];
   work.flops["fp32.vector"] = point.flops;
   if (point.bytes) work.bytes[Level::kDram] = *point.bytes;
