@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 94_180,
+    "lines of C++ without tests": 94_190,
     "lines of C++ of tests": 44_070,
     "lines of scripts": 14_160,
     "words of documents": 42_000,
