@@ -253,9 +253,9 @@ class Comparer {
     return candidate;
   }
 
-  // Returns the change of a GPU call's SM cycles, if both runs have them. On a CPU: that of the CPU
-  // time of one process on one thread, if it waited or shared its CPU in a run
-  // (statistics::kMinWait).
+  // Returns the change of SM cycles for a GPU call, and of CPU time for a CPU benchmark of one
+  // process and one thread whose wall time was much longer (kMinWait) in either run. Returns
+  // nullopt for others, and if a run lacks the measure.
   static std::optional<statistics::OtherMeasure> OtherMeasureOf(
       const record::Record& base, const record::Record& contender,
       const statistics::Candidate& candidate) {

@@ -137,9 +137,10 @@ class RunVerdicts {
 
   explicit RunVerdicts(const History& history) : history_(history), runs_(history.Runs()) {}
 
-  // Returns the verdict on a timed benchmark in the run of `point`, compared with the last
-  // kUsualRuns comparable runs before it; that of all benchmarks if these moved together by an
-  // unknown cause. Returns nullopt if the point has no time, and if there is no such run.
+  // Compares the run of `point` with the kUsualRuns comparable runs before it and returns the
+  // verdict on benchmark `name`. If all benchmarks moved together and it is unknown why, each one
+  // that did not change by itself gets the verdict of all. Returns nullopt if the point has no
+  // time, and if there is no run to compare with.
   std::optional<statistics::Verdict> Of(const Point& point, const std::string& name);
 
  private:
@@ -258,8 +259,9 @@ struct Report {
   const compare::CompareResult* result = nullptr;  // never null
   std::string commit;                              // of the new run; may be empty
   std::string branch;                              // of the stored runs
-  std::vector<std::string> commits;                // of the stored runs, oldest first; may be empty
-  int again = 0;                                   // [1] number of benchmarks measured again
+  // Of the stored runs, at least one, oldest first. An unknown commit is "".
+  std::vector<std::string> commits;
+  int again = 0;  // [1] number of benchmarks measured again
   // Set if the new program was measured interleaved with this commit's stored program.
   std::optional<std::string> interleaved_with;
   std::vector<std::string> unclear = {};  // benchmarks for which a slowdown is still not excluded

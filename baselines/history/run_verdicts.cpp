@@ -46,7 +46,7 @@ RunVerdicts::Verdicts RunVerdicts::Judge(std::int64_t run) const {
   if (baseline.empty()) return verdicts;
   try {
     const auto result = compare::CompareWithStored(baseline, contender, {});
-    // If all moved together, each has moved: an event of all, "program or machine?".
+    // All moved together: shown as one event of all, "program or machine?".
     std::optional<statistics::Verdict> all;
     if (const auto& common = result.judged.common; common && common->is_unexplained)
       all = common->all.log_ratio > 0 ? statistics::Verdict::kSlower : statistics::Verdict::kFaster;

@@ -43,10 +43,12 @@ struct SeriesProfile {
   std::vector<std::size_t> outliers;  // indices into the values
 };
 
-// Returns the profile of `values` [s]: positive, oldest first, at least one. Whether the newest
-// value alone is a new level is decided by `newest`, its verdict in a comparison of whole runs, if
-// known: that sees more noise than one series shows. `waits`: wall time / CPU time [1] of each
-// value, or empty. Where that exceeds kMinWait, the CPU time must show a change, too.
+// Returns the profile of `values` [s]: positive, oldest first, at least one.
+// `newest`: the verdict on the newest run, if it was compared with the runs before it. It decides
+// whether the newest value is a level of its own: a comparison of all benchmarks knows the noise
+// better than one series.
+// `waits`: wall time / CPU time [1] of each value, or empty. A change between levels of which one
+// has more than kMinWait remains only if the CPU time shows it, too.
 SeriesProfile ProfileOf(const std::vector<double>& values,
                         std::optional<statistics::Verdict> newest = {},
                         const std::vector<double>& waits = {});

@@ -53,17 +53,17 @@ constexpr double BetweenOf(Measured measured) {
          : measured == Measured::kProcesses ? 0.015
                                             : 0.005;
 }
-// [1] False discovery rate of one process without earlier runs: of pairs in which no benchmark
-// changed, this share has one that is slower.
+// [1] False discovery rate of one process without earlier runs. At 5 %, about one in ten pairs of
+// unchanged runs had a benchmark that was slower.
 constexpr double kOfOneProcess = 0.01;
-// [1] The largest scatter that is noise unless neighbours slow repetitions: twice the largest of 10
-// such pairs of unchanged runs (baselines/studies/stored). More is due to changes.
+// [1] A larger scatter of one process is due to changes, unless other programs slowed repetitions:
+// in 10 such pairs of unchanged runs (baselines/studies/stored) it was at most 3.2 %.
 constexpr double kMaxScatter = 0.06;
 constexpr double kMinBetween = 0.005;  // [1] the same, if enough benchmarks show it
 // [1] The nearest three quarters of the ratios tell the noise: the others may be changes.
 constexpr double kTypical = 0.75;
-// [1] If neighbours slow whole benchmarks for a run, 95 % of the ratios or of the earlier runs tell
-// the noise: 1.96 standard errors.
+// [1] Other programs may slow a whole benchmark in one run. If they did, the noise is chosen so
+// that 95 % of the ratios, or of the earlier runs, are within 1.96 standard errors.
 constexpr double kNearlyAll = 0.95;
 
 // Returns the variance, with its degrees of freedom, to add to each value's own, so that this share
@@ -145,12 +145,13 @@ struct Row {
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio due to noise between runs
   double between_degrees = kManyDegrees;
-  std::optional<double> scatter_degrees;  // if the scatter of all benchmarks tells both variances
-  double log_ratio = 0;                   // [1] without what was removed
-  CommonShift common;                     // of its group
+  // Degrees of freedom if `between` is from the scatter of all benchmarks of one process.
+  std::optional<double> scatter_degrees;
+  double log_ratio = 0;  // [1] without what was removed
+  CommonShift common;    // of its group
 
   double variance() const { return within + between + Square(common.removed.standard_error); }
-  // Returns the degrees of freedom, unless of the scatter by Welch and Satterthwaite.
+  // Returns scatter_degrees or, if unset, the degrees of freedom by Welch and Satterthwaite.
   double degrees() const {
     if (scatter_degrees) return *scatter_degrees;
     const double spread = Square(within) / within_degrees + Square(between) / between_degrees;

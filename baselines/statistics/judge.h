@@ -122,8 +122,8 @@ struct Judgement {
   double adjusted_p = 1;           // [1] one-sided, in the ratio's direction; over all benchmarks
   double removed = 1;              // [1] common shift (a factor) already removed from `ratio`
   int earlier_runs = 0;            // [1] number of earlier runs in BASE's level
-  int runs_since =
-      1;  // [1] if `window`: number of the last runs at a change's level, NEW among them
+  // [1] If `window`: how many of the last runs, NEW among them, are at a change's level.
+  int runs_since = 1;
   // Ambiguous although the test alone finds it slower: the comparison must not conclude that
   // nothing is slower.
   bool is_suspect = false;

@@ -225,7 +225,7 @@ def test_a_dashboard_of_busy_runs_has_estimates_with_their_mark():
 @pytest.mark.parametrize("changed", [[], ["BM_7"]])
 def test_history_dashboard_and_comparison_agree_on_the_newest_run(changed):
     """Two runs of one process each, in which every benchmark is off by 3 % or so for the whole run; one takes 1.6 times as long."""
-    rng = random.Random(4)
+    rng = random.Random(11)
     shutil.rmtree("pair", ignore_errors=True)
     os.mkdir("pair")
     for day in (1, 2):
