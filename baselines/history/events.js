@@ -50,8 +50,10 @@ dlroof.addCommits = (cell, event) => {
   if (good === bad || good.startsWith('-') || bad.startsWith('-')) return;  // those would be options
   const button = dlroof.add(cell, 'button', 'link copy', 'copy bisect command');
   button.type = 'button';
-  const words = [good.slice(0, 12), bad.slice(0, 12), '--', dlroof.series[event.series[0]].name];
-  const command = `dlroof bisect ${words.map(dlroof.quoted).join(' ')}`;
+  const name = dlroof.series[event.series[0]].name;
+  const build = /^\w+\/[cg]pu\//.test(name) ? '' : ' --build \'BUILD COMMAND\' --program PATH';  // not of dlroof_bench
+  const [from, to, quoted] = [good.slice(0, 12), bad.slice(0, 12), name].map(dlroof.quoted);
+  const command = `dlroof bisect ${from} ${to}${build} -- ${quoted}`;
   button.title = command;
   button.addEventListener('click', () => {
     if (navigator.clipboard) navigator.clipboard.writeText(command);
@@ -66,7 +68,8 @@ dlroof.eventRow = (body, event) => {
   dlroof.add(size, 'small', '', `${dlroof.changeText(event.low)} to ${dlroof.changeText(event.high)}`).title =
       event.series.length > 1 ? 'smallest and largest change of these benchmarks' : '95 % interval';
   const what = dlroof.add(row, 'td', 'name');
-  const link = dlroof.add(what, 'button', 'link', event.pattern);
+  const link =
+      dlroof.add(what, 'button', 'link', /\w/.test(event.pattern) ? event.pattern : `${dlroof.series[event.series[0]].name} and others`);
   link.type = 'button';
   link.dataset.index = event.series[0];
   dlroof.add(what, 'small', '', event.series.length === 1 ? 'this benchmark alone' : `${event.series.length} benchmarks`);

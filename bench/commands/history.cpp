@@ -43,7 +43,7 @@ void Add(const HistoryFlags& flags) {
     if (added.already)
       std::cout << fmt::format("{}: already stored as run {}\n", file, added.run);
     else
-      std::cout << fmt::format("{}: run {}, {}, {} of them new\n", file, added.run,
+      std::cout << fmt::format("{}: run {}, {}, {} of them not stored before\n", file, added.run,
                                Plural(added.points, "benchmark"), added.new_series);
   }
 }

@@ -144,7 +144,7 @@ class Remeasurement {
       if (!pair) continue;
       const auto replaced = history::ReplaceRows(pair->result, settled_.result);
       settled_.interleaved.insert(replaced.begin(), replaced.end());
-      settled_.again.insert(names.begin(), names.end());
+      settled_.again.insert(replaced.begin(), replaced.end());
       decided_.insert(replaced.begin(), replaced.end());
       settled_.pairs.push_back(std::move(pair));
     }

@@ -92,7 +92,7 @@ def cached(command):
     "which, expectation",
     [
         pytest.param("first", exits(0), id="runs are added"),
-        pytest.param("first", plain("runs/00.json: run 1, 3 benchmarks, 3 of them new"), id="new benchmarks are counted"),
+        pytest.param("first", plain("runs/00.json: run 1, 3 benchmarks, 3 of them not stored before"), id="new benchmarks are counted"),
         pytest.param("again", exits(0), id="a run that is there is no error"),
         pytest.param("again", plain("runs/00.json: already stored as run 1"), id="a run that is there is named"),
         pytest.param("two", exits(0), id="another history is begun"),
