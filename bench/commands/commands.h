@@ -40,7 +40,7 @@ std::optional<double> ParseShare(const std::string& flag, const std::optional<st
 // names contain spaces. Skips empty lines and lines starting with #. Throws BadInput, with `where`
 // and the line, for other lines and for a name that occurs twice on one side.
 std::map<std::string, std::string> ParseNameMap(const std::string& text, const std::string& where);
-// As ParseNameMap, from a file. Throws BadInput also if the file cannot be read.
+// Reads and parses such a file. Also throws BadInput if the file cannot be read.
 std::map<std::string, std::string> ReadNameMap(const std::string& path);
 
 // Option --bench: the path of dlroof_bench.

@@ -22,12 +22,12 @@
 namespace dlroof::commands {
 namespace {
 
-// Value of --again that requests a measurement now, instead of a run file.
+// Value of --again that requests a new measurement; other values are paths of run files.
 constexpr std::string_view kNow = "now";
 
 struct CompareFlags {
   std::vector<std::string> files;
-  std::optional<std::string> baseline;               // "auto", a file, or a folder to search
+  std::optional<std::string> baseline;               // "auto", a run file, or a folder of run files
   std::optional<std::string> database;               // history file with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> controls;                 // names in NEW
@@ -52,7 +52,7 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
 struct Inputs {
   compare::NamedRun base, contender;
   std::optional<compare::NamedRun> rerun;  // second measurement of NEW's benchmarks
-  std::vector<compare::NamedRun> stored;   // baselines instead of `base`, oldest first
+  std::vector<compare::NamedRun> stored;   // replace `base` if not empty; oldest first
   std::vector<compare::NamedRun> earlier;  // runs of the history before `base`, oldest first
 };
 
@@ -60,8 +60,8 @@ compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
   return {path, record::ReadRunFile(path, warnings)};
 }
 
-// Returns the folder to search for --baseline, or nullopt if it is a file. `auto`: the folder of
-// the working directory if it exists, otherwise the one installed with dlroof.
+// Returns the folder of run files that --baseline names, or nullopt if it names a file. "auto" is
+// ./baselines/stored if it exists, otherwise the folder installed with dlroof, if any.
 std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::string>& baseline) {
   std::error_code error;
   if (baseline && std::filesystem::is_directory(*baseline, error)) return *baseline;
@@ -72,8 +72,8 @@ std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::st
   return std::filesystem::is_directory(own, none) || !data ? own : *data / "baselines";
 }
 
-// Reads BASE or the stored baselines, and NEW. BASE and NEW are read in parallel, unless BASE is so
-// large that memory could be scarce.
+// Reads BASE or the stored baselines, and NEW. Reads BASE and NEW in parallel, unless BASE is so
+// large that both at once might not fit into memory.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (const auto folder = BaselinesFolder(flags.baseline)) {
@@ -96,7 +96,7 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   } catch (const BadInput&) {
     contender_error = std::current_exception();
   }
-  inputs.base = base.get();  // before contender.get(), so that an error in BASE is reported first
+  inputs.base = base.get();  // throws first: an error in BASE is reported, not one in NEW
   if (contender_error) std::rethrow_exception(contender_error);
   std::cerr << base_warnings.str() << contender_warnings.str();
   return inputs;
@@ -175,7 +175,7 @@ int RunCompare(const CompareFlags& given) {
   if (inputs.rerun) supervise::Confirm(*inputs.rerun, result);
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  // Frees BASE in another thread while this one frees NEW, which matters for large files.
+  // Frees BASE and NEW in two threads: for large files this takes noticeable time.
   [[maybe_unused]] const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
   return result.exit_code;

@@ -1,4 +1,4 @@
-// dlroof completion: writes bash's completion script for all programs, or the list of their flags.
+// dlroof completion: writes the bash completion script of dlroof and dlroof_bench, or their flags.
 #include <iostream>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// dlroof: the commands that read, write and compare files. dlroof_bench measures.
+// The program dlroof, whose commands read, write and compare files, or start dlroof_bench.
 #include "bench/commands/commands.h"
 #include "counters/base/program.h"
 #include "counters/base/version.h"

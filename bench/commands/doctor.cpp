@@ -35,7 +35,7 @@
 namespace dlroof::commands {
 namespace {
 
-// [s] How long each check runs.
+// [s] Durations of the checks for frozen clocks and for a shared core.
 struct Durations {
   double freezes = 2, core = 1;
 };
@@ -104,7 +104,7 @@ void ReportClocks(double seconds, const cpu::LimitFacts& limits) {
                   waited, stopped ? "; " + stopped->text : ""));
 }
 
-// Returns the highest issue rate among the cached ceilings of this machine, or nullopt.
+// Returns Machine::issue_rate [1/cycle] of the cached ceilings, or nullopt if there is none.
 std::optional<double> KnownIssueRate() {
   const auto directory = CacheDirectory();
   if (!directory) return std::nullopt;
@@ -144,14 +144,14 @@ void ReportSource(const std::string& topic, const CounterSource& source) {
                           Key(source.provenance), reason ? reason->text : "available"));
 }
 
-// Prints the counter sources of this program that can count (`counting`), or those that only the
-// CUDA module can use.
+// Prints this program's counter sources: with `counting` those whose counting code it contains,
+// otherwise those whose counting code is in the CUDA module.
 void ReportSources(bool counting) {
   for (const auto& source : AllCounterSources())
     if (counting == (source.count != nullptr)) ReportSource("", source);
 }
 
-// Reports the CPU's energy counters for --dlroof_energy; the GPU's need an open GPU.
+// Prints the CPU's energy counters for --dlroof_energy. Those of a GPU are not examined.
 void ReportEnergy(const cpu::Cpu& cpu) {
   const auto meter = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu.allowed});
   if (meter.unavailable) return Line("energy", meter.unavailable->text);
@@ -181,7 +181,7 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
-// Reports which chip with known counters this GPU has; without a GPU, all such chips.
+// Prints the GPU's chip if its counters are known, otherwise all chips with known counters.
 void ReportChips(const std::optional<std::string>& capability) {
   const auto& table = gpu::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
@@ -190,7 +190,7 @@ void ReportChips(const std::optional<std::string>& capability) {
                    (chip != table.chips.end() ? chip->name : gpu::ChipNames(table)));
 }
 
-// Opens the CUDA module even without a driver, to report what else is missing.
+// Prints GPUs and libraries. Loads the CUDA module even without a driver, to see what is missing.
 void ReportGpu() {
   const auto access = gpu_loader::AccessGpu({}, "--device");
   if (!access.reason) {

@@ -24,7 +24,7 @@
 namespace dlroof::commands {
 namespace {
 
-// [s] limits per benchmark
+// [s] Default of --seconds: limit per benchmark for the breakdown, and for --try.
 constexpr double kExplainSeconds = 25, kTrySeconds = 30;
 
 struct ExplainFlags {
@@ -98,7 +98,7 @@ document::Document ExplanationOf(const record::Record& record, const roofline::P
 }
 
 // Returns settings that may be faster than the benchmark's own: on a GPU other options of its name,
-// on a CPU those suggested by the largest component of its time.
+// on a CPU what the largest component of its time suggests. Empty if there are none.
 std::vector<tune::Proposal> ProposalsFor(const record::Record& record,
                                          const roofline::Placed& placed) {
   if (record.status == record::Status::kUnsupported || workload::FindOp(record.op) == nullptr)
@@ -109,13 +109,13 @@ std::vector<tune::Proposal> ProposalsFor(const record::Record& record,
   return proposal ? std::vector{*proposal} : std::vector<tune::Proposal>();
 }
 
-// Writes a sentence about the proposals: with --try what they gain, else that they are untried.
+// Writes a sentence about the proposals. With --try measures them and writes what they gain.
 void WriteProposals(const ExplainFlags& flags, const record::Record& record,
                     const roofline::Placed& placed, std::ostream& out) {
   const auto proposals = ProposalsFor(record, placed);
   std::vector<std::string> sentences;
   if (proposals.empty()) {
-    // On a GPU, dlroof tune has no other settings than the options.
+    // On a GPU, dlroof tune varies only the options of the name.
     const bool more = record.device == "cpu" && !workload::InvalidReason(record.name);
     if (flags.try_proposal)
       sentences = {fmt::format(
@@ -138,7 +138,7 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
 constexpr std::string_view kLeftOut =
     "Near and far tensors were not measured for every benchmark; --thorough has no limit.\n";
 
-// Returns whether a record with a parallel-region profile lacks times with near and far tensors.
+// Returns whether a record with a parallel-region profile lacks ParallelTime::near_seconds.
 bool LacksParts(const record::RunFile& file) {
   return std::ranges::any_of(file.records, [](const record::Record& record) {
     return record.parallel && !record.parallel->near_seconds;

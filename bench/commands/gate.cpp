@@ -61,7 +61,7 @@ std::string GitSays(const std::vector<std::string>& arguments) {
   }
 }
 
-// Returns the commit of the working folder, with "-dirty" for uncommitted changes.
+// Returns the commit of the working folder, with "-dirty" for uncommitted changes, or "".
 std::string CurrentCommit() {
   auto commit = GitSays({"rev-parse", "--verify", "--quiet", "HEAD"});
   commit = commit.substr(0, commit.find('\n'));
@@ -91,7 +91,7 @@ class Gate {
 
   int Run() {
     CreateFolder(flags_.output);
-    for (const char* old : {"comment.md", "junit.xml"})  // of an earlier gate
+    for (const char* old : {"comment.md", "junit.xml"})  // left by an earlier gate
       std::filesystem::remove(Path(old));
     if (!Measure()) return InterruptCode();
     ChooseRuns();
@@ -135,11 +135,11 @@ class Gate {
     const history::History history(flags_.db, history::Access::kRead);
     const auto unchanging = history.Unchanging();
     auto runs = history::RunsOfBranch(history.Runs(), flags_.baseline, CommitsOf(flags_.baseline));
-    // A job that is run again: earlier runs of its own commit show no change.
+    // If CI repeats a job, the history has runs of the same commit: they would show no change.
     const auto own = [&](const auto& run) { return run.commit == origin_.commit; };
     if (!std::ranges::all_of(runs, own)) std::erase_if(runs, own);
     baseline_ = history::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
-    std::erase_if(baseline_, [&](const auto& run) {  // --run FILE may be stored already
+    std::erase_if(baseline_, [&](const auto& run) {  // FILE of --run may be in the history already
       return record::Text(run.file.context, "date") ==
                  record::Text(contender_.file.context, "date") &&
              std::ranges::equal(run.file.records, contender_.file.records,

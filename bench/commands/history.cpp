@@ -85,7 +85,7 @@ void KeepBuild(const HistoryFlags& flags) {
                              text::Printable(evicted));
 }
 
-// Returns the record's counts but for what a call writes, which older runs do not have.
+// Returns the record's work without Work::written, which older runs do not have.
 std::map<Provenance, Work> CountsOf(record::Record record) {
   for (auto& [from, work] : record.work) work.written.reset();
   return std::move(record.work);
@@ -121,7 +121,7 @@ class SeriesTable {
                                          Plural(static_cast<int>(timed_.size()), "run"))});
     document.Add(std::move(about));
     document::Table table{.columns = {"run", "date", "commit", "time", "95 %", "clean", "note"}};
-    // Without dlroof's marks of noise it is unknown how many repetitions were clean.
+    // In plain Google Benchmark files it is unknown which repetitions were clean.
     const bool plain = series.fingerprint.starts_with("plain-");
     for (std::size_t i = 0; i < points_.size(); ++i) table.rows.push_back(Row(i, plain));
     document.Add(std::move(table));
@@ -157,7 +157,7 @@ class SeriesTable {
     if (profile_)
       for (const auto outlier : profile_->outliers)
         if (timed_[outlier] == i) add("an outlier, which returned");
-    // Facts are shown only where they differ from the previous point's.
+    // Notes on facts are shown only if the facts differ from the previous point's.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);
     if (facts.status != record::Status::kOk)
@@ -174,7 +174,7 @@ class SeriesTable {
     return note;
   }
 
-  // Adds the range of commits that may have changed the level, and the command to find it.
+  // Adds the range of commits one of which changed the level, and the command that finds it.
   void AddRange(const history::LevelChange& change, const std::string& name,
                 document::Document& document) const {
     const auto commit = [&](std::size_t point) {

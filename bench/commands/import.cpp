@@ -88,7 +88,7 @@ std::optional<machine::Machine> MachineOf(const ImportFlags& flags) {
   return machine_file::ReadMachineFile(*flags.machine);
 }
 
-// Reports a program's oneDNN log, and writes the run file if -o is set.
+// Prints a report of a program's oneDNN log, and writes the run file if -o is set.
 int ImportProgram(const ImportFlags& flags, const std::string& text) {
   if (flags.set || flags.provenance)
     throw BadInput("import: --set and --provenance do not apply to a program's log");

@@ -33,7 +33,7 @@ machine::Machine MachineOf(const std::string& device, const machine_file::Machin
     throw BadInput("--threads: only for the CPU; a GPU's ceilings are those of the whole GPU");
   const auto access = gpu_loader::AccessGpu(choice, kFlag);
   if (access.reason) throw BadInput("{}={}: {}", kFlag, device, access.reason->text);
-  StopOnInterrupt();  // shows the ceilings measured so far
+  StopOnInterrupt();  // an interrupt ends measuring, not the report
   const auto machine = gpu_loader::CachedOrMeasuredGpu(access, options, std::cerr);
   if (!machine) throw BadInput("{}={}: this build cannot measure ceilings of GPUs", kFlag, device);
   return *machine;
@@ -79,7 +79,7 @@ void ShowMachine(MachineFlags flags) {
 }
 
 // Throws BadInput if CPU pinning or a thread limit of this process would falsify ceilings with
-// `threads` threads (empty: one thread per allowed CPU).
+// `threads` threads (if empty: one thread per CPU that the process may use).
 void RefuseLimits(const std::vector<int>& threads) {
   runner::RefusePinning();
   runner::RefuseThreadLimit(threads.empty() ? static_cast<int>(cpu::ThisCpu().allowed.size())

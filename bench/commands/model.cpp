@@ -1,5 +1,5 @@
-// dlroof model: predicts memory traffic and time of convolutions on a GPU (not necessarily
-// present), and on GPUs with changed parameters.
+// dlroof model: predicts memory traffic and time of convolutions on a GPU, which need not be
+// present, and on GPUs with changed parameters.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -62,7 +62,7 @@ std::string ChoiceText(const ModelFlags& flags) {
 struct ModelInputs {
   std::optional<record::RunFile> run;
   std::optional<machine::Machine> machine;
-  std::vector<std::string> gpus;  // {""} if --gpu names no GPU
+  std::vector<std::string> gpus;  // one "" if --gpu names no GPU
 };
 
 ModelInputs InputsOf(const ModelFlags& flags) {

@@ -1,4 +1,4 @@
-// dlroof new: writes a folder with a first benchmark for the user to change.
+// dlroof new: writes a folder with an example benchmark, which the user changes.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 12> kReserved = {
     "all",  "clean",   "depend",  "dlroof",         "edit_cache", "help",
     "test", "install", "package", "package_source", "preinstall", "rebuild_cache"};
 
-// Returns the project's name: the folder's. Throws BadInput if no CMake target or file can have it.
+// Returns the name of project, target and file: the folder's. Throws BadInput if CMake rejects it.
 std::string ProjectName(const fs::path& folder) {
   const auto name = folder.filename().string();
   const bool valid = !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) &&
@@ -42,8 +42,8 @@ std::string ProjectName(const fs::path& folder) {
   return name;
 }
 
-// Replaces "@NAME@" by the project's name, "@VERSION@" by this dlroof's version "major.minor", the
-// oldest that the project accepts.
+// Replaces "@NAME@" by the project's name and "@VERSION@" by this dlroof's version ("major.minor"),
+// the oldest that the project accepts.
 std::string Filled(std::string_view text, const std::string& name) {
   std::string_view version = kVersion;
   version = version.substr(0, version.find('.', version.find('.') + 1));

@@ -36,7 +36,7 @@ struct ProfileFlags {
   bool gpu = false;
   std::optional<std::string> chip;
   gpu::NcuChoice choice;
-  profile::ProfileRequest program;  // with --gpu only command, machine, output, steps are used
+  profile::ProfileRequest program;  // --gpu refuses `log`, `threads` and `pipe`
   std::optional<std::string> trace_folder, stored_trace;
   std::optional<double> budget;  // [s]
 };
@@ -63,7 +63,7 @@ const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
   throw BadInput("profile: {}; expected --chip with one of {}", reason, gpu::ChipNames(table));
 }
 
-// Runs the program under ncu and returns ncu's table. Prints the program's output after it ends.
+// Runs the program under ncu and then prints its output. Returns ncu's table as CSV.
 std::string NcuTable(const ProfileFlags& flags) {
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(flags.chip));
   try {
@@ -88,7 +88,7 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
          flags.choice.launches != none.launches;
 }
 
-// Counts the launches chosen by the user, without a trace.
+// Runs the program once under ncu, without a trace, and reports the counted launches.
 void CountLaunches(const ProfileFlags& flags) {
   const auto& [command, output, log, machine_name, threads, steps, pipe, most_seconds, torch] =
       flags.program;

@@ -24,7 +24,7 @@
 namespace dlroof::commands {
 namespace {
 
-constexpr int kPictureColumns = 100;  // width if the output is not a terminal
+constexpr int kPictureColumns = 100;  // width of the picture outside a terminal
 
 struct ReportFlags {
   std::vector<std::string> files;
@@ -72,7 +72,7 @@ std::string RunPage(const roofline::PlacedRun& run, const figure::FigureOptions&
   return page.str();
 }
 
-// Returns the run file without Google Benchmark's own entries, which dlroof's reports do not read.
+// Returns the run file without Google Benchmark's entries, which dlroof does not need.
 std::string RunJson(const roofline::PlacedRun& run, const figure::FigureOptions&,
                     const std::string&) {
   return JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n';
@@ -118,7 +118,7 @@ void SayOtherCounts(const std::string& path, const record::RunFile& file,
       path, other_path, fmt::join(conventions, ", "));
 }
 
-// Removes records whose names do not match the regular expression anywhere.
+// Keeps the records in whose names the regular expression matches somewhere.
 void Filter(const std::string& pattern, const std::string& path, record::RunFile& file) {
   try {
     const std::regex wanted(pattern);

@@ -30,7 +30,7 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
   const auto bench = supervise::BenchProgram(flags.bench);
   request.programs = {bench};
   if (!flags.builds.empty()) request.programs = flags.builds;
-  for (auto& program : request.programs)  // "./": PATH may lack the working folder
+  for (auto& program : request.programs)  // without a "/", PATH would be searched
     if (program.find('/') == std::string::npos && std::filesystem::exists(program))
       program = "./" + program;
   if (!flags.libraries.empty()) request.programs = {bench, bench};

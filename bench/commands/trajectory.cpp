@@ -70,8 +70,8 @@ std::optional<SizeSweep> SizeSweepOf(const TrajectoryFlags& flags) {
   return std::nullopt;
 }
 
-// Returns the numbers of threads to measure: the requested ones; if none and no size varies, powers
-// of two and all CPUs. An empty set means that each benchmark's name sets the number.
+// Returns the numbers of threads to measure: those of --threads or, if it is absent and no size
+// varies, powers of two and all CPUs. If the set is empty, each benchmark's name sets the number.
 std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   const int allowed = static_cast<int>(cpu::ThisCpu().allowed.size());
   std::set<int> threads(flags.threads.begin(), flags.threads.end());
@@ -85,7 +85,7 @@ std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   return threads;
 }
 
-// Returns the names with each size and number of threads. `weak`: a name's batch is per thread.
+// Returns each name with each size and number of threads. `weak`: its batch is that of a thread.
 std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
                                       const std::optional<SizeSweep>& sweep,
                                       const std::set<int>& threads, bool weak) {
@@ -108,7 +108,7 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
 struct TrajectoryRun {
   roofline::PlacedRun run;
   std::string along;
-  std::size_t least = 2;  // minimum number of points per trajectory
+  std::size_t least = 2;  // [1] minimum number of points of a trajectory
 };
 
 // Returns the command that repeats the measurement, without output flags.
@@ -189,7 +189,7 @@ std::string TrajectoryScript(const roofline::PlacedRun& run, const List& traject
   return figure::TrajectoryScript(figure::MakeTrajectoryFigure(run, trajectories), extension);
 }
 
-// Adds the reasons why benchmarks lack points. Returns the exit code: 1 if one failed.
+// Adds the reasons why benchmarks have no result. Returns the exit code: 1 if a benchmark failed.
 int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
   int exit_code = 0;
   for (const auto& record : run.file.records) {

@@ -1,4 +1,4 @@
-// dlroof tune: finds settings with which benchmarks are faster than with their defaults.
+// dlroof tune: finds settings with which benchmarks run faster than with the default settings.
 #include "bench/tune/tune.h"
 
 #include <filesystem>

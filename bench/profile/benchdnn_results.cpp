@@ -18,7 +18,7 @@
 namespace dlroof::profile {
 namespace {
 
-// Lines that announce field names. oneDNN from 3.13: the second, then a line "perf,..." of names.
+// Beginnings of lines with field names. oneDNN 3.13 prints the second, then a header "perf,...".
 constexpr std::string_view kTemplates[] = {"Output template: ", "Template entries: "};
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
@@ -37,7 +37,7 @@ std::vector<Field> FieldsOf(std::string_view line) {
   return fields;
 }
 
-// Fields of a performance line, by their names in the template. Only the problem may contain
+// The fields of a line "perf,...", by their names in the template. Only the problem may contain
 // commas: fields before it are counted from the start of the line, fields after it from the end.
 class PerfLine {
  public:
@@ -57,7 +57,7 @@ class PerfLine {
     return std::nullopt;
   }
 
-  // Returns a field's number, or nullopt without the field. Throws BadInput unless it is >= 0.
+  // Returns a field's number, or nullopt if the template lacks it. Throws BadInput for one below 0.
   std::optional<double> Number(std::string_view name) const {
     const auto field = Find(name);
     if (!field) return std::nullopt;
@@ -83,7 +83,7 @@ class PerfLine {
   std::optional<std::size_t> problem_;
 };
 
-// Adds fields (without duplicates) that benchdnn's default template lacks; they are not imported.
+// Adds to `unknown`, once each, fields that benchdnn's default template lacks: they are ignored.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
   for (const Field& name : names)
@@ -93,7 +93,7 @@ void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unkno
       unknown.emplace_back(name.text);
 }
 
-// Returns the name of dlroof's benchmark for benchdnn's problem, or sets `reason`.
+// Returns the name of dlroof's benchmark for benchdnn's problem, or nullopt; then sets `reason`.
 std::optional<std::string> NameOf(const std::string& problem, std::optional<Reason>& reason) {
   try {
     const auto found = suites::ReadBenchdnn(problem, "line");
@@ -106,8 +106,8 @@ std::optional<std::string> NameOf(const std::string& problem, std::optional<Reas
   }
 }
 
-// Adds FLOPs and, if the operator knows them, bytes. The name of the implementation as reported by
-// benchdnn may lack the instruction set.
+// Adds FLOPs and, if the operator knows them, bytes. Leaves out FLOPs if the implementation's name,
+// as benchdnn prints it, does not tell the pipe.
 void AddWork(std::optional<double> gigaops, record::Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
@@ -132,7 +132,7 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
     throw BadInput(place +
                    ": expected a problem (%prb%), but the template has none: run benchdnn with "
                    "--perf-template=def");
-  // Problems have no commas: one before a number shows that fields are more than in the template.
+  // A problem has no comma before a number: if there is one, the line has too many fields.
   const auto comma = problem->text.rfind(',');
   if (comma != problem->text.npos && text::PlainNumber(problem->text.substr(comma + 1)))
     throw BadInput(place +

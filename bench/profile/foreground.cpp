@@ -30,7 +30,7 @@ constexpr std::size_t kPiece = 1 << 18;  // [byte] of one read
 constexpr int kGatherMs = 20;
 // [byte] Size of pipe or socket, large enough that the program does not wait for the reader.
 constexpr int kPipeBytes = 1 << 20, kSocketBytes = 1 << 22;
-// Socket buffer bytes per byte of text: the kernel charges some 700 for a line of 200.
+// Bytes of socket buffer per byte of text: the kernel counts some 700 for a line of 200.
 constexpr int kSocketPerByte = 4;
 
 [[noreturn]] void ThrowSystem(const char* call) {
@@ -39,7 +39,7 @@ constexpr int kSocketPerByte = 4;
 
 struct Arrived {
   int signal;
-  bool of_terminal;  // sent by the kernel to the process group
+  bool of_terminal;  // the terminal sent it to the whole process group
 };
 
 int arrivals = -1;  // descriptor of the pipe that the handler writes to
@@ -51,7 +51,7 @@ extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
   errno = before;
 }
 
-// During its lifetime, signals are written to a pipe. Ignored signals (nohup) stay ignored.
+// While it exists, a handler writes signals to a pipe. Ignored signals (nohup) stay ignored.
 class SignalPipe {
  public:
   SignalPipe() {
@@ -91,11 +91,12 @@ class SignalPipe {
   void (*pipe_before_)(int) = SIG_DFL;
 };
 
-// The program's standard output: this process reads `ours`, the program writes `its`.
+// The two ends of the program's standard output: this process reads `ours`, the program writes
+// `its`.
 struct Streams {
   Descriptor ours, its;
   bool terminal = false;
-  std::size_t room = 0;  // [byte] buffered while reads pause; 0: reads do not pause
+  std::size_t room = 0;  // [byte] buffer size; 0: too small to pause reading
   bool socket = false;
 };
 
@@ -213,9 +214,9 @@ class ForegroundLoop {
     if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) Close(true);
   }
 
-  // Ends the reading. If nobody reads the output, the writer gets SIGPIPE as from a pipe, because a
-  // socket reports an error only to a writer waiting for space. The socket stays open: closing it
-  // with unread bytes would reset the connection.
+  // Stops reading. `nobody_reads`: sends the writer SIGPIPE, as a pipe would, because a socket
+  // reports the error only to a writer that waits for space. The socket stays open: closing it with
+  // unread bytes would reset the connection.
   void Close(bool nobody_reads) {
     if (streams_.socket && streams_.ours.get() >= 0) {
       if (nobody_reads && writer_ > 0) kill(writer_, SIGPIPE);
@@ -255,7 +256,7 @@ class ForegroundLoop {
       Close(got > 0);
       return false;
     }
-    // Adapts the pause, down to none, so that a read fills an eighth to a quarter of the buffer.
+    // Adapts the pause, down to 0 ms, so that a read gets an eighth to a quarter of the buffer.
     const auto read = static_cast<std::size_t>(got);
     if (4 * read >= streams_.room)
       gather_ms_ /= 2;
@@ -278,7 +279,7 @@ class ForegroundLoop {
   void Reap() {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
-    pid_ = -1;  // it may become another process's
+    pid_ = -1;  // the kernel may reuse the id
     result_.end =
         WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
   }
@@ -303,7 +304,7 @@ class ForegroundLoop {
   const ForegroundRequest& request_;
   SignalPipe signals_;
   Streams streams_;
-  Descriptor unread_;  // socket whose reading has ended
+  Descriptor unread_;  // the socket after Close
   std::unique_ptr<std::array<char, kPiece>> buffer_ = std::make_unique<std::array<char, kPiece>>();
   pid_t pid_ = -1;
   Descriptor watch_;

@@ -43,7 +43,7 @@ std::string CuptiFiles() {
   return fmt::format("{}", fmt::join(files, ":"));
 }
 
-// Subfolders for traces of further runs of the program (programs::OtherRuns).
+// Subfolders for traces of further runs of the program, for members of programs::OtherRuns.
 constexpr const char *kNodes = "nodes", *kCalls = "calls";
 
 // Returns the variables that load the tracer. `detail`: the value of DLROOF_GPU_TRACE_DETAIL.
@@ -56,7 +56,7 @@ Variables TraceVariables(const std::string& folder, const std::string& detail) {
           {"DLROOF_GPU_TRACE_CUPTI", CuptiFiles()}};
 }
 
-// Returns the chip of --chip or else of the traced GPU. It determines the counters that ncu reads.
+// Returns the chip of --chip or else of the traced GPU. The chip selects the metrics for ncu.
 const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                              const programs::GpuTimeline& timeline) {
   const auto& table = gpu::BuiltInCuptiTable();
@@ -76,7 +76,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   const auto& timeline = program.timelines.front();
   gpu::NcuChoice choice;
   choice.program = FindNcu();
-  // ncu slows down every process that it attaches to; programs may start many to compile kernels.
+  // ncu slows down all processes that it attaches to; a program may start many to compile kernels.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(request, timeline));
   const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
@@ -132,7 +132,7 @@ void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& prog
   }
 }
 
-// Reports traces; writes the run file if there are any. `pid`: of the program, 0 if none was run.
+// Reports traces; writes the run file if they contain work. `pid`: of the program, 0 if none ran.
 void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgram program,
                   const std::optional<machine::Machine>& machine, std::ostream& out) {
   if (const auto nothing = programs::NothingTraced(program)) {
@@ -200,7 +200,7 @@ void ReportStored(const GpuProfileRequest& request, const std::optional<machine:
                machine, out);
 }
 
-// Returns the folder for trace files; creates it if necessary.
+// Returns the folder for trace files, which is new or empty; creates it if necessary.
 std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder& temporary) {
   if (!request.trace_folder) return temporary / "";
   auto folder = fs::absolute(*request.trace_folder).string();
@@ -220,8 +220,8 @@ std::vector<gpu_trace::Trace> RunAgain(const GpuProfileRequest& request, const f
   return gpu_trace::ReadTraces(folder / detail);
 }
 
-// Returns the traced program. If the first run ended normally and more is needed, runs it again to
-// trace CUDA graphs' kernels, or to measure the overhead of tracing.
+// Returns the traced program. If the first run ended normally, runs the program again if that is
+// needed to trace the kernels of CUDA graphs, or to measure the overhead of tracing.
 programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const TracedRun& run,
                                const std::vector<gpu_trace::Trace>& traces, const fs::path& folder,
                                const Variables& variables, std::ostream& out) {

@@ -30,19 +30,19 @@
 namespace dlroof::profile {
 namespace {
 
-// Returns whether the call uses a GPU, as reorders between engines ("cpu2gpu") do.
+// Returns whether the call uses a GPU. Reorders between CPU and GPU ("cpu2gpu") do.
 bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
 
-// Returns the benchmark's name for the primitive of benchdnn's `line`, or "" if there is none.
+// Returns the name of dlroof's benchmark of the primitive that benchdnn calls `line`, or "".
 std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& line) {
   if (line.empty() || IsOnGpu(primitive.text)) return "";
   try {
     const auto found = suites::ReadBenchdnn(line, "line");
     if (found.size() != 1 || !found[0].name) return "";
     auto name = workload::ParseBenchmarkName(*found[0].name);
-    // `line` expresses bias as training, because benchdnn's inference has no bias.
+    // benchdnn's inference has no bias, so `line` is one of training for a call with a bias.
     if (primitive.text.prop == "forward_inference") std::erase(name.options, "training");
     return workload::ToText(name);
   } catch (const BadInput&) {
@@ -74,7 +74,7 @@ std::string OwnName(const logs::Primitive& primitive) {
                      NamePart(text.prop), NamePart(types), NamePart(text.problem), NamePart(tags));
 }
 
-// Returns "aten::addmm/cpu/pytorch/operator/f32/768:512x3072:3072x768".
+// Returns a record name such as "aten::addmm/cpu/pytorch/operator/f32/768:512x3072:3072x768".
 std::string OperatorName(const logs::PrimitiveText& text) {
   return fmt::format("{}/cpu/pytorch/operator/{}/{}", NamePart(text.kind), NamePart(text.auxiliary),
                      NamePart(text.problem));
@@ -97,8 +97,8 @@ void NameRecords(programs::ProgramSummary& summary) {
   }
 }
 
-// Returns the type in which the library multiplies, or nullopt if it is not known: f32 with an
-// fpmath mode is bf16 if the implementation has it, and is not known on a GPU.
+// Returns the type in which the library multiplies, or nullopt if it is not known. With an fpmath
+// mode f32 is multiplied as bf16 if the implementation uses bf16; on a GPU this is not known.
 std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   const auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
@@ -159,7 +159,7 @@ std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
   return records;
 }
 
-// Appends records for operators, after those of the log's primitives.
+// Appends the records of PyTorch's operators to those of the log's primitives.
 void AddOperatorRecords(const imports::Trace& trace,
                         const std::vector<programs::OperatorTime>& operators,
                         const logs::VerboseLog& log, const programs::ProgramSummary& summary,

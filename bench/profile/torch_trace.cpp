@@ -21,9 +21,9 @@ namespace {
 constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
 constexpr const char* kRanges = "DLROOF_TORCH_RANGES";
 constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto logs to standard error
-constexpr double kShort = 0.5;  // [1] windows below this share of the largest weight are skipped
+constexpr double kShort = 0.5;  // [1] skips windows below this share of the maximum weight
 
-// A trace file "<process>-<number>.json" of the hook.
+// A trace file of the hook, "<process>-<number>.json": a time window of a process.
 struct Window {
   int number = 0;
   std::string path;
@@ -52,8 +52,8 @@ std::uintmax_t LargestOf(const std::vector<Window>& windows) {
   return std::ranges::max_element(windows, {}, &Window::bytes)->bytes;
 }
 
-// Returns a weight per window that grows with the program's steps: the number of module calls, or
-// bytes if no window has any. Not operators: compiled modules call few, their compilation many.
+// Returns a weight per window that grows with the number of the program's steps: its module calls,
+// or its bytes if no window has any. Operator calls would not do: compiling a module calls many.
 std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   const std::string mark = fmt::format("\"{}", programs::kModuleSpan);
   for (auto& window : windows) {
@@ -67,15 +67,15 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
       windows, [&](const auto& window) { return any ? window.modules : window.bytes; });
 }
 
-// Returns the pipe of matrix products in the type, or nullopt if unknown (16 bit without `isa`).
+// Returns the pipe of matrix products in the type, or nullopt if it (or `isa`) is unknown.
 std::optional<std::string> PipeOf(const std::string& type, const std::string& isa) {
   if (type == "f32" || type == "f64") return workload::NamedMatrixPipe(type, "PyTorch");
   if ((type != "bf16" && type != "f16") || isa.empty()) return std::nullopt;
   return workload::MatrixPipe(type, "PyTorch", isa);
 }
 
-// Corrects the end of calls that run at the end of their window, for which Kineto writes an invalid
-// end time or one centuries away: they end with the window.
+// Lets calls that are still running at the end of the window end with it: Kineto writes an invalid
+// end time for them, or one centuries away.
 void EndWithWindow(imports::Trace& trace) {
   constexpr double kMax = 1e6;  // [s] longer than any window
   const auto begins = VectorOf<double>(trace.calls, [](const auto& call) { return call.begin; });
@@ -142,7 +142,7 @@ std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
     const auto calls = static_cast<double>(end - begin);
-    // calls may be shorter than the clock's resolution
+    // The sum is 0 if the calls are shorter than the clock's resolution.
     if (sum > 0) repetitions.push_back({.seconds = sum / calls, .iterations = calls});
   }
   return repetitions;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
 constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
-// Keywords after a marker and comma in oneDNN 1.0 to 3.13. In 2.x a time stamp may precede them.
+// Keywords that follow marker and comma in oneDNN 1.0 to 3.13. In 2.x a time stamp may be between.
 constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "create",  "primitive,",
                                                      "graph,",  "common,", "ukernel", "error,",
                                                      "profile", "warn",    "stack,"};
@@ -50,7 +50,7 @@ struct Found {
   std::size_t begin = std::string_view::npos, length = 0;
 };
 
-// Finds the first complete beginning of a oneDNN line in the text.
+// Finds the first complete beginning of a line of oneDNN. Returns length 0 if there is none.
 Found FindBeginning(std::string_view text) {
   for (auto at = text.find(kMarkerEnd); at != std::string_view::npos;
        at = text.find(kMarkerEnd, at + 1))
@@ -67,7 +67,7 @@ Found FindBeginning(std::string_view text) {
   return {};
 }
 
-// Returns the length of an incomplete beginning of a oneDNN line at the end of the text.
+// Returns the length [byte] of an incomplete beginning of a line of oneDNN at the text's end, or 0.
 std::size_t PartialBeginning(std::string_view text) {
   static const auto longest = std::ranges::max(Beginnings(), {}, &std::string::size).size();
   for (auto length = std::min(longest - 1, text.size()); length > 0; --length) {
@@ -83,7 +83,7 @@ std::size_t PartialBeginning(std::string_view text) {
 // [s] Time of the first progress line. The intervals between further lines double to kMaxBetween.
 constexpr double kFirstProgress = 10, kMaxBetween = 300;
 
-// Returns a process's ancestors below this process, parent first; empty if it has ended.
+// Returns a process's ancestors up to, but without this process, parent first; {} if it has ended.
 std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
   constexpr std::size_t kMax = 100;
   std::vector<std::int64_t> ancestors;
@@ -144,8 +144,8 @@ class VerboseProgram {
     return read;
   }
 
-  // Writes a line to the log that names the process of the next lines. The first such line of a
-  // process also names its ancestors.
+  // Writes a line (logs::LogProcess) to the log if the next lines are of another process than the
+  // last ones.
   void NameProcess() {
     if (process_ == logged_process_) return;
     const bool known = !named_.insert(process_).second;
@@ -156,7 +156,7 @@ class VerboseProgram {
     log_ << '\n';
   }
 
-  // Passes oneDNN's part to the log, the rest to stdout. Returns false if stdout has no reader.
+  // Writes oneDNN's lines to the log, the rest to stdout. Returns false if stdout has no reader.
   bool Pass(const LogSeparator::Output& output) {
     if (!output.log.empty()) NameProcess();
     log_ << output.log;
@@ -177,9 +177,9 @@ class VerboseProgram {
   const VerboseRequest& request_;
   std::ofstream log_;
   std::map<std::int64_t, LogSeparator> separators_;  // by process id; 0 if unknown
-  std::int64_t process_ = 0;                         // writer of the bytes being read
+  std::int64_t process_ = 0;                         // process that wrote the bytes being read
   std::int64_t logged_process_ = 0;                  // process of the log's last lines
-  std::set<std::int64_t> named_;                     // processes named in the log
+  std::set<std::int64_t> named_;                     // processes whose ancestors the log has
   double next_progress_ = kFirstProgress;
   VerboseRun run_;
 };

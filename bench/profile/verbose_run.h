@@ -24,17 +24,17 @@ namespace dlroof::profile {
 struct ForegroundRequest {
   std::vector<std::string> command;
   Variables variables = {};  // added to this process's environment
-  // [s] After this time the program gets SIGTERM, later SIGKILL. Unset: never.
+  // [s] After this time the program gets SIGTERM, 10 s later SIGKILL. Absent: never.
   std::optional<double> most_seconds = {};
-  double rest_seconds = 10;  // [s] after its end, for output of processes that it leaves behind
+  double rest_seconds = 10;  // [s] how long to read output of its children after its end
   bool pipe = false;         // use a pipe instead of a socket, for programs that open /dev/stdout
-  // Called before `take` for bytes of another process than before. Only for sockets. May be empty.
+  // Called before `take` if the writing process changes. Only for sockets. May be empty.
   std::function<void(std::int64_t process)> from = {};
-  // Receives the program's output in order. Returns false if the output has no reader any more; the
-  // program's standard output is then closed, like a pipe without a reader.
+  // Receives the program's output in order. If it returns false (no reader is left), the program's
+  // standard output is closed, as that of a pipe without a reader.
   std::function<bool(std::string_view bytes)> take;
   // Called with the time since the start [s] while the program writes nothing: after 20 ms, then
-  // every half second. Returns false if the output has no reader any more. May be empty.
+  // every half second. Returns false like `take`. May be empty.
   std::function<bool(double seconds)> idle;
   // Called with the process id after the start. May be empty.
   std::function<void(int pid)> started;
@@ -44,8 +44,8 @@ struct ForegroundEnd {
   ProcessEnd end;
   double wall_seconds = 0;           // [s] from start to end of the program
   bool names_processes = false;      // the output was a socket
-  bool left_open = false;            // another process kept the output open for rest_seconds
-  std::optional<int> passed_signal;  // last signal passed on to the program
+  bool left_open = false;            // a process had it open after rest_seconds
+  std::optional<int> passed_signal;  // last signal that reached the program
   bool out_of_time = false;          // ended because of most_seconds
 };
 
@@ -57,30 +57,30 @@ ForegroundEnd RunInForeground(const ForegroundRequest& request);
 // Writes all bytes to standard output. Returns false if it has no reader.
 bool WriteToStdout(std::string_view bytes);
 
-// Returns a shell's exit code: the program's, 128 + its signal, 127: not found, 126: no executable.
+// Return a shell's exit code: the program's or 128 + its signal; 127: not found, 126: cannot start.
 int ExitCodeOf(const ProcessEnd& end);
 int ExitCodeOf(const CannotStart& cannot);
 
 // Returns the columns of the terminal on standard error; 0 if it is not a terminal.
 int MessageColumns();
 
-// Writes a sentence after the program's name. Replaces control characters.
+// Writes a line "dlroof: SENTENCE". Replaces control characters.
 template <class... Values>
 void Say(std::ostream& messages, fmt::format_string<Values...> sentence, Values&&... values) {
   messages << "dlroof: " << text::Printable(fmt::format(sentence, std::forward<Values>(values)...))
            << '\n';
 }
 
-// Separates oneDNN's lines from the program's output. Both are written to standard output, so a
-// line of oneDNN may interrupt a line of the program, which continues after it. A line of oneDNN
-// begins with a marker (onednn_verbose or dnnl_verbose), a comma and one of oneDNN's keywords, and
-// ends with a newline. All other bytes are the program's.
+// Separates oneDNN's lines from the program's output. Both go to standard output, so a line of
+// oneDNN may interrupt a line of the program, whose rest follows. A line of oneDNN begins with a
+// marker (onednn_verbose or dnnl_verbose), a comma and one of oneDNN's keywords, a version or a
+// time stamp, and ends with a newline. All other bytes are the program's.
 //
-// A program's line that begins with DLROOF_MARK (verbose_log.h) stays in the output and is also
-// copied to the log, where its position shows between which calls it was written.
+// A program's line that begins with DLROOF_MARK (logs::StepMark) stays in the output and is copied
+// to the log, where its position shows between which calls the program wrote it.
 //
-// If a line of oneDNN contains another marker, another process's line has interrupted it: the first
-// line is cut, and the text after the second one belongs to the program.
+// If a line of oneDNN contains a second marker, another process's line has interrupted it: the
+// first line ends there (it is cut), and text after the second line belongs to the program.
 class LogSeparator {
  public:
   struct Output {
@@ -88,8 +88,8 @@ class LogSeparator {
     std::string log;  // complete lines of oneDNN
   };
 
-  // Returns the bytes that can be attributed. Keeps bytes that may be the start of a line of oneDNN
-  // until more arrive.
+  // Adds received bytes. Returns all bytes that can be attributed, and keeps bytes at the end that
+  // may begin a line of oneDNN.
   Output Add(std::string_view bytes);
   // Returns the kept bytes as the program's output, unless a line of oneDNN has begun. Call when
   // the program pauses, so that a prompt resembling a marker is shown.
@@ -120,14 +120,13 @@ class LogSeparator {
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 
-// Environment variables that enable oneDNN's verbose mode.
 struct VerboseMode {
   Variables variables;
   std::optional<std::string> remark;  // set if the user's own variables are kept
 };
 
-// Returns variables that make oneDNN (1.x with its old names, 2.x, 3.x) write a line with a time
-// stamp per executed primitive, and no others. Variables set by the user are kept.
+// Returns variables that make oneDNN (1.x with its old names, 2.x, 3.x) write one line, with a time
+// stamp, per executed primitive. Does not replace variables that the user has set.
 VerboseMode VerboseModeOn();
 
 struct VerboseRequest {
@@ -139,7 +138,6 @@ struct VerboseRequest {
   std::optional<double> most_seconds = {};
 };
 
-// Result of a run in oneDNN's verbose mode.
 struct VerboseRun {
   ForegroundEnd end;
   std::uint64_t own_bytes = 0;  // [byte] the program's own output

@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ class Git {
  public:
   explicit Git(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns `git ARGUMENTS`'s output, without the last newline. Throws BadInput if it fails.
+  // Returns the output of `git ARGUMENTS` without newlines at its end. Throws BadInput if it fails.
   std::string Run(const std::vector<std::string>& arguments) const {
     auto ran = Child(arguments);
     if (ran.exit_code != 0)
@@ -68,7 +67,7 @@ class Git {
   std::string folder_;
 };
 
-// A worktree, removed by the destructor unless `keep`.
+// A Git worktree. The destructor removes it unless `keep`.
 class Worktree {
  public:
   Worktree(const Git& git, std::string path, bool keep)
@@ -82,7 +81,7 @@ class Worktree {
     try {
       git_.Succeeds({"worktree", "remove", "--force", path_});
     } catch (const std::exception&) {
-      return;  // after an interrupt; Git removes the entry itself when the folder is gone
+      return;  // after an interrupt; Git forgets a worktree whose folder is gone
     }
   }
   Worktree(const Worktree&) = delete;
@@ -101,7 +100,7 @@ class Worktree {
 
 std::string Short(const std::string& commit) { return commit.substr(0, 12); }
 
-// Builds the tree at `folder`. Returns why that failed, or nullopt. Throws after an interrupt.
+// Builds the tree at `folder`. Returns why the build failed, or nullopt. Throws on an interrupt.
 std::optional<Reason> Build(const Request& request, const std::string& folder) {
   const auto ran =
       RunChild({"sh", "-c", "cd \"$1\" && eval \"$2\"", "dlroof bisect", folder, request.build});
@@ -121,7 +120,7 @@ std::string ProgramIn(const Request& request, const std::string& folder) {
 struct Ratio {
   double log_ratio = 0;      // [1]
   double low = 0, high = 0;  // [1] 95 % interval of the logarithm
-  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // with Measure's min_effect
+  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // for Measure's min_effect
 
   std::string Text() const {
     return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * std::expm1(log_ratio),
@@ -129,7 +128,7 @@ struct Ratio {
   }
 };
 
-// Measures a program interleaved with GOOD's. Returns nullopt if there is no verdict.
+// Measures `program` interleaved with `good`. Returns nullopt if the benchmark got no verdict.
 std::optional<Ratio> Measure(const Request& request, const std::string& good,
                              const std::string& program, double min_effect, std::ostream& log) {
   const auto pair = Interleave({.base = good,
@@ -147,7 +146,7 @@ std::optional<Ratio> Measure(const Request& request, const std::string& good,
                std::log(row.judgement->ci95.second), row.verdict};
 }
 
-// A search in progress, with two worktrees: of GOOD and of the commit under test.
+// A search for the commit, with two worktrees: of GOOD and of the commit under test.
 class Bisection {
  public:
   Bisection(const Request& request, std::ostream& out, std::ostream& log)
@@ -256,7 +255,7 @@ class Bisection {
   std::ostream& out_;
   std::ostream& log_;
   Git git_;
-  std::string good_, bad_;  // full commit names
+  std::string good_, bad_;  // full commit hashes
   TemporaryFolder temporary_;
   std::string folder_;
   std::string good_program_;

@@ -21,7 +21,7 @@ namespace dlroof::supervise {
 void Members(auto& all, ListedPair& pair) {
   all(Required("new", pair.contender), Field("base", pair.base));
 }
-// Lists the members of JournalHeader except `seed`, which is not rounded to a double.
+// Lists the members of JournalHeader except `seed`, which must not be rounded to a double.
 void Members(auto& all, JournalHeader& header) {
   all(Required("programs", header.programs), Required("builds", header.builds),
       Required("arguments", header.arguments), Required("settings", header.settings),
@@ -42,10 +42,10 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr const char* kNoJournal = ": not the journal of a run";
-constexpr const char* kBegin = R"({"dlroof_journal":)";  // of a journal, its first member
+constexpr const char* kBegin = R"({"dlroof_journal":)";  // of a journal: its first member
 
 std::string Line(const json& object) {
-  // Replaces invalid UTF-8, which messages from a program's standard error may contain.
+  // Replaces invalid UTF-8, which a program's error messages may contain.
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
@@ -98,7 +98,7 @@ void WriteAll(int fd, const std::string& text, const std::string& path) {
   if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) RefuseFile(path);
 }
 
-// Synchronizes a file's folder, without which a new file's name may not survive a loss of power.
+// Writes a file's folder to the disk: otherwise a loss of power may remove the name of a new file.
 void SyncFolderOf(const std::string& path) {
   const auto folder = std::filesystem::absolute(path).parent_path();
   const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -135,8 +135,8 @@ JournalFile::JournalFile(const std::string& path)
   if (file_.get() < 0) RefuseFile(path);
   LockForWriting(file_.get(), path);
   const auto text = ReadFileIfAny(path);
-  // An incomplete first line, of a killed run, is removed: only if it is certainly a journal's.
-  // Those of 2.0.0 began with their arguments.
+  // A killed run may have left an incomplete first line. It is removed only if it is certainly that
+  // of a journal. Journals of dlroof 2.0.0 begin with "arguments".
   const bool old = text.starts_with(R"({"arguments":[)") && text.find('\n') != std::string::npos;
   if (!text.empty() && !text.starts_with(kBegin) && !old) throw BadInput(path + kNoJournal);
   found_ = ParseJournal(text, path);
@@ -168,7 +168,7 @@ bool IsRepetition(const json& entry) {
   return type.empty() || type == "iteration";
 }
 
-// Returns the entries of all blocks' windows, without settling ones and aggregates.
+// Returns the entries of all blocks' windows, without aggregates and settling repetitions.
 json EntriesOfBlocks(const std::vector<Part>& parts) {
   json entries = json::array();
   for (const auto& part : parts) {
@@ -190,8 +190,8 @@ json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
                                                                      : parts.front().benchmarks;
 }
 
-// Returns whether to mark noisy repetitions: not with --dlroof_disturbed=keep, and not for programs
-// without dlroof, which report wall times only.
+// Returns whether noisy repetitions are to be marked: not with --dlroof_disturbed=keep, and not for
+// programs without dlroof, which report wall times only.
 bool TellsNoisy(const json& context) {
   const auto& ours = record::Member(context, "dlroof");
   return ours.is_object() && record::Text(ours, "disturbed") != "keep";

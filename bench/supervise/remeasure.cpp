@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,11 +23,11 @@
 namespace dlroof::supervise {
 namespace {
 
-// [1] Number of benchmarks per interleaved measurement: the most suspicious come first.
+// [1] Number of benchmarks per interleaved measurement, the most suspicious first.
 constexpr std::size_t kAtOnce = 16;
-constexpr int kMaxReruns = 3;  // further runs of NEW without a stored program
+constexpr int kMaxReruns = 3;  // [1] further runs of NEW if BASE has no stored program
 
-// Returns the --benchmark_filter for these names, which may lack "/real_time" or "/manual_time".
+// Returns a --benchmark_filter of these names, also with a suffix "/real_time" or "/manual_time".
 std::string FilterOf(const std::vector<std::string>& names) {
   std::string filter;
   for (const auto& name : names) {
@@ -75,7 +74,7 @@ int ProcessesOf(const record::RunFile& run) {
   return static_cast<int>(most);
 }
 
-// Appends the repetitions of `more`, which other processes measured, with new process numbers.
+// Appends the repetitions `more` of further processes, which get new process numbers.
 void AppendProcesses(const std::vector<record::Repetition>& more,
                      std::vector<record::Repetition>& repetitions) {
   std::optional<int> last;
@@ -104,7 +103,7 @@ class Remeasurement {
       SettleInterleaved();
     else
       SettleAlone();
-    // A benchmark that further measurements left ambiguous stays unclear.
+    // A benchmark that is still ambiguous after further measurements stays unclear.
     for (const auto& row : settled_.result.rows) {
       if (row.verdict == statistics::Verdict::kAmbiguous) decided_.erase(row.name());
       if (statistics::IsChange(row.verdict)) decided_.insert(row.name());
@@ -148,8 +147,8 @@ class Remeasurement {
       decided_.insert(replaced.begin(), replaced.end());
       settled_.pairs.push_back(std::move(pair));
     }
-    // A slowdown of the first comparison, which was not interleaved, must be confirmed. If the
-    // budget ended before, it is ambiguous, and the exit code is 3.
+    // The first comparison was not interleaved, so its slowdowns must be confirmed. A slowdown that
+    // was not confirmed before the budget ended is ambiguous, and the exit code is 3.
     for (auto& row : settled_.result.rows) {
       if (!slower.contains(row.name()) || !row.judgement) continue;
       if (row.verdict == statistics::Verdict::kSlower && IsOver() && tried.contains(row.name()) &&
@@ -178,11 +177,11 @@ class Remeasurement {
       Confirm(*rerun, settled_.result);
       for (const auto& row : settled_.result.rows)
         if (row.verdict == statistics::Verdict::kSlower && settled_.again.contains(row.name()))
-          decided_.insert(row.name());  // slower in NEW and in a further run
+          decided_.insert(row.name());  // slower in NEW and in the further run
     }
   }
 
-  // Runs NEW again. Returns the run, or null if nothing was measured.
+  // Measures NEW's benchmarks `names` again. Returns the run, or null if nothing was measured.
   const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int number) {
     const auto runs = Measured({.programs = {settings_.program},
                                 .arguments = settings_.arguments,
@@ -215,7 +214,7 @@ class Remeasurement {
   const Settings& settings_;
   std::ostream& log_;
   double begin_seconds_;
-  std::set<std::string> decided_;  // a further measurement has confirmed or excluded a slowdown
+  std::set<std::string> decided_;  // a further measurement confirmed or excluded their slowdown
   Settled settled_;
 };
 
@@ -275,7 +274,7 @@ void Confirm(const compare::NamedRun& rerun, compare::CompareResult& result) {
     row.reason = fmt::format("{} in NEW, but not when measured again ({})",
                              statistics::Key(row.verdict), rerun.where);
     row.verdict = Verdict::kAmbiguous;
-    // Differences between the runs explain only changes.
+    // Differences between the runs would explain a change, but there is none.
     std::erase_if(row.changes, [](const auto& change) { return change.kind == "run"; });
     ++check.retracted;
   }

@@ -33,15 +33,15 @@ namespace {
 
 using nlohmann::json;
 
-// Key of ChoiceIn's result in the result of a process (Outcome::result).
+// Key in Outcome::result whose value is the result of ChoiceIn.
 constexpr const char* kPrimitive = "primitive";
 
 std::string ListedBy(const ListedPair& pair, std::size_t side) {
   return side == 0 && pair.base ? *pair.base : pair.contender;
 }
 
-// Measures benchmarks in rounds, each in another random order, which spreads a benchmark's
-// measurements over the run. Writes each result to the journal before the next measurement.
+// Measures benchmarks in rounds, each in another random order, so that a benchmark's measurements
+// are spread over the run. Writes each result to the journal before the next measurement.
 class Schedule {
  public:
   Schedule(OpenRun& run, std::ostream& log, int rounds) : run_(run), log_(log), rounds_(rounds) {}
@@ -86,7 +86,7 @@ class Schedule {
         done.push_back({ListedBy(pair, side), parts});
     return done;
   }
-  // Writes the results; of an interrupted run to PATH.part. Sets `path` to the file's path.
+  // Writes the run file of a program, for an interrupted run to PATH.part. Sets `path` to its path.
   Merged Write(std::size_t side, const json& about, bool interrupted, std::string& path) const {
     auto merged = MergedRun(Done(side), run_.machines(), about);
     PartFile output(request().outputs.at(side));
@@ -95,7 +95,7 @@ class Schedule {
     output.End(!interrupted, log_);
     return merged;
   }
-  // Removes the journal or, with pending benchmarks, prints how to continue; `what`: "left", ...
+  // Removes the journal or, if benchmarks are pending ("left"), prints how to continue the run.
   void EndJournal(std::size_t pending, const char* what) {
     if (pending == 0)
       run_.RemoveJournal();
@@ -143,10 +143,10 @@ class Schedule {
   }
 
   int rounds_;
-  std::map<std::string, std::array<Parts, 2>> parts_;  // by the name that the last program lists
+  std::map<std::string, std::array<Parts, 2>> parts_;  // by ListedPair::contender
 };
 
-// Returns whether so many repetitions are noisy that the time is only an estimate.
+// Returns whether so many repetitions are noisy that their median is only an estimate.
 bool WasNoisy(const Part& part) {
   return !part.failure && part.record.status == record::Status::kOk &&
          !part.record.repetitions.empty() && !record::Summarize(part.record.repetitions);
@@ -156,13 +156,13 @@ std::ptrdiff_t CleanRepetitions(const Part& part) {
   return std::ranges::count(part.record.repetitions, false, &record::Repetition::noisy);
 }
 
-// Measures each benchmark in a process of its own, or in several processes, one per round.
+// Measures each benchmark of one program in a process of its own, or in one process per round.
 class StandaloneRun : public Schedule {
  public:
   StandaloneRun(OpenRun& run, std::ostream& log) : Schedule(run, log, run.request().processes) {}
 
  private:
-  // Benchmarks that failed in one process are not measured in further ones.
+  // A benchmark that failed in one process is not measured in further processes.
   bool IsLeft(const ListedPair& benchmark, int process) const override {
     const auto& parts = PartsOf(benchmark, 0);
     return parts.empty() || (parts.back().block.value_or(0) < process &&
@@ -231,7 +231,7 @@ class StandaloneRun : public Schedule {
 // Measures one block of one benchmark: windows of BASE and NEW, interleaved.
 class Block {
  public:
-  // `base_first`: [0] whether BASE is started first, [i] whether it measures first in window i.
+  // base_first[0]: BASE is started first; base_first[i], i > 0: BASE measures window i first.
   Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
       : run_(run), pair_(pair), base_first_(std::move(base_first)) {}
 
@@ -240,7 +240,7 @@ class Block {
     // Plain programs cannot be stopped between windows: their processes run one after the other.
     const bool plain = run_.IsPlain(0) || run_.IsPlain(1);
     if (!plain) Interleave();
-    // If only one program's process failed, measures the other program without interleaving.
+    // If one program's process failed, measures the other program without interleaving.
     const bool one_failed = !plain && processes_[0]->answers() != processes_[1]->answers();
     std::vector<Outcome> outcomes(2);
     for (const auto side : plain ? Order(0) : Sides{0, 1}) {
@@ -296,13 +296,13 @@ class Block {
 };
 
 struct Progress {
-  std::array<std::optional<json>, 2> choices;  // of BASE and NEW, if libraries differ
-  std::optional<statistics::Shift> shift;      // NEW relative to BASE, at the last look
-  std::size_t looks = 0;
-  bool settled = false;  // more blocks would not change the verdict
+  std::array<std::optional<json>, 2> choices;  // of BASE and NEW, with --ab-library
+  std::optional<statistics::Shift> shift;      // NEW / BASE, at the last look
+  std::size_t looks = 0;                       // [1] number of past looks (statistics::kLooks)
+  bool settled = false;                        // more blocks would not change the verdict
 };
 
-constexpr double kMaxSilence = 5;  // [s] longest time without a line of progress
+constexpr double kMaxSilence = 5;  // [s] maximum time without a line of progress
 
 // Measures two programs in interleaved blocks until the verdict of each benchmark is settled.
 class InterleavedRun : public Schedule {
@@ -360,7 +360,7 @@ class InterleavedRun : public Schedule {
         progress.looks == looks.size() || (progress.shift && IsSettled(*progress.shift, rule_));
   }
 
-  // Returns the maximum number of blocks left: if each benchmark settles only at its last look.
+  // Returns the maximum number of blocks left [1]: no benchmark settles before its last look.
   double MostBlocksLeft() const {
     double left = 0;
     for (const auto& pair : benchmarks())
@@ -388,7 +388,7 @@ class InterleavedRun : public Schedule {
     printed_at_ = cpu::WallSeconds();
   }
 
-  // Writes the run file and reads it as `dlroof compare` would: both give the same comparison.
+  // Writes the run file and reads it again, so that the comparison is that of `dlroof compare`.
   compare::NamedRun WriteAndRead(std::size_t side, bool interrupted) const {
     auto about = run_.About();
     about["interleaved"] =
@@ -401,7 +401,7 @@ class InterleavedRun : public Schedule {
     return {path, record::ReadRunFile(path, log_)};
   }
 
-  // Returns the name map without pairs that have no results, which the run files do not contain.
+  // Returns the name map without benchmarks that have no results and are not in the run files.
   compare::NameMap NamesDone() const {
     compare::NameMap names = request().names;
     std::erase_if(names, [&](const auto& mapped) {
@@ -412,7 +412,7 @@ class InterleavedRun : public Schedule {
     return names;
   }
 
-  // Writes the differences between the libraries' choices, with the benchmarks' verdicts.
+  // Writes where the two libraries' choices differ, with the benchmarks' verdicts.
   void WriteChoices(const compare::CompareResult& result) const {
     std::map<std::string, std::string> verdicts;  // by the benchmark's name in NEW
     for (const auto& row : result.rows)
@@ -457,7 +457,7 @@ class InterleavedRun : public Schedule {
   }
 
   StopRule rule_;
-  std::map<std::string, Progress> progress_;  // by the name that NEW lists
+  std::map<std::string, Progress> progress_;  // by ListedPair::contender
   std::size_t settled_ = 0;
   double printed_at_ = cpu::WallSeconds();  // [s] time of the last line of progress
 };

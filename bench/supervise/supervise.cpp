@@ -53,7 +53,7 @@ std::vector<ListedPair> Paired(const std::vector<std::string>& base,
   return pairs;
 }
 
-// Returns, as text, the settings beside programs and arguments that influence results.
+// Returns as texts the settings that influence results, except programs and arguments.
 std::vector<std::string> SettingsText(const RunRequest& request) {
   std::vector<std::string> texts = {request.random_order ? "random order" : "order of the file"};
   if (request.processes > 1) texts.push_back(fmt::format("{} processes", request.processes));
@@ -65,7 +65,7 @@ std::vector<std::string> SettingsText(const RunRequest& request) {
   return texts;
 }
 
-// Returns whether the benchmark may run on the CPU: its name has the device "cpu" or none.
+// Returns whether the benchmark may run on the CPU: its name's device is "cpu" or missing.
 bool OnCpu(const std::string& listed) {
   record::Record record{.name = listed};
   record::SplitName(record);

@@ -1,5 +1,5 @@
-// dlroof run: measures each benchmark in its own process and writes a journal, or measures the
-// benchmarks of two builds, or of two versions of oneDNN, interleaved.
+// Measures each benchmark in its own process, or those of two builds or two versions of oneDNN
+// interleaved, for the commands run, compare --again, gate and bisect.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@
 namespace dlroof::supervise {
 
 struct RunRequest {
-  std::vector<std::string> programs;   // paths: of one program, or of BASE and NEW
-  std::vector<std::string> libraries;  // oneDNN's file for each of two programs, or empty
-  std::vector<std::string> outputs;    // the run file of each program
+  std::vector<std::string> programs;   // paths of one program, or of BASE and NEW
+  std::vector<std::string> libraries;  // two files of oneDNN, for BASE and NEW; or empty
+  std::vector<std::string> outputs;    // paths of run files, one per program
   std::vector<std::string> arguments;  // flags for the programs
   bool resume = false;
   bool random_order = true;
   std::optional<std::uint64_t> seed;     // of the random order; drawn if absent
   std::optional<double> budget_seconds;  // [s] after this time no benchmark begins
-  double timeout_seconds = 600;          // [s] for one benchmark, or one block of it
+  double timeout_seconds = 600;          // [s] limit for one benchmark, or one block of it
   int processes = 1;                     // [1] processes per benchmark (one program only)
-  int retries = 2;                       // [1] of a noisy benchmark if `processes` is 1
+  int retries = 2;                       // [1] further measurements if noisy; needs processes == 1
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
-  double min_effect = 0.02;              // [1] between two programs (see StopRule)
+  double min_effect = 0.02;              // [1] for two programs (see StopRule)
   compare::NameMap names;                // BASE's benchmark -> NEW's (two programs)
-  // Stream for tables of results; null: standard output. Set by commands that do not resume a run.
+  // Stream for tables of results; null: standard output. If set, no message suggests --resume.
   std::ostream* tables = nullptr;
 };
 
@@ -44,9 +44,9 @@ struct StopRule {
   double min_effect = 0.02;  // [1] 0.02: ratios from 1 / 1.02 to 1.02 count as the same
 };
 
-// Returns whether measuring can stop: the interval is within the minimum effect, or the ratio is
-// beyond it with a p-value of at most 1 % that stays significant after statistics::AdjustedPValues,
-// whatever the other benchmarks show.
+// Returns whether measuring can stop: the interval of the ratio is within the minimum effect, or
+// the ratio is beyond it with a p-value of at most 1 % that is significant for any p-values of the
+// other benchmarks (statistics::AdjustedPValues).
 bool IsSettled(const statistics::Shift& shift, const StopRule& rule);
 
 // Measures one program, or BASE and NEW interleaved. Writes results to `request.tables`, progress
@@ -54,7 +54,7 @@ bool IsSettled(const statistics::Shift& shift, const StopRule& rule);
 // the comparison's (compare.h); after an interrupt InterruptCode().
 int Supervise(const RunRequest& request, std::ostream& log);
 
-// Returns whether the run is complete: its output is by the same command and no journal is left.
+// Returns whether the run is complete: the same command wrote its output, and there is no journal.
 bool IsFinished(const RunRequest& request);
 
 // A run in progress: its journal, new or resumed, and the ceilings for its processes.
@@ -74,24 +74,23 @@ class OpenRun {
   bool IsPlain(std::size_t side) const {
     return side < header_.plain.size() && header_.plain[side];
   }
-  // Returns the stream for tables of the results.
   std::ostream& tables() const;
   // Returns the arguments of program `side`.
   std::vector<std::string> ArgumentsOf(std::size_t side) const;
   // Returns the command line with which program `side` (0 is BASE) measures the benchmark `listed`.
   std::vector<std::string> Command(std::size_t side, const std::string& listed,
                                    const ProcessPaths& paths) const;
-  // Measures the benchmark without interleaving, with the further arguments `more`. Returns nullopt
-  // after an interrupt.
+  // Measures the benchmark in one process, without interleaving. `more`: further arguments. Returns
+  // nullopt after an interrupt.
   std::optional<Outcome> RunStandalone(std::size_t side, const std::string& listed,
                                        const std::vector<std::string>& more);
-  // Returns the outcome of a process that has ended; see OutcomeOf.
+  // Returns the outcome of a process (OutcomeOf). `end`: nullopt if the timeout ended it.
   Outcome Finished(const std::optional<ProcessEnd>& end, const ProcessPaths& paths);
 
   void Append(const JournalEntry& entry);
   // Returns whether the run has to end: the user has interrupted it, or the budget is spent.
   bool Over() const;
-  // Returns the members of context.dlroof that describe this run.
+  // Returns members for context.dlroof of the run file: the command, its settings and the seed.
   nlohmann::json About() const;
   void RemoveJournal() { journal_.Remove(); }
 
@@ -116,7 +115,7 @@ struct InterleavedRequest {
   std::vector<std::string> arguments;  // for both programs
   std::vector<std::string> names;      // benchmarks to measure
   double budget_seconds = 0;           // [s] after this time no block begins
-  double min_effect = 0.02;            // [1] of the stopping rule
+  double min_effect = 0.02;            // [1] of the StopRule
 };
 
 // Two runs that were measured interleaved, and their comparison, which refers to both.
@@ -143,15 +142,15 @@ using CompareRun = std::function<compare::CompareResult(const compare::NamedRun&
 struct Settled {
   compare::CompareResult result;
   std::set<std::string> again;        // benchmarks that were measured again
-  std::set<std::string> interleaved;  // benchmarks with a verdict of the interleaved measurement
-  std::vector<std::string> unclear;   // benchmarks for which a slowdown is still not excluded
-  // Runs to which the result refers.
+  std::set<std::string> interleaved;  // benchmarks whose verdict is from an interleaved measurement
+  std::vector<std::string> unclear;   // benchmarks that may still be slower
+  // The runs that `result` points to.
   std::deque<compare::NamedRun> runs;
   std::vector<std::unique_ptr<Interleaved>> pairs;
 };
 
-// Checks verdicts against a second process, since one process may be up to 18 % faster than another
-// in all repetitions. `rerun`: a second run of some or all of NEW's benchmarks.
+// Verdicts are checked by `rerun`, a second run of some or all of NEW's benchmarks, because all
+// repetitions of one process may be faster than those of another.
 
 // Throws BadInput if `rerun` differs from `contender` in machine, settings or build, has a
 // benchmark name twice, or is the same measurement.
@@ -160,11 +159,11 @@ void CheckRerun(const compare::NamedRun& contender, const compare::NamedRun& rer
 // direction by more than the minimum effect. Sets result.rerun, and recounts the verdicts.
 void Confirm(const compare::NamedRun& rerun, compare::CompareResult& result);
 
-// Compares `contender`, then measures the benchmarks of history::UnclearNames again, the most
+// Compares `contender`, then measures unclear benchmarks (history::UnclearNames) again, the most
 // suspicious first, until none is unclear, the budget is spent or the user interrupts. With a
 // stored program, verdicts of interleaved measurements replace the first verdicts. Without it,
-// measures NEW up to three more times: the repetitions of all runs are judged together, and a
-// slowdown must be confirmed by the last run. `contender` must outlive the result.
+// measures NEW up to three more times, judges the repetitions of all runs together, and lets the
+// last run confirm a slowdown (Confirm). `contender` must outlive the result.
 Settled Settle(const compare::NamedRun& contender, const CompareRun& compare,
                const compare::CompareOptions& options, const Settings& settings, std::ostream& log);
 
@@ -183,12 +182,12 @@ struct Request {
   std::string program = "build/dlroof_bench";
   double budget_seconds = 120;        // [s] for measuring one commit
   double min_effect = 0.02;           // [1] smaller differences between GOOD and BAD are ignored
-  std::optional<std::string> folder;  // of the worktrees, which are kept; absent: temporary
+  std::optional<std::string> folder;  // keeps the worktrees there; absent: temporary
 };
 
 // Exit codes of bisect.
 inline constexpr int kFound = 0, kCannotTell = 3;
-// Exit codes of a step, as `git bisect run` reads them.
+// Exit codes of a step, with the meaning that `git bisect run` gives them.
 inline constexpr int kStepLikeGood = 0, kStepLikeBad = 1, kStepSkip = 125;
 
 // Finds the commit and prints it to `out`. Returns kFound, or kCannotTell if BAD does not differ
@@ -196,9 +195,9 @@ inline constexpr int kStepLikeGood = 0, kStepLikeBad = 1, kStepSkip = 125;
 // not an ancestor of BAD, or if GOOD or BAD does not build or lacks the benchmark.
 int Bisect(const Request& request, std::ostream& out, std::ostream& log);
 
-// One step of `git bisect run`: builds the tree in place and compares it with GOOD, whose program
-// is stored. Returns kStepLikeBad if the benchmark's time differs by more than request.min_effect,
-// kStepLikeGood if not, and kStepSkip if the tree does not build or the comparison is ambiguous.
+// One step of `git bisect run`: builds the checked-out tree and compares it with GOOD, whose stored
+// program it uses. Returns kStepLikeBad if the time differs by more than request.min_effect,
+// kStepLikeGood if not, and kStepSkip if the build fails or the comparison is ambiguous.
 int Step(const Request& request, std::ostream& log);
 
 // Parses the output of `git rev-list --bisect-all`: a commit per line, the best to test next first,
@@ -210,8 +209,8 @@ enum class Finding { kLikeGood, kLikeBad, kSkipped };
 // A binary search for the first commit that behaves as BAD. Pure: asks Git through `Candidates`.
 class Search {
  public:
-  // `candidates(bad, goods)` returns the commits that are reachable from `bad`, not from one of
-  // `goods`, the best to test next first; `bad` is one of them.
+  // `candidates(bad, goods)` returns `bad` and all commits that are reachable from `bad`, but from
+  // none of `goods`; the best one to test next is first.
   using Candidates = std::function<std::vector<std::string>(const std::string& bad,
                                                             const std::vector<std::string>& goods)>;
 
@@ -221,11 +220,11 @@ class Search {
   std::optional<std::string> Next() const;
   void Tell(const std::string& commit, Finding finding);
 
-  // Returns the commits that may be the first slow one. At the end it is one commit, or several if
-  // some were skipped.
+  // Returns the commits that may be the first one like BAD: at the end one commit, or several if
+  // commits were skipped.
   std::vector<std::string> Suspects() const;
   const std::string& bad() const { return bad_; }
-  std::size_t left() const { return open_.size(); }  // [1] commits that may be the first slow one
+  std::size_t left() const { return open_.size(); }  // [1] number of commits left
 
  private:
   void Ask();

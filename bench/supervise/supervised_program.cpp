@@ -31,10 +31,10 @@ constexpr double kListSeconds = 120;
 constexpr int kPipeOfProgress = 4;  // the descriptor that WatchedProcess::ReadLine reads
 constexpr std::size_t kTailLines = 3, kTailBytes = 400;
 constexpr double kWindowSeconds = 0.02, kBriefWindowSeconds = 0.005;
-// Default number of repetitions of a plain program: that of dlroof_bench.
+// Default number of repetitions of a plain program [1], as in dlroof_bench.
 constexpr int kPlainRepetitions = 9;
 constexpr const char* kNoLiveCheck = "--dlroof_live_check=false";  // a flag of dlroof programs
-// Maximum number of repetitions in which Google Benchmark may search the number of iterations.
+// Maximum number of repetitions [1] until Google Benchmark has found the number of iterations.
 constexpr int kMaxGuesses = 40;
 
 std::vector<std::string> Lines(const std::string& text) {
@@ -111,7 +111,7 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
     const auto reason =
         WithTail(fmt::format("{}: cannot list its benchmarks: {}", program, Describe(first.second)),
                  paths.err);
-    // A program without dlroof rejects dlroof's flags.
+    // A program without dlroof rejects kNoLiveCheck, so it is asked again without this flag.
     const bool asks_dlroof = std::ranges::any_of(
         arguments, [](const std::string& argument) { return argument.starts_with("--dlroof_"); });
     if (asks_dlroof || !succeeds(true).first) throw BadInput(reason);
@@ -190,7 +190,7 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
   };
   if (!end)
     return failed(fmt::format("still running after {:g} s, so it was ended", timeout_seconds));
-  // After exit code 1 the run file has a record with the reason of the failure.
+  // With exit code 1 the run file has a record that says why the benchmark failed.
   if (end->signal != 0 || end->exit_code > 1) return failed("ended by " + Describe(*end));
   const auto text = ReadFileIfAny(paths.run_file);
   RefuseDeepJson(text, paths.run_file);
@@ -283,14 +283,14 @@ void InterleavedProcess::Turn() {
 
 std::optional<ProcessEnd> InterleavedProcess::End() {
   process_->Continue();
-  // A process that no longer answers gets only 1 s: its timeout has passed, or it is ending.
+  // A process that does not answer gets only 1 s: its timeout has passed, or it is ending.
   return process_->WaitForEnd(answers_ ? timeout_seconds_ : 1);
 }
 
 namespace {
 
-// Converts the log's lines about created primitives to lines about executed primitives, which have
-// the same fields, for ReadVerboseLog. Keeps the templates of the fields.
+// Converts a log's lines on created primitives to lines on executed primitives, which have the same
+// fields, so that ReadVerboseLog reads them. Keeps the lines with templates.
 std::string AsExecutions(std::string_view log) {
   std::string lines;
   for (const auto text : logs::SplitText(log, '\n')) {
@@ -309,7 +309,7 @@ std::string LayoutOf(const logs::Tensor& tensor) {
   return tensor.tag.empty() ? tensor.type : fmt::format("{} {}", tensor.type, tensor.tag);
 }
 
-// Returns the choice as texts: "implementation" -> "jit:avx2", "layout of wei" -> "f32 AcdB8a2b".
+// Returns a result of ChoiceIn as texts by name, e.g. "layout of wei" -> "f32 AcdB8a2b".
 std::map<std::string, std::string> TextsOf(const json& choice) {
   std::map<std::string, std::string> texts = {
       {"implementation", record::Text(choice, "implementation")}};

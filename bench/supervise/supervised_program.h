@@ -1,4 +1,4 @@
-// The supervisor's view of dlroof_bench: command lines, results and interleaved processes.
+// What the supervisor needs of dlroof_bench: command lines, results and interleaved processes.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct JournalHeader {
   std::vector<std::string> programs;   // paths: of one program, or of BASE and NEW
   std::vector<std::string> builds;     // BuildOf() of each program
   std::vector<std::string> arguments;  // for the programs
-  std::vector<std::string> settings;   // other settings that influence results, as text
+  std::vector<std::string> settings;   // other settings that influence results
   std::vector<ListedPair> benchmarks;  // in the order of the run file
   std::uint64_t seed = 0;              // of the random order of the benchmarks
   // For each program, whether it is a Google Benchmark program without dlroof; empty: none is.
@@ -48,7 +48,7 @@ struct JournalHeader {
 // The result of one process for one benchmark.
 struct Outcome {
   std::optional<Reason> failure;  // why there is no result
-  nlohmann::json result;          // the process's run file without machines
+  nlohmann::json result;          // the process's run file without its machines
 
   bool operator==(const Outcome&) const = default;
 };
@@ -69,10 +69,10 @@ std::string JournalLine(const nlohmann::json& machines);
 std::string JournalLine(const JournalEntry& entry);
 
 struct Journal {
-  std::optional<JournalHeader> header;  // absent if the run was killed before it wrote a line
+  std::optional<JournalHeader> header;  // absent if a kill left no complete line
   nlohmann::json machines;              // a JSON array; null while no result has machines
   std::vector<JournalEntry> entries;
-  std::size_t complete_bytes = 0;  // [byte] size of the complete lines
+  std::size_t complete_bytes = 0;  // [byte] size of all complete lines
 };
 
 // Parses the text of a journal. Ignores an incomplete last line. Throws BadInput for an invalid
@@ -100,34 +100,33 @@ class JournalFile {
   Journal found_;
 };
 
-// Number of repetitions that each process of an interleaved comparison makes before the measured
-// windows (see InterleavedProcess::Settle). Results do not contain these repetitions.
+// [1] Number of repetitions that each process of an interleaved comparison runs before the measured
+// windows (see InterleavedProcess::Settle). Results do not contain them.
 inline constexpr std::size_t kSettlingRepetitions = 2;
 
 // The result of one process for one benchmark: of a whole run, or a block of an interleaved run.
 struct Part {
   std::string name;  // name of the record
-  // Number of the block (interleaved runs) or of the process (runs with several processes per
-  // benchmark), for record::Repetition::block.
+  // For record::Repetition::block: number of the block (interleaved runs) or of the process
+  // (several processes per benchmark); absent for one process per benchmark.
   std::optional<int> block;
-  std::size_t settling = 0;       // [1] number of first repetitions that are not used
-  std::optional<Reason> failure;  // why the fields below are empty
+  std::size_t settling = 0;       // [1] number of first repetitions, which are not used
+  std::optional<Reason> failure;  // why the members below are empty
   nlohmann::json context;         // "context" of the process's run file
   nlohmann::json benchmarks;      // Google Benchmark's entries
   record::Record record;
 };
 
-// Returns the result of a process for the benchmark that the program lists as `listed`. The part
-// has failed if the process's run file has no record of this benchmark. `plain`: a Google Benchmark
-// program without dlroof, whose records have the names that it lists.
+// Returns the result of a process for the benchmark (or benchmarks) that the program lists as
+// `listed`. A part has failed if the process's run file has no record of its benchmark. `plain`: a
+// Google Benchmark program without dlroof, whose records have the names that it lists.
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block,
               bool plain = false);
-// Returns the results of a process for several benchmarks.
 std::vector<Part> PartsFrom(const std::vector<std::string>& listed, const Outcome& outcome,
                             std::optional<int> block, bool plain = false);
 
-// Joins a benchmark's parts (at least one) to a record, with the repetitions of all parts and their
-// numbers. Marks noisy windows of blocks. If a part has failed, the record has failed.
+// Joins a benchmark's parts (at least one) to a record with the repetitions of all parts, each with
+// its block number. Marks noisy windows of blocks. If a part has failed, the record has failed.
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
 
 struct Supervised {
@@ -147,7 +146,7 @@ Merged MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json
 
 nlohmann::json ToJson(const Merged& merged);
 
-// Draws for each of `count` pairs whether BASE comes first. Each block has its own random `stream`.
+// Draws whether BASE comes first in each of `count` windows. `stream`: number of the block.
 std::vector<bool> DrawBaseFirst(std::size_t count, std::uint64_t seed, std::uint64_t stream);
 
 // Returns the estimated remaining time as text ("3 s", "2 min 10 s", "1 h 5 min"): `left` times the
@@ -163,12 +162,12 @@ std::string BenchProgram(const std::optional<std::string>& specified = std::null
 // Throws BadInput for flags that the supervisor sets itself, such as --benchmark_out.
 void CheckArguments(const std::vector<std::string>& arguments);
 
-// Returns VALUE of the last argument --NAME=VALUE, if there is one.
+// Returns VALUE of the last argument --NAME=VALUE, or nullopt if there is none.
 std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
                                      const std::string& name);
 
-// Returns the size and modification time of the program's file, which change with each build.
-// Throws BadInput if the file does not exist.
+// Returns size and modification time of the program's file as text, which identify a build. Throws
+// BadInput if the file does not exist.
 std::string BuildOf(const std::string& program);
 
 struct ListedBenchmarks {
@@ -176,8 +175,8 @@ struct ListedBenchmarks {
   bool plain = false;              // a Google Benchmark program without dlroof
 };
 
-// Runs `program` and returns the benchmarks that it lists. Throws BadInput if the list is empty or
-// the program fails; the message has the program's message.
+// Runs `program` to list its benchmarks. Throws BadInput if the list is empty or the program fails;
+// the message contains the program's last messages.
 ListedBenchmarks ListBenchmarks(const std::string& program,
                                 const std::vector<std::string>& arguments,
                                 const TemporaryFolder& folder);
@@ -185,8 +184,8 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
 // Returns the --benchmark_filter for the one benchmark that the program lists as `listed`.
 std::string ExactFilter(const std::string& listed);
 
-// Returns the thread counts for which the benchmarks need ceilings, on a machine with `allowed`
-// CPUs: 1, the run's (--dlroof_threads, or all CPUs), and those in benchmark names.
+// Returns the thread counts up to `allowed` (the number of CPUs) for which the benchmarks need
+// ceilings: 1, --dlroof_threads or else `allowed`, and those in benchmark names.
 std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
                            const std::vector<std::string>& arguments, int allowed);
 
@@ -203,7 +202,7 @@ std::vector<std::string> CommandFor(const std::string& program,
                                     const std::optional<std::string>& machine_file,
                                     const ProcessPaths& paths, bool plain = false);
 
-// Reads the result of a process. `end` is absent if the process was killed after `timeout_seconds`.
+// Reads the result of a process. `end`: nullopt if the process was killed after `timeout_seconds`.
 // If `machines` is null, copies the run file's machines to it.
 Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
                   const ProcessPaths& paths, nlohmann::json& machines);
@@ -230,22 +229,22 @@ inline constexpr int kWindows = 5;
 // Returns the flags that set the number and length of an interleaved process's windows. A window is
 // so short that most slow periods of a shared machine affect both programs, and so long that
 // switching processes (refilling caches, waking threads) costs little. Blocks are short because the
-// precision depends on their number. `brief`: shorter windows, for plain programs, whose processes
-// run one after the other, not window by window, and for trains of calls on a GPU.
+// precision depends on their number. `brief`: shorter windows, for processes that do not alternate
+// by window: those of plain programs and of tuning on a GPU.
 std::vector<std::string> WindowFlags(bool brief = false);
 
-// Variables with which oneDNN prints a line per primitive of a process, but none for timed calls.
+// Environment variables that make oneDNN log the creation of each primitive, but none of its calls.
 extern const std::map<std::string, std::string> kLogOfCreations;
 
 // Returns oneDNN's choices for the benchmark's primitive, from the log of its process, in the form
-// of run files: {"implementation": "brgconv:avx2", "layouts": {"wei": "f32 AcdB8a2b"}}. Without
-// reorders, the benchmark's primitive is the last one of the kind that was created first: a
-// backward LSTM first creates its forward primitive, and --dlroof_explain later creates primitives
-// of other kinds. Returns nullopt without a primitive.
+// of run files: {"implementation": "brgconv:avx2", "layouts": {"wei": "f32 AcdB8a2b"}}. Ignores
+// reorders. The benchmark's primitive has the kind of the first one created, and is the last one of
+// this kind: a backward LSTM first creates a forward primitive, and --dlroof_explain later creates
+// primitives of other kinds. Returns nullopt for a log without primitives.
 std::optional<nlohmann::json> ChoiceIn(std::string_view log);
 
-// Returns the changes as texts: "implementation: jit:avx2 -> brgconv:avx2", "layout of src: f32
-// aBcd8b -> f32 acdb".
+// Returns the differences between two results of ChoiceIn as texts, e.g. "implementation: jit:avx2
+// -> brgconv:avx2" or "layout of src: f32 aBcd8b -> f32 acdb".
 std::vector<std::string> ChangesBetween(const nlohmann::json& base,
                                         const nlohmann::json& contender);
 
@@ -258,11 +257,11 @@ class InterleavedProcess {
   InterleavedProcess(std::vector<std::string> command, ProcessPaths paths, double timeout_seconds,
                      const Variables& variables = {});
 
-  // Returns whether the process has answered each request. If not, the functions below do nothing.
+  // Returns whether the process has answered every request in time. If not, Turn does nothing.
   bool answers() const { return answers_; }
   // Waits until the process is ready to measure.
   void Ready();
-  // Lets the process measure until two consecutive repetitions have the same number of iterations.
+  // Lets the process run repetitions until two in a row have the same number of iterations.
   void Settle();
   // Lets the process measure one window.
   void Turn();
@@ -275,7 +274,7 @@ class InterleavedProcess {
   ProcessPaths paths_;
   double timeout_seconds_;
   bool answers_ = true;
-  std::string iterations_;  // of the last window, as reported by the process
+  std::string iterations_;  // of the last window, as the process reported
   std::unique_ptr<WatchedProcess> process_;
 };
 

@@ -17,8 +17,8 @@ constexpr double kMaxThreads = 1e6;
 // Spreadsheets write "sep=;" in the first line to tell other spreadsheets the separator.
 bool IsComment(std::string_view line) { return line.starts_with('#') || line.starts_with("sep="); }
 
-// Returns the text with empty lines in place of comments. A comment may contain a lone quote, so
-// comments must be removed before the text is read as CSV.
+// Replaces comments by empty lines. They must be removed before the text is read as CSV because a
+// comment may contain a lone quote.
 std::string WithoutComments(std::string_view text) {
   std::string rows;
   for (bool quoted = false; !text.empty();) {
@@ -38,7 +38,7 @@ struct Measurement {
   Work work;
 };
 
-// Reads a field of the column into `row`. Returns false for an unknown column.
+// Stores the field of the column in `row`. Returns false for an unknown column.
 bool ReadField(std::string_view column, const text::CsvField& field, text::DecimalMark mark,
                const std::string& where, Measurement& row) {
   const auto number = [&] { return text::CsvNumberFromZero(field, where, mark); };
@@ -97,7 +97,7 @@ void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::s
   record.repetitions.push_back({.seconds = *row.seconds, .iterations = 1});
 }
 
-// Returns the first line that is neither empty nor a comment.
+// Returns the first line that is neither empty nor a comment, or "".
 std::string_view HeaderOf(std::string_view text) {
   std::string_view line;
   while ((line.empty() || IsComment(line)) && !text.empty()) line = text::TakeLine(text);

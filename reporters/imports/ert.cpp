@@ -1,4 +1,4 @@
-// The Empirical Roofline Toolkit's roofline.json (import.h): ceilings in GFLOP/s and GB/s of 1e9.
+// Reader of the Empirical Roofline Toolkit's roofline.json (import.h): rates in 1e9 per second.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// Versions without precisions write "GFLOPs" for double. The tensor kernel's operands are half.
+// Older versions write "GFLOPs" for fp64. The toolkit's tensor-core kernel has fp16 operands.
 constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
     {"GFLOPs", "fp64.vector"},      {"FP64 GFLOPs", "fp64.vector"},
     {"FP32 GFLOPs", "fp32.vector"}, {"FP16 GFLOPs", "fp16.vector"},
@@ -33,7 +33,7 @@ machine::Ceiling CeilingOf(double per_second, int threads) {
   return ceiling;
 }
 
-// Returns a count of the metadata, which may be a text, or 1 if there is none.
+// Returns the count `key` of the metadata, a number or a text, or 1 if it is missing.
 int CountOf(const json& metadata, const char* key, const std::string& where) {
   if (!metadata.is_object() || !metadata.contains(key)) return 1;
   const json& value = metadata.at(key);
@@ -46,9 +46,9 @@ int CountOf(const json& metadata, const char* key, const std::string& where) {
   return static_cast<int>(*count);
 }
 
-// Returns the number of threads in all processes that reached the best rates of `part` ("gflops" or
-// "gbytes"), or that of the metadata if it is larger: the toolkit tries several splits of the
-// threads into processes.
+// Returns the number of threads (processes times threads per process) with which the toolkit
+// reached the best rates of `part` ("gflops" or "gbytes"), or the file's overall number if that is
+// larger.
 int ThreadsOf(const JsonReader& empirical, const char* part) {
   int threads = 1;
   for (const char* place : {"metadata", part}) {
@@ -62,7 +62,7 @@ int ThreadsOf(const JsonReader& empirical, const char* part) {
   return threads;
 }
 
-// Reads the rates of "data" in "gflops" and "gbytes", [name, rate in 1e9 per second].
+// Reads the pairs [name, rate in 1e9 per second] in "data" of "gflops" and "gbytes".
 void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
                std::vector<std::string>& unknown, LeftOut& left_out) {
   const auto read = [&]<class Key>(const char* key, const auto& known,
@@ -118,7 +118,7 @@ Imported ImportErt(const std::string& text, const std::string& where) {
     throw BadInput(where +
                    ": empirical: expected at least one known rate in 'gflops' and one in "
                    "'gbytes'");
-  // The metadata of a GPU's rates has the toolkit's GPU configurations.
+  // Only the metadata of a GPU's rates has the launch configuration GPU_BLOCKS.
   const bool gpu = empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
   machine.device = gpu ? "gpu" : "cpu";
   machine.name = "measured by the Empirical Roofline Toolkit";

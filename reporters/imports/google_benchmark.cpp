@@ -1,5 +1,5 @@
-// Google Benchmark's JSON (import.h), which a run file's reader reads; its CSV and console table
-// are read as such JSON.
+// Readers of Google Benchmark's files (import.h). record::ParseRunFile reads the JSON; the CSV and
+// the console table are converted to this JSON.
 #include "reporters/record/google_benchmark.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the notes of the records, each once with the number of records.
+// Returns the texts of the notes on work from rates, each with the number of records that have it.
 std::map<std::string, int> Notes(const std::vector<record::Record>& records) {
   std::map<std::string, int> notes;
   for (const auto& record : records)
@@ -37,12 +37,13 @@ const std::regex& ConsoleLine() {
   return line;
 }
 
-// Returns whether a row has no time: a fit of complexity (BigO, RMS) or a coefficient of variation.
+// Returns whether the name is of a row without a time: a fit of complexity, or a variation (cv).
 bool HasNoTime(std::string_view name) {
   return name.ends_with("_cv") || name.ends_with("_BigO") || name.ends_with("_RMS");
 }
 
-// Returns the number of a counter: "9.19318G/s". Bytes, and all with an "i", are in powers of 1024.
+// Parses a counter, e.g. "9.19318G/s". "Gi", or "G" of bytes_per_second, is 1024^3; else "G" is
+// 1e9.
 std::optional<double> CounterOf(std::string_view key, std::string_view text) {
   if (text.ends_with("/s")) text.remove_suffix(2);
   const bool binary = text.ends_with('i') || key == "bytes_per_second";
@@ -57,7 +58,7 @@ std::optional<double> CounterOf(std::string_view key, std::string_view text) {
                                          : kDecimal[prefix]);
 }
 
-// Returns a JSON entry without "run_type": its reader then knows statistics by their names.
+// Returns a JSON entry without "run_type": its reader then recognises "_mean" etc. by the name.
 json EntryOf(const std::string& name, double iterations, double real, double cpu,
              const std::string& unit) {
   return {{"name", name},
@@ -72,8 +73,8 @@ json ErrorOf(const std::string& name, bool skipped, const std::string& message) 
   return {{"name", name}, {"error_occurred", true}, {"error_message", message}};
 }
 
-// Adds the counters of a console's line: "key=value", or values that end where a name of the header
-// does (--benchmark_counters_tabular). Both texts begin behind the iterations.
+// Adds the counters of a console line: "key=value", or values that end below the end of their name
+// in `header` (--benchmark_counters_tabular). `line` and `header` begin after the iterations.
 void AddCounters(std::string_view line, std::string_view header, json& entry) {
   for (auto at = line.find_first_not_of(' '); at < line.size();) {
     const auto word = line.substr(at, line.find(' ', at) - at);
@@ -88,7 +89,7 @@ void AddCounters(std::string_view line, std::string_view header, json& entry) {
   }
 }
 
-// Returns the entries in the console's lines of benchmarks. Ignores lines of the program itself.
+// Returns an entry per benchmark's line of the console table. Ignores the program's own lines.
 json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& left_out) {
   static const std::regex error(R"(^([^\s{].*?) +(SKIPPED|ERROR OCCURRED): '(.*)'$)");
   json entries = json::array();
@@ -116,7 +117,7 @@ json ConsoleEntries(const std::string& text, const std::string& where, LeftOut& 
   return entries;
 }
 
-// Returns where the CSV's header begins, or npos. Spreadsheets write other separators.
+// Returns where the CSV's header begins, or npos. Spreadsheets may change the separator.
 std::size_t CsvIn(std::string_view text) {
   for (const char separator : {',', ';', '\t'}) {
     std::string header(kCsvHeader);
@@ -131,8 +132,8 @@ bool HasUnit(const text::CsvRow& row, std::size_t at) {
   return at < row.size() && std::ranges::count(units, row[at].text) > 0;
 }
 
-// Returns the fields up to the time's unit of a row in which decimal commas separate fields, too.
-// `grouped`: groups of digits may do so. Throws BadInput if the times are not certain.
+// Returns the fields up to the time unit, and joins times that decimal commas split. `grouped`: the
+// commas may be marks of digit groups, too. Throws BadInput if the times are ambiguous.
 text::CsvRow TimesOf(text::CsvRow row, bool grouped, const std::string& where) {
   if (!HasUnit(row, 4) && (grouped || !HasUnit(row, 6)))
     throw BadInput(
@@ -147,8 +148,7 @@ text::CsvRow TimesOf(text::CsvRow row, bool grouped, const std::string& where) {
   return row;
 }
 
-// Returns the entry of a row whose fields are those of the header, or nullopt for one without
-// times.
+// Returns the entry of a row with as many fields as the header, or nullopt for a row without times.
 std::optional<json> EntryIn(const text::CsvRow& row, const text::CsvRow& header,
                             text::DecimalMark mark, const std::string& where) {
   std::map<std::string, std::string> fields;
@@ -172,8 +172,8 @@ json CsvEntries(const std::string& text, const std::string& where, LeftOut& left
   const auto begin = CsvIn(text);
   const auto rows =
       text::ReadCsv(std::string_view(text).substr(begin), where, text::SeparatorAfter(text, begin));
-  // If iterations have over 3 characters in one field, commas do not separate groups of digits. If
-  // a time has a point, commas are not decimal marks.
+  // In rows with too many fields, commas are decimal marks (not `grouped`) if an iteration count of
+  // over 3 digits is in one field, which groups of digits would split, and no time has a point.
   const auto is_joined = [](const auto& row) { return HasUnit(row, 6) && row[1].text.size() > 3; };
   const auto has_point = [](const auto& row) {
     return HasUnit(row, 4) && (row[2].text + row[3].text).find('.') != std::string::npos;
@@ -267,7 +267,7 @@ Imported ImportBenchmarkTable(const std::string& text, const std::string& where)
   auto entries = csv ? CsvEntries(text, where, left_out) : ConsoleEntries(text, where, left_out);
   if (entries.empty() && left_out.count == 0)
     throw BadInput("{}: expected a line of a benchmark with its times", where);
-  // Neither form names the version, which divides the times of threads in its own way.
+  // Names no version of Google Benchmark: versions divide the times of several threads differently.
   const json file = {{"context", {{"json_schema_version", 1}}}, {"benchmarks", std::move(entries)}};
   auto imported =
       file.at("benchmarks").empty() ? Imported{} : ImportGoogleBenchmark(file.dump(), where);

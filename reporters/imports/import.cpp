@@ -1,4 +1,4 @@
-// The list of formats, and the run file made of the records that they read (import.h).
+// The list of formats, and the run file of imported records (import.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,8 +36,8 @@ constexpr ImportFormat kFormats[] = {
 
 constexpr std::size_t kNamedColumns = 5;
 
-// Returns the model in a GPU's name, such as "H100", "L40S" or "MI300X", or "" if none: a number of
-// two to four digits, or letters and a digit, that is no size of its memory.
+// Returns the model in a GPU's name, e.g. "H100", "L40S" or "MI300X", or "" if there is none. A
+// word such as "80GB" is the size of the memory, not a model.
 std::string ModelOf(const std::string& gpu) {
   static const std::regex model(
       R"((^|[^A-Za-z0-9])(([A-Z]{1,3}[0-9]|[A-Z]{0,3}[0-9]{2,4})[A-Z]{0,2})([^A-Za-z0-9]|$))");
@@ -57,8 +57,8 @@ constexpr ModelRow kCapabilities[] = {
     {"H100", "9.0"}, {"H200", "9.0"},  {"H800", "9.0"},   {"GH200", "9.0"},
     {"H20", "9.0"},  {"B200", "10.0"}, {"GB200", "10.0"}, {"B300", "10.3"}};
 
-// Returns a record's device from that in its file, `found`: "", "cpu", "gpu" or a GPU's name. A GPU
-// of another model than the machine's keeps its name, so that it has no roofs.
+// Returns a record's device. `found`: the device in its file, "", "cpu", "gpu" or a GPU's name. A
+// GPU of another model than the machine's keeps its name: the machine's roofs do not apply to it.
 std::string DeviceFor(const std::string& found, const std::optional<machine::Machine>& machine) {
   if (!machine) return found.empty() || found == "cpu" ? found : "gpu";
   if (found.empty()) return machine->device;
@@ -85,10 +85,10 @@ void MergeWork(Provenance provenance, record::Record& record) {
 }
 
 struct OtherTool {
-  std::vector<std::string_view> words;  // which only this tool writes, all in its first lines
+  std::vector<std::string_view> words;  // a file with all of them is of this tool
   std::string_view what;                // what the file is
-  std::string_view cure;                // what to do; {} is the file's path
-  std::string_view ending = {};         // of the path: it is sufficient, whatever the words are
+  std::string_view cure;                // what the user can do; "{}" is the file's path
+  std::string_view ending = {};         // a path with this ending needs no words
 };
 
 constexpr std::string_view kNsys =

@@ -15,8 +15,8 @@ namespace {
 
 using text::Dimension;
 
-// Metrics of likwid's groups, "NAME [UNIT]". FLOP rates are per hardware thread, for its own run
-// time. One hardware thread per socket reports uncore counters' data volumes, the others 0.
+// Metrics of likwid's groups, "NAME [UNIT]". A hardware thread's FLOP rate is over its own run
+// time. Data volumes are of uncore counters: one thread per socket has them, the others have 0.
 constexpr std::string_view kRuntime = "Runtime (RDTSC) [s]";
 constexpr std::pair<std::string_view, std::string_view> kRates[] = {
     {"DP", "fp64.vector"}, {"SP", "fp32.vector"}, {"HP", "fp16.vector"}};
@@ -26,7 +26,7 @@ constexpr std::pair<std::string_view, Level> kVolumes[] = {{"L2 data volume", Le
 // AMD Zen to Zen 3: two groups, MEM1 and MEM2, count half of the memory's channels each.
 constexpr std::string_view kHalves[] = {"Memory data volume (channels 0-3)",
                                         "Memory data volume (channels 4-7)"};
-// Ignored metrics: they repeat other metrics, or are neither FLOPs nor bytes.
+// Metrics without FLOPs and bytes, which are ignored without a remark.
 constexpr std::string_view kIgnored[] = {"Metric", "Runtime unhalted [s]", "Clock [MHz]", "CPI"};
 
 struct MetricName {
@@ -34,7 +34,7 @@ struct MetricName {
   text::Unit unit;
 };
 
-// Splits "DP [MFLOP/s]", or "DP MFLOP/s" of old versions. An unknown unit has no dimension.
+// Splits "DP [MFLOP/s]", or "DP MFLOP/s" of old versions. For an unknown unit returns Unit{}.
 MetricName NameOf(std::string_view metric) {
   const bool bracketed = metric.ends_with(']') && metric.find(" [") != std::string_view::npos;
   const auto space = bracketed ? metric.rfind(" [") : metric.rfind(' ');
@@ -48,7 +48,7 @@ bool IsRate(const text::Unit& unit) {
   return unit.of == Dimension::kCount && unit.per == Dimension::kSeconds;
 }
 
-// A value per hardware thread; absent for "-", "nan" and "inf".
+// A value per hardware thread; nullopt for "-", "nan" and "inf".
 using Values = std::vector<std::optional<double>>;
 
 // One table "TABLE,Region NAME,Group 1 Metric,..." of values per hardware thread.
@@ -56,10 +56,10 @@ struct MetricTable {
   std::string name;  // of the region; may be empty
   std::string group;
   int line = 0;
-  std::size_t announced = 0, found = 0;  // rows by the title, and rows read [1]
-  std::size_t threads = 0;               // columns of hardware threads [1]
-  std::map<std::string, Values> rows;    // of the metrics that are used
-  bool incomplete = false;               // a thread that ran lacks a value
+  std::size_t announced = 0, found = 0;  // [1] number of rows in the title; rows read
+  std::size_t threads = 0;               // [1] number of hardware threads
+  std::map<std::string, Values> rows;    // by metric name, if IsUsed
+  bool incomplete = false;               // a thread that ran has no value
 };
 
 bool IsMetricTable(const text::CsvRow& title) {
@@ -89,7 +89,7 @@ bool IsUsed(std::string_view metric) {
           (std::ranges::any_of(kVolumes, is) || std::ranges::count(kHalves, name) > 0));
 }
 
-// Returns the row's number of fields without empty ones at its end, with which likwid fills rows.
+// Returns the number of fields, without the empty ones with which likwid pads the end of a row.
 std::size_t LengthOf(const text::CsvRow& row) {
   std::size_t length = row.size();
   while (length > 1 && row[length - 1].text.empty()) --length;
@@ -121,8 +121,8 @@ void ReadMetric(const text::CsvRow& row, text::DecimalMark mark, const std::stri
                    text::Printable(metric));
 }
 
-// Returns the sum of the values (`per_second`: times the runtimes) over the hardware threads that
-// ran, or nullopt if one of them has no value.
+// Returns the sum of the values over the hardware threads that ran, or nullopt if such a thread has
+// no value. `per_second`: values are rates, and each is multiplied by its thread's run time.
 std::optional<double> Sum(const Values& values, const Values& runtimes, bool per_second) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -183,8 +183,8 @@ void AddTable(MetricTable& table, const std::string& where, Region& region) {
     AddMetric(metric, values, runtimes->second, table, region.work);
 }
 
-// Returns the region of the table. likwid-mpirun writes several regions as "nil": the second table
-// of one group belongs to the next region.
+// Returns the region of the table, a new one if necessary. likwid-mpirun calls several regions
+// "nil": a second table with the same group belongs to another region.
 Region& RegionOf(const MetricTable& table, std::vector<Region>& regions, Imported& imported,
                  const std::string& where) {
   std::size_t same = 0;
@@ -223,7 +223,7 @@ void Finish(Region& region, const std::string& where, Imported& imported) {
 
 std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
                                 std::set<std::string>& unknown, LeftOut& left_out) {
-  // Decides the decimal mark by all numbers. likwid itself writes a point in every locale.
+  // Finds the decimal mark from all numbers. likwid writes a point; spreadsheets may change it.
   text::NumberConvention convention(text::DecimalMark::kPoint);
   for (const auto& row : rows)
     for (std::size_t i = 1; i < row.size(); ++i) convention.Add(row[i].text, row[i].line);

@@ -1,5 +1,4 @@
-// The launches of Nsight Compute's table as records: one per kernel's name (import.h).
-
+// Converts the launches of Nsight Compute's table to records, one per kernel name (import.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +13,10 @@
 namespace dlroof::imports {
 namespace {
 
-// Sums over a GPU's launches of one kernel name. A sum is unknown if a launch lacks its quantity.
+// Sums over the launches with one kernel name on one GPU. A quantity that a launch lacks is absent.
 struct Kernel {
   std::string name;
-  std::string device;  // of the record; may be empty
+  std::string device;  // Record::device; may be empty
   double seconds = 0, launches = 0;
   bool timed = true;
   bool uneven = false;  // a launch lacks a quantity that another one has

@@ -1,4 +1,4 @@
-// Recipes for FLOPs, bytes and time (import.h).
+// Computes FLOPs, bytes and time from Nsight Compute's metrics (import.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Recipe {
   std::vector<Term> terms;
 };
 
-// Bytes between a level and the next nearer one. A sector is 32 byte; L2 atomics read and write.
+// Bytes between a level and the next one toward the SMs. An L2 atomic reads and writes its 32 byte.
 const std::vector<Recipe<Level>>& ByteRecipes() {
   static const std::vector<Recipe<Level>> recipes = {
       {Level::kDram, {{"dram__bytes.sum", 1}}},
@@ -57,7 +57,7 @@ const std::vector<Recipe<Level>>& ByteRecipes() {
 }
 
 constexpr std::string_view kThreadInstructions = "sm__sass_thread_inst_executed_op_";
-// Thread instructions without FLOPs, and sums of others.
+// Operations without FLOPs, and operations whose counters are sums of other counters.
 constexpr std::string_view kNoFlops =
     " bit control conversion fp16 fp32 fp64 integer memory inter_thread_communication misc uniform "
     "tex ";
@@ -66,8 +66,8 @@ std::string ThreadInstructions(std::string_view operation) {
   return fmt::format("{}{}_pred_on.sum", kThreadInstructions, operation);
 }
 
-// Counters of thread instructions. A multiply-add is 2 FLOPs; an fp16 instruction has two values
-// (Nsight Compute's derived__..._hfma_pred_on_x4).
+// Counters of thread instructions, with their FLOPs: 2 per multiply-add. An fp16 instruction works
+// on two values, as in Nsight Compute's derived__..._hfma_pred_on_x4.
 const std::vector<Recipe<std::string_view>>& FlopRecipes() {
   static const auto recipes = [] {
     std::vector<Recipe<std::string_view>> all = {
@@ -88,7 +88,7 @@ constexpr double kVoltaTensorFlops = 512;  // [flop] of one HMMA warp instructio
 constexpr std::string_view kTensorOps = "sm__ops_path_tensor_src_";
 constexpr std::string_view kDuration[] = {"gpu__time_duration.sum", "gpu__time_duration.avg",
                                           "gpu__time_duration.max"};
-// Cycles of the multiprocessors, and the same counter per second.
+// Counters of elapsed cycles, each with the metric of its rate [cycles per second].
 constexpr std::pair<std::string_view, std::string_view> kCycles[] = {
     {"sm__cycles_elapsed.avg", "sm__cycles_elapsed.avg.per_second"},
     {"sm__cycles_elapsed.max", "sm__cycles_elapsed.avg.per_second"},
@@ -96,8 +96,8 @@ constexpr std::pair<std::string_view, std::string_view> kCycles[] = {
     {"smsp__cycles_elapsed.avg", "smsp__cycles_elapsed.avg.per_second"}};
 constexpr std::string_view kPerSecond = ".per_second", kPerCycle = ".per_cycle_elapsed";
 
-// Metrics of Nsight Compute's roofline section, "derived__smsp__sass_thread_inst_executed_op_" +
-// name: the operation, and the factor of its counter per cycle.
+// A metric of Nsight Compute's roofline section, kDerivedMetric + `name`: `factor` times the thread
+// instructions of the operation per cycle.
 struct DerivedMetric {
   std::string_view name, operation;
   double factor;
@@ -111,19 +111,19 @@ bool Has(std::string_view text, std::string_view part) {
 }
 
 // Returns the pipe of a metric: "sm__ops_path_tensor_src_bf16_dst_fp32.sum" -> "bf16.matrix".
-// Returns nullopt for metrics of sparsity, which another metric includes.
+// Returns nullopt for other metrics, and for sparse operations, which another metric also counts.
 std::optional<std::string> TensorPipe(std::string_view metric) {
   if (!metric.starts_with(kTensorOps) || !metric.ends_with(".sum") ||
       metric.find("sparsity") != std::string_view::npos)
     return std::nullopt;
   auto type = metric.substr(kTensorOps.size());
-  if (type.starts_with("fp4_fp6")) type = "fp8";  // one counter for types of this rate
+  if (type.starts_with("fp4_fp6")) type = "fp8";  // one counter for fp4, fp6 and fp8
   auto pipe = std::string(type.substr(0, type.find_first_of("_."))) + ".matrix";
   if (!IsPipeKey(pipe)) return std::nullopt;
   return pipe;
 }
 
-// Returns a value; smsp__ (partitions of multiprocessors) replaces sm__, since the sums are equal.
+// Returns a metric's value; if an sm__sass metric is missing, that of smsp__sass (equal sums).
 std::optional<double> Find(const MetricValues& values, std::string_view metric) {
   const auto value = FindCopy(values, metric);
   if (value || !metric.starts_with("sm__sass")) return value;
@@ -171,7 +171,7 @@ const DerivedMetric* FindDerived(std::string_view name) {
   return FindIf(kDerived, [&](const auto& metric) { return metric.name == name; });
 }
 
-// Returns the counter of a rate: "x.sum.per_second" -> "x.sum"; per cycle only a counter of SMs.
+// Returns the counter of a known rate ("x.sum.per_second" -> "x.sum"); per cycle only those of SMs.
 std::optional<std::string> CounterOfRate(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   const auto counter = name.substr(0, name.size() - suffix.size());
@@ -189,7 +189,7 @@ std::optional<double> CyclesOf(const MetricValues& values) {
   return std::nullopt;
 }
 
-// Returns the values with the counters that follow from rates (per second or per cycle) added.
+// Adds counters that are missing but can be computed from their rates (per second or per cycle).
 MetricValues WithCounters(MetricValues values) {
   const auto seconds = LaunchSeconds(values), cycles = CyclesOf(values);
   const MetricValues given = values;
@@ -204,7 +204,7 @@ MetricValues WithCounters(MetricValues values) {
   return values;
 }
 
-// "tc", "utc", "tcgen" and "tmem" are Blackwell's.
+// Parts of the names of tensor-core metrics; "pipe_tc", "utc", "tcgen" and "tmem" are Blackwell's.
 constexpr std::string_view kTensorWords[] = {"tensor", "mma", "pipe_tc", "utc", "tcgen", "tmem"};
 
 bool IsTensor(std::string_view name) {
@@ -222,7 +222,7 @@ void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {
     } else if (value > 0 && metric != kTensorInstructions && IsTensor(metric) &&
                !IsKnownMetric(metric) && !Has(metric, "sparsity")) {
       uncounted = true;
-      // Operations on a type that has no pipe.
+      // Counts operations on a type for which dlroof has no pipe.
       if (metric.starts_with(kTensorOps) && metric.ends_with(".sum"))
         work.unknown = LaunchWork::Unknown::kTensor;
     }
@@ -277,7 +277,7 @@ LaunchWork WorkOfLaunch(const MetricValues& given, std::string_view capability) 
     if (const auto flops = Sum(terms, values);
         flops && (pipe != "fp32.vector" || terms.size() > 3 || !capability.starts_with("10.")))
       work.flops.try_emplace(std::string(pipe), *flops);
-  // Instructions ran whose FLOPs no recipe of their pipe tells, since another counter is missing.
+  // A counter shows that instructions ran on a pipe, but each recipe of the pipe lacks a counter.
   for (const auto& [pipe, terms] : FlopRecipes())
     for (const auto& term : terms)
       if (!work.flops.contains(std::string(pipe)) && Find(values, term.metric).value_or(0) > 0)

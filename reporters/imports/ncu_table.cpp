@@ -1,4 +1,4 @@
-// The rows or columns of Nsight Compute's table as launches (import.h).
+// Reads the launches in Nsight Compute's table (import.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,21 +23,21 @@ bool IsHeader(std::string_view line) {
          line.find("Kernel Name") != line.npos;
 }
 
-// Returns the text with empty lines in place of those before the header, which ncu and the program
-// wrote, and of later lines "==PROF== ...", so that line numbers in messages stay right.
+// Replaces output of ncu and the program, i.e. lines before the header and lines "==PROF== ...", by
+// empty lines, so that line numbers in messages stay right.
 std::string TableOnly(std::string_view text) {
   std::string table;
   for (bool begun = false; !text.empty(); table += '\n') {
     const auto line = text::TakeLine(text);
     const bool header = IsHeader(line);
-    // A file of two runs has a header of each.
+    // A file with the output of two runs has two headers.
     if (begun ? !header && !line.starts_with("==") : header) table += line;
     begun = begun || header;
   }
   return table;
 }
 
-// Names on the details page, which depend on the unit: "Memory Throughput" is a rate or a share.
+// The details page's name and unit of a metric: "Memory Throughput" may also be a percentage.
 struct PageName {
   std::string_view name;
   text::Dimension of, per;
@@ -51,7 +51,7 @@ constexpr PageName kPageNames[] = {
     {"Memory Throughput", text::Dimension::kBytes, text::Dimension::kSeconds,
      "dram__bytes.sum.per_second"}};
 
-// Returns the metric of a name of the details page, such as "Duration", or the name itself.
+// Returns the metric that the details page calls `name`, e.g. "Duration", or `name` itself.
 std::string_view MetricOfPage(std::string_view name, const text::Unit& unit) {
   for (const auto& row : kPageNames)
     if (row.name == name && row.of == unit.of && row.per == unit.per) return row.metric;
@@ -63,7 +63,7 @@ constexpr std::string_view kDescriptions[] = {
     "ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context",
     "Stream", "Block Size", "Grid Size",    "Device",    "CC",          "Section Name"};
 
-// Returns the sizes of "(128, 1, 1)" or "128, 1, 1".
+// Returns the sizes in "(128, 1, 1)" or "128, 1, 1", or nullopt for other text.
 std::optional<std::array<std::uint32_t, 3>> SizeIn(std::string_view text) {
   std::array<std::uint32_t, 3> size = {};
   const char* at = text.data();
@@ -104,8 +104,8 @@ class NsightReader {
   NsightTable Read() {
     auto& launches = table_.launches;
     std::map<std::string, std::size_t> found;
-    std::size_t begun = 0;               // row of the last value
-    std::optional<std::size_t> current;  // its launch; none if the row is left out
+    std::size_t begun = 0;               // index of the last value's row
+    std::optional<std::size_t> current;  // index of its launch; nullopt if left out
     const auto begin = [&](const text::CsvRow& row) {
       current.reset();
       const auto key = KeyOf(row);
@@ -141,8 +141,8 @@ class NsightReader {
     return row[Column(column)];
   }
 
-  // Calls put(metric, unit, field, row) for each value of the table. On the raw page the metrics
-  // are columns, and the row of units below the header has no ID.
+  // Calls put(metric, unit, field, row) for each value of the table; `row` is the index of its row.
+  // On the raw page the metrics are columns, and the row of units below the header has no ID.
   template <class Put>
   void EachValue(const Put& put) const {
     const auto id = Column("ID");
@@ -163,7 +163,7 @@ class NsightReader {
     }
   }
 
-  // Finds the decimal mark by all metrics, known or not.
+  // Finds the decimal mark from the values of all metrics, known or not.
   void FindMark() {
     text::NumberConvention convention;
     EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
@@ -198,7 +198,7 @@ class NsightReader {
       return;
     }
     const auto [known, added] = launch.values.try_emplace(metric, *value * unit->factor);
-    // Sections repeat metrics; a name of the details page is rounded.
+    // Several sections may contain a metric; the details page rounds its values.
     if (!added && metric == name && known->second != *value * unit->factor)
       throw BadInput("{}: '{}' is there with another value for this launch",
                      text::PlaceOf(field, where_), name);
@@ -216,7 +216,7 @@ class NsightReader {
     return launch;
   }
 
-  // Returns a key of the row's launch. Launches of different processes can have the same ID.
+  // Returns a unique key of the row's launch: launches of different processes can have the same ID.
   std::string KeyOf(const text::CsvRow& row) const {
     std::string key = Field(row, "ID").text + "\1" + Field(row, "Kernel Name").text;
     for (const char* more : {"Process ID", "Host Name"})

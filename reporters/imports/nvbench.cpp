@@ -25,11 +25,11 @@ constexpr double kMaxBytesPerSecond = 1e18;  // larger rates are invalid
 constexpr double kMaxSamples = 1e8;
 constexpr std::uintmax_t kMaxSampleBytes = std::uintmax_t{4} * 100'000'000;
 
-// Returns the samples [s] of the file `name`, which is in a folder beside the JSON file `where`, or
-// none if it is missing, or if its number of samples or their mean differ from those of the JSON.
+// Returns the samples [s] in the file `name`, which is in a folder beside the JSON file `where`.
+// Returns none if it is missing, or if the JSON has another number of samples or another mean.
 std::vector<float> SamplesIn(const std::filesystem::path& name, const std::string& where,
                              std::optional<double> size, double mean) {
-  constexpr double kMaxDifference = 1e-3;  // of means: samples are float32
+  constexpr double kMaxDifference = 1e-3;  // [1] between the means: samples are float32
   const auto path =
       std::filesystem::path(where).parent_path() / name.parent_path().filename() / name.filename();
   if (std::error_code none; !std::filesystem::is_regular_file(path, none)) return {};
@@ -43,15 +43,15 @@ std::vector<float> SamplesIn(const std::filesystem::path& name, const std::strin
   return known ? samples : std::vector<float>();
 }
 
-// One way in which nvbench measures a benchmark: its tags.
+// Tags of the summaries of one of nvbench's ways to measure.
 struct TimeKeys {
-  std::string time;       // mean [s] of one call; "/median" and "/stdev" are beside it
+  std::string time;       // mean [s] of one call; its siblings are "/median" and "/stdev"
   std::string bandwidth;  // [byte/s]
   std::string samples;    // [1] number of calls
   bool gpu;
-  std::string_view meaning;
+  std::string_view meaning;  // for a remark "times are ..."
 };
-// A state's time is the first that it has of: a call on an idle GPU, calls back to back, CPU-only.
+// In order of preference: cold GPU time, batch GPU time, CPU-only time.
 const TimeKeys kTimeKeys[] = {
     {"nv/cold/time/gpu/mean", "nv/cold/bw/global/bytes_per_second", "nv/cold/sample_size", true,
      "by the GPU's clock, with cold caches"},
@@ -60,18 +60,18 @@ const TimeKeys kTimeKeys[] = {
     {"nv/cpu_only/time/cpu/mean", "nv/cpu_only/bw/global/bytes_per_second",
      "nv/cpu_only/sample_size", false, "by the CPU's clock, without a GPU"}};
 
-// Tags, in any version, of a file of samples, float32 [s], beside the JSON file (--jsonbin).
+// Tags, in all versions, of summaries that name a file of samples (--jsonbin): float32 [s].
 const std::string kSampleTags[] = {"nv/json/bin:nv/cold/sample_times",
                                    "nv/json/bin:nv/cpu_only/sample_times",
                                    "nv/json/bin:sample_times"};
 
-// A value of a summary: a number, or the text of one that is not finite.
+// A value of a summary: `number` if it is a finite number, otherwise `text`.
 struct Value {
   std::optional<double> number;
   std::string text;
   bool operator==(const Value&) const = default;
 };
-// The values of a state's summaries, by tag and name ("nv/cold/time/gpu/mean value").
+// A state's values, by "TAG NAME" of their summaries: "nv/cold/time/gpu/mean value".
 using Summaries = std::map<std::string, Value>;
 
 // Throws BadInput if `key` has a word that is not `known`: it may change what a number means.
@@ -80,8 +80,7 @@ void CheckWord(const JsonReader& at, const char* key, std::initializer_list<cons
     at.Refuse(key, fmt::format("one of {}", fmt::join(known, " ")));
 }
 
-// Returns an item's value: a text, or a number (unset for infinity and NaN). Throws BadInput for a
-// "value" that is no number.
+// Returns an item's value. Throws BadInput if the item is named "value" and is no number.
 Value ValueOf(const JsonReader& item, const std::string& tag) {
   CheckWord(item, "type", {"", "int64", "float64", "string"});
   const json value = item.Has("value") ? item.json().at("value") : json::object();
@@ -102,8 +101,8 @@ void EachItem(const JsonReader& at, const char* key, const Visit& visit) {
   for (std::size_t i = 0; i < at.Array(key).size(); ++i) visit(at.Item(key, i));
 }
 
-// Returns nvbench's own summaries, and adds the tags of the author's to `others`, each once. Throws
-// BadInput for a value that is there twice.
+// Returns nvbench's own summaries. Adds tags that the benchmark's author defined to `others`, each
+// once. Throws BadInput for a tag and name with two different values.
 Summaries SummariesOf(const JsonReader& state, std::vector<std::string>& others) {
   Summaries all;
   EachItem(state, "summaries", [&](const JsonReader& summary) {
@@ -163,7 +162,7 @@ class NvbenchReader {
 
  private:
   void ReadBenchmark(const JsonReader& benchmark) {
-    // The file may have lost the states of one of the benchmark's devices.
+    // Adds GPUs without states, too: names contain their GPU if a benchmark ran on several.
     if (benchmark.Has("devices") && benchmark.json().at("devices").is_array())
       for (const json& device : benchmark.Array("devices"))
         if (device.is_number_integer()) records_.AddGpu(GpuOf(device.get<int>()));
@@ -177,8 +176,8 @@ class NvbenchReader {
     return {fmt::format("{}{}{}", number, model.empty() ? "" : " ", model), model};
   }
 
-  // Reads "bench/Device=1 NVIDIA H200/Elements=1024/T=I32": the benchmark, its GPU if the file has
-  // several, and its axes.
+  // Adds a record "bench/Device=1 NVIDIA H200/Elements=1024/T=I32": the benchmark's name, its GPU
+  // if the file has several, and the values of its axes.
   void ReadState(const std::string& benchmark, const JsonReader& state) {
     auto name = benchmark + kGpuPlace;
     EachItem(state, "axis_values", [&](const JsonReader& axis) {
@@ -229,7 +228,7 @@ class NvbenchReader {
     record.reason = fmt::format("no time: the summary {} is missing", kTimeKeys[0].time);
   }
 
-  // Adds each sample if there is a file of them, otherwise their mean with its deviation.
+  // Adds a repetition per sample if their file exists, otherwise the mean and its deviation.
   void AddRepetitions(const Summaries& state, const TimeKeys& measurement, double mean,
                       record::Record& record) {
     if (&measurement != &kTimeKeys[1] && AddSamples(state, mean, record)) return;
@@ -279,7 +278,7 @@ class NvbenchReader {
   Imported imported_;
   LeftOut left_out_;
   Records records_;
-  std::map<int, std::string> devices_;  // names by number
+  std::map<int, std::string> devices_;  // models by number
   std::set<std::string_view> meanings_;
   std::vector<std::string> unknown_, missing_;
 };

@@ -1,4 +1,4 @@
-// perf stat's counts, with and without -x (import.h).
+// Reader of perf stat's output, with and without -x (import.h).
 #include <fmt/format.h>
 
 #include <regex>
@@ -13,7 +13,7 @@
 namespace dlroof::imports {
 namespace {
 
-// Intel's counts of instructions, and FLOPs of one (FMA twice): SDM 3B, "FP_ARITH_INST_RETIRED".
+// FLOPs per count of fp_arith_inst_retired.*, which counts an FMA twice (Intel SDM 3B, same name).
 struct FlopEvent {
   std::string_view width;
   double single_flops, double_flops;
@@ -27,12 +27,12 @@ struct PerfRun {
   std::vector<std::pair<std::string, std::optional<double>>> counts = {};  // [1] by event
 };
 
-// Adds the FLOPs of an event. Throws BadInput if they are not known.
+// Adds the FLOPs of an event, if it counts FLOPs. Throws BadInput if their number is not known.
 void AddEvent(std::string event, std::optional<double> count, Work& work) {
   if (event.find("fp_") == event.npos && event.find("flop") == event.npos) return;
   if (!count) throw BadInput("the event '{}' was not counted", text::Printable(event));
   const auto whole = event;
-  event.resize(event.find_last_not_of("/:uk") + 1);  // "cpu_core/x/u", "x:u"
+  event.resize(event.find_last_not_of("/:uk") + 1);  // modifiers: "cpu_core/x/u", "x:u"
   event.erase(0, event.rfind('/') + 1);
   for (const auto& [width, single_flops, double_flops] : kFlopEvents)
     for (const auto& [type, pipe, flops] : {std::tuple("single", "fp32.vector", single_flops),
@@ -61,7 +61,7 @@ void AddRun(const PerfRun& run, const std::string& where, Imported& imported) {
   imported.records.push_back(std::move(record));
 }
 
-// Returns the run of -x, whose lines are value, unit, event, running time, share.
+// Reads perf stat's CSV (-x), whose fields are value, unit, event, running time and share.
 PerfRun SeparatedRun(std::string_view text) {
   PerfRun run;
   while (!text.empty()) {
@@ -75,7 +75,7 @@ PerfRun SeparatedRun(std::string_view text) {
   return run;
 }
 
-// Returns the runs of the table; `time` is the last line of each. Digits have a locale's groups.
+// Returns the runs in perf stat's tables, which end with the line `time`. Locales may group digits.
 std::vector<PerfRun> TableRuns(std::string_view text) {
   static const std::regex count(
       R"(^ *(<not [a-z]+>|[0-9](?:[0-9.,']|\xC2\xA0|\xE2\x80\xAF|\xE2\x80\x99)*) +(?:msec +|ns +)?([A-Za-z][A-Za-z0-9_.:/=-]+).*$)");
@@ -83,7 +83,7 @@ std::vector<PerfRun> TableRuns(std::string_view text) {
   static const std::regex time(
       R"(^ *([0-9]+([.,])[0-9]+) (?:\+- [0-9.,]+ )?seconds time elapsed.*$)");
   std::vector<PerfRun> runs;
-  std::vector<std::pair<std::string, std::string>> counts;  // of the last run, by event
+  std::vector<std::pair<std::string, std::string>> counts;  // of this run: event, number
   while (!text.empty()) {
     const std::string line(text::TakeLine(text).substr(0, kLongestLine));
     std::smatch found;
@@ -91,7 +91,7 @@ std::vector<PerfRun> TableRuns(std::string_view text) {
       runs.push_back({.name = found[1]});
       counts.clear();
     } else if (std::regex_match(line, found, time)) {
-      if (runs.empty() || runs.back().seconds) runs.emplace_back();  // its title cannot be read
+      if (runs.empty() || runs.back().seconds) runs.emplace_back();  // without a readable title
       using text::DecimalMark;
       const auto mark = found[2] == "," ? DecimalMark::kComma : DecimalMark::kPoint;
       runs.back().seconds = PrintedNumber(found[1]);

@@ -1,4 +1,4 @@
-// JSON of other tools (import.h): a row here says which members are names and times.
+// Reads other tools' JSON (import.h). A row of JsonTools says which members are names and times.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,11 +20,11 @@ namespace {
 using nlohmann::json;
 
 struct JsonTool {
-  std::vector<std::string_view> words;  // which only this tool writes, all in its first lines
+  std::vector<std::string_view> words;  // a file with all of them is of this tool
   const char* list;                     // JSON pointer of the array of benchmarks
-  std::vector<const char*> names;       // members whose texts are the name
-  std::vector<const char*> samples;     // pointers to the times: the first that is there
-  double unit;                          // [s]
+  std::vector<const char*> names;       // members whose texts form the name
+  std::vector<const char*> samples;     // JSON pointers of times, the best first
+  double unit;                          // [s] unit of the times
 };
 
 const std::vector<JsonTool>& JsonTools() {
@@ -79,10 +79,10 @@ void AddBenchmark(const JsonTool& tool, const json& item, const std::string& whe
     std::vector<record::Repetition> repetitions;
     std::size_t index = 0, failed = 0;
     for (const auto& sample : samples) {
-      const json::json_pointer code(fmt::format("/exit_codes/{}", index++));  // of hyperfine
+      const json::json_pointer code(fmt::format("/exit_codes/{}", index++));  // hyperfine's
       const bool fails = item.contains(code) && item.at(code).is_number() && item.at(code) != 0;
       failed += fails ? 1 : 0;
-      if (fails || sample.is_null()) continue;  // NaN
+      if (fails || sample.is_null()) continue;  // null: NaN
       if (!sample.is_number()) throw BadInput("{}: '{}': expected numbers", where, pointer);
       repetitions.push_back(
           {.seconds = RunTime(where, tool.unit * sample.get<double>()), .iterations = 1});
@@ -97,13 +97,13 @@ void AddBenchmark(const JsonTool& tool, const json& item, const std::string& whe
   throw BadInput("{}: expected times in '{}'", where, tool.samples[0]);
 }
 
-// Adds the kernel of a frame. Its work is what the program's author says.
+// Adds the kernel of a frame of Proton's profile, with the work that the program's author declared.
 void AddKernel(const JsonReader& frame, Records& records) {
   const auto metrics = frame.Object("metrics");
   const double count = metrics.OptionalNumber("count").value_or(1);
   const auto keys = metrics.Keys();
   const bool timed = std::ranges::any_of(keys, [](auto& key) { return key.starts_with("time "); });
-  if (!timed || count == 0) return;  // a scope
+  if (!timed || count == 0) return;  // a scope, no kernel
   const auto name = frame.Object("frame").NonEmptyText("name");
   const double seconds = RunTime(metrics.where(), 1e-9 * metrics.Number("time (ns)"));
   const auto gpu = metrics.Has("device_id") ? TextOf(metrics.json().at("device_id")) : "";
@@ -134,12 +134,12 @@ void AddFrames(const json& frame, const std::string& where, Records& records, Le
     for (const auto& child : frame.at("children")) AddFrames(child, where, records, left_out);
 }
 
-// Returns the JSON within a text that is not JSON as a whole: between lines that a program printed
-// before and after it, and with null for NaN. Returns nullopt if there is none.
+// Finds JSON in a text that is not JSON as a whole because a program printed lines before and after
+// it, or because it has NaN, which becomes null. Returns nullopt if there is no JSON.
 std::optional<std::string> JsonWithin(std::string_view text) {
   constexpr int kTried = 20;
   const auto end = text.find_last_of("}]");
-  // A line for each object.
+  // Some tools write an object per line.
   auto lines = fmt::format("[{}]", fmt::join(logs::SplitText(text.substr(0, end + 1), '\n'), ","));
   if (end != text.npos && nlohmann::json::accept(lines)) return lines;
   for (std::size_t at = 0, tried = 0; at < end && end != text.npos && tried < kTried; ++tried) {
@@ -179,7 +179,7 @@ void ReadToolJson(const std::string& text, const std::string& where, Records& re
 
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out) {
-  std::vector<std::set<std::string>> keys;  // of each open object
+  std::vector<std::set<std::string>> keys;  // keys seen in each open object
   const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();

@@ -1,4 +1,4 @@
-// Tables of other tools (import.h): a row here says which columns or members are names and times.
+// Reads other tools' CSV (import.h). A row of CsvTools says which columns are names and times.
 
 #include "reporters/imports/tool_tables.h"
 
@@ -16,25 +16,25 @@
 namespace dlroof::imports {
 namespace {
 
-// A table of a tool. A column's name here also stands for "NAME (UNIT)".
+// Columns of a tool's table. A name here also matches a column "NAME (UNIT)".
 struct CsvTool {
-  std::vector<std::string_view> known;       // columns that no other tool has together
-  std::vector<std::string_view> name;        // columns whose texts form the name, if they are there
-  std::string_view seconds;                  // column of the time, or of its end
-  double unit;                               // [s] of a time whose column does not name the unit
-  std::string_view device = {}, model = {};  // columns that tell GPUs apart, and their names
-  std::string_view count = {};               // column of the number of launches in the time
-  std::string_view begin = {};               // column of the time's begin: both are integers
-  std::string_view rate = {};                // column of the author's bytes per second, of DRAM
+  std::vector<std::string_view> known;  // a header with all of them is of this table
+  std::vector<std::string_view> name;   // columns whose texts form the name; a table may lack some
+  std::string_view seconds;             // column of the time, or of the end if `begin` is set
+  double unit;                          // [s] unit of a time if its column names none
+  std::string_view device = {}, model = {};  // columns of a GPU's id and of its model
+  std::string_view count = {};               // column of the number of launches; default: 1
+  std::string_view begin = {};               // column of the begin; begin and end are integers
+  std::string_view rate = {};                // column of DRAM bytes/s that the author declares
 };
 
-// nvbench's axes, which have names of their own, are between two of its columns.
+// nvbench's axes are the columns between kModel and kAxesEnd; their names differ by benchmark.
 constexpr std::string_view kModel = "Device Name", kAxesEnd = "Skipped", kGpu = "GPU Time";
 constexpr std::string_view kTotal = "Total Time", kNumber = "Instances", kDevice = "Device";
 constexpr std::string_view kBegin = "Start_Timestamp", kEnd = "End_Timestamp";
 constexpr std::string_view kAll = "TotalDurationNs", kKernel = "Kernel_Name";
 
-// The first tables are of kernels, whose rows of one name are summed; the others of benchmarks.
+// The first kKernelTools tables list kernels (rows of one name are summed), the others benchmarks.
 constexpr std::size_t kKernelTools = 6;
 const std::vector<CsvTool>& CsvTools() {
   static const std::vector<CsvTool> tools = {
@@ -79,10 +79,10 @@ const CsvTool* CsvToolOf(std::string_view line) {
 
 struct CsvTable {
   const CsvTool* tool;
-  std::string text;  // with an empty line for each line of the file above it
+  std::string text;  // an empty line for each line above the table, then its lines
 };
 
-// Returns a text's tables, each up to an empty line, between what tool and program print.
+// Finds the tables in a text, which may have other output between them. An empty line ends a table.
 std::vector<CsvTable> CsvTablesIn(std::string_view text) {
   std::vector<CsvTable> tables;
   bool inside = false;
@@ -132,7 +132,7 @@ class CsvReader {
       const auto at = ColumnOf(rows_[0], name);
       if (name != kModel && at) parts.push_back(row[*at].text);
       if (name != kModel) continue;
-      // Without a GPU the axes are behind the benchmark's name.
+      // In a table without GPUs the axes follow the benchmark's name.
       auto axis = at.value_or(ColumnOf(rows_[0], tool_.name[0]).value_or(0)) + 1;
       for (const auto end = ColumnOf(rows_[0], kAxesEnd).value_or(axis); axis < end; ++axis)
         parts.push_back(fmt::format("{}={}", rows_[0][axis].text, row[axis].text));
@@ -170,7 +170,7 @@ class CsvReader {
     if (name.empty()) throw BadInput("{}: expected a name", place);
     const bool kernels = &tool_ < &CsvTools()[kKernelTools];
     if (kernels && name.front() == '[') return;  // "[CUDA memcpy Host-to-Device]"
-    // rocprofv3 writes one table of kernels, and others of domains ("HIP_API") and of calls.
+    // rocprofv3's tables of domains ("HIP_API") and API calls have the same columns as its kernels.
     if (tool_.seconds == kAll &&
         (name == "KERNEL_DISPATCH" || name.ends_with("_API") || name.starts_with("hsa_") ||
          (name.starts_with("hip") && std::isupper(name[3]) != 0)))
@@ -178,7 +178,7 @@ class CsvReader {
     const auto model = TextOf(row, tool_.model);
     auto id = TextOf(row, tool_.device);
     if (tool_.model != tool_.device && !model.empty()) id += ' ' + model;
-    // rocprofv3 has a row for each counter of a launch.
+    // rocprofv3 has a row per counter of a launch; only the first one adds the launch.
     const auto launch = fmt::format("{}\1{}\1{}\1{}", name, id, TextOf(row, tool_.begin), seconds);
     if (!tool_.begin.empty() && !launches_.insert(launch).second) return;
     if (kernels) {

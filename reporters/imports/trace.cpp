@@ -16,15 +16,15 @@
 namespace dlroof::imports {
 namespace {
 
-// Autograd's process of the times of operators on the GPU.
+// PyTorch's autograd profiler lists its operators' GPU times under this process.
 constexpr std::string_view kAutogradGpu = "CUDA functions";
 
-// Threads of a GPU's process that sum up its streams.
+// Names of TensorFlow's threads that summarise the streams of a GPU's process.
 constexpr std::string_view kSpanThreads[] = {
     "Steps",          "XLA Modules",          "XLA TraceMe",   "TensorFlow Name Scope",
     "TensorFlow Ops", "Framework Name Scope", "Framework Ops", "Source code",
     "Source Code",    "Launch Stats"};
-// A thread that repeats the streams' calls, unless there are no streams: then it alone has calls.
+// A thread that repeats the streams' calls. In a process without streams it alone has the calls.
 constexpr std::string_view kXlaOps = "XLA Ops";
 
 using ThreadId = std::pair<std::string, std::string>;  // process, thread
@@ -36,10 +36,10 @@ enum class ThreadKind {
   kSpans            // TensorFlow's summaries of other threads: steps, modules, scopes
 };
 
-// TensorFlow names a GPU's process after the device, its threads "Stream #13" or "XLA Modules".
+// TensorFlow names a GPU's process after the device, and its threads "Stream #13" or "XLA Modules".
 class ThreadNames {
  public:
-  // Reads an event of names (phase M).
+  // Reads a metadata event (phase M), which names a process or thread.
   void Read(const record::JsonObject& event) {
     const auto args = event.Find("args");
     std::string_view name;
@@ -50,7 +50,7 @@ class ThreadNames {
       if (what == "process_name" && name.find(device) != name.npos) gpus_.insert(process);
   }
 
-  // Returns what the calls of a thread are. All names must be known: they may follow the calls.
+  // Returns the kind of a thread. Call it after all events were read: names may follow the calls.
   ThreadKind KindOf(const ThreadId& thread) const {
     const auto& [process, number] = thread;
     if (process == kAutogradGpu) return ThreadKind::kKernels;
@@ -67,16 +67,16 @@ class ThreadNames {
   }
 
  private:
-  std::set<std::string> gpus_;                                         // processes
-  std::map<std::string, std::map<std::string, std::string>> threads_;  // names by process
+  std::set<std::string> gpus_;                                         // processes of GPUs
+  std::map<std::string, std::map<std::string, std::string>> threads_;  // names by process, thread
 };
 
 constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
-constexpr double kMaxOverlap = 2e-6;  // [s] that rounding may make kernels of a stream overlap
+constexpr double kMaxOverlap = 2e-6;  // [s] overlap of a stream's kernels due to rounding
 
 struct Call {
-  std::size_t op = 0;             // or kSpan
-  std::string span = {};          // its name
+  std::size_t op = 0;             // index into Trace::ops, or kSpan
+  std::string span = {};          // name of the span
   double begin = 0, seconds = 0;  // [s]
   double order = 0;               // TraceEvent::order
 };
@@ -87,8 +87,8 @@ std::string KeyOf(const TraceOp& op) {
   return key + fmt::format("\4{}\4{}", fmt::join(op.types, "\3"), fmt::join(op.values, "\3"));
 }
 
-// Returns whether the text begins a bare array, in which autograd and onnxruntime write their
-// events: the "JSON Array Format" of a Chrome trace.
+// Returns whether the text is a JSON array of events (a Chrome trace's "JSON Array Format"), as
+// autograd and onnxruntime write, not an object with "traceEvents".
 bool IsArray(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '[';
@@ -114,7 +114,7 @@ class TraceReader {
     const auto file = nlohmann::json::parse(skeleton.text, nullptr, false);
     for (const auto& event : record::Member(file, "traceEvents"))
       if (!event.is_object()) Count(trace_.left_out, "that are no objects");
-    const auto base = record::Member(file, "baseTimeNanoseconds");  // of times, in newer traces
+    const auto base = record::Member(file, "baseTimeNanoseconds");  // only in newer traces
     if (keep_calls_ && base.is_number()) base_ = 1e-9 * base.get<double>();
     for (auto& [thread, calls] : threads_) AddTimes(thread, calls);
     if (keep_calls_) trace_.begin += base_, trace_.end += base_;
@@ -185,7 +185,7 @@ class TraceReader {
     if (!event.op.on_gpu && !event.has_thread)
       Count(trace_.assumed, "without a process or thread are taken as calls of one thread");
     const auto key = KeyOf(event.op) + "\5" + event.op.process;
-    // A thread cannot run the same call twice at one time: then the file was joined from others.
+    // A thread cannot run a call twice at the same time: an event is repeated if files were joined.
     const auto call = fmt::format("{}\5{}\5{}\5{}\5{}", key, event.thread, event.begin,
                                   event.seconds, event.numbers);
     if (event.seconds > 0 && !seen_.insert(std::hash<std::string>()(call)).second)
@@ -215,8 +215,8 @@ class TraceReader {
     AddSelfTimes(calls);
   }
 
-  // Subtracts the time of each call from that of the call that contains it. A kernel has no calls
-  // within it: kernels of one stream that overlap ran at the same time.
+  // Subtracts the time of each host call from that of the call that contains it. Kernels contain no
+  // calls: kernels of one stream that overlap ran at the same time.
   void AddSelfTimes(std::vector<Call>& calls) {
     std::ranges::stable_sort(calls, [](const Call& a, const Call& b) {
       if (a.begin != b.begin) return a.begin < b.begin;
@@ -225,7 +225,7 @@ class TraceReader {
     if (keep_calls_) KeepCalls(calls);
     std::erase_if(calls, [](const Call& call) { return call.op == kSpan; });
     std::vector<const Call*> open;
-    double end = 0;  // [s] of the calls before
+    double end = 0;  // [s] latest end of the earlier calls
     for (const Call& call : calls) {
       while (!open.empty() && call.begin >= open.back()->begin + open.back()->seconds)
         open.pop_back();
@@ -264,12 +264,12 @@ class TraceReader {
   simdjson::dom::parser parser_;
   Trace trace_;
   ThreadNames names_;
-  std::map<std::string, std::string> gpus_;               // names by number
-  std::unordered_map<std::string, std::size_t> numbers_;  // of ops, by their keys and processes
+  std::map<std::string, std::string> gpus_;               // models by number
+  std::unordered_map<std::string, std::size_t> numbers_;  // indices of ops, by KeyOf and process
   std::map<ThreadId, std::vector<Call>> threads_;
   std::unordered_set<std::size_t> seen_;             // hashes of calls
   double with_category_ = 0, without_category_ = 0;  // [1] events
-  LeftOut broken_;                                   // events
+  LeftOut broken_;                                   // events that cannot be read
 };
 
 }  // namespace

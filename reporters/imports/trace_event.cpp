@@ -1,4 +1,4 @@
-// One event of a Chrome trace (import.h).
+// Reads one event of a Chrome trace (import.h).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,15 +13,15 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 constexpr double kMaxMicros = 1e18;  // larger times are invalid
-constexpr double kMaxSeconds = 1e5;  // [s] longest time of a call, as of "seconds" (numbers.h)
+constexpr double kMaxSeconds = 1e5;  // [s] as the range of "seconds" in numbers.h
 
-// Kineto's categories: with capitals those up to PyTorch 1.11, "Kernel" also onnxruntime's.
+// Kineto's categories of GPU work: capitalised up to PyTorch 1.11, and "Kernel" in onnxruntime.
 constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_memset",
                                                "Kernel", "Memcpy",     "Memset"};
-// Also TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's (none). Events of other
-// categories are spans of the program, or repeat the event of an operator.
+// Categories of operators: Kineto's, TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's
+// (""). Events of other categories are spans of the program, or repeat the event of an operator.
 constexpr std::string_view kOperatorCategories[] = {"", "cpu_op", "Operator", "Op", "op", "Node"};
-constexpr std::string_view kSpanCategory = "user_annotation";  // of the host, by Kineto
+constexpr std::string_view kSpanCategory = "user_annotation";  // Kineto's spans of the host
 
 // All arguments that Kineto is known to write.
 constexpr std::string_view kArguments[] = {
@@ -30,7 +30,7 @@ constexpr std::string_view kArguments[] = {
     "Rng State",     "Op schema",          "Input Dims", "Input dims",
     "Input type",    "Concrete Inputs",    "kwinputs",   "Collective name"};
 
-// Calls read(item) for each element of the array `key`, if there is one.
+// Calls read(item) for each element of the array `key`, if it exists.
 template <class Read>
 void EachOf(const record::JsonObject& args, const char* key, const Read& read) {
   simdjson::dom::array items;
@@ -43,7 +43,7 @@ std::vector<std::int64_t> SizesOf(simdjson::dom::element list) {
   simdjson::dom::array items;
   if (list.get(items)) return sizes;
   for (const auto item : items)
-    if (item.get(sizes.emplace_back())) return {};  // a list of tensors
+    if (item.get(sizes.emplace_back())) return {};  // an input that is a list of tensors
   return sizes;
 }
 
@@ -55,7 +55,7 @@ bool HasMember(const record::JsonObject& event, const char* key) {
 // Returns "ts" or "dur" [s]. Throws BadInput if it is no number of microseconds.
 double EventSeconds(const record::JsonObject& event, const char* key) {
   const auto member = event.Find(key);
-  const auto micros = member && member->value.is_string()  // as Ascend's profiler writes them
+  const auto micros = member && member->value.is_string()  // as Ascend's profiler writes
                           ? text::PlainNumber(member->Text())
                           : event.Number(key);
   if (!micros || !(std::abs(*micros) <= kMaxMicros)) event.Refuse(key, "microseconds");
@@ -70,10 +70,10 @@ void ReadArguments(const record::JsonObject& args, TraceEvent& event) {
     event.numbers += fmt::format("{}\5", number->Number());
   }
   auto& op = event.op;
-  for (const char* key : {"Input Dims", "Input dims"})  // "dims" up to PyTorch 1.11
+  for (const char* key : {"Input Dims", "Input dims"})  // "Input dims" up to PyTorch 1.11
     if (op.sizes.empty()) EachOf(args, key, [&](auto list) { op.sizes.push_back(SizesOf(list)); });
   const auto read_texts = [&](const char* key, std::vector<std::string>& texts) {
-    EachOf(args, key, [&](auto item) {  // what is not a string becomes empty
+    EachOf(args, key, [&](auto item) {  // an item that is no string becomes ""
       std::string_view text;
       texts.emplace_back(item.get(text) ? std::string_view() : text);
     });
@@ -110,7 +110,7 @@ std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool k
     return left_out("without a begin or a duration");
   read.begin = EventSeconds(event, "ts");
   read.seconds = EventSeconds(event, "dur");
-  // Accepts for kept calls Kineto's durations of calls that its window cuts off: 0, or centuries.
+  // `keep_calls` accepts 0 and centuries: Kineto's durations of calls that its window cuts off.
   if (read.seconds < 0 || (!keep_calls && read.seconds > kMaxSeconds))
     event.Refuse("dur", "microseconds");
   if (!keep_calls && read.seconds == 0) return left_out("with a duration of 0, which is none");

@@ -1,4 +1,4 @@
-// Operators or kernels of a trace as records (import.h).
+// Converts the operators or kernels of a trace to records (import.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +10,7 @@
 namespace dlroof::imports {
 namespace {
 
-// Returns "aten::addmm 64 32x64 64x64".
+// Returns the name and the input sizes, e.g. "aten::addmm 64 32x64 64x64".
 std::string NameOf(const TraceOp& op) {
   std::string name = text::Printable(op.name);
   for (const auto& sizes : op.sizes)
@@ -18,8 +18,8 @@ std::string NameOf(const TraceOp& op) {
   return name;
 }
 
-// Returns the work of all calls of a product, a convolution or attention in f32 or f64: the trace
-// does not name the unit that multiplies narrower types.
+// Returns the work of all calls of a product, a convolution or attention in f32 or f64. Returns
+// nullopt for other operators and types: the trace does not name the pipe of narrower types.
 std::optional<Work> WorkOf(const TraceOp& op) {
   const auto count = CountOfOp(op);
   if (!count || !(count->matrix > 0) || (count->type != "f32" && count->type != "f64"))
@@ -40,7 +40,7 @@ record::Record RecordOf(const TraceOp& op) {
   return record;
 }
 
-// Appends a number to names that occur twice: such ops differ only in types or scalars.
+// Appends a number to repeated names, of operators that differ only in types or scalars.
 void MakeUnique(std::vector<record::Record>& records) {
   std::map<std::string, int> seen;
   for (auto& record : records)

@@ -1,5 +1,4 @@
-// FLOPs and bytes of PyTorch's operators.
-
+// Computes FLOPs and bytes of PyTorch's operators (import.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,13 +23,13 @@ double Count(const Sizes& sizes) {
   return count;
 }
 
-// Returns the sizes of input `index`, or no sizes if it is not a tensor.
+// Returns the sizes of input `index`, or {} if it is not a tensor.
 const Sizes& SizesAt(const TraceOp& op, std::size_t index) {
   static const Sizes none;
   return index < op.sizes.size() ? op.sizes[index] : none;
 }
 
-// Returns the numbers of "[1, 2]" or "1", or none for any other text.
+// Returns the numbers in the text of input `index`, e.g. "[1, 2]" or "1", or {} for other text.
 Sizes ListAt(const TraceOp& op, std::size_t index) {
   Sizes list;
   std::string_view text = index < op.values.size() ? op.values[index] : std::string_view();
@@ -48,7 +47,7 @@ Sizes ListAt(const TraceOp& op, std::size_t index) {
   return list;
 }
 
-// The inputs of a convolution operator, by position.
+// Indices of a convolution operator's inputs.
 struct ConvInputs {
   std::string_view name;
   std::size_t padding, stride;
@@ -65,7 +64,7 @@ struct Counted {
   double elements = 0;  // [1] read or written
 };
 
-// Sets `axis.outputs`, with the padding at both ends. Returns false if the filter does not fit.
+// Sets `axis.outputs`; pad_begin is at both ends. Returns false if the filter exceeds the image.
 bool SetOutputs(FilterAxis& axis) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   if (axis.stride < 1 || axis.dilation < 1 || axis.pad_begin < 0) return false;
@@ -77,7 +76,7 @@ bool SetOutputs(FilterAxis& axis) {
   return true;
 }
 
-// Returns the dimensions of the image under the filter, or none if the sizes are inconsistent.
+// Returns an axis per dimension of the image, or {} if the sizes are inconsistent.
 std::vector<FilterAxis> AxesOf(const Sizes& source, const Sizes& weights, const Sizes& padding,
                                const Sizes& stride, const Sizes& dilation) {
   const std::size_t dimensions = source.size() - 2;
@@ -114,7 +113,7 @@ std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
 }
 
 // Counts aten::_slow_conv2d_backward(gradient, source, weights, filter, stride, padding, mask). The
-// mask says which gradients it computes: of the source, of the weights, of the bias.
+// mask's three flags say whether it computes the gradient of source, weights and bias.
 std::optional<Counted> OfConvBackward(const TraceOp& op) {
   constexpr std::size_t kStride = 4, kPadding = 5, kMask = 6;
   const Sizes &gradient = SizesAt(op, 0), &source = SizesAt(op, 1), &weights = SizesAt(op, 2);
@@ -139,7 +138,7 @@ std::optional<Counted> OfConvBackward(const TraceOp& op) {
                      (of_weights ? Count(source) + Count(weights) : 0)};
 }
 
-// Counts the matrix product of inputs `first` ([b] m x k) and `first` + 1 ([b] k x n).
+// Counts the product of inputs `first` ([b] m x k) and `first` + 1 ([b] k x n), if they fit.
 std::optional<Counted> OfProduct(const TraceOp& op, std::size_t first, std::size_t dimensions) {
   const Sizes &a = SizesAt(op, first), &b = SizesAt(op, first + 1);
   if (a.size() != dimensions || b.size() != dimensions || a[dimensions - 1] != b[dimensions - 2] ||
@@ -180,8 +179,8 @@ double BytesOfType(std::string_view type) {
   return std::ranges::find(kTypes, type, &TypeRow::name)->bytes;
 }
 
-// Operators that work on each element of their largest tensor, by their FLOPs for each element. A
-// comparison is one, as for oneDNN's primitives; 0: it only moves data.
+// Elementwise operators by their FLOPs per element of the largest tensor. A comparison counts 1, as
+// in oneDNN's primitives. Operators with 0 FLOPs only move data.
 constexpr std::pair<double, std::string_view> kPointwise[] = {
     {0, " copy_ cat fill_ zero_ index_select gather index masked_fill_ constant_pad_nd "},
     {1,
@@ -189,8 +188,8 @@ constexpr std::pair<double, std::string_view> kPointwise[] = {
      "clamp_min_ "},
     {3, " addcmul_ addcdiv_ lerp_ "}};
 
-// Attention of inputs q (... L x E), k (... S x E) and v (... S x V): if it is causal (input 4),
-// position i sees positions up to i only.
+// Counts attention with inputs q (... L x E), k (... S x E) and v (... S x V). If input 4 says that
+// it is causal, position i is only paired with positions up to i.
 std::optional<Counted> OfAttention(const TraceOp& op) {
   constexpr std::size_t kCausal = 4;
   const Sizes &q = SizesAt(op, 0), &k = SizesAt(op, 1), &v = SizesAt(op, 2);
@@ -201,7 +200,7 @@ std::optional<Counted> OfAttention(const TraceOp& op) {
   const auto rows = static_cast<double>(q[n - 2]), columns = static_cast<double>(k[n - 2]);
   const bool causal = kCausal < op.values.size() && op.values[kCausal] == "True";
   if (!causal && kCausal < op.values.size() && op.values[kCausal] != "False") return std::nullopt;
-  const double full = std::min(rows, columns);  // rows in which the mask leaves i positions
+  const double full = std::min(rows, columns);  // rows i = 1, 2, ... with i pairs under the mask
   const double pairs = causal ? full * (full + 1) / 2 + (rows - full) * columns : rows * columns;
   const double result = heads * rows * static_cast<double>(v[n - 1]);
   return Counted{2 * heads * pairs * static_cast<double>(q[n - 1] + v[n - 1]),
@@ -220,7 +219,7 @@ std::optional<Counted> CountedOf(const TraceOp& op) {
   return std::nullopt;
 }
 
-// Returns the FLOPs of an element, or nothing for an operator that does not work on each.
+// Returns the FLOPs per element, or nullopt for an operator that is not elementwise.
 std::optional<double> PointwiseFlops(std::string_view name) {
   constexpr std::string_view kLibrary = "aten::";
   if (!name.starts_with(kLibrary)) return std::nullopt;
@@ -232,14 +231,14 @@ std::optional<double> PointwiseFlops(std::string_view name) {
 
 std::optional<OpCount> PointwiseCountOf(const TraceOp& op, const std::string& type) {
   const auto flops = PointwiseFlops(op.name);
-  double most = 0, all = 0;  // [1] elements, [byte]
+  double most = 0, all = 0;  // elements of the largest tensor [1], bytes [byte]
   for (std::size_t i = 0; i < op.sizes.size(); ++i) {
     if (op.sizes[i].empty()) continue;
     most = std::max(most, Count(op.sizes[i]));
     all += Count(op.sizes[i]) * BytesOfType(TypeName(op.types[i]));
   }
   if (!flops || most == 0) return std::nullopt;
-  // An operator in place, or with a destination among its inputs, reads or writes it once.
+  // The output of an in-place operator ("add_") is one of its inputs, which counts once.
   const bool in_place = op.name.ends_with('_');
   return OpCount{.type = type,
                  .matrix = 0,

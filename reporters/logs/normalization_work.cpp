@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
 
-// The flags in an auxiliary word such as "flags:CHR".
+// Flags in an auxiliary word such as "flags:CHR". `global`: the call does not compute statistics.
 struct Flags {
   bool global, scale, shift, relu, add;
 };
@@ -19,8 +19,8 @@ Flags FlagsOf(const Primitive& primitive) {
   return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
 }
 
-// Returns the bytes per element of all tensors with the size of the data. The log may print one
-// descriptor for source and destination.
+// Returns the bytes per element, summed over all tensors with the size of the data. The log may
+// print one descriptor for source and destination.
 double PassBytes(const Primitive& primitive) {
   double values = 0, gradients = 0;
   int value_count = 0, gradient_count = 0;
@@ -41,7 +41,7 @@ double PassBytes(const Primitive& primitive) {
   return values + (gradient_count == 1 ? 2 * gradients : gradients);
 }
 
-// A normalization has groups of `size` elements that share their statistics.
+// A normalization's groups: the `size` elements of a group share their statistics.
 struct Normalized {
   double groups, size;
   double scales;  // [1] elements of the scale, and of the shift
@@ -55,8 +55,8 @@ double ForwardFlops(const Flags& flags, double n) {
          n * flags.add + n * flags.relu;
 }
 
-// Returns the backward FLOPs of one channel of n elements. They share statistics and scale, so the
-// sums for the gradients of scale and shift are also used for the source's gradient.
+// Returns the backward FLOPs of one channel of n elements. A channel has one mean, variance, scale
+// and shift: the sums for the gradients of scale and shift also give the source's gradient.
 double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
   double flops = 3 + n * flags.relu;
@@ -89,7 +89,7 @@ Normalized RowsOf(const Primitive& primitive) {
   return {ProductOf(dims) / std::max(dims.back(), 1.0), dims.back(), dims.back()};
 }
 
-// Returns the bytes per element of a group normalization. Backward, "dst" is the gradient.
+// As PassBytes, for a group normalization. Backward, "dst" is the destination's gradient.
 double GroupPassBytes(const Primitive& primitive) {
   double bytes = 0;
   for (const char* role : {"src", "dst"}) bytes += ElementBytes(primitive, role);

@@ -1,4 +1,4 @@
-// Closed forms of elementwise kinds, reductions, pooling, interpolation, and moves of data.
+// Closed forms of elementwise operations, reductions, pooling and moves of data, and of post-ops.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace dlroof::logs {
 namespace {
 
-// FLOPs of one element, if known. Formulas have source s, destination d, its gradient g, alpha a,
-// beta b, and constants c, e.
+// FLOPs per element; nullopt: not known. In the formulas s is the source, d the destination, g its
+// gradient, a and b are alpha and beta, c and e constants.
 struct EltwiseForm {
   std::string_view name;
   std::optional<double> forward, backward;
@@ -57,7 +57,7 @@ double NumberOr(std::string_view text, double otherwise) {
   return negative ? -*number : *number;
 }
 
-// Returns bytes per element of source and destination. Logs may have one descriptor for both.
+// Returns source's plus destination's bytes per element. A log may print one tensor for both.
 double InAndOut(const Primitive& primitive) {
   const auto* source = primitive.Find("src");
   const auto* destination = primitive.Find("dst");
@@ -99,7 +99,7 @@ std::vector<double> Broadcast(const std::vector<std::vector<double>>& sources) {
   return dims;
 }
 
-// Returns the bytes of a post-op's operand, whose sizes are those of the destination in the mask.
+// Returns the bytes of a post-op's operand, or nullopt if its type or MaskedElements is unknown.
 std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
                                    std::string_view mask) {
   const auto elements = MaskedElements(work, mask);
@@ -107,7 +107,7 @@ std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
   return elements && bytes ? std::optional(*elements * *bytes) : std::nullopt;
 }
 
-// Throws NoClosedForm for an unknown algorithm of a binary. All known ones have 1 FLOP per element.
+// Throws NoClosedForm for an unknown binary algorithm. The known ones have 1 FLOP per element.
 void CheckBinary(std::string_view algorithm) {
   constexpr std::string_view kKnown[] = {"add", "mul", "max", "min", "div", "sub",   "ge",
                                          "gt",  "le",  "lt",  "eq",  "ne",  "select"};
@@ -142,7 +142,7 @@ void AddPostOp(std::string_view text, FormWork& work) {
   }
 }
 
-// Returns the number of scales and zero points. Each is applied to every element.
+// Returns the number of scales and zero points [1]. A reorder applies each to every element.
 double Quantizations(std::string_view attributes) {
   double count = 0;
   for (const auto word : SplitText(attributes, ' '))
@@ -274,8 +274,8 @@ FormWork ReorderWork(const Primitive& primitive) {
   return work;
 }
 
-// A problem, "8x32x56x56:8x32x56x56 8x64x56x56", has the sources' sizes, and in some versions also
-// the destination's.
+// A problem such as "8x32x56x56:8x32x56x56 8x64x56x56" has the sources' sizes and, in some versions
+// of oneDNN, the destination's sizes after a blank.
 FormWork ConcatWork(const Primitive& primitive) {
   const std::string_view problem = primitive.text.problem;
   const auto dims = ReadDimsList(problem.substr(0, problem.find(' ')));

@@ -1,4 +1,4 @@
-// A oneDNN primitive of a verbose log: its tensors and sizes.
+// Parses primitives of oneDNN's verbose log and computes their work.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace dlroof::logs {
 struct Tensor {
   std::string role;        // "src", "diff_dst", "wei_layer"; "data" if the log has no role
   std::string type;        // "f32"; "undef" for a tensor that the call does not have; may be empty
-  std::string properties;  // "a": the library chose the layout, "p": padded, "o", "0": offsets
+  std::string properties;  // "a": oneDNN chose the layout; "p": padding; "o", "0": offsets
   std::string format;      // "blocked", "sparse"; may be empty
   std::string tag;         // "aBcd8b"; may be empty
   std::string extra;       // strides and flags: ":f0_mask2"; may be empty
@@ -56,20 +56,20 @@ class LetterSizes {
   std::map<std::string, double, std::less<>> sizes_;
 };
 
-// Returns the sizes of "8x64x56x56", or nullopt for others, such as sizes of run time ("*").
+// Returns the sizes in "8x64x56x56", or nullopt for other texts, e.g. "*" (known only at run time).
 std::optional<std::vector<double>> ReadDims(std::string_view text);
 // Returns the sizes of each part of "16x256:256x192", or nullopt if a part has another form.
 std::optional<std::vector<std::vector<double>>> ReadDimsList(std::string_view text);
 double ProductOf(const std::vector<double>& dims);
 
-// Returns the first word of the line that no known version of oneDNN prints, with its kind ("the
-// format 'sparse' of a tensor"), or nullopt. The work of a call with such a word is unknown.
+// Returns the first word of the log's line that is not in unknown_word.cpp's lists, with its kind
+// (e.g. "the format 'sparse' of a tensor"), or nullopt. The work of such a call is unknown.
 std::optional<std::string> UnknownWord(const Primitive& primitive);
 
 // Returns the value of a key ("1" of "axis" in "alg:softmax_accurate axis:1"), or "" without it.
 std::string_view WordOf(std::string_view text, std::string_view key);
 
-// Returns the post-ops of the attributes in their order: "eltwise_relu:0:1", "sum".
+// Returns the post-ops in a primitive's attributes in their order, e.g. "eltwise_relu:0:1", "sum".
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
 
 // FLOPs and compulsory bytes of one call of a primitive, by closed form. Pure.
@@ -96,15 +96,15 @@ struct CallWork {
 
 // A product of a source and weights: convolution, matrix product, inner product, in any direction.
 struct ProductCounts {
-  double multiply_adds = 0;                         // [1] of filters: by UsefulPairs (work.h)
+  double multiply_adds = 0;                         // [1] of a filter: from UsefulPairs (work.h)
   double source = 0, weights = 0, destination = 0;  // [1] elements
   double bias = 0;                                  // [1] elements; 0: without bias
 };
 struct ProductElementBytes {
   double source = 0, weights = 0, destination = 0, bias = 0;  // [byte] of an element
 };
-// Returns 2 FLOPs per multiply-add; 1 per element of the destination for adding a bias, or for
-// summing its gradient; and the bytes of the four tensors. WorkOfPostOps returns that of post-ops.
+// Returns 2 FLOPs per multiply-add, 1 FLOP per destination element for adding a bias (or summing
+// its gradient), and the bytes of the four tensors. Post-ops are not included (WorkOfPostOps).
 CallWork WorkOfProduct(const ProductCounts& counts, const ProductElementBytes& bytes);
 
 // A recurrent layer's elementwise FLOPs for one hidden unit, sample, step, layer and direction.
@@ -133,7 +133,6 @@ struct RecurrentCounts {
 // above is added to that of the next step (1 per channel of the state), and no outputs are summed.
 CallWork FlopsOfRecurrent(const RecurrentCounts& counts, const CellFlops& cell, bool backward);
 
-// The work of a primitive of a log.
 struct PrimitiveWork {
   std::optional<double> matrix;       // [flop]
   std::optional<double> elementwise;  // [flop] set if `matrix` is
@@ -148,8 +147,8 @@ PrimitiveWork WorkOf(const Primitive& primitive);
 bool HasNoFlops(const PrimitiveWork& work);
 
 // Returns the data type that selects the pipe of `matrix`: "f64", "f32", "f16", "bf16" or "int8".
-// The source's type decides: weights of fewer bits are converted to a floating-point type before
-// they are multiplied (oneDNN, "MatMul tutorial: weights decompression").
+// It is the source's type: oneDNN converts narrower weights to floating point before it multiplies
+// ("MatMul tutorial: weights decompression"). Returns nullopt for other or unprinted types.
 std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
 
 // Returns the work that post-ops of a log ("sum", "eltwise_gelu_erf") add to a call with a
@@ -170,8 +169,8 @@ struct FormWork {
   double bytes = 0;                    // [byte]
   // The destination tensor, to which post-ops are applied.
   double destination = 0;                // [1] elements
-  double destination_bytes = 0;          // [byte] of an element
-  std::vector<double> destination_dims;  // its sizes, if they are known
+  double destination_bytes = 0;          // [byte] per element
+  std::vector<double> destination_dims;  // its sizes; empty if not known
   std::optional<Reason> missing_bytes;   // set if `bytes` lacks a tensor
 };
 

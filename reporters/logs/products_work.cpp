@@ -1,5 +1,4 @@
-// Closed forms of products: convolution, matrix product, inner product, blocks of them.
-
+// Closed forms of convolution, matrix product, inner product, and of ukernels.
 #include <algorithm>
 #include <cstdint>
 
@@ -38,8 +37,8 @@ std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
   return dims;
 }
 
-// Returns the dimensions of an image under a filter. `applied` and `reached` are 'i' (source) or
-// 'o' (destination): the filter is applied at each point of `applied`, reads or writes `reached`.
+// Returns an axis for each dimension of an image. The filter is applied at each point of one image,
+// `applied`, and reads or writes the other, `reached`; each is 'i' (source) or 'o' (destination).
 std::vector<FilterAxis> AxesOf(const LetterSizes& sizes, char reached, char applied) {
   std::vector<FilterAxis> axes;
   for (const char side : {'d', 'h', 'w'}) {
@@ -50,7 +49,7 @@ std::vector<FilterAxis> AxesOf(const LetterSizes& sizes, char reached, char appl
                     .outputs = size(applied, 1),
                     .taps = size('k', 1),
                     .stride = size('s', 1),
-                    .dilation = size('d', 0) + 1,  // oneDNN's 0 is dense
+                    .dilation = size('d', 0) + 1,  // oneDNN's 0 means adjacent taps
                     .pad_begin = size('p', 0)});
     if (axes.back().stride < 1) throw NoClosedForm{"the problem has impossible sizes"};
   }
@@ -85,7 +84,7 @@ std::vector<std::vector<double>> MatricesOf(const LetterSizes& sizes) {
   return {{sizes.Or("b", 1), m, k}, {sizes.Or("b", 1), k, n}};
 }
 
-// Returns the number of the bias's elements: by its mask ("f0_mask3"), else `without_mask`.
+// Returns the number of the bias's elements, from its mask ("f0_mask3") or else `without_mask`.
 double MatmulBias(const Primitive& primitive, double without_mask, const FormWork& work) {
   constexpr std::string_view kMask = "_mask";
   const auto* bias = primitive.Find(primitive.Find("bia") != nullptr ? "bia" : "bias");

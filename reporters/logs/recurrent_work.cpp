@@ -67,7 +67,7 @@ const CellKind& CellOf(const Primitive& primitive) {
   return *cell;
 }
 
-// Numbers of weights of all layers and directions [1].
+// [1] Numbers of weights of all layers and directions.
 struct RnnElements {
   double layer_weights, state_weights, projection;
 };
@@ -79,8 +79,8 @@ RnnElements ElementsOf(const RnnSizes& sizes, const CellKind& cell) {
           sizes.projected ? sizes.directions * sizes.layers * sizes.hidden * sizes.output : 0};
 }
 
-// Returns the bytes of the tensors, or of their gradients with `prefix` "diff_". The log does not
-// print the cell state, which exists if the hidden state does.
+// Returns the bytes of the tensors or, with `prefix` "diff_", of their gradients. Includes an
+// LSTM's cell state, which the log does not print: it exists if the hidden state does.
 double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const CellKind& cell,
                    const std::string& prefix) {
   const auto elements = ElementsOf(sizes, cell);

@@ -1,5 +1,5 @@
-// The words in logs of oneDNN 1.0 to 3.14 (src/common/verbose.cpp). Does not list words of calls
-// whose work the log does not determine: the format "sparse", whose non-zeros are not printed.
+// Lists of the words in logs of oneDNN 1.0 to 3.14 (src/common/verbose.cpp), except words of calls
+// whose work the log does not determine, e.g. the format "sparse": non-zeros are not printed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dlroof::logs {
 namespace {
 
-// Lists of words separated by blanks. A list that begins with a blank also has the empty word.
+// Words separated by blanks. A list that begins with a blank also contains the empty word.
 constexpr std::string_view kDirections =
     " undef forward forward_training forward_inference backward backward_data backward_weights "
     "backward_bias";
@@ -28,9 +28,9 @@ constexpr std::string_view kAttributes =
     "ldb";
 constexpr std::string_view kAttributeValues =
     " user library strict relaxed any true false sum stochastic environment host_scalar common";
-constexpr std::string_view kExtras =  // of compensations, each with a number
+constexpr std::string_view kExtras =  // compensations; a number follows each
     "s8m zpm sa zid zih ziw zod zoh zow zpd zph zpw zdd zdh zdw zs";
-// Fields of a template that are not in PrimitiveText, and kProcessField, which this reader adds.
+// Fields of templates that are no members of PrimitiveText. The log's reader adds kProcessField.
 constexpr std::string_view kOtherFields = "process component backend";
 
 // The keys of a problem's sizes.
@@ -38,7 +38,7 @@ constexpr std::string_view kSizes =
     "g mb ic oc id ih iw od oh ow kd kh kw sd sh sw dd dh dw pd ph pw l t sic slc dhc dlc dic m n "
     "k b";
 
-// The keys of the auxiliary field with their values, and those whose values are numbers.
+// Keys of the auxiliary field whose values are numbers; other keys, each with its known values.
 constexpr std::string_view kNumberKeys = "alpha beta axis group p eps runtime_dims_masks bs num";
 constexpr std::pair<std::string_view, std::string_view> kAuxiliary[] = {
     {"", " "},
@@ -62,7 +62,7 @@ bool IsIn(std::string_view list, std::string_view word) {
 
 bool Has(std::string_view text, char c) { return text.find(c) != text.npos; }
 
-// Returns whether the text is empty or of numbers, sizes ("32x1"), "*" (at run time), punctuation.
+// Returns whether the text is empty or has only numbers, sizes ("32x1") and "*" (of run time).
 bool AreNumbers(std::string_view text) {
   const bool some = text.find_first_of("0123456789*") != text.npos;
   return (some && text.find_first_not_of("0123456789.e+-x*:,") == text.npos) ||
@@ -98,7 +98,7 @@ bool IsTag(std::string_view tag) {
 // Returns whether a part of a tensor's description is empty, strides ("4096x1"), or flags of
 // compensations and of a bias: "f0", "f0_mask3", "s8m3", "zpm1", "sa0.5".
 bool IsExtra(std::string_view part, bool bias) {
-  constexpr double kFlags = 64;  // larger than the sum of all flags
+  constexpr double kFlags = 64;  // above the sum of all flags
   const auto key = part.substr(0, std::min(part.find_first_of("-0123456789", 2), part.size()));
   if (IsIn(kExtras, key)) return key.size() < part.size() && AreNumbers(part.substr(key.size()));
   if (!part.starts_with('f')) return part.find_first_not_of("0123456789x*") == part.npos;

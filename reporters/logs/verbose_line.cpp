@@ -1,5 +1,5 @@
-// The syntax of a line of oneDNN's verbose mode, and facts about the library in a log: version,
-// instruction set, threads, processes (verbose_log.h).
+// Parses lines of oneDNN's verbose mode, and facts about the library: version, instruction set,
+// threads, processes (verbose_log.h).
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
 constexpr double kMaxNumber = 1e15;
 constexpr std::size_t kSearched = std::size_t{1} << 20;  // [byte]
 
-// Removes the text up to the next comma, and the comma. Returns the text.
+// Removes the first field and its comma. Returns the field.
 std::string_view TakeField(std::string_view& rest) {
   const auto comma = std::min(rest.find(','), rest.size());
   const auto field = rest.substr(0, comma);
@@ -26,14 +26,14 @@ std::string_view TakeField(std::string_view& rest) {
 
 std::string_view PeekField(std::string_view rest) { return rest.substr(0, rest.find(',')); }
 
-// Returns the number of two fields that a decimal comma separates, or nullopt.
+// Returns the number in two fields that a decimal comma separated ("2", "98804"), or nullopt.
 std::optional<double> WithDecimalComma(std::string_view whole, std::string_view fraction) {
   if (!AreDigits(whole) || !AreDigits(fraction.substr(0, fraction.find('e')))) return std::nullopt;
   return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
 }
 
-// Removes the time stamp, if the log prints it. Stores it in `line` unless it has too few digits,
-// as 1.79537e+12 (oneDNN 2.7, gemm_api).
+// Removes the time stamp, if there is one. Stores it in `line` unless it has too few digits, e.g.
+// 1.79537e+12 (gemm_api of oneDNN 2.7).
 void TakeStamp(std::string_view& rest, VerboseLine& line) {
   const auto field = PeekField(rest);
   if (field.empty() || field[0] < '0' || field[0] > '9') return;
@@ -238,7 +238,7 @@ std::optional<std::string> IsaOf(std::string_view words) {
   if (amx != std::string_view::npos)
     return words.find(" float16", amx) != std::string_view::npos ? "avx512_core_amx_fp16"
                                                                  : "avx512_core_amx";
-  // Since oneDNN 3.5 "Intel AVX 10.1" and "Intel AVX10.2", which contain AVX512-FP16.
+  // oneDNN 3.5 and later print "Intel AVX 10.1" or "Intel AVX10.2"; both contain AVX512-FP16.
   if (has("AVX 10") || has("AVX10")) return "avx512_core_fp16";
   if (has("AVX-512")) {
     if (has("with float16")) return "avx512_core_fp16";

@@ -30,7 +30,7 @@ std::string_view WithoutTime(std::string_view fields, std::optional<double> mill
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
 
-// Returns PrimitiveText's member for a template's field, or null. The last 3 rows: a partition's.
+// Returns the member for a template's field, or null. The last 3 rows are a partition's fields.
 std::string* MemberOf(std::string_view name, PrimitiveText& text) {
   const std::pair<std::string_view, std::string*> rows[] = {
       {"engine", &text.engine},
@@ -78,7 +78,7 @@ class Reader {
     ReadVerbose(OfOneDnn(line, at));
   }
 
-  // Counts a line into which oneDNN printed another line.
+  // Counts and refuses a line into which oneDNN printed another line.
   void ReadCut(std::string_view text) {
     const auto line = ParseLine(text);
     if (line.kind == VerboseKind::kExecuted || line.kind == VerboseKind::kPartition)
@@ -121,7 +121,7 @@ class Reader {
     known_.clear();
   }
 
-  // Reads an execution. First looks up its text without the time: programs repeat few primitives.
+  // Reads an execution. Looks its text up without the time, since programs repeat few primitives.
   void ReadExecution(const VerboseLine& line) {
     ++log_.lines.executed;
     if (line.fields.find(',') == std::string_view::npos)
@@ -152,7 +152,7 @@ class Reader {
     return index;
   }
 
-  // Reads a process's number and, before its first line, those of its ancestors.
+  // Reads the rest of a kProcessLine: the id of a process and, at first, those of its ancestors.
   void ReadProcess(std::string_view text) {
     std::vector<std::int64_t> ids;
     for (const auto field : SplitText(text, ',')) {
@@ -165,7 +165,7 @@ class Reader {
 
   // Returns whether a partition's primitives have lines of their own: see VerboseLog.
   bool HasOwnLines(const VerboseLine& line, double seconds) const {
-    constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] times of executions / partition's
+    constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] of the partition's time
     const auto start = SecondsOf(line);
     double sum = 0;
     for (std::size_t i = log_.executions.size(); i > after_partition_; --i) {
@@ -211,7 +211,7 @@ class Reader {
   }
 
   // Returns the primitive with these fields (all but the time). If they do not match the template,
-  // rejects the line and returns nullopt.
+  // refuses the line and returns nullopt.
   std::optional<PrimitiveText> ReadPrimitive(const std::vector<std::string_view>& fields) {
     const std::size_t expected = template_.size() - 1;
     if (fields.size() != expected) {
@@ -274,15 +274,15 @@ class Reader {
     ++found->count;
   }
 
-  static constexpr std::size_t kMaxDigits = 10;  // of the number of a process
+  static constexpr std::size_t kMaxDigits = 10;  // of a process's id
 
   VerboseLog log_;
   std::uint32_t process_ = 0;  // index of the process of the following lines
   VerboseTemplate template_ = {
       "engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
-      "attributes", "auxiliary", "problem_desc",   "exec_time"};  // if the log prints none
+      "attributes", "auxiliary", "problem_desc",   "exec_time"};  // unless the log prints one
   std::size_t after_partition_ = 0;  // index of the first execution after the last partition
-  std::unordered_map<std::string_view, std::uint32_t> known_;  // text of this template -> primitive
+  std::unordered_map<std::string_view, std::uint32_t> known_;  // LineParts::before -> primitive
   std::map<PrimitiveText, std::uint32_t> indices_;
 };
 

@@ -1,5 +1,5 @@
-// Reads logs of oneDNN's verbose mode: oneDNN 2.x and 3.x, and older versions with the same form. A
-// log may be mixed with any other output. Pure.
+// Reads logs of oneDNN's verbose mode: of oneDNN 2.x, 3.x and older versions with the same form.
+// The log may be mixed with any other output. Pure.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@ enum class VerboseKind {
   kInformation,  // version, threads, instruction set, templates, warnings
   kExecuted,     // a primitive ran
   kCreated,      // a primitive was created or found in the cache, with its time
-  kNested,       // a primitive was created within another creation, whose time includes its time
+  kNested,       // a primitive was created within another one's creation, which includes its time
   kDispatch,     // a note on a creation or on the choice of an implementation, without a time
   kPartition,    // a partition of oneDNN Graph ran
   kGraph,        // another line of oneDNN Graph
@@ -31,7 +31,7 @@ struct VerboseLine {
   std::optional<double> stamp_milliseconds;  // [ms] start time; set if the log prints it
 };
 
-// Returns where the first marker ("onednn_verbose,", "dnnl_verbose,") from `from` on is, or npos.
+// Returns where, from `from` on, the first marker "onednn_verbose," or "dnnl_verbose," is, or npos.
 std::size_t FindMarker(std::string_view line, std::size_t from = 0);
 
 // Splits a line that begins with a marker, without its line end.
@@ -77,7 +77,7 @@ struct Creation {
   std::uint32_t process = 0;  // index into VerboseLog::processes
 };
 
-// "DLROOF_MARK,begin,1,1795369780567.337402": the program prints the begin and the end of a step.
+// "DLROOF_MARK,begin,1,1795369780567.337402" in a log: begin (or end) of step 1, at a time [ms].
 struct StepMark {
   std::size_t before = 0;  // index of the execution that follows it
   bool begin = false;
@@ -85,16 +85,16 @@ struct StepMark {
   double seconds = 0;  // [s] on the clock of the executions
 };
 
-// "DLROOF_PROCESS,1240,1200,1": the following lines are of process 1240, whose parent is 1200.
-// Ancestors are written only before the first lines of a process.
+// "DLROOF_PROCESS,1240,1200,1": process 1240, whose parent is 1200 and grandparent 1, wrote the
+// following lines. Only the first such line of a process names its ancestors.
 struct LogProcess {
   std::int64_t id = 0;                  // 0: the log does not name the process
   std::vector<std::int64_t> ancestors;  // the parent first
 };
 inline constexpr std::string_view kProcessLine = "DLROOF_PROCESS,";
 
-// Name in PrimitiveText::others with the value "other" for calls that another process than the main
-// one executed: they are primitives of their own.
+// A field in PrimitiveText::others. Its value "other" marks a primitive that another process than
+// the main process executed.
 inline constexpr std::string_view kProcessField = "process";
 
 // The lines that were rejected for one reason.
@@ -109,19 +109,19 @@ struct LineCounts {
   std::int64_t all = 0;
   std::int64_t verbose = 0;  // lines with oneDNN's marker
   std::int64_t information = 0;
-  std::int64_t executed = 0;  // executions of primitives, used or not
+  std::int64_t executed = 0;  // executions of primitives, used or refused
   std::int64_t used = 0;      // executions that were used
   std::int64_t created = 0;
   std::int64_t dispatch = 0;
-  std::int64_t graph = 0;  // of oneDNN Graph, but not partitions that are executions themselves
+  std::int64_t graph = 0;  // lines of oneDNN Graph except partitions counted as `executed`
   std::vector<RefusedLines> refused;  // in order of appearance
 };
 
-// An execution of a oneDNN Graph partition is a primitive of the kind "partition", whose `problem`
-// lists the operations. It is left out if the log also has the primitives inside it: if executions
-// on the lines before, within its time, take at least half of that time. Ukernels compute blocks of
-// a product in the program's own threads; their executions are primitives of the kinds "brgemm" and
-// "transform".
+// The content of a log. A oneDNN Graph partition is a primitive of the kind "partition", whose
+// `problem` lists the operations. Its execution is left out if the executions of its primitives are
+// in the log, too: if those on the lines before it, within its time, take at least half of its
+// time. A ukernel, which computes or packs a block of a product in the program's own thread, is a
+// primitive of the kind "brgemm" or "transform".
 struct VerboseLog {
   // Facts about the library. A text that the log does not print is empty.
   std::string version;                    // "v3.7.3"
@@ -132,10 +132,10 @@ struct VerboseLog {
   std::vector<Execution> executions;
   std::vector<Creation> creations;
   std::vector<StepMark> marks;
-  // In order of appearance; one with the number 0 if the log does not name processes.
+  // In order of appearance. If the log does not name processes: one with the id 0.
   std::vector<LogProcess> processes;
-  // Index of the process whose calls are the steps: of the processes without an ancestor in the
-  // log, the one whose calls take the most time.
+  // Index of the process whose calls make up the program's steps: of the processes without an
+  // ancestor in the log, the one whose calls take the most time.
   std::uint32_t main_process = 0;
   LineCounts lines;
 };
@@ -146,10 +146,11 @@ bool IsUkernel(const PrimitiveText& text);
 // Reads any text: uses each line, or refuses it with a reason, or ignores it as other output.
 VerboseLog ReadVerboseLog(std::string_view text);
 
-// Returns oneDNN's name of the ISA: "avx512_core_vnni" for "Intel AVX-512 with Intel DL Boost".
+// Returns oneDNN's name of an ISA: "avx512_core_vnni" for "Intel AVX-512 with Intel DL Boost".
+// Returns nullopt for words that name no known ISA.
 std::optional<std::string> IsaOf(std::string_view words);
 
-// Returns whether the first 1 MiB of the text has a marker.
+// Returns whether there is a marker in the first 1 MiB of the text.
 bool HasVerboseLine(std::string_view text);
 
 // Parts of the log reader: syntax of a line, wrapped lines, processes. Private to the module.
@@ -167,20 +168,20 @@ bool AreDigits(std::string_view text);
 // Returns the text without blanks at its end.
 std::string_view Trimmed(std::string_view text);
 
-// Returns the line from `marker` on without text that others appended: padding of a terminal, and
-// the rest of the JSON in which docker and journald store lines ("...,0.5\n","stream":"stdout"}).
+// Returns the line from the position `marker` on, without a terminal's padding and without the rest
+// of the JSON in which docker and journald store lines ("...,0.5\n","stream":"stdout"}).
 std::string_view OfOneDnn(std::string_view line, std::size_t marker);
 
-// Joins lines that a terminal wrapped, each followed by empty lines, so that later lines keep their
-// numbers. Returns nullopt if no line is wrapped. A wrapped line has the length of the longest line
-// of an execution, and is followed by lines without a marker. At least one such line must have a
-// time only after joining, because a program may print its own lines after a long line.
+// Joins lines that a terminal wrapped. Adds empty lines, so that later lines keep their numbers. A
+// line is joined with the next one if it is as long as the longest line of an execution, and the
+// next one has no marker. Returns nullopt unless joining completes a line that has no time at its
+// end; otherwise the next lines may be the program's own.
 std::optional<std::string> Unwrapped(std::string_view text);
 
 // Adds the facts about the library in an information line that is no template.
 void ReadFacts(std::string_view fields, VerboseLog& log);
 
-// Sets the main process of a log. Calls of other processes become primitives of their own.
+// Sets the main process of a log, and marks the other processes' primitives with kProcessField.
 void SetApart(VerboseLog& log);
 
 }  // namespace dlroof::logs
