@@ -1,8 +1,8 @@
 // The interface to CUPTI's range profiler, its errors, and recordings of raw counter values for
 // tests on machines without a GPU. Pure.
 //
-// Each function of CuptiApi makes one CUPTI call, or two that belong together. cupti_calls.h
-// implements the interface, tests use a fake, session.h calls the functions in the right order.
+// Each function of CuptiApi makes one CUPTI call, or two that belong together. CuptiCalls in
+// counters/cuda implements the interface, tests use a fake, session.h has the order of the calls.
 #pragma once
 
 #include <cstdint>
@@ -127,8 +127,8 @@ struct CuptiRecording {
 
 nlohmann::json ToJson(const CuptiRecording& recording);
 
-// The GPUs as the driver reports them: why no GPU can be used, a GPU's identity, and its health
-// through NVML, which is loaded at run time. Changes no settings.
+// Why no GPU can be used, a GPU's identity, and its health (clocks, power, temperature) from NVML,
+// which is loaded at run time. Changes no settings.
 
 struct SeenGpu {
   std::string name;
@@ -174,7 +174,7 @@ std::map<std::string, std::string> Facts(const GpuIdentity& identity);
 class Nvml {
  public:
   // Opens the device with this PCI address. Never throws. If the NVML library or the device is
-  // missing, all functions of the result return nullopt.
+  // missing, the result reports no values: nullopt, and a GpuHealth with unset members.
   static Nvml Open(const std::string& library, const std::string& pci_bus_id);
 
   GpuHealth Health() const;
