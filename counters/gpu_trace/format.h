@@ -85,10 +85,10 @@ struct KernelRecord {
   std::uint32_t number, reserved;
   std::uint32_t name;  // text, mangled
   std::uint32_t grid[3], block[3];
-  std::uint32_t reserved_too[6];  // shared memory and registers, of older versions
+  std::uint32_t reserved_too[6];  // older files have shared memory and registers here
 };
-// One launch. `graph` is 0 if it is not part of a CUDA graph. If graphs are traced as a whole, a
-// graph is one launch of a kernel without a grid.
+// One launch. `graph` is 0 if the launch is not part of a CUDA graph. If graphs are traced as a
+// whole, the launch of a graph is recorded as the launch of a kernel without a grid.
 struct LaunchRecord {
   RecordHeader header;
   std::uint32_t kernel;
@@ -124,7 +124,7 @@ struct RangeRecord {
 // A call of a CUDA function that put work onto the GPU.
 struct CallRecord {
   RecordHeader header;
-  std::uint32_t correlation;  // equals that of the launch, copy, fill, or all nodes of the graph
+  std::uint32_t correlation;  // the same in the records of the work that the call launched
   std::uint64_t begin_ns;
   std::uint32_t thread, reserved;
 };
@@ -141,7 +141,7 @@ struct FailureRecord {
 // CUPTI's result for a request to record something.
 struct AnswerRecord {
   RecordHeader header;
-  std::uint32_t what, result;  // texts: "kernels"; CUPTI's code, "CUPTI_SUCCESS" if it accepts
+  std::uint32_t what, result;  // texts: the request, "kernels"; CUPTI's result, "CUPTI_SUCCESS"
   std::uint32_t accepted;      // [1] for calls: number of CUDA functions that it will record
 };
 // The file has reached its maximum size; only an EndRecord may follow.
