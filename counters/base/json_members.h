@@ -44,7 +44,7 @@ struct KeyedMember {
   const char* key;
   T& value;
   FromKey& from_key;     // returns nullopt for an unknown key
-  const char* expected;  // "whole or failed"
+  const char* expected;  // for the message: "whole or failed"
 };
 template <class T, class FromKey>
 KeyedMember<T, FromKey> Keyed(const char* key, T& value, FromKey& from_key, const char* expected) {

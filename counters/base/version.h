@@ -4,7 +4,7 @@
 
 namespace dlroof {
 
-// Hidden symbols: the CUDA library has copies of its own, which the program compares with its own.
+// Hidden, so that the CUDA library has copies of its own: the program compares them with these.
 #pragma GCC visibility push(hidden)
 // kBuildId changes with every header of the tree, the compiler and its options.
 // NOLINTBEGIN(readability-identifier-naming): constants, whose values version.cpp has

@@ -21,7 +21,6 @@ constexpr KeyRow<Provenance> kProvenances[] = {{Provenance::kMeasured, "measured
                                                {Provenance::kSimulated, "simulated"},
                                                {Provenance::kModelled, "modelled"}};
 
-// Returns a / b rounded up, for b > 0.
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 // Returns the sum of floor((a * i + b) / m) for i = 0 ... n - 1, with a, b >= 0 and m > 0. As in

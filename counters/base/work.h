@@ -77,7 +77,7 @@ struct LaunchedKernel {
   std::string name;
   int launches = 1;                  // [1] launches in one call
   std::optional<double> seconds;     // [s] of all `launches` together, if traced
-  std::optional<KernelFacts> facts;  // equal for all `launches`; unset if not traced
+  std::optional<KernelFacts> facts;  // equal for all `launches`; unset if unknown
 
   bool operator==(const LaunchedKernel&) const = default;
 };
