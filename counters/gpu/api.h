@@ -64,8 +64,8 @@ class CuptiApi {
   // Opens the host object of a chip. An empty `availability` means that all counters of the chip
   // are available, whatever the device or the user's permissions.
   virtual void OpenHost(const std::string& chip, const CuptiImage& availability) = 0;
-  // Adds metrics to the configuration. Returns false if the chip lacks one, or if they cannot be
-  // collected together.
+  // Adds metrics to the configuration. Returns false if the chip lacks one of them, or if they
+  // cannot be collected together.
   virtual bool AddMetrics(const std::vector<std::string>& metrics) = 0;
   virtual CuptiImage Config() = 0;
   virtual int Passes(const CuptiImage& config) = 0;
@@ -113,7 +113,7 @@ struct RecordedCall {
   std::map<std::string, double> values;  // by metric
   std::vector<TracedKernel> kernels;
   std::optional<Work> expected;  // the call's work, if it is known
-  std::optional<int> passes;     // [1]
+  std::optional<int> passes;     // [1] runs of the call that counting needed
 };
 
 struct CuptiRecording {

@@ -71,8 +71,7 @@ void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& 
 }
 
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
-  // kStrides: loads until an address repeats: twice the 8 loads in flight, plus 1.
-  constexpr std::size_t kPart = 8, kStrides = 17;
+  constexpr std::size_t kPart = 8, kStrides = 17;  // 17: twice the 8 loads in flight, plus 1
   const std::size_t blocks = std::max<std::size_t>(1, l2_bytes / kPart / block_bytes / kStrides);
   return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
 }

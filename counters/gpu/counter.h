@@ -43,9 +43,8 @@ double CounterTolerance(const std::string& quantity);
 // failed; the first success gives the evidence; quantities without a count do not change.
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
 
-// Access pattern of the known call that loads from L2: each load of a thread is blocks x
-// block_bytes behind its last one, modulo `bytes`. Two copies of the `bytes` fit in L2, because
-// each partition of L2 may have a copy.
+// Access pattern of the known call that loads from L2: with each load, a thread's address grows by
+// blocks * block_bytes, modulo `bytes`. L2 holds two copies of `bytes`, one per partition.
 struct KnownL2Walk {
   int blocks = 0;
   std::size_t bytes = 0;
