@@ -107,7 +107,7 @@ IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{0, to}, {from, tiles_m}};
 }
 
-// Caches sector counts: ranges with the same offset in the rows' period touch as many sectors.
+// Caches sector counts: ranges at the same offset in the rows' period touch equally many sectors.
 class CachedSectors {
  public:
   CachedSectors(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector)

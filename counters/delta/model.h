@@ -155,8 +155,6 @@ struct DramBytes {
 };
 double Total(const DramBytes& bytes);
 
-// --- The model ---
-
 // Traffic of one call [byte].
 //
 // - L1: All loads and stores of warps (32 lanes, an element each) in complete sectors. Each column
@@ -194,8 +192,9 @@ TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const Cac
 // Gathered matrices: each input line that a pixel range and a range of filter taps reach is one run
 // from its first to its last column, or two runs if the range begins and ends in the middle of a
 // line. Adjacent runs can share a sector. Assumes that a run touches all its sectors unless the
-// stride is wider than a sector, that all complete channels of the block are equal (and contiguous
-// if a complete plane is touched), and that the taps of a dilated filter leave no gaps (NCHW).
+// stride is wider than a sector, that all complete channels of the block touch equally many sectors
+// (contiguous ones if a complete plane is touched), and that the taps of a dilated filter leave no
+// gaps (NCHW).
 //
 // Other matrices are treated as nested strides. In ascending order, a stride within the current run
 // lengthens the run, and a larger stride multiplies the number of runs. A run of B bytes that
