@@ -101,8 +101,6 @@ std::vector<LaunchedKernel> KernelNodes(cudaGraph_t graph, const gpu::GpuIdentit
   return gpu::MergedLaunches(std::move(kernels));
 }
 
-// --- The clock ---
-
 // The flush writes twice the size of L2, so that no line of the previous call remains.
 constexpr double kFlushSizes = 2;
 
