@@ -35,8 +35,8 @@ std::optional<double> ProcessRunDelay() {
 constexpr int kMultipliesPerRound = 16;
 constexpr double kCyclesPerMultiply = 3;
 
-// Executes `rounds` * kMultipliesPerRound dependent multiplications of 32 bits, whose latency is 3
-// cycles on small cores too. New cores execute several dependent additions of constants per cycle.
+// Executes `rounds` * kMultipliesPerRound dependent 32-bit multiplications. Their latency is 3
+// cycles on all cores, whereas new cores execute several dependent additions of constants a cycle.
 [[gnu::noinline]] unsigned MultiplyInAChain(unsigned value, int rounds) {
   for (int round = 0; round < rounds; ++round)
     asm volatile(
@@ -82,7 +82,7 @@ constexpr int kAdditionsPerRound = 72;
   return a + b + c + d + e + f + g + h + loaded;
 }
 
-constexpr double kTimeout = 1e-3;  // [s] maximum wait: a library may start fewer threads
+constexpr double kTimeout = 1e-3;  // [s] maximum wait: a library may start fewer threads than asked
 constexpr int kChunks = 9, kTrips = 10;
 constexpr std::size_t kRank = 3, kMaxLooks = 4096;
 

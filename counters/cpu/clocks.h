@@ -68,8 +68,6 @@ double MeasureIssueRate();
 // that fuse pairs of instructions, e.g. compare and branch, can exceed this rate.
 double MeasureInstructionRate();
 
-// --- Limits of the time of a measurement ---
-
 struct BudgetClocks {
   std::function<double()> wall;  // [s] steady clock
   std::function<double()> cpu;   // [s] CPU time of the code that the budget limits
@@ -102,7 +100,6 @@ class Budget {
 // change during a run: another guest may use the sibling hardware thread, or the host may move a
 // virtual CPU to another socket. No clock shows such a change.
 
-// One measurement of a team's cores.
 struct TeamState {
   std::optional<double> issue_rate;  // [1/cycle] lowest MeasureIssueRate of the threads, if known
   // [s] Round trip of a cache line between the first thread and the thread farthest from it.
@@ -117,7 +114,7 @@ struct IssueLook {
 };
 
 // Returns the lowest issue rate of the team's threads. Returns nullopt if a thread has no rate or
-// the measurements did not overlap: while a thread waits, its sibling on the core is too fast.
+// the measurements did not overlap: a thread issues faster while its sibling on the core waits.
 std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks);
 
 class TeamLook {
@@ -161,13 +158,13 @@ struct TeamShares {
   bool operator==(const TeamShares&) const = default;
 };
 
-// Compares the states of a team with the best state so far, without tables of CPUs. `best_known` is
-// the best state of an earlier run.
+// Compares the states of a team with the best state so far. `best_known` is the best state of an
+// earlier run.
 class SharesOfBest {
  public:
   explicit SharesOfBest(const TeamState& best_known = {}) : best_known_(best_known) {}
 
-  // Records the states before and after a measurement and returns the lower of their shares.
+  // Records the states before and after a measurement. Returns the lower value of each share.
   TeamShares OfLower(const TeamState& before, const TeamState& after);
   // Returns the better of `best_known` and the third best measured values (of fewer than three, the
   // worst), so that outliers do not count. Ignores the issue rate of `best_known` if no measured

@@ -57,11 +57,10 @@ int UsableCores(const Cpu& cpu);
 // second one of each core, and so on. Throws std::invalid_argument if fewer CPUs are allowed.
 std::vector<int> SpreadCpus(const Cpu& cpu, int count);
 
-// How a set of CPUs shares the caches of a level.
 struct CacheShare {
-  double bytes = 0;        // [byte] capacity of the smallest of these caches
-  int sharers = 1;         // the largest number of these CPUs that share one cache
-  double total_bytes = 0;  // [byte] capacity of all these caches together
+  double bytes = 0;        // [byte] capacity of the smallest cache
+  int sharers = 1;         // the largest number of `cpus` that share one cache
+  double total_bytes = 0;  // [byte] capacity of all caches of `cpus` together
 };
 // Returns how `cpus` share the caches of `level`, or nullopt if one of the caches is unknown.
 std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
