@@ -62,7 +62,6 @@ struct EnergyDomain {
   std::optional<double> range_joules;  // [J] at which the counter wraps around
 };
 
-// What OpenPowercap needs to know about the system.
 struct EnergyPlace {
   std::filesystem::path sysfs = "/sys";
   std::vector<int> allowed_cpus;  // CPUs that this process may use, ascending
