@@ -30,7 +30,7 @@ struct PmuEvent {
 struct PmuQuantity {
   std::string pipe;                     // "fp32.vector"; set for FLOPs
   std::optional<Level> level;           // set for bytes of a level
-  bool any_type = false;                // events count all types: only for calls with one pipe
+  bool any_type = false;                // events count all operand types; for calls with one pipe
   std::map<std::string, double> terms;  // factor by event, [flop] or [byte] per count
 
   std::string Name() const;  // "fp32.vector", "l2"
@@ -85,7 +85,8 @@ struct PerfRefused : std::runtime_error {
 };
 
 // Counts the events as one group while `call` runs. Returns for each event one reading per thread
-// or unit. Throws PerfRefused; the error is EINVAL or ENOSPC if the group does not fit the PMU.
+// or memory controller. Throws PerfRefused; its error is EINVAL or ENOSPC if the group does not fit
+// the PMU.
 using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
     const std::vector<PmuEvent>& events, const std::function<void()>& call)>;
 
