@@ -34,7 +34,7 @@ struct RegionPass {
 struct PartSeconds {
   std::optional<double> functions;  // [s] sigmoid and tanh of the call's elements
   std::optional<double> products;   // [s] the call's matrix products, one after another
-  std::optional<double> function_instructions, product_instructions;  // [1]
+  std::optional<double> function_instructions, product_instructions;  // [1] executed in each part
 
   bool operator==(const PartSeconds&) const = default;
 };
