@@ -127,8 +127,8 @@ struct CuptiRecording {
 
 nlohmann::json ToJson(const CuptiRecording& recording);
 
-// Why no GPU can be used, a GPU's identity, and its health (clocks, power, temperature) from NVML,
-// which is loaded at run time. Changes no settings.
+// Descriptions of GPUs: why none can be used, their identity, and their health (clocks, power,
+// temperature) from NVML, which is loaded at run time. No function changes a GPU's settings.
 
 struct SeenGpu {
   std::string name;

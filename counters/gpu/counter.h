@@ -21,7 +21,7 @@ namespace dlroof::gpu {
 
 // A call whose work is known exactly.
 struct KnownCall {
-  std::string name;                // "1 GiB copied"
+  std::string name;                // "copy of 1024 MiB"
   std::vector<std::string> pipes;  // pipes that the call uses
   Work work;                       // of one run; unknown quantities are missing
   std::function<void()> run;       // runs the call and waits until it is finished
@@ -30,7 +30,7 @@ struct KnownCall {
 enum class CounterGrade { kValidated, kUntested, kFailed };
 struct JudgedCounter {
   CounterGrade grade = CounterGrade::kUntested;
-  std::string evidence;  // "the copy of 1 GiB: counted 1.003 of what it moves"
+  std::string evidence;  // "copy of 1024 MiB: counted 1.003 of its work"
 };
 
 // The counters by quantity: a pipe ("fp32.vector"), a level ("dram") or "launches".
