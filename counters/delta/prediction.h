@@ -36,7 +36,7 @@ struct GpuSpec {
   double coalesced_sms = 1;                    // [1] SMs whose equal loads reach L2 as one load
   double shared_bytes_per_sm = 0;              // [byte]
   double registers_per_sm = 0;                 // [1] registers of 4 byte
-  double threads_per_sm = 0, ctas_per_sm = 0;  // [1] maximum
+  double threads_per_sm = 0, ctas_per_sm = 0;  // [1] maximum resident on an SM
   int64_t sector_bytes = 0;                    // [byte] transfer unit of L1 and L2
   int64_t dram_sector_bytes = 0;               // [byte] transfer unit of DRAM
   double launch_seconds = 0;                   // [s] time of a kernel launch
