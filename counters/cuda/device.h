@@ -34,7 +34,7 @@ int64_t FreeDeviceBytes();  // [byte] of the current GPU
 // Throws Unsupported, naming `what` and both sizes, if `bytes` exceeds the free GPU memory.
 void RequireDeviceMemory(double bytes, std::string_view what);
 
-// Owns device memory of at least one byte.
+// Owns GPU memory.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(size_t bytes);
