@@ -41,7 +41,7 @@ std::string ReadKernelFile(const fs::path& path, int& error) {
   return std::string(line);
 }
 
-// Returns the number behind the prefix: 12 for "cpu" and "cpu12", 0 for "package-" and
+// Returns the number after the prefix in the name: 12 for "cpu" and "cpu12", 0 for "package-" and
 // "package-0-die-1". Returns nullopt for names of another form.
 std::optional<int> NumberBehind(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
