@@ -34,7 +34,7 @@ void DropInvalid(Map& counts) {
                 [](const auto& item) { return !std::isfinite(item.second) || item.second < 0; });
 }
 
-// Adds the quantities of `more` that `known`, from better sources of this provenance, lacks.
+// Copies quantities from `more` to `known` that `known`, which has the better sources, lacks.
 void Merge(const Work& more, Work& known) {
   if (known.flops.empty()) known.flops = more.flops;
   known.bytes.insert(more.bytes.begin(), more.bytes.end());

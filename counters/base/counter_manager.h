@@ -1,6 +1,6 @@
 // The counter manager. A counter source measures, simulates or models the work of one call: FLOPs
-// by pipe, bytes by level. The manager asks the registered sources, the best first, and uses for
-// each quantity the first source that reports it. If a source fails, the run goes on with a note.
+// by pipe, bytes by level. The manager asks the registered sources, the best first, and takes each
+// quantity from the first source that reports it. If a source fails, the run continues with a note.
 #pragma once
 
 #include <functional>
@@ -18,16 +18,16 @@ namespace dlroof {
 // The call to count. A source may call `run` any number of times; each run does the same work.
 struct CountRequest {
   std::string name;                // the benchmark's name, which reproduces it
-  std::string type;                // the call's type in that name, "f16"; empty if unknown
+  std::string type;                // operand type as the name spells it, "f16"; empty if unknown
   std::function<void()> run;       // executes the call and waits until it is finished
   std::function<void()> ready;     // may be empty; called before each run and not counted
-  std::vector<std::string> pipes;  // pipes that the call uses, the fastest first
+  std::vector<std::string> pipes;  // pipes that the call uses
   int threads = 1;                 // threads of the call, including the calling thread
   std::string made_by;             // the libraries that execute the call, with versions
   unsigned seed = 1;               // of the random numbers in the call's tensors
-  bool blocks_wait = false;        // GPU blocks wait for each other: all must be resident
-  bool everything = false;         // also counts types that the call should not use, in more runs
-  // Returns the work (bytes) by a model of the call and describes the model in `how`; may be empty.
+  bool blocks_wait = false;        // the GPU blocks wait for each other, so all must be resident
+  bool everything = false;         // count also types that the call should not use, in more runs
+  // Optional. Returns the bytes that a model of the call predicts; describes the model in `how`.
   std::function<Work(std::string& how)> model;
 };
 
@@ -43,21 +43,22 @@ struct CounterSource {
   std::string name;    // value of --dlroof_counters: "perf", "cupti", "simulate", "model"
   std::string device;  // "cpu", "gpu"
   Provenance provenance = Provenance::kModelled;
-  // Returns why the source cannot count on this machine and how to change that. May be empty.
+  // Returns why the source cannot count on this machine and how to change that, or nullopt if it
+  // can. An empty function means that it always can.
   std::function<std::optional<Reason>()> unavailable;
   // Counts the call. Throws std::exception with a message of one sentence if that fails.
   std::function<Counted(const CountRequest&)> count;
-  bool counts_everything = false;  // whether CountRequest::everything changes the counts
+  bool counts_everything = false;  // whether the source heeds CountRequest::everything
 };
 
 // Registers a source. Call at namespace scope:
 //   [[maybe_unused]] const bool <name>_registered = RegisterCounterSource({...});
-// A source without `count` only says why it cannot count, as long as the module that counts is not
-// loaded: the module registers a source with the same name and device, which replaces it.
+// A source without `count` is a placeholder that says why it cannot count. A module that is loaded
+// later (the CUDA library) replaces it by a source with the same name and device.
 bool RegisterCounterSource(CounterSource source);
 const std::vector<CounterSource>& AllCounterSources();
 
-// The value of --dlroof_counters is the name of a source (models add what it lacks), or:
+// --dlroof_counters is a source's name (models supply quantities that the source lacks) or one of:
 inline constexpr std::string_view kAutoCounters = "auto";  // hardware counters, then models
 inline constexpr std::string_view kNoCounters = "off";     // no counts: only the problem's formulas
 // A name followed by this requests everything from a source that offers it: "cupti:all".
@@ -82,13 +83,12 @@ struct Counting {
 Counting CountCall(std::string_view choice, std::string_view device, const CountRequest& request,
                    const std::vector<CounterSource>& sources);
 
-// Returns why the source named `choice` cannot count on `device`, or that there is no such source.
-// Returns nullopt for kAutoCounters and kNoCounters.
+// Returns why the source named `choice` cannot count on `device`, e.g. because this build lacks it.
+// Returns nullopt if it can, and for kAutoCounters and kNoCounters.
 std::optional<Reason> UnavailableReason(std::string_view choice, std::string_view device,
                                         const std::vector<CounterSource>& sources);
 
-// Returns the reasons of the sources that `choice` selects on `device` but that cannot count on
-// this machine, by source name. A program reports them once per run.
+// Returns, by source name, why sources that `choice` selects on `device` cannot count here.
 std::map<std::string, Reason> UnavailableSources(std::string_view choice, std::string_view device,
                                                  const std::vector<CounterSource>& sources);
 

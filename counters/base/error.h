@@ -1,4 +1,4 @@
-// Exceptions for what users can correct (bad input, unsupported problems); and Reason for users.
+// Exceptions for faults that users can correct (bad input, unsupported problems), and Reason.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,7 +10,7 @@
 namespace dlroof {
 
 // One sentence for the user: why an input is rejected, a feature is unavailable or a ceiling is not
-// validated. Functions return nullopt if there is nothing to explain. No program parses the text.
+// validated. A function that returns an optional Reason returns nullopt if all is well.
 struct Reason {
   std::string text;
 
@@ -26,7 +26,7 @@ struct BadInput : std::runtime_error {
     int column = 0;          // counted from 1; 0 if unknown
   };
 
-  // The message is `all`, which already contains the position or needs none.
+  // The message is `all`, which contains the position if there is one.
   explicit BadInput(const std::string& all) : runtime_error(all), text(all) {}
   template <class First, class... More>
   explicit BadInput(fmt::format_string<First, More...> words, First&& first, More&&... more)

@@ -46,8 +46,8 @@ std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk
   return WriteTo(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), text, when);
 }
 
-// Returns the regular file that a link leads to, or the path itself. Returns links of /dev and
-// /proc themselves, which are open files.
+// Returns the regular file that a link leads to; of other paths the path itself. Does not follow
+// links in /dev and /proc, which stand for open files.
 fs::path Target(const fs::path& path) {
   std::error_code error;
   const auto absolute = fs::absolute(path, error).lexically_normal().string();
@@ -57,15 +57,14 @@ fs::path Target(const fs::path& path) {
   return fs::canonical(path, error);
 }
 
-// Returns whether a new file may replace the path: it is a regular file or does not exist, and is
-// no pipe, device or link.
+// Returns whether the path is a regular file (no pipe, device or link) or does not exist.
 bool CanBeReplaced(const fs::path& path) {
   std::error_code error;
   const auto kind = fs::symlink_status(path, error).type();
   return kind == fs::file_type::regular || kind == fs::file_type::not_found;
 }
 
-// Gives an open file the mode of the file `old` that it replaces, if that exists and this user may.
+// Gives an open file the mode of the file `old`. Does nothing if `old` is missing or chmod fails.
 void TakeMode(int fd, const fs::path& old) {
   struct stat facts = {};
   [[maybe_unused]] const bool taken =
@@ -81,10 +80,10 @@ void SyncFolderOf(const fs::path& path) {
   close(folder);
 }
 
-// Writes a temporary file, then renames it to `path`. Where the file system supports O_TMPFILE, the
-// file is nameless until it is complete, so that a kill leaves nothing; elsewhere its name is
-// random.
-// `locked`: gets a descriptor of the file that is locked before the file has its name; may be null.
+// Writes a temporary file, then renames it to `path`. If the file system supports O_TMPFILE, the
+// file has no name until it is complete, so that a killed program leaves no file; otherwise it has
+// a random name. If `locked` is not null, locks the file before the renaming and stores a
+// descriptor of it there.
 std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDisk when,
                                Descriptor* locked = nullptr) {
   std::random_device random;
@@ -158,7 +157,7 @@ Descriptor LockedFolder(const fs::path& path) {
   return folder;
 }
 
-// Removes the folders of processes that were killed: nobody has locked them.
+// Removes the folders that killed processes left: no process has locked these.
 void RemoveStaleFolders(const fs::path& where) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(where, ignored))
@@ -285,7 +284,7 @@ TemporaryFolder::TemporaryFolder() {
           "{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder", path_,
           std::strerror(errno));
     lock_ = LockedFolder(path_);
-    // Without a lock, another process may be removing the folder that it found unlocked.
+    // Another process's RemoveStaleFolders may have found the folder before it was locked.
   } while ((lock_.get() < 0 && errno == EWOULDBLOCK) || !fs::exists(path_));
 }
 

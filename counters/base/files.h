@@ -15,8 +15,8 @@
 
 namespace dlroof {
 
-// When a written file reaches the disk: kNow before WriteFile returns (fsync); kLater when the
-// system writes it, so that a power failure may lose it.
+// When a written file reaches the disk. kNow: before WriteFile returns (fsync). kLater: when the
+// system writes its buffers; a power failure before that loses the file.
 enum class OnDisk { kLater, kNow };
 
 // Creates or replaces a regular file, or the one that a link leads to, atomically: writes a new
@@ -25,13 +25,14 @@ enum class OnDisk { kLater, kNow };
 void WriteFile(const std::filesystem::path& path, std::string_view text,
                OnDisk when = OnDisk::kLater);
 
-// As WriteFile, but replaces a link, not the file that it leads to: for folders that others may
-// write.
+// Like WriteFile, but replaces a symbolic link itself, not the file that the link leads to. Use it
+// in folders in which other users may create links.
 void ReplaceFile(const std::filesystem::path& path, std::string_view text,
                  OnDisk when = OnDisk::kLater);
 
-// A result that a program writes while it runs. The old file stays until Replace; a program that
-// ends before leaves PATH.part. Until Replace or destruction, PATH can have no other PartFile.
+// A result that a program writes to PATH.part while it runs. Replace renames that file to PATH;
+// until then an old PATH stays. A program that ends before Replace leaves PATH.part. A lock, held
+// until Replace or destruction, prevents a second PartFile of the same PATH.
 class PartFile {
  public:
   // Opens or creates PATH.part and keeps its content. Throws BadInput if that is impossible, if
@@ -50,7 +51,8 @@ class PartFile {
   // Renames PATH.part, unless it is empty, to PATH with the mode of the old file. Throws BadInput
   // if that fails. Does nothing for a pipe or a device.
   void Replace();
-  // Replaces if the result is complete; else PATH.part stays, which this prints to `log`.
+  // Calls Replace if the result is complete. Otherwise keeps PATH.part and prints its path to
+  // `log`.
   void End(bool complete, std::ostream& log);
 
  private:
@@ -67,7 +69,7 @@ inline std::filesystem::path InputPath(const std::filesystem::path& path) {
   return path == "-" ? "/dev/stdin" : path;
 }
 
-// Limit of files that are read as a whole. The largest are the GPU tracer's.
+// [byte] Maximum size of a file that is read as a whole; GPU traces are the largest such files.
 inline constexpr std::uintmax_t kMaxReadBytes = std::uintmax_t{4} << 30;
 
 // Returns all bytes of a file, a pipe or a device; "-" is standard input. Throws BadInput if the
@@ -97,7 +99,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
-  Descriptor lock_;  // of the folder: shows that its process still runs
+  Descriptor lock_;  // of the folder, held while this process runs
 };
 
 struct EmbeddedFile {

@@ -3,8 +3,8 @@
 //     all(Required("name", node.name), Field("reason", node.reason),
 //         Keyed("status", node.status, StatusFromKey, "whole or failed"));
 //   }
-// Instead of it there may be ToJson(node) and FromJson(reader, node). If there is
-// Check(reader, node), it is called after reading.
+// Or define ToJson(node) and FromJson(reader, node) instead of Members. If Check(reader, node) is
+// defined, it is called after reading and may throw BadInput.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ template <class T>
 struct ListedMember {
   const char* key;
   T& value;
-  bool required;  // if not, an unset, empty or default value is not written, and it may be missing
+  bool required;  // if false: may be missing; an unset, empty or default value is not written
 };
 template <class T>
 ListedMember<T> Required(const char* key, T& value) {
@@ -44,7 +44,7 @@ struct KeyedMember {
   const char* key;
   T& value;
   FromKey& from_key;     // returns nullopt for an unknown key
-  const char* expected;  // "whole or failed"
+  const char* expected;  // for the message: "whole or failed"
 };
 template <class T, class FromKey>
 KeyedMember<T, FromKey> Keyed(const char* key, T& value, FromKey& from_key, const char* expected) {
@@ -103,7 +103,6 @@ class MemberWriter {
   }
 };
 
-// Returns the JSON object of the structure.
 template <class T>
 nlohmann::json MembersJson(T value) {
   MemberWriter all;
@@ -111,9 +110,9 @@ nlohmann::json MembersJson(T value) {
   return std::move(all.object);
 }
 
-// kRefuse: BadInput for members that are missing, or have another type or a number outside of the
-// range of their key (numbers.h). kIgnore: such members keep their values, elements of arrays get
-// the default; no number is outside of a range but those that its type cannot have.
+// What happens to a member that is missing or has a wrong type or number. kRefuse: throws BadInput;
+// a number is wrong outside of its key's range (numbers.h). kIgnore: the member keeps its value, an
+// array's element becomes T(); a number is wrong only if the member's type cannot represent it.
 enum class Faults { kRefuse, kIgnore };
 
 class MemberReader {
@@ -125,7 +124,6 @@ class MemberReader {
     (Try([&] { Take(fields); }), ...);
   }
 
-  // Reads the structure.
   template <class T>
   void ReadAll(T& value) {
     if constexpr (requires { FromJson(at_, value); })
@@ -219,7 +217,6 @@ class MemberReader {
   Faults faults_;
 };
 
-// Reads the structure from its JSON object.
 template <class T>
 T FromMembers(const JsonReader& at, Faults faults = Faults::kRefuse) {
   T value;

@@ -14,12 +14,12 @@
 
 namespace dlroof {
 
-// Maximum number of nested brackets in a JSON text. dlroof's own files have fewer than ten;
-// libraries copy and write values by recursion, which ends a program whose stack is full.
+// Maximum depth of nested brackets in a JSON text. dlroof's own files have fewer than ten levels.
+// nlohmann::json copies and writes values recursively, so deep nesting would overflow the stack.
 inline constexpr std::size_t kMaxJsonLevels = 200;
 
-// RefuseDeepJson throws BadInput if `text` has more than kMaxJsonLevels levels, RefuseDepth always.
-// `where` (a file name) starts the message.
+// RefuseDeepJson throws BadInput if `text` has more than kMaxJsonLevels levels. RefuseDepth always
+// throws this error. `where` (a file name) starts the message.
 void RefuseDeepJson(std::string_view text, const std::string& where);
 [[noreturn]] void RefuseDepth(const std::string& where);
 

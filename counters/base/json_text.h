@@ -1,5 +1,5 @@
-// Escapes text of other origin for JSON, which is UTF-8 (names of files and programs are any byte
-// strings on Linux), and for terminals.
+// Escapes text for JSON, which must be UTF-8, and for terminals. On Linux, names of files and
+// programs may contain any bytes.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,9 +12,9 @@ namespace dlroof {
 // "Messung_\xE4" for a file name in Latin-1.
 std::string EscapedUtf8(std::string_view text, std::string_view prefix = "\\x");
 
-// Returns the text with "\\x1B" for bytes that a terminal may execute or reorder: control
-// characters (C0 with newlines, C1), bidirectional controls and bytes that are not UTF-8.
-// Characters in `kept` stay.
+// Returns the text with escapes such as "\x1B" in place of each byte of control characters (C0 with
+// newlines, C1), of bidirectional controls, and of sequences that are not UTF-8: a terminal may
+// execute them or reorder the text. Does not escape characters in `kept`.
 std::string Printable(std::string_view text, std::string_view kept = "");
 
 // Returns the JSON as text, in one line or, with `indent` >= 0, indented. EscapedUtf8 escapes

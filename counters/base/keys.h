@@ -1,5 +1,5 @@
-// Tables of enumerators and their texts in files, searches and projections of ranges, and numbers
-// and a hash of text.
+// Tables that pair enumerators with their texts in files, searches in ranges and maps, parsing of
+// numbers, and a hash of text.
 #pragma once
 
 #include <algorithm>
@@ -78,8 +78,8 @@ std::optional<Number> ParseNumber(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-// Returns the 64-bit FNV-1a hash of a text. It is in names and contents of stored files, so it must
-// never change. `before` is the hash of the text before `text`.
+// Returns the 64-bit FNV-1a hash of a text. Stored files contain it and are named by it, so it must
+// never change. HashOf("b", HashOf("a")) is HashOf("ab").
 inline constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
 inline std::uint64_t HashOf(std::string_view text, std::uint64_t before = kHashOfNothing) {
   std::uint64_t hash = before;

@@ -76,7 +76,7 @@ inline double DecodeFloat(std::uint32_t bits, FloatFormat format) {
   const int sign = format.exponent_bits + format.fraction_bits;
   const std::uint64_t magnitude = bits & ((1U << sign) - 1);
   const std::uint64_t negative = bits >> sign & 1;
-  // Placed into a double, the exponent is too small by the difference of the two biases.
+  // In `wide` the exponent has the format's bias; `scale` corrects it to the bias of double.
   const auto wide =
       std::bit_cast<double>(negative << 63 | magnitude << (kFraction - format.fraction_bits));
   const auto scale =
@@ -96,12 +96,12 @@ inline std::uint32_t RandomBits(std::uint64_t index) {
   return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-// Numbers in files are 0 or have a magnitude from 1/kLargestNumber to kLargestNumber: no product or
-// quotient of two such numbers overflows. Other numbers are no quantity of any machine.
+// Numbers in files are 0 or have a magnitude from 1/kLargestNumber to kLargestNumber, so that no
+// product or quotient of two numbers overflows. No quantity of a real machine is outside.
 inline constexpr double kLargestNumber = 1e18;
 
 struct NumberRange {
-  std::string_view keys;  // of JSON members, separated by blanks; "_x": all that end in "_x"
+  std::string_view keys;  // of JSON members, separated by blanks; "_x" is each key that ends in it
   double least, most;
   const char* what;  // "seconds of a call"
 
@@ -109,7 +109,7 @@ struct NumberRange {
   std::string Expected() const;  // "seconds of a call from 1e-10 to 100000"
 };
 
-// The first row that matches decides.
+// RangeOf uses the first row that matches the key.
 inline constexpr NumberRange kNumberRanges[] = {
     {"seconds median call_seconds graph_seconds queued_seconds throughput_seconds alone_seconds "
      "near_seconds far_seconds smallest_seconds host_seconds",
@@ -156,7 +156,7 @@ inline constexpr NumberRange kNumberRanges[] = {
     {"max_noise", 0, 1e6, "a share"}};
 inline constexpr NumberRange kAnyNumber = {"", -kLargestNumber, kLargestNumber, ""};
 
-// Each single key with its row, in the order of the table.
+// Pairs of a single key and its row of kNumberRanges, in the order of that table.
 inline constexpr auto kRangeOfKey = [] {
   constexpr auto kKeys = [] {
     std::ptrdiff_t count = 0;
@@ -173,8 +173,8 @@ inline constexpr auto kRangeOfKey = [] {
   return rows;
 }();
 
-// Returns the range of a member with this key. Of a key in parts ("modelled/bytes/dram") the last
-// part that has a range decides. Keys without one have any number up to kLargestNumber.
+// Returns the range of numbers of a member with this key. If the key has parts, as in
+// "modelled/bytes/dram", uses the last part with a range. Returns kAnyNumber if there is no range.
 constexpr const NumberRange& RangeOf(std::string_view key) {
   while (!key.empty()) {
     const auto slash = key.rfind('/');

@@ -14,9 +14,9 @@ namespace dlroof {
 // Sums over the parallel regions that began on one thread.
 struct RegionSums {
   double regions = 0;          // [1] number of regions
-  double seconds = 0;          // [s] from each fork to its join
-  double longest_seconds = 0;  // [s] in the regions' functions, slowest thread, barriers included
-  double busy_seconds = 0;     // [s] in the regions' functions, all threads, barriers excluded
+  double seconds = 0;          // [s] from each region's fork to its join
+  double longest_seconds = 0;  // [s] of each region's slowest thread in its function, with barriers
+  double busy_seconds = 0;     // [s] of all threads in the regions' functions, without barriers
 
   bool operator==(const RegionSums&) const = default;
 };
@@ -25,7 +25,7 @@ struct RegionSums {
 struct RegionPass {
   double seconds = 0;  // [s] wall time of the call
   RegionSums regions;
-  std::optional<double> run_delay_seconds;  // [s] waiting for a CPU, sum over threads
+  std::optional<double> run_delay_seconds;  // [s] sum of the threads' waits for a CPU, if known
 
   bool operator==(const RegionPass&) const = default;
 };
@@ -34,7 +34,7 @@ struct RegionPass {
 struct PartSeconds {
   std::optional<double> functions;  // [s] sigmoid and tanh of the call's elements
   std::optional<double> products;   // [s] the call's matrix products, one after another
-  std::optional<double> function_instructions, product_instructions;  // [1]
+  std::optional<double> function_instructions, product_instructions;  // [1] executed in each part
 
   bool operator==(const PartSeconds&) const = default;
 };
@@ -44,7 +44,7 @@ struct PartSeconds {
 struct InstructionCount {
   double all = 0;                         // [1]
   std::optional<double> smallest = {};    // [1] of the same call with all sizes 1
-  std::optional<double> per_second = {};  // [1/s] MeasureInstructionRate right afterwards
+  std::optional<double> per_second = {};  // [1/s] of cpu::MeasureInstructionRate after the count
   Provenance from = Provenance::kMeasured;
   std::string how = {};  // "hardware counter, user space"
 
@@ -68,7 +68,7 @@ struct ParallelTime {
   // [1] Multiply-adds that the vector lanes execute divided by the needed ones, from a model.
   std::optional<double> executed_over_useful;
   std::optional<InstructionCount> instructions;
-  std::optional<Reason> instructions_reason;  // set if the instructions were not counted
+  std::optional<Reason> instructions_reason;  // why `instructions` is unset
   std::string source;  // "libgomp's entry points"; in older files also "OMPT of libomp.so.5 (...)"
 
   bool operator==(const ParallelTime&) const = default;
@@ -84,15 +84,15 @@ struct RegionsSeen {
 
 struct RegionSource {
   std::string name;  // "libgomp's entry points"
-  // Returns why the source sees no regions of this process now. The answer may change when an
-  // OpenMP runtime is loaded.
+  // Returns why the source cannot see this process's regions now, or nullopt if it can. The answer
+  // may change when an OpenMP runtime is loaded.
   std::function<std::optional<Reason>()> unavailable;
   // Resets the sums and starts to watch the calling thread's regions.
   std::function<void()> begin;
   // Stops watching and returns the sums, or nullopt if the source missed events.
   std::function<std::optional<RegionsSeen>()> end;
 };
-// Returns this build's source, which a module sets at namespace scope, or nullopt.
+// Returns this build's source, which counters/openmp sets, or nullopt in a build without it.
 std::optional<RegionSource>& TheRegionSource();
 
 }  // namespace dlroof

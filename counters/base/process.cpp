@@ -26,7 +26,7 @@
 namespace dlroof {
 namespace {
 
-// [s] Maximum duration of one wait, as a signal just before a wait does not interrupt the wait.
+// [s] Maximum duration of one poll: a signal that arrives just before poll does not interrupt it.
 constexpr double kSliceSeconds = 0.5;
 
 double Now() {
@@ -71,19 +71,19 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Executes the program in the child, which shares the parent's memory until then: must not
-// allocate, throw or return.
+// Executes the program in the child. Until execvpe the child shares the parent's memory (vfork), so
+// this function must not allocate, throw or return.
 [[noreturn]] void Execute(char* const* args, char* const* variables, const ChildSetup& setup,
                           pid_t parent) {
   if (setup.own_group) setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   std::signal(SIGPIPE, SIG_DFL);
-  // A child in its own group reacts to SIGINT and SIGTERM even if this process ignores them; in our
-  // group it ignores what we ignore (nohup). execvpe resets handlers.
+  // A child in its own group reacts to SIGINT and SIGTERM even if this process ignores them. A
+  // child in our group ignores the signals that we ignore (nohup). execvpe resets our handlers.
   if (setup.own_group)
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
-  // MoveUp has moved all sources above these numbers, so dup2 overwrites none that is still needed.
+  // All source descriptors have numbers of at least 10, so dup2 does not overwrite one of them.
   for (std::size_t i = 0; i < setup.descriptors.size(); ++i)
     dup2(setup.descriptors[i].get(), static_cast<int>(i));
   execvpe(args[0], args, variables);
@@ -101,7 +101,7 @@ pid_t ForkAndExecute(ChildSetup& setup) {
   return child;
 }
 
-// Returns a duplicate with a number of at least 10, above those that the child uses.
+// Returns a duplicate of a descriptor with a number of at least 10: the child uses 0 to 4.
 Descriptor MoveUp(Descriptor descriptor) {
   Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 10));
   if (moved.get() < 0) throw BadInput("fcntl: {}", std::strerror(errno));

@@ -44,8 +44,8 @@ struct ProcessEnd {
 std::string Describe(const ProcessEnd& end);
 
 struct ProcessFiles {
-  std::string out, err;          // paths for standard output and error; truncated first
-  bool turns = false;            // connects Send and ReadLine to the child's descriptors 3 and 4
+  std::string out, err;  // paths for standard output and error; truncated first
+  bool turns = false;    // connects Send to the child's descriptor 3, ReadLine to its descriptor 4
   std::string in = "/dev/null";  // path of standard input
 };
 
@@ -55,8 +55,9 @@ using Variables = std::map<std::string, std::string>;
 // kernel kills the child when this process ends.
 class WatchedProcess {
  public:
-  // Starts `args[0]`, found in PATH, with `variables` in the environment. With `files.turns`
-  // ignores SIGPIPE from then on. Throws CannotStart, or BadInput if a file cannot be opened.
+  // Starts `args[0]`, found in PATH, and adds `variables` to its environment. If `files.turns` is
+  // set, this process ignores SIGPIPE afterwards. Throws CannotStart, or BadInput if a file cannot
+  // be opened.
   WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
                  const Variables& variables = {});
   // Kills the process and its group.
@@ -88,9 +89,9 @@ class WatchedProcess {
   std::optional<ProcessEnd> end_;
 };
 
-// Starts a program in this process's group, so that the terminal's ^C reaches the program too. `in`
-// and `out` become its standard input and output. The caller must wait for the program. The kernel
-// kills it when this process ends. Throws CannotStart.
+// Starts a program in this process's group, so that the terminal's ^C reaches the program too.
+// Returns the program's process id, for which the caller must wait. The descriptors `in` and `out`
+// become its standard streams. The kernel kills it when this process ends. Throws CannotStart.
 pid_t StartInForeground(const std::vector<std::string>& args, const Variables& variables, int in,
                         int out);
 

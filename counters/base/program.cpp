@@ -53,8 +53,8 @@ int EditDistance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-// Terminate handler: exits with code 2 if memory is short, else aborts. The JSON library needs
-// memory in destructors, whose exceptions end a program.
+// Terminate handler: exits with code 2 after std::bad_alloc, otherwise aborts. nlohmann::json
+// allocates in destructors, and an exception that leaves a destructor calls this handler.
 void EndWithoutMemory() {
   constexpr std::string_view kText = "there is not enough memory for this\n";
   try {

@@ -1,4 +1,4 @@
-// What the main function of every program does around its work, and its messages for unknown names.
+// Exit codes and error messages of all programs, and the folders that were installed with them.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,11 @@
 
 namespace dlroof {
 
-// Calls `run` and returns its exit code. Writes the message of an exception to standard error,
-// after `name`, and returns 2 for BadInput and for what the system refuses (memory, files), 70 for
-// any other exception, which is a bug, and InterruptCode() for all of them after an interrupt.
-// Returns 2 if standard output did not take all: the disk is full, or it is closed (">&-"). Before
-// `run`, opens /dev/null in place of closed standard streams, so that no file of the program gets
-// their numbers.
+// Calls `run` and returns its exit code. If `run` throws, writes `name` and the message to standard
+// error and returns: after an interrupt InterruptCode(); for BadInput and refusals by the system
+// (memory, files) 2; for any other exception, which is a bug, 70. Returns 2 if the output could not
+// be written completely: the disk is full, or standard output is closed (">&-"). First opens
+// /dev/null in place of closed standard streams, so that no other file gets their numbers.
 int RunProgram(const char* name, const std::function<int()>& run);
 
 // Returns the candidate with the smallest edit distance to `name` (the first of several), where a
@@ -29,24 +28,21 @@ std::optional<std::string> NearestName(std::string_view name,
 std::string UnknownName(std::string_view kind, std::string_view name,
                         const std::optional<std::string>& nearest, std::string_view program);
 
-// Finds what is installed with dlroof: its programs, the libraries that it opens at run time, and
-// its data. All folders are found from a program's own place, so that an installation can be moved
-// as a whole, and no program contains a path of the machine that built it.
-
-// The folders of an installation, or of a build folder.
+// The folders of an installation or of a build folder. They are found relative to a program's own
+// path, so that an installation can be moved and no program contains a path of the build machine.
 struct Installation {
   std::filesystem::path programs;   // dlroof, dlroof_bench
   std::filesystem::path libraries;  // libdlroof_cuda.so, if the build has one
   std::filesystem::path data;       // baselines/<machine>/*.json: stored runs
 };
 
-// Returns the path of this program with symbolic links resolved, or "" if the system has none.
+// Returns the path of this program with symbolic links resolved, or "" if /proc does not tell it.
 std::filesystem::path ProgramPath();
 
 // Returns the installation that a program belongs to. `program` is an absolute path with symbolic
 // links resolved. A program P/bin/x is installed if P/share/dlroof exists; its libraries are in
 // P/lib/dlroof. A program B/x is in a build folder if B/share/dlroof exists; its libraries are in
-// B. Returns nothing for any other program.
+// B. Returns nullopt for any other program.
 std::optional<Installation> InstallationOf(const std::filesystem::path& program);
 
 // Returns this program's installation. If it has none, because it is a benchmark program of a user

@@ -1,10 +1,10 @@
-// The versions and options of this build. version.cpp is generated; no other file is compiled again
-// for a new commit.
+// The versions and options of this build. The build generates version.cpp, so that a new commit
+// recompiles only that file.
 #pragma once
 
 namespace dlroof {
 
-// Hidden symbols: the CUDA module has its own, to compare with those of the opening program.
+// Hidden, so that the CUDA library has copies of its own: the program compares them with these.
 #pragma GCC visibility push(hidden)
 // kBuildId changes with every header of the tree, the compiler and its options.
 // NOLINTBEGIN(readability-identifier-naming): constants, whose values version.cpp has

@@ -21,12 +21,11 @@ constexpr KeyRow<Provenance> kProvenances[] = {{Provenance::kMeasured, "measured
                                                {Provenance::kSimulated, "simulated"},
                                                {Provenance::kModelled, "modelled"}};
 
-// Returns a / b rounded up, for b > 0.
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-// Returns the sum of floor((a * i + b) / m) for i = 0 ... n - 1, with a, b >= 0 and m > 0, like
-// Euclid's algorithm: whole multiples of m are summed at once, and what is left are points below a
-// line, which are counted with the axes exchanged.
+// Returns the sum of floor((a * i + b) / m) for i = 0 ... n - 1, with a, b >= 0 and m > 0. As in
+// Euclid's algorithm, each step sums the whole multiples of m at once. The rest is the number of
+// lattice points below a line, which the next step counts with the axes exchanged.
 int64_t FloorSum(int64_t n, int64_t m, int64_t a, int64_t b) {
   int64_t sum = 0;
   while (n > 0) {
@@ -42,8 +41,8 @@ int64_t FloorSum(int64_t n, int64_t m, int64_t a, int64_t b) {
 
 // Returns the number of pairs with output * stride + tap * dilation < end.
 int64_t PairsBelow(const FilterAxis& axis, int64_t end) {
-  // Taps 0 to full - 1 have such pairs with all outputs, taps full to some - 1 with some outputs,
-  // the others with none.
+  // Taps 0 to full - 1 form such pairs with all outputs, taps full to some - 1 with some outputs,
+  // the other taps with no output.
   const auto taps_below = [&](int64_t limit) {
     return std::clamp<int64_t>(CeilDiv(limit, axis.dilation), 0, axis.taps);
   };

@@ -17,7 +17,7 @@ enum class ProductDirection { kForward, kBackwardData, kBackwardWeights };
 std::string_view Key(ProductDirection direction);  // "fwd", "bwd_data", "bwd_weights"
 std::optional<ProductDirection> ProductDirectionFromKey(std::string_view key);
 
-enum class Level { kL1, kL2, kL3, kDram, kHost };
+enum class Level { kL1, kL2, kL3, kDram, kHost };  // kHost: between a GPU and its host (PCIe)
 
 // Origin of a quantity: a hardware counter, a cache simulation or a formula. Results state it.
 enum class Provenance { kMeasured, kSimulated, kModelled };
@@ -44,7 +44,7 @@ struct Work {
   std::map<std::string, double> flops;  // [flop] by pipe key; a fused multiply-add is 2
   std::map<Level, double> bytes;   // [byte] read and written between this level and the one nearer
                                    // to the core
-  std::optional<double> written;   // [byte] of the modelled DRAM bytes: what the call writes
+  std::optional<double> written;   // [byte] the part of modelled DRAM bytes that the call writes
   std::optional<double> launches;  // [1] primitives or device kernels started
   std::map<std::string, double> parts;  // [flop] the same FLOPs by step of the algorithm ("matrix",
                                         // "elementwise")
@@ -77,7 +77,7 @@ struct LaunchedKernel {
   std::string name;
   int launches = 1;                  // [1] launches in one call
   std::optional<double> seconds;     // [s] of all `launches` together, if traced
-  std::optional<KernelFacts> facts;  // equal for all `launches`; unset if not traced
+  std::optional<KernelFacts> facts;  // equal for all `launches`; unset if unknown
 
   bool operator==(const LaunchedKernel&) const = default;
 };
@@ -85,19 +85,17 @@ struct LaunchedKernel {
 // [flop] Returns the sum over pipes, or nullopt if no pipe is known.
 std::optional<double> TotalFlops(const Work& work);
 
-// Which products of a convolution are useful work, for benchmarks, logs, traces and models. Pure.
-
 // One dimension of a convolution [elements]. Output o multiplies tap t by the source's element
 // o * stride + t * dilation - pad_begin, where an element outside the source is padding.
 //
-// A backward pass has the same pairs of an output and a tap. A deconvolution has them with the
-// roles exchanged: `source` is the size of its result, `outputs` that of its source.
+// A backward pass has the same pairs of an output and a tap. For a deconvolution, `source` is the
+// size of its result and `outputs` is the size of its source.
 struct FilterAxis {
   int64_t source = 1;
   int64_t outputs = 1;
   int64_t taps = 1;
   int64_t stride = 1, dilation = 1;  // at least 1; a dilation of 1 is dense
-  int64_t pad_begin = 0;             // before the first element; negative: the source is cut there
+  int64_t pad_begin = 0;  // padding before the source; if negative, that many elements are cut off
 };
 
 // Returns the number [1] of pairs of an output and a tap whose element is inside the source, in

@@ -26,7 +26,7 @@
 namespace dlroof::caches {
 namespace {
 
-// Returns the words after `key` in the last line that begins with it.
+// Returns the words after `key` in the last line that begins with it, or nullopt if none does.
 std::optional<std::vector<std::string>> WordsAfter(std::string_view text, std::string_view key) {
   std::optional<std::vector<std::string>> found;
   std::istringstream lines{std::string(text)};
@@ -68,7 +68,7 @@ std::string& ChosenProgram() {
   return program;
 }
 
-// Returns the path of dlroof_bench: the chosen or this program, or one in its or the parent folder.
+// Returns the path of the program to simulate (see SimulateCallsOf).
 std::string BenchProgram() {
   if (!ChosenProgram().empty()) return ChosenProgram();
   const auto self = fs::read_symlink("/proc/self/exe");

@@ -22,9 +22,9 @@ struct CacheGeometry {
   bool operator==(const CacheGeometry&) const = default;
 };
 
-// Returns the nearest geometry that callgrind accepts: its number of sets must be a power of two.
-// For sliced caches, which have other numbers of sets (53248 in 35.75 MiB of 11 ways), changes the
-// ways, so that the capacity stays within a few per cent. `default_ways` replaces unknown ways.
+// Returns the nearest geometry that callgrind accepts: the number of sets must be a power of two.
+// Sliced caches have other numbers of sets, e.g. 53248 in 35.75 MiB with 11 ways; for them changes
+// the ways, which keeps the capacity within a few per cent. `default_ways` replaces unknown ways.
 CacheGeometry Simulable(const CacheGeometry& cache, int default_ways);
 
 // Returns "32 KiB 8-way".
@@ -48,8 +48,9 @@ CallgrindCounts ParseCallgrind(std::string_view text);
 // Returns the bytes by level from two runs with the L2 and the L3 as last level. `line`: [byte].
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
-// Sets the program whose benchmarks are simulated; the default is dlroof_bench beside this program
-// or in the parent folder. It must accept --dlroof_simulated_call=NAME and print its report last.
+// Sets the program whose benchmarks are simulated; the default is dlroof_bench in this program's
+// folder or the parent folder. The program must accept --dlroof_simulated_call=NAME and print its
+// report (JSON) as the last line.
 void SimulateCallsOf(const std::string& program);
 
 }  // namespace dlroof::caches

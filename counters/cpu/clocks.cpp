@@ -35,8 +35,8 @@ std::optional<double> ProcessRunDelay() {
 constexpr int kMultipliesPerRound = 16;
 constexpr double kCyclesPerMultiply = 3;
 
-// Executes `rounds` * kMultipliesPerRound dependent multiplications of 32 bits, with a latency of 3
-// cycles on small cores too. Not additions: new cores fuse those of constants to several per cycle.
+// Executes `rounds` * kMultipliesPerRound dependent 32-bit multiplications. Their latency is 3
+// cycles on all cores, whereas new cores execute several dependent additions of constants a cycle.
 [[gnu::noinline]] unsigned MultiplyInAChain(unsigned value, int rounds) {
   for (int round = 0; round < rounds; ++round)
     asm volatile(
@@ -82,7 +82,7 @@ constexpr int kAdditionsPerRound = 72;
   return a + b + c + d + e + f + g + h + loaded;
 }
 
-constexpr double kTimeout = 1e-3;  // [s] maximum wait: a library may start fewer threads
+constexpr double kTimeout = 1e-3;  // [s] maximum wait: a library may start fewer threads than asked
 constexpr int kChunks = 9, kTrips = 10;
 constexpr std::size_t kRank = 3, kMaxLooks = 4096;
 
@@ -95,7 +95,7 @@ std::optional<double> ThirdBest(std::vector<double> values, Better better) {
   return *at;
 }
 
-// Returns the lower of two values, or the known one if the other is unknown.
+// Returns the lower of two values, the known one if the other is unknown, or nullopt.
 std::optional<double> Lower(std::optional<double> first, std::optional<double> other) {
   if (!first || !other) return first ? first : other;
   return std::min(*first, *other);
@@ -202,7 +202,8 @@ double MeasureIssueRate() {
     additions = middle - begin;
     shortest = std::min(shortest, WallSeconds() - middle);
   }
-  // Not the median chain: interference would make the clock too low and the issue rate too high.
+  // Takes the shortest chain, not the median: interference would make the clock too low and the
+  // issue rate too high.
   const double cycles_per_second =
       kCyclesPerMultiply * kChainRounds * kMultipliesPerRound / shortest;
   std::nth_element(seconds.begin(), seconds.begin() + kPairs / 2, seconds.end());
@@ -330,8 +331,8 @@ TeamState SharesOfBest::Best() const {
   for (const auto& look : looks_)
     if (look.issue_rate) rates.push_back(*look.issue_rate);
   TeamState seen{ThirdBest(rates, std::greater<>()), std::nullopt};
-  // Ignores a known rate that no measurement reaches: it was wrong, or the host permanently takes a
-  // part of the core.
+  // A known rate that no measurement reaches was wrong, or the host permanently takes a part of the
+  // core.
   TeamState known = best_known_;
   if (!known.issue_rate || std::ranges::none_of(rates, [&](double rate) {
         return rate >= kMinCoreShare * *known.issue_rate;

@@ -22,15 +22,16 @@ struct ClockReading {
   std::optional<double> run_delay;  // of all threads; nullopt if /proc lacks schedstat
 };
 
-// Reads all clocks. Takes some 10 us, as it reads a file per thread: call it outside timed regions.
+// Reads all clocks. Call it outside timed regions, because it reads a file per thread.
 ClockReading ReadClocks();
 // Reads the clocks of the calling thread only: run_delay is this thread's, process_cpu is 0.
 ClockReading ReadThreadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
 ClockReading operator+(ClockReading sum, const ClockReading& other);
 
-// Calls `ready`, then `call`, and returns `call`'s times. Reads wall and CPU clocks directly before
-// and after `call` (some 0.5 us of CPU time), and files of the run delay outside of these.
+// Calls `ready`, then `call`, and returns the times of `call`. Reads the wall and CPU clocks
+// directly before and after `call`. Reads the slow files of the run delay before `ready` and after
+// all clocks, so that the run delay includes `ready`.
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call);
 
 double WallSeconds();
@@ -63,11 +64,9 @@ double MeasureCoreClock();
 double MeasureIssueRate();
 
 // Returns the instruction rate [1/s] of the faster of two loops: independent additions, and two
-// additions per load from L1. The best of many tries in 0.03 s, at the current clock. Cores that
-// fuse pairs of instructions (compare and branch) can start more pairs than the loops show.
+// additions per load from L1. Takes the best of many tries in 0.03 s, at the current clock. Cores
+// that fuse pairs of instructions, e.g. compare and branch, can exceed this rate.
 double MeasureInstructionRate();
-
-// --- Limits of the time of a measurement ---
 
 struct BudgetClocks {
   std::function<double()> wall;  // [s] steady clock
@@ -101,9 +100,8 @@ class Budget {
 // change during a run: another guest may use the sibling hardware thread, or the host may move a
 // virtual CPU to another socket. No clock shows such a change.
 
-// One measurement of a team's cores.
 struct TeamState {
-  std::optional<double> issue_rate;  // [1/cycle] MeasureIssueRate of the slowest thread
+  std::optional<double> issue_rate;  // [1/cycle] lowest MeasureIssueRate of the threads, if known
   // [s] Round trip of a cache line between the first thread and the thread farthest from it.
   std::optional<double> round_trip;
 
@@ -115,8 +113,8 @@ struct IssueLook {
   std::optional<double> rate;  // [1/cycle]
 };
 
-// Returns the lowest issue rate of the team's threads. Returns nullopt if the measurements did not
-// overlap: while one thread waits, its sibling on the same core measures too high a rate.
+// Returns the lowest issue rate of the team's threads. Returns nullopt if a thread has no rate or
+// the measurements did not overlap: a thread issues faster while its sibling on the core waits.
 std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks);
 
 class TeamLook {
@@ -143,7 +141,7 @@ class TeamLook {
 
 // [1] A measurement is noisy if a thread got less than this share of its core's issue slots.
 inline constexpr double kMinCoreShare = 0.9;
-// [1] A measurement is noisy if shortest known round trip / its own round trip is less than this.
+// [1] A measurement is noisy if the shortest known round trip / its round trip is below this.
 // Round trips within a group of cores differ by a factor of two (50 to 115 ns); round trips between
 // groups or sockets take 400 ns and more.
 inline constexpr double kMinLinkShare = 0.3;
@@ -160,18 +158,18 @@ struct TeamShares {
   bool operator==(const TeamShares&) const = default;
 };
 
-// Compares the states of a team with the best state so far; assumes nothing about the CPU's
-// architecture. `best_known` is the best state of an earlier run.
+// Compares the states of a team with the best state so far. `best_known` is the best state of an
+// earlier run.
 class SharesOfBest {
  public:
   explicit SharesOfBest(const TeamState& best_known = {}) : best_known_(best_known) {}
 
-  // Records the states before and after a measurement and returns the lower of their shares.
+  // Records the states before and after a measurement. Returns the lower value of each share.
   TeamShares OfLower(const TeamState& before, const TeamState& after);
-  // Returns the better of `best_known` (ignored if no measured rate reached kMinCoreShare of it)
-  // and the third best measured rate and round trip (the worst of fewer than three), so that
-  // outliers do not count. Uses only round trips that were measured at the full issue rate, because
-  // sibling threads on one core have a short round trip.
+  // Returns the better of `best_known` and the third best measured values (of fewer than three, the
+  // worst), so that outliers do not count. Ignores the issue rate of `best_known` if no measured
+  // rate reached kMinCoreShare of it. Ignores round trips that were measured below the full issue
+  // rate, because sibling threads on one core have a short round trip.
   TeamState Best() const;
 
  private:

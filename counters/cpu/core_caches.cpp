@@ -49,7 +49,7 @@ std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
   return begin <= address && address < end;
 }
 
-// Returns the value [KiB] of the line with this name: 128 for "Rss: 128 kB" and "Rss".
+// Returns 128 [KiB] for the line "Rss: 128 kB" and the name "Rss"; nullopt for another name.
 std::optional<double> Field(const std::string& line, const std::string& name) {
   if (!line.starts_with(name + ":")) return std::nullopt;
   std::istringstream text(line.substr(name.size() + 1));

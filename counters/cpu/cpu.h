@@ -57,11 +57,10 @@ int UsableCores(const Cpu& cpu);
 // second one of each core, and so on. Throws std::invalid_argument if fewer CPUs are allowed.
 std::vector<int> SpreadCpus(const Cpu& cpu, int count);
 
-// How a set of CPUs shares the caches of a level.
 struct CacheShare {
-  double bytes = 0;        // [byte] capacity of the smallest of these caches
-  int sharers = 1;         // the largest number of these CPUs that share one cache
-  double total_bytes = 0;  // [byte] capacity of all these caches together
+  double bytes = 0;        // [byte] capacity of the smallest cache
+  int sharers = 1;         // the largest number of `cpus` that share one cache
+  double total_bytes = 0;  // [byte] capacity of all caches of `cpus` together
 };
 // Returns how `cpus` share the caches of `level`, or nullopt if one of the caches is unknown.
 std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
@@ -69,9 +68,10 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
 
 // Returns the memory [byte] that this process can allocate without swapping or being killed:
 // MemAvailable within the limits of its control groups (v1, v2, and parents) and of RLIMIT_AS.
+// Returns nullopt if none of them is known.
 std::optional<double> AvailableMemoryBytes();
 
-// --- The pure parts, for tests ---
+// --- CPUID, kernel files, eviction of cache lines ---
 
 struct CpuidRegisters {
   std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -83,10 +83,10 @@ using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t sub
 // XSAVE. AMX features require `amx_permitted`.
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
 
-// Returns the value [byte] of the line `key` ("MemAvailable") in the text of /proc/meminfo.
+// Returns the value [byte] of a line of /proc/meminfo, e.g. "MemAvailable", or nullopt without it.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
-// Returns the CPUs in a list as the kernel writes it in cpumask and cpuset files: "0-3,8".
+// Returns the CPUs in a list of the form that the kernel writes in cpumask files, e.g. "0-3,8".
 std::vector<int> CpuList(const std::string& text);
 
 CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);

@@ -55,9 +55,9 @@ struct CpuQuota {
 std::optional<CpuQuota> SmallestQuota(std::string_view cgroup, const std::filesystem::path& sysfs,
                                       const ReadText& read);
 
-// How often a quota stopped the threads of its group, since the group exists.
+// How often a quota stopped the threads of its group, since the group was created.
 struct Throttling {
-  double periods = 0, throttled = 0;  // [1] periods in which a thread ran; in which it was stopped
+  double periods = 0, throttled = 0;  // [1] periods with running threads; with stopped threads
   double seconds = 0;                 // [s] in which threads were stopped, summed over the CPUs
 
   bool operator==(const Throttling&) const = default;
@@ -65,7 +65,7 @@ struct Throttling {
 Throttling operator-(const Throttling& end, const Throttling& begin);
 Throttling operator+(const Throttling& first, const Throttling& other);
 
-// Returns the counts in the text of cpu.stat, or nullopt if it has none (as the outermost group's).
+// Returns the counts in the text of cpu.stat, or nullopt if it has none, e.g. of the root group.
 std::optional<Throttling> ParseThrottling(std::string_view cpu_stat);
 
 enum class LimitKind {
@@ -105,11 +105,11 @@ std::optional<CpuQuota> QuotaFrom(const LimitFacts& facts);
 // Returns the limits that the facts show, in the order of LimitKind.
 std::vector<Limit> FindLimits(const LimitFacts& facts);
 
-// Returns the first variable that binds OpenMP's threads to CPUs before main, so that other CPUs
-// appear to be forbidden; nullopt if none is set.
+// Returns the name of the first environment variable that makes OpenMP bind the program to CPUs
+// before main, so that other CPUs appear to be forbidden. Returns nullopt if none is set.
 std::optional<std::string> PinningVariable(const Environment& environment);
 
-// Returns the threads that OMP_THREAD_LIMIT allows, or nullopt unless it is a positive number.
+// Returns the threads that OMP_THREAD_LIMIT allows, or nullopt if it is no positive number.
 std::optional<int> OpenMpThreadLimit(const Environment& environment);
 
 // Returns "the CPU quota of 0.5 CPUs (FILE)".

@@ -17,7 +17,7 @@ namespace {
 
 // --- The kernels of a captured graph ---
 
-// Returns the driver's function `name` as of CUDA 12.6. The module does not link the driver.
+// Returns the driver's function `name` of CUDA 12.6; this library is not linked with the driver.
 template <class Function>
 Function DriverFunction(const char* name) {
   constexpr unsigned kVersion = 12060;
@@ -100,8 +100,6 @@ std::vector<LaunchedKernel> KernelNodes(cudaGraph_t graph, const gpu::GpuIdentit
   AddKernels(driver, graph, gpu, kernels);
   return gpu::MergedLaunches(std::move(kernels));
 }
-
-// --- The clock ---
 
 // The flush writes twice the size of L2, so that no line of the previous call remains.
 constexpr double kFlushSizes = 2;
@@ -249,7 +247,7 @@ class CudaClock final : public gpu::GpuClock {
   std::optional<double> DefaultClockHz() override { return default_clock_hz_; }
 
  private:
-  // Times the work that `launch` enqueues. It begins when all of it is in the stream.
+  // Times the work that `launch` enqueues. The GPU begins the work when all of it is enqueued.
   template <class Launch>
   gpu::GpuBatch Held(const Launch& launch, const std::function<void()>& while_running) {
     ForgetErrors();
@@ -332,7 +330,7 @@ class CudaClock final : public gpu::GpuClock {
   DeviceBuffer ballast_;  // written to evict everything else from L2
   DeviceBuffer sink_;
   int flushes_ = 0;
-  std::deque<CudaEvent> events_;  // of Queued, reused
+  std::deque<CudaEvent> events_;  // two per call of Queued; reused
   gpu::Nvml nvml_;
 };
 

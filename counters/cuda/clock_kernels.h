@@ -9,7 +9,7 @@
 
 namespace dlroof::cuda {
 
-// Each SM that executes a block writes its clocks to stamps[SM number]. Ignores numbers >= `count`.
+// Each SM that executes a block writes its clocks to stamps[SM number], if that is below `count`.
 cudaError_t LaunchStamps(gpu::SmStamp* stamps, int count, int blocks, cudaStream_t stream);
 
 // Blocks the stream until `*released` is not 0, but at most for `most_nanoseconds`. Sets `*gave_up`

@@ -220,7 +220,7 @@ KernelFacts FactsOf(const CUpti_ActivityKernel9& kernel) {
 }
 
 // The records of the trace. Global, because CUPTI's callbacks have no user argument; with a mutex,
-// because they run in a thread of CUPTI.
+// because the callbacks run in a thread of CUPTI.
 struct Records {
   std::mutex mutex;
   std::vector<Record> kernels;
@@ -242,7 +242,7 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
   CUpti_Activity* record = nullptr;
   while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
-    // Newer versions of the record begin with the fields of this one, which CUDA 12.6 and 13 have.
+    // CUDA 12.6 and 13 have this version of the record. Newer versions begin with its fields.
     const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel9*>(record);
     store.kernels.push_back({kernel->name != nullptr ? kernel->name : "?", kernel->start,
                              kernel->end, FactsOf(*kernel)});

@@ -54,7 +54,8 @@ class CuptiCalls final : public gpu::CuptiApi {
 // Throws CuptiError with the name `call` unless `result` is success.
 void CheckCupti(CUptiResult result, const char* call);
 #define DLROOF_CUPTI(function, params) ::dlroof::cuda::CheckCupti(function(&(params)), #function)
-// Type and initial value of a CUPTI parameter struct: zeros except for its size, its version.
+// Type and initial value of a CUPTI parameter struct: all zeros but its size, which tells CUPTI the
+// struct's version.
 #define DLROOF_CUPTI_PARAMS(name) \
   name##_Params { name##_Params_STRUCT_SIZE }
 std::vector<const char*> Pointers(const std::vector<std::string>& texts);

@@ -17,7 +17,7 @@ constexpr int kKnownThreads = 256;  // per block
 // other floating-point operation. `elements` has kKnownThreads * blocks elements of 8 byte.
 cudaError_t LaunchKnownFma(KnownVector type, void* elements, int blocks, int rounds);
 
-// Each of a block's 8 warps executes mma.sync `rounds` times with KnownTileOperations each.
+// Each of a block's 8 warps executes `rounds` mma.sync instructions of KnownTileOperations each.
 // `operands` must contain 4096 byte of zeros. GPUs before compute capability 8.0 compute nothing.
 cudaError_t LaunchKnownTiles(KnownTile type, void* operands, int blocks, int rounds);
 double KnownTileOperations(KnownTile type);  // [flop] or integer operations of one mma.sync
@@ -26,7 +26,7 @@ double KnownTileOperations(KnownTile type);  // [flop] or integer operations of 
 cudaError_t LaunchKnownCopy(const void* from, void* to, size_t bytes, int blocks);
 
 // Each thread executes `loads` (a multiple of 8) loads of 16 byte that bypass L1. All threads
-// together read the `bytes` at `from` repeatedly (a multiple of 16, at least one load per thread).
+// together read the memory at `from` repeatedly; `bytes` is a multiple of 16, at least 16 a thread.
 cudaError_t LaunchKnownL2Loads(const void* from, void* sink, size_t bytes, int blocks, int loads);
 
 // Each warp stores 128 byte to shared memory four times, then loads 128 byte `loads` times, without

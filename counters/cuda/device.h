@@ -1,5 +1,5 @@
-// The CUDA runtime's GPUs, owners of memory and streams, and the clock (CUDA events and NVML). Part
-// of the CUDA module only. All functions throw std::runtime_error with CUDA's message.
+// The GPUs that CUDA sees, owners of GPU memory and streams, and the GpuClock (CUDA events, NVML).
+// In the CUDA library only. Functions throw std::runtime_error with CUDA's message if CUDA fails.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@ gpu::GpuIdentity ReadGpuIdentity(int device);
 // Returns the default clock [1/s] of the SMs, or nullopt if CUDA does not report it.
 std::optional<double> DefaultClockHz(int device);
 int ComputeCapability();  // of the current GPU: 90 for 9.0
-// Returns the device's PCI address "0000:3B:00.0", by which NVML finds the device too.
+// Returns the device's PCI address, e.g. "0000:3B:00.0", by which NVML finds the device too.
 std::string PciBusId(int device);
 
 // Throws "WHAT: cudaErrorName: CUDA's message" unless `status` is success, and clears CUDA's error.
@@ -34,7 +34,7 @@ int64_t FreeDeviceBytes();  // [byte] of the current GPU
 // Throws Unsupported, naming `what` and both sizes, if `bytes` exceeds the free GPU memory.
 void RequireDeviceMemory(double bytes, std::string_view what);
 
-// Owns device memory of at least one byte.
+// Owns GPU memory.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(size_t bytes);
@@ -73,8 +73,8 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Returns the clock of `device`, which becomes this thread's current device; use it in this thread
-// only. Allocates three times the size of L2. Throws std::runtime_error with CUDA's message.
+// Returns the clock of `device`, which becomes this thread's current device; use the clock in this
+// thread only. It owns GPU memory of twice the size of L2.
 std::unique_ptr<gpu::GpuClock> OpenCudaClock(int device);
 
 }  // namespace dlroof::cuda

@@ -89,7 +89,7 @@ bool OnMatrixUnits(const Name& name, std::optional<int> architecture) {
     if (name.HasInside(part)) return true;
   if (name.HasInside("simt") || name.Has("ffma") || name.HasInside("sgemm")) return false;
   if (name.HasInside("nvjet") || architecture.value_or(0) >= 90) return true;
-  // "f32f32_f32f32" multiplies in f32: no matrix unit does. The name may end before "ffma".
+  // "f32f32_f32f32" means products in f32, which no matrix unit computes; "ffma" may be cut off.
   return name.Has("xmma") && architecture.value_or(0) >= 80 &&
          std::ranges::count(name.words, "f32f32") < 2;
 }

@@ -50,9 +50,9 @@ WarpBlock WarpBlockOf(const Operand& matrix, int64_t rows, int64_t columns) {
 
 // [sector] Sectors of one operand, summed over all tiles as if only one CTA loaded each tile.
 struct OperandSectors {
-  double warp = 0;  // summed over warp loads (32 lanes, an element each)
-  double step = 0;  // different within a K-step, summed over steps and tiles
-  double tile = 0;  // different within a tile's K range, summed over tiles
+  double warp = 0;  // sum over warp loads (32 lanes, an element each)
+  double step = 0;  // distinct sectors of a K-step, summed over steps and tiles
+  double tile = 0;  // distinct sectors of a tile's K range, summed over tiles
 };
 
 OperandSectors ModelOperand(const Operand& matrix, int64_t rows, int64_t step, int64_t slice,
@@ -71,7 +71,7 @@ void CheckTile(const CtaTile& tile, const CacheShape& caches) {
 
 constexpr double kPartialSumBytes = 4;
 
-// [1] Columns of A and B in a slice of K: whole K-steps.
+// Returns the columns of A and B [1] in a slice of K, a multiple of the K-step.
 int64_t SliceOf(const ConvGemm& gemm, const CtaTile& tile) {
   return CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices) * tile.k;
 }
@@ -107,7 +107,7 @@ IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{0, to}, {from, tiles_m}};
 }
 
-// Caches sector counts: ranges at the same offset in the rows' period touch equally many.
+// Caches sector counts: ranges at the same offset in the rows' period touch equally many sectors.
 class CachedSectors {
  public:
   CachedSectors(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector)
@@ -141,7 +141,7 @@ class CachedSectors {
   std::map<IndexRanges, double> answers_;
 };
 
-// Returns the number of sectors that CTAs [begin, end) touch, but CTAs [cached, begin) do not.
+// Returns the number of sectors that CTAs [begin, end) touch and CTAs [cached, begin) do not.
 template <class Touched>
 double Reads(const Touched& touched, int64_t cached, int64_t begin, int64_t end) {
   return touched(cached, end) - (cached == begin ? 0 : touched(cached, begin));
@@ -162,7 +162,7 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
   const auto columns = [&](int64_t begin, int64_t end) {
     return b({{begin / grid.tiles_m, (end - 1) / grid.tiles_m + 1}});
   };
-  // A row of tiles is loaded once per column among the CTAs, a column once per row.
+  // A's data of a row is read by one CTA per column of tiles, B's data of a column by one per row.
   const auto a_copies = [&](int64_t begin, int64_t end) {
     return CopiesInL2(grid.partitions, static_cast<double>(CeilDiv(end - begin, grid.tiles_m)));
   };
@@ -243,7 +243,7 @@ struct Sizes {
 
 Axis Linear(int64_t count, int64_t bytes) { return {{Digit{count, 0, 0, bytes}, {}, {}}}; }
 
-// Returns the axis channels (or filters) x taps of a gathered matrix; `sign` -1: data gradient.
+// Returns the axis channels (or filters) x taps of a gathered matrix. `sign`: -1 if data gradient.
 Axis Taps(const Sizes& z, int64_t channels, int64_t channel_bytes, int sign, bool nhwc) {
   const Digit c{channels, 0, 0, channel_bytes};
   const Digit fy{z.s.r, sign * z.s.dilation_h, 0, 0}, fx{z.s.s, 0, sign * z.s.dilation_w, 0};

@@ -15,9 +15,6 @@
 
 namespace dlroof::delta {
 
-// A convolution of images as the GEMM that an implicit-GEMM kernel on a GPU computes, and the
-// address of each element of its three matrices.
-
 // Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s), sizes in elements.
 // Dimensions: source n c h w; weights k c/groups r s; destination n k P Q.
 struct ConvShape {
@@ -31,9 +28,8 @@ struct ConvShape {
 };
 int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
-// Returns the useful multiply-adds [1], the same in every direction: only taps inside the image
-// (work.h). Implicit-GEMM kernels also compute products with padding, from which the published
-// DeLTA model starts; the models of this module count a kernel's tiles instead.
+// Returns the useful multiply-adds [1], which are equal in every direction: those with taps inside
+// the image (work.h). An implicit-GEMM kernel also multiplies padding.
 int64_t MultiplyAdds(const ConvShape& shape);
 
 // Integer division rounded down (Floor) or up (Ceil), for any `a` and for b > 0.
@@ -52,8 +48,8 @@ struct ConvLayer {
 // Returns the size [byte] of a written element.
 int64_t ResultBytes(const ConvLayer& layer);
 
-// One digit of a matrix index in mixed radix. The digit has `count` values; each step adds (dy, dx)
-// to the position in the image plane and `bytes` to the address.
+// One digit of a matrix index in mixed radix, with `count` values. Each increment of the digit adds
+// (dy, dx) to the position in the image plane and `bytes` to the address.
 struct Digit {
   int64_t count = 1, dy = 0, dx = 0, bytes = 0;
 };
@@ -71,8 +67,9 @@ struct Period {
 };
 std::optional<Period> PeriodOf(const Axis& axis);  // nullopt if they do not repeat
 
-// A matrix: element (i, j) has the image position (y, x) = rows(i) + columns(j). It is padding if y
-// or x is negative, not a multiple of the step, or beyond the limit after the division by it.
+// A matrix: element (i, j) has the image position (y, x) = rows(i) + columns(j). The element is
+// padding if y or x is negative, not a multiple of its step, or y / step_h or x / step_w is not
+// below its limit.
 struct Operand {
   Axis rows, columns;
   int64_t step_h = 1, step_w = 1;           // divisors of y and x
@@ -106,8 +103,8 @@ struct CtaTile {
   // [1] Neighbouring CTAs whose equal loads reach L2 once (by a cluster's multicast): CTAs along m
   // load the same B, CTAs along n the same A.
   int64_t cluster_m = 1, cluster_n = 1;
-  // [1] Share of B's filter taps that a CTA loads: below 1 for strided backward data whose kernel
-  // computes pixels with the same valid taps together.
+  // [1] Share of B's filter taps that a CTA loads: below 1 if a kernel for strided backward data
+  // gives each CTA pixels with the same valid taps.
   double taps = 1;
 };
 
@@ -119,22 +116,22 @@ using IndexRanges = std::vector<IndexRange>;
 // it in L2. Pure arithmetic on tile indices: the caller provides the sectors that tiles touch. ---
 
 struct WaveGrid {
-  int64_t tiles_m = 1, tiles_n = 1;  // CTA (im, in) has id in * tiles_m + im
+  int64_t tiles_m = 1, tiles_n = 1;  // the CTA of tile (i, j) has id j * tiles_m + i
   int64_t ctas_per_wave = 1;
   double cache_sectors = 0;  // [sector] capacity of L2, all partitions together
   double partitions = 1;     // [1] parts of L2 with copies of their own
 };
 
 // Returns the expected number of copies [1] of a datum in L2 if `readers` CTAs in random partitions
-// load it: one in the partition of its memory, and one in each other partition with a reader. Two
-// partitions, one reader: 1.5.
+// load it: one in the partition of its memory, and one in each other partition with a reader. E.g.
+// 1.5 for two partitions and one reader.
 double CopiesInL2(double partitions, double readers);
 
 struct WaveSectors {
   double a = 0, b = 0;  // [sector] read from DRAM, summed over waves
 };
 
-// Returns the number of sectors [sector] that the tiles with these indices touch over all of K.
+// Returns how many sectors [sector] the tiles with these indices touch over all of K.
 using TileSectors = std::function<double(const IndexRanges& tiles)>;
 
 // Returns the DRAM reads of all waves. A wave consists of the next ctas_per_wave CTA ids (of a
@@ -151,23 +148,21 @@ struct L2Cache {
   double partitions = 1;     // [1] parts of L2; each has its own copy of the data its SMs load
 };
 
-// Groups and slices of K are separate GEMMs with their own waves. Each of several slices writes C
-// as 4-byte partial sums; the kernel that adds them up is not counted.
+// The model treats groups and slices of K as separate GEMMs with their own waves. If there are
+// several slices, each writes C as 4-byte partial sums; the kernel that adds these is not counted.
 struct DramBytes {
   double a = 0, b = 0, c = 0;  // [byte] A and B read, C (or partial sums) written
 };
 double Total(const DramBytes& bytes);
-
-// --- The model ---
 
 // Traffic of one call [byte].
 //
 // - L1: All loads and stores of warps (32 lanes, an element each) in complete sectors. Each column
 //   of CTA tiles loads A once, each row loads B once. Assumes that loads of different warps are not
 //   merged, as l1tex__t_bytes counts.
-// - L2, step form: Misses if L1 has reuse only within one K-step of a CTA. Stores as in L1.
-// - L2, tile form: Misses if L1 also has reuse between the K-steps of a CTA, which loads no data of
-//   its K range twice. V100 counters agree with this form.
+// - L2, step form: Misses if L1 reuses data only within one K-step of a CTA. Stores as in L1.
+// - L2, tile form: Misses if L1 also reuses data between the K-steps of a CTA, so that no data of
+//   its K range is loaded twice. V100 counters agree with this form.
 // - L2, both forms: CTAs of a cluster load common data once (CtaTile::cluster_m, cluster_n).
 // - Stores: C once. With several slices of K also 4-byte partial sums, written and read again by
 //   the kernel that adds them up.
@@ -188,7 +183,8 @@ struct CacheShape {
 };
 
 // Returns the traffic by the fast model: RunSectors gives the sectors of a block, averaged over at
-// most 64 evenly spread blocks of the matrix. Throws BadInput as GemmOf, and for sizes below 1.
+// most 64 evenly spread blocks of the matrix. Throws BadInput like GemmOf, and for tile and sector
+// sizes below 1.
 TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches);
 
 // Returns the expected number of sectors [sector] that the block rows x columns touches.
@@ -196,8 +192,9 @@ TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const Cac
 // Gathered matrices: each input line that a pixel range and a range of filter taps reach is one run
 // from its first to its last column, or two runs if the range begins and ends in the middle of a
 // line. Adjacent runs can share a sector. Assumes that a run touches all its sectors unless the
-// stride is wider than a sector, that all complete channels of the block are equal (and contiguous
-// if a complete plane is touched), and that the taps of a dilated filter leave no gaps (NCHW).
+// stride is wider than a sector, that all complete channels of the block touch equally many sectors
+// (contiguous ones if a complete plane is touched), and that the taps of a dilated filter leave no
+// gaps (NCHW).
 //
 // Other matrices are treated as nested strides. In ascending order, a stride within the current run
 // lengthens the run, and a larger stride multiplies the number of runs. A run of B bytes that

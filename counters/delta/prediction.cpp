@@ -13,7 +13,7 @@
 namespace dlroof::delta {
 namespace {
 
-// [1] Maximum of the padded columns with a wider tile divided by those with the narrowest tile.
+// [1] Maximum ratio of the padded columns with a wider tile to those with the narrowest tile.
 constexpr double kMorePadding = 1 + 1.0 / 16;
 constexpr double kSharingCtasPerSm = 1.35;
 // A thread of a V100 kernel (volta_scudnn_128x64) computes 64 elements of C with 128 registers.
@@ -249,7 +249,7 @@ void RequireKnownTaps(const ConvLayer& layer, const KernelTiling& tiling) {
     throw BadInput("which filter taps its kernel loads is not known (backward data with a stride)");
 }
 
-// Adds the cluster if the kernel's name lacks it, and valid_taps_only if "strided" was cut off.
+// Sets members that the kernel's name lacks: the cluster, and valid_taps_only ("strided" was cut).
 void AddKnobs(const EngineKnobs& engine, KernelTiling& tiling) {
   if (!tiling.cluster_m) tiling.cluster_m = engine.cluster_m;
   if (!tiling.cluster_n) tiling.cluster_n = engine.cluster_n;

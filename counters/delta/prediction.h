@@ -36,7 +36,7 @@ struct GpuSpec {
   double coalesced_sms = 1;                    // [1] SMs whose equal loads reach L2 as one load
   double shared_bytes_per_sm = 0;              // [byte]
   double registers_per_sm = 0;                 // [1] registers of 4 byte
-  double threads_per_sm = 0, ctas_per_sm = 0;  // [1] maximum
+  double threads_per_sm = 0, ctas_per_sm = 0;  // [1] maximum resident on an SM
   int64_t sector_bytes = 0;                    // [byte] transfer unit of L1 and L2
   int64_t dram_sector_bytes = 0;               // [byte] transfer unit of DRAM
   double launch_seconds = 0;                   // [s] time of a kernel launch
@@ -82,7 +82,7 @@ struct KernelTiling {
   int64_t m = 0, n = 0;                         // [1] rows and columns of C that one CTA computes
   std::optional<int64_t> k;                     // [1] columns of A and B in a K-step
   std::optional<int64_t> cluster_m, cluster_n;  // [1] CTAs of a cluster along m and n
-  std::optional<int> architecture;              // oldest compute capability that runs it: 70, 80
+  std::optional<int> architecture;              // oldest compute capability that runs it, e.g. 70
   bool matrix_units = false;                    // computes on tensor cores
   bool valid_taps_only = false;  // backward data that skips filter taps without an output
 
@@ -96,7 +96,7 @@ struct KernelTiling {
 //   cutlass_80_simt_sgemm_128x32_8x5_nt_align1                                  (m x n, k x stages)
 //   nvjet_sm90_hsh_64x8_64x16_4x2_h_bz_TNT                 (m x n, k x stages, cluster)
 //   ampere_fp16_..._64x64_ldg8_f2f_stages_64x5_nn, volta_scudnn_128x64_relu_...
-// Ignores a number beside a '.', which may be cut. Returns nullopt if the name has no m x n from 8
+// Ignores a number next to "...", which may be cut. Returns nullopt if the name has no m x n from 8
 // to 512, both multiples of 8, or if it is the kernel that adds up the slices of K
 // (..._execute_split_k_kernel), whose name has the tile of the preceding kernel.
 std::optional<KernelTiling> ReadKernelName(std::string_view name);
@@ -117,9 +117,9 @@ struct EngineKnobs {
 // Returns the knobs in the text, or nullopt if the text has no engine with knobs.
 std::optional<EngineKnobs> ReadEngine(std::string_view text);
 
-// Returns the tiling of an engine by its knobs only. Returns nullopt unless it is an implicit GEMM
-// of Hopper (with a cluster) and its knobs were once observed together with a kernel's name (cuDNN
-// 9.14: tile_size 1, 4, 5; tilek 0, 1).
+// Returns the tiling of an engine by its knobs only. Knows the values that cuDNN 9.14 showed
+// together with a kernel's name: tile_size 1, 4, 5; tilek 0, 1. Returns nullopt for others, and for
+// engines without a cluster, which are no implicit GEMMs of Hopper.
 std::optional<KernelTiling> TilingOf(const EngineKnobs& knobs);
 
 // Returns into how many slices [1] K is split: the number of tiles of 4-byte partial sums that the
@@ -150,8 +150,8 @@ struct TilePlan {
 // 728 columns in tiles of 64 and 128). K-steps have 32 byte (16 byte for 128x32). The weight
 // gradient splits K until its CTAs fill the SMs once, but into slices of at least 64 steps.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu);
-// Returns the plan for a tile of m x n, whose loads pass through L1. As many CTAs along m share B
-// as the GPU merges loads of (GpuSpec::coalesced_sms). Throws BadInput if no CTA fits into an SM.
+// Returns the plan for a tile of m x n, whose loads pass through L1. GpuSpec::coalesced_sms CTAs
+// along m share their loads of B. Throws BadInput if no CTA fits into an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n);
 
 // Returns the plan of a kernel with a known tiling. K-step and slices are `tiling.k` and `slices`
@@ -164,9 +164,9 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling& tiling,
                   std::optional<int64_t> slices);
 
-// Returns the GPU's caches for the model. L2 merges equal loads of a wave's CTAs while they run in
-// step: on a V100, of 1.07 to 1.62 CTAs per SM, however many are resident (seen in launches with
-// rows of CTAs that do not fill the chip). Uses 1.35.
+// Returns the GPU's caches for the model. L2 merges equal loads of CTAs that run in step. V100
+// counters of launches whose rows of CTAs do not fill the chip show 1.07 to 1.62 such CTAs per SM,
+// however many are resident. The model uses 1.35.
 CacheShape CachesOf(const GpuSpec& gpu);
 // Returns the GPU's caches for a plan. A kernel with bulk copies has one CTA per SM and takes its
 // tiles in order; its waves have as many CTAs as complete clusters fit on the chip.
@@ -174,7 +174,7 @@ CacheShape CachesOf(const GpuSpec& gpu, const TilePlan& plan);
 
 struct ConvTime {
   double seconds = 0;              // [s] of the kernel without its launch
-  double lower_bound_seconds = 0;  // [s] multiply-adds of padded tiles on the busiest SM
+  double lower_bound_seconds = 0;  // [s] time of the multiply-adds of padded tiles, busiest SM
   Bottleneck bottleneck = Bottleneck::kCompute;
   double waves = 0;                          // [1]
   std::map<Bottleneck, double> step_clocks;  // [clock] of a K-step in a full wave, by resource
@@ -193,12 +193,12 @@ struct ConvQuestion {
   // Data type: "f32", "tf32", "f16", "bf16", "int8", "fp8", or an integer source and integer
   // weights with any destination, "s8s8s8" or "u8s8f32".
   std::string type = "f32";
-  // cuDNN's engine with its knobs, names of kernels, or both ("engine 62 (...), workspace 131 B,
-  // sm90_xmma_..."), which may say the tile; may be empty. A kernel's name precedes the knobs.
+  // cuDNN's engine with its knobs, names of kernels, or both, e.g. "engine 62 (...), workspace 131
+  // B, sm90_xmma_...". May be empty. The tile in a kernel's name is preferred to that of the knobs.
   std::string kernel;
   std::optional<CtaTile> tile;  // m and n; overrides the kernel
-  // For calls that ran: throw BadInput if the tile would be chosen by rule, or for strided backward
-  // data if it is unknown which filter taps the (Hopper) kernel loads.
+  // For calls that ran: PredictConv throws BadInput if it would choose the tile by rule, or for
+  // strided backward data if it is unknown which filter taps the (Hopper) kernel loads.
   bool known_kernel_only = false;
 };
 
@@ -220,8 +220,8 @@ ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu);
 std::optional<Reason> RefusalReason(const ConvQuestion& question, const GpuSpec& gpu);
 
 // Returns the modelled bytes at L1, L2 and DRAM [byte]. L1 bytes pass L1's tag stage
-// (l1tex__t_bytes), so they exclude shared memory and bulk copies. L2 bytes have the form that fits
-// the plan's loads; they are absent if the path of loads is unknown.
+// (l1tex__t_bytes), without shared memory; they are absent for bulk copies. L2 bytes have the form
+// that fits the plan's loads (LoadPath); they are absent if the path of loads is unknown.
 std::map<Level, double> KnownBytes(const ConvPrediction& prediction);
 
 // Returns the predicted work of one call, with Provenance::kModelled: useful FLOPs on the GPU's

@@ -112,7 +112,7 @@ class Gather {
     return sum;
   }
 
-  // Returns the sectors of `channels` channels of different alignment, from the mean of two.
+  // Returns the sectors of `channels` channels. If their alignments differ, takes the mean of two.
   double Channels(IndexRange pixels, int64_t from, int64_t to, int64_t channel, int64_t channels) {
     if (channels == 1 || channel_.bytes % sector_ == 0)
       return static_cast<double>(channels) *

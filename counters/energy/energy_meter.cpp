@@ -13,11 +13,11 @@ namespace {
 constexpr std::size_t kWindows = 3;
 // The 0.975 quantile of Student's t for 2 degrees of freedom.
 constexpr double kStudent = 4.302652729911275;
-// [s] The slowest counter (NVML's) is updated every 20 to 100 ms: at least once per longer call.
+// [s] A longer call sees an update of every counter: NVML's, the slowest, needs 20 to 100 ms.
 constexpr double kSlowestUpdate = 0.1;
 // [s] A counter that is not updated for this long counts as broken.
 constexpr double kMaxUpdate = 1;
-// [s] Maximum of a window: the smallest range is 65 kJ (AMD), which 1000 W use up in 65 s.
+// [s] Maximum window: at 1000 W the counter with the smallest range (AMD, 65 kJ) wraps after 65 s.
 constexpr double kMaxWindow = 60;
 
 // Thrown if a measurement fails. The message becomes the reason in the record.
@@ -103,8 +103,8 @@ class Measurement {
 
   Reading Read() const { return {ReadAll(meter_), windows_.now()}; }
 
-  // Repeats the call until a counter is updated and returns the readings directly after that. If
-  // calls are long, returns at once, because the update period is short compared with a call.
+  // Repeats the call until a counter is updated and returns the readings directly after that. If a
+  // call is longer than the update period, returns the current readings.
   Reading NextReading() {
     Reading first = Read();
     if (!short_calls_) return first;

@@ -1,5 +1,6 @@
-// Measures the energy of calls with the counters of one source: the CPU's (powercap), or those of
-// another module. Also measures other programs' CPU time: their energy is in a package's count.
+// Measures the energy of calls with the counters of one source: powercap (CPU) or counters that
+// another module provides (NVML). Also measures the CPU time of other programs, because the counter
+// of a package includes their energy.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +22,7 @@ struct Energy {
   // [J] 95 % interval (Student's t over the three windows). Unset if it would include 0.
   std::optional<std::pair<double, double>> ci95;
   std::map<std::string, double> domains;  // [J] of one call; their sum is `joules`
-  std::map<std::string, double> beside;   // [J] overlapping domains, not in `joules`
+  std::map<std::string, double> beside;   // [J] of one call, in domains that `joules` leaves out
   double seconds = 0;                     // [s] of one call; power is joules / seconds
   double window_seconds = 0;              // [s] of the shortest window
   double calls = 0;                       // [1] in all windows
@@ -55,13 +56,12 @@ struct IdlePowers {
 
 struct EnergyDomain {
   std::string name;     // "package-0", "dram-0", "psys", "gpu"
-  bool counted = true;  // false if it overlaps other domains and is not in the sum
+  bool counted = true;  // false if it contains other domains ("psys") and is not in the sum
   // Returns the energy [J] since some fixed moment. Throws BadInput if it cannot be read.
   std::function<double()> joules;
   std::optional<double> range_joules;  // [J] at which the counter wraps around
 };
 
-// The parts of the system that powercap reads.
 struct EnergyPlace {
   std::filesystem::path sysfs = "/sys";
   std::vector<int> allowed_cpus;  // CPUs that this process may use, ascending
@@ -78,7 +78,8 @@ EnergyCounters OpenPowercap(const EnergyPlace& place);
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
 
-// Returns the busy time [s] of all CPUs since boot in the text of /proc/stat, or nullopt.
+// Returns the busy time [s] of all CPUs since boot from the text of /proc/stat, or nullopt if the
+// text has another format.
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second);
 
 // Returns the CPU time [s] of other programs since boot, or nullopt if it is unknown.

@@ -41,8 +41,8 @@ std::string ReadKernelFile(const fs::path& path, int& error) {
   return std::string(line);
 }
 
-// Returns 12 for the prefix "cpu" and the name "cpu12", 0 for "package-" and "package-0-die-1".
-// Returns nullopt for names of another form.
+// Returns the number after the prefix in the name: 12 for "cpu" and "cpu12", 0 for "package-" and
+// "package-0-die-1". Returns nullopt for names of another form.
 std::optional<int> NumberBehind(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
@@ -83,10 +83,10 @@ bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
   return usable != 0;
 }
 
-// Intel's RAPL counters, and AMD's under the same names. The zone
+// Linux lists Intel's RAPL counters, and AMD's under the same names, as zones. The zone
 // SYSFS/class/powercap/intel-rapl:A is a package ("package-0", "package-0-die-1") or the platform
 // ("psys"); intel-rapl:A:B is a subzone of package A ("core", "uncore", "dram"). DRAM is the only
-// subzone that the package's count does not include.
+// subzone whose energy the package's count does not include.
 // https://www.kernel.org/doc/html/latest/power/powercap/powercap.html
 
 constexpr std::string_view kZonePrefix =

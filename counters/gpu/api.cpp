@@ -116,7 +116,7 @@ struct FieldValue {                  // nvmlFieldValue_t
   } value;
 };
 
-// The address of a function, as a pointer of any type.
+// The address of a function; converts to a pointer to any function type.
 struct Symbol {
   void* address;
   template <class Function>
@@ -160,7 +160,7 @@ struct Nvml::Session {
     return {found == nullptr && older_name != nullptr ? dlsym(library, older_name) : found};
   }
 
-  // Returns the value that the NVML function returns for the device, multiplied by `unit`.
+  // Returns the value that the NVML function stores, multiplied by `unit`, or nullopt if it fails.
   template <class Value, class Function, class... Which>
   std::optional<double> Ask(double unit, Function function, Which... which) const {
     Value value = 0;
@@ -168,8 +168,8 @@ struct Nvml::Session {
     return unit * static_cast<double>(value);
   }
 
-  // Returns the instantaneous power if the driver reports it, otherwise nvmlDeviceGetPowerUsage's,
-  // which from Ampere on is the mean over 1 s.
+  // Returns the instantaneous power or, if the driver does not report it, the result of
+  // nvmlDeviceGetPowerUsage, which from Ampere on is the mean over 1 s.
   std::optional<double> PowerWatts() const {
     FieldValue now = {};
     now.field = kPowerNow;

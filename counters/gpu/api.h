@@ -1,8 +1,8 @@
 // The interface to CUPTI's range profiler, its errors, and recordings of raw counter values for
 // tests on machines without a GPU. Pure.
 //
-// Each function of CuptiApi makes one CUPTI call, or two that belong together. cupti_calls.h
-// implements the interface, tests use a fake, session.h calls the functions in the right order.
+// Each function of CuptiApi makes one CUPTI call, or two that belong together. CuptiCalls in
+// counters/cuda implements the interface, tests use a fake, session.h has the order of the calls.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +64,8 @@ class CuptiApi {
   // Opens the host object of a chip. An empty `availability` means that all counters of the chip
   // are available, whatever the device or the user's permissions.
   virtual void OpenHost(const std::string& chip, const CuptiImage& availability) = 0;
-  // Adds metrics to the configuration. Returns false if the chip lacks one, or if they cannot be
-  // collected together.
+  // Adds metrics to the configuration. Returns false if the chip lacks one of them, or if they
+  // cannot be collected together.
   virtual bool AddMetrics(const std::vector<std::string>& metrics) = 0;
   virtual CuptiImage Config() = 0;
   virtual int Passes(const CuptiImage& config) = 0;
@@ -113,7 +113,7 @@ struct RecordedCall {
   std::map<std::string, double> values;  // by metric
   std::vector<TracedKernel> kernels;
   std::optional<Work> expected;  // the call's work, if it is known
-  std::optional<int> passes;     // [1]
+  std::optional<int> passes;     // [1] runs of the call that counting needed
 };
 
 struct CuptiRecording {
@@ -127,8 +127,8 @@ struct CuptiRecording {
 
 nlohmann::json ToJson(const CuptiRecording& recording);
 
-// The GPUs as the driver reports them: why no GPU can be used, a GPU's identity, and its health
-// through NVML, which is loaded at run time. Changes no settings.
+// Descriptions of GPUs: why none can be used, their identity, and their health (clocks, power,
+// temperature) from NVML, which is loaded at run time. No function changes a GPU's settings.
 
 struct SeenGpu {
   std::string name;
@@ -174,7 +174,7 @@ std::map<std::string, std::string> Facts(const GpuIdentity& identity);
 class Nvml {
  public:
   // Opens the device with this PCI address. Never throws. If the NVML library or the device is
-  // missing, all functions of the result return nullopt.
+  // missing, the result reports no values: nullopt, and a GpuHealth with unset members.
   static Nvml Open(const std::string& library, const std::string& pci_bus_id);
 
   GpuHealth Health() const;

@@ -25,14 +25,14 @@ std::optional<std::string> GpuSlowdown(std::uint64_t throttle);
 bool IsClockTooLow(std::optional<double> clock_hz, std::optional<double> default_clock_hz,
                    std::uint64_t throttle);
 
-// Returns the bits `earlier`, plus the power limit's bit if `later` has it. The driver may report
-// the power limit only a moment after the calls have reached it.
+// Returns NVML's bits `earlier`, plus the power limit's bit if `later` has it: the driver may
+// report the power limit only a moment after the calls have reached it.
 std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later);
 
 // Enqueues one call on a stream without waiting for it.
 using Enqueue = std::function<void(void* stream)>;
 
-// The driver's readings while calls were running. Readings that it does not support are unset.
+// The driver's readings while calls were running. Readings that the driver lacks are unset.
 struct GpuHealth {
   std::optional<double> sm_clock_hz;          // [1/s]
   std::optional<double> memory_clock_hz;      // [1/s]
@@ -50,7 +50,7 @@ struct L2State {
   std::vector<std::pair<const void*, std::size_t>> touched;
 };
 
-// Times of calls that were all queued before the GPU began the first one, so that they contain
+// Times of calls that were all queued before the GPU began the first one, so that the times contain
 // neither launches nor waits of the host.
 struct QueuedCalls {
   // [s] of each call, between an event before and an event after it. Includes the time of the
@@ -82,8 +82,8 @@ class GpuClock {
   // may be empty.
   virtual GpuBatch Batch(const Enqueue& call, int calls,
                          const std::function<void()>& while_running) = 0;
-  // Captures `calls` calls in a CUDA graph, or throws. The returned function launches the graph
-  // once, behind a kernel that waits for the launch. The clock must outlive it.
+  // Captures `calls` calls in a CUDA graph, or throws. The returned function launches and times the
+  // graph once, behind a kernel that waits for the launch. The clock must outlive the function.
   virtual std::function<GpuBatch()> Graph(const Enqueue& call, int calls) = 0;
   // Times each of `calls` calls. Queues [prepare L2, event, call, event] for each of them behind a
   // kernel that waits for the host, then lets the GPU run. The whole queue must fit the GPU's
@@ -99,7 +99,7 @@ class GpuClock {
   // the write-back of its own modified lines is in the time of later calls.
   virtual void Prepare(const L2State& l2) = 0;
   virtual double L2Bytes() = 0;  // [byte] size of L2
-  // Returns a copy of GPU memory. Throws if the GPU has not enough. The clock must outlive it.
+  // Returns a copy of GPU memory. Throws if too little is free. The clock must outlive the copy.
   virtual std::shared_ptr<void> Copy(const void* begin, std::size_t bytes) = 0;
   // Call this after a failure: waits until the GPU is idle and clears the error. Throws the
   // driver's message if the error is sticky (an illegal address): all later GPU work fails.

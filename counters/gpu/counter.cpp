@@ -28,7 +28,8 @@ void Erase(Work& work, const std::string& quantity) {
   if (quantity == "launches") work.launches.reset();
 }
 
-// Removes quantities whose counter failed from `work`. Adds caveats for these and the untested.
+// Removes from `work` the quantities whose counter failed. Adds a caveat for each removed quantity,
+// and one for all untested quantities.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats) {
   std::vector<std::string> untested;
   for (const auto& [quantity, value] : Flat(work)) {
@@ -70,7 +71,7 @@ void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& 
 }
 
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
-  constexpr std::size_t kPart = 8, kStrides = 17;  // kStrides: twice the loads in flight, plus 1
+  constexpr std::size_t kPart = 8, kStrides = 17;  // 17: twice the 8 loads in flight, plus 1
   const std::size_t blocks = std::max<std::size_t>(1, l2_bytes / kPart / block_bytes / kStrides);
   return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
 }
@@ -161,7 +162,7 @@ CuptiCounter::Reading CuptiCounter::Read(const std::string& type,
   std::erase_if(metrics, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
   });
-  auto used = pipes;  // plus the type's pipe, which distinguishes fp16 and bf16
+  auto used = pipes;  // plus the type's pipe, so that DecodeCounters can tell fp16 from bf16
   if (!types.empty()) used.push_back(types.front() + ".matrix");
   reading.counts = DecodeCounters(metrics, reading.values.values, used);
   reading.unknown_pipes = CheckUnreadPipes(reading.plan->unread_pipes, reading.counts);

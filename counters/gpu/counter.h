@@ -21,7 +21,7 @@ namespace dlroof::gpu {
 
 // A call whose work is known exactly.
 struct KnownCall {
-  std::string name;                // "1 GiB copied"
+  std::string name;                // "copy of 1024 MiB"
   std::vector<std::string> pipes;  // pipes that the call uses
   Work work;                       // of one run; unknown quantities are missing
   std::function<void()> run;       // runs the call and waits until it is finished
@@ -30,7 +30,7 @@ struct KnownCall {
 enum class CounterGrade { kValidated, kUntested, kFailed };
 struct JudgedCounter {
   CounterGrade grade = CounterGrade::kUntested;
-  std::string evidence;  // "the copy of 1 GiB: counted 1.003 of what it moves"
+  std::string evidence;  // "copy of 1024 MiB: counted 1.003 of its work"
 };
 
 // The counters by quantity: a pipe ("fp32.vector"), a level ("dram") or "launches".
@@ -43,8 +43,8 @@ double CounterTolerance(const std::string& quantity);
 // failed; the first success gives the evidence; quantities without a count do not change.
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
 
-// Access pattern of the known call that loads from L2: a thread's next load is blocks x block_bytes
-// further, modulo `bytes`. The `bytes` fit in L2 even if both its partitions have a copy.
+// Access pattern of the known call that loads from L2: with each load, a thread's address grows by
+// blocks * block_bytes, modulo `bytes`. L2 holds two copies of `bytes`, one per partition.
 struct KnownL2Walk {
   int blocks = 0;
   std::size_t bytes = 0;
@@ -55,13 +55,13 @@ KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes);
 
 struct CuptiParts {
   std::unique_ptr<CuptiApi> api;
-  // Returns calls whose work is known exactly, by which the counters are tested. Called with the
-  // open device when a call is counted, until a test has succeeded once. If it throws, the counts
-  // get a caveat that the test of the counters is incomplete.
+  // Returns calls whose work is known exactly, with which CuptiCounter tests the counters before it
+  // counts, until a test has succeeded once. If it throws, the counts get a caveat that the test of
+  // the counters is incomplete.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
   SecondsNow now;  // [s] a steady clock
-  // Returns the limits of the open device, from which the waves of kernels are computed. Called
-  // once. If `capacity` is empty, the waves are unknown.
+  // Returns the limits of the open device, from which CuptiCounter computes the waves of kernels.
+  // Called once. If `capacity` is empty, the waves are unknown.
   std::function<GpuCapacity(int device)> capacity = {};
 };
 
@@ -71,7 +71,8 @@ class CuptiCounter {
  public:
   explicit CuptiCounter(CuptiParts parts, int device = 0);
 
-  // Returns why the device cannot be counted. The first call opens the device.
+  // Returns why calls on the device cannot be counted, or nullopt if they can. The first call opens
+  // the device.
   std::optional<Reason> UnavailableReason();
   // Counts a call, or returns the stored result of an equal request with equal options. Throws
   // std::exception with a message of one sentence.

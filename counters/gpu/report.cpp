@@ -20,8 +20,8 @@ using Quantities = std::map<std::string, double>;
 // CUPTI may read that counter in another run of the call.
 constexpr double kSumTolerance = 0.02;
 
-// Compilers load constants with half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...). They are
-// not work, and some chips execute them on tensor cores.
+// Compilers load constants with half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...). These
+// instructions are no work, and some chips execute them on tensor cores.
 constexpr double kMovesShare = 1e-3;          // [1] of all FLOPs, maximum for loads of constants
 constexpr double kHalfFlopsPerWarp = 4 * 32;  // [flop] of one such instruction
 
@@ -97,8 +97,8 @@ void AddCaveats(const Quantities& sums, CuptiCounts& counts) {
       counted = true;
       any = any || flops > 0;
     }
-  // Vector instructions that run on tensor cores: their counter, or without one the number of
-  // instructions that full warps need for the half-precision work.
+  // [1] Vector instructions that run on tensor cores: the value of their counter, or an estimate
+  // from the half-precision FLOPs, as if all warps were full.
   const double vector =
       of("tensor.hfma2").value_or(of("half.vector").value_or(0) / kHalfFlopsPerWarp);
   const auto used = of("tensor.instructions");
@@ -145,8 +145,8 @@ const TensorFamily& FamilyOf(std::string_view pipe) {
   return pipe == "int8.matrix" ? kInteger : pipe == "fp64.matrix" ? kFp64 : kFloat;
 }
 
-// Number of tensor instructions of a family. `certain` is false if the number is above 0 and may
-// include vector instructions.
+// Number of tensor instructions of a family. `certain` is false if `instructions` may include
+// vector instructions. ExecutedOf returns nullopt if the family was not counted.
 struct Executed {
   double instructions = 0;
   bool certain = true;

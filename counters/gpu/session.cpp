@@ -18,8 +18,8 @@ bool Contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::ranges::count(texts, text) > 0;
 }
 
-// Returns the requested sets in the table's order, but all tensor sets in the order of `types`,
-// where the table has its first tensor set.
+// Returns the requested sets in the table's order, but inserts all tensor sets at the place of the
+// table's first tensor set, in the order of `types`.
 std::vector<const CuptiSet*> RequestedSets(const CuptiTable& table,
                                            const std::vector<std::string>& types,
                                            const CounterOptions& options) {

@@ -49,7 +49,7 @@ struct CuptiMetric {
 struct CuptiCallType {
   std::string name;    // as benchmark names spell it: "int8"
   std::string tensor;  // type of a CuptiSet: "int8"
-  // The elements "u8" and "s8" of source and weights in names of mixes: "s8s8f32"; may be empty.
+  // Types of source and weights in names of mixed types: "u8", "s8" as in "s8s8f32". May be empty.
   std::vector<std::string> elements;
   // True if the call should execute no tensor operations; they are counted, as f32 may run in tf32.
   bool check = false;
@@ -70,8 +70,8 @@ const CuptiTable& BuiltInCuptiTable();
 const CuptiChip* FindChip(const CuptiTable& table, std::string_view name);
 std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,
                                           const CuptiChip& chip);
-// Returns the row of "f16", or of a mix of source, weights and destination ("f16f16f32"). Returns
-// nullptr for a type that the table lacks, or if source and weights are of different rows.
+// Returns the row of a type, e.g. "f16" or the mix "f16f16f32" (of source, weights, destination).
+// Returns nullptr if the table lacks the type or source and weights belong to different rows.
 const CuptiCallType* FindCallType(const CuptiTable& table, std::string_view type);
 // Returns the pipes of tensor operations that the chip counts: "fp16.matrix", ...
 std::vector<std::string> MatrixPipes(const CuptiTable& table, const CuptiChip& chip);
@@ -107,10 +107,11 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
 // and therefore did not start the program.
 bool RefusesWholeNames(std::string_view output);
 
-// Returns one sentence: why ncu wrote no table, and the cure. `output`: everything ncu printed.
+// Returns one sentence: why ncu wrote no table, and the cure. `output` is all that ncu printed.
 std::string NcuFailureSentence(std::string_view output, int exit_code);
 
-// Returns the passes that the metrics need together, or nullopt if chip or device reject one.
+// Returns how many passes the metrics need together, or nullopt if the chip or the device rejects
+// one of the metrics.
 using PassesOf = std::function<std::optional<int>(const std::vector<std::string>& metrics)>;
 
 struct CounterOptions {
@@ -124,7 +125,7 @@ struct CounterOptions {
 struct CuptiConfig {
   std::vector<std::string> metrics;
   int passes = 0;                 // [1] passes that CUPTI needs
-  std::vector<std::string> free;  // those of `metrics` that are optional (CuptiSet::free)
+  std::vector<std::string> free;  // the optional ones among `metrics` (CuptiSet::free)
   bool alone = false;             // whether the whole configuration is optional
 };
 
@@ -143,8 +144,8 @@ struct CuptiPlan {
 
 // Returns the types of tensor operations to count for a call with operand type `type` ("f16"; empty
 // if unknown) on `pipes`, the most important first: the type in the table's row of `type`, then the
-// types of the call's matrix pipes. If there are none, returns the types of its vector pipes, with
-// tf32 in place of fp32 to detect an "fp32" call that runs in tf32.
+// types of the call's matrix pipes. If both are missing, returns the types of its vector pipes,
+// with tf32 in place of fp32 to detect an "fp32" call that runs in tf32.
 std::vector<std::string> TensorTypesOf(const CuptiTable& table, const std::string& type,
                                        const std::vector<std::string>& pipes);
 
@@ -183,12 +184,12 @@ struct RepeatedCall {
 using SecondsNow = std::function<double()>;
 
 // Runs the call once per pass of each configuration in the plan and returns the counted values.
-// Some hypervisors reject an optional metric only at this time; it becomes a caveat. Throws
-// CuptiError or what `run` throws. Releases CUPTI in every case.
+// Some hypervisors reject an optional metric only now; then counts without it and adds a caveat.
+// Throws CuptiError or the exceptions of `run`. Releases CUPTI in every case.
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
                           const RepeatedCall& call, const SecondsNow& now);
 
-// Returns the kernels of one run of the call. Throws CuptiError or what `run` throws.
+// Returns the kernels of one run of the call. Throws CuptiError or the exceptions of `run`.
 std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call);
 
 // Returns the shortest time [s] of `runs` runs without counting.
@@ -200,12 +201,12 @@ struct CuptiCounts {
   std::optional<double> seconds;          // [s] from the first kernel's begin to the last one's end
   std::optional<double> clock_hz;         // [1/s] SM clock while counting
   std::map<std::string, double> details;  // [byte] "shared", "dram.read", "l2.slices", ...
-  std::map<std::string, double> instructions;  // [1] of warps, "tensor.imma", "tensor.hfma2", ...
+  std::map<std::string, double> instructions;  // [1] warp instructions by kind, e.g. "tensor.imma"
   std::vector<std::string> caveats;            // one sentence each
 };
 
 // Converts the `values` (by metric name) of the read `metrics`. `pipes`: pipes of the call.
-// - One counter counts fp16 and bf16 instructions of the vector units; `pipes` distinguishes them.
+// - One counter counts fp16 and bf16 instructions of the vector units; `pipes` tells which it was.
 // - If half-precision instructions are less than 0.1 % of all FLOPs, they only load constants and
 //   are not counted as work, unless `pipes` has a half-precision vector pipe.
 // - L1 bytes are those of its tag stage plus shared memory (one memory with one data path).
@@ -216,9 +217,10 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
                            const std::map<std::string, double>& values,
                            const std::vector<std::string>& pipes);
 
-// Decides for each pipe whose FLOPs the plan does not read whether it worked, by the counted tensor
-// instructions. Sets 0 FLOPs if none of its instructions was executed. If it certainly worked,
-// removes all FLOPs, which would be incomplete, and adds a caveat. Returns the undecided pipes.
+// Decides by the counted tensor instructions which of `unread_pipes`, whose FLOPs were not counted,
+// worked. Sets the FLOPs of a pipe to 0 if none of its instructions was executed. If instructions
+// were executed that only such a pipe explains, removes all FLOPs, which would be incomplete, and
+// adds a caveat. Returns the pipes that worked or may have worked.
 std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread_pipes,
                                           CuptiCounts& counts);
 
@@ -237,7 +239,7 @@ struct CuptiReading {
   const std::string& chip;
   const CuptiPlan& plan;
   const CuptiCounts& counts;
-  std::vector<std::string> unknown_pipes;  // from CheckUnreadPipes
+  std::vector<std::string> unknown_pipes;  // pipes whose FLOPs are unknown, from CheckUnreadPipes
   int runs = 0;                            // [1] runs with counting
   double plain_seconds = 0;                // [s] of the shortest run without counting
   double counted_seconds = 0;              // [s] of the shortest run with counting

@@ -13,7 +13,7 @@ struct SmStamp {
 };
 
 // Returns the mean clock [1/s] of the SMs that have two stamps. `stamps` contains the earlier stamp
-// of every SM, then the later stamp of every SM. Returns nullopt if they are too close in time.
+// of every SM, then the later stamp of every SM. Returns nullopt if no two are 200 us apart.
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
 
 }  // namespace dlroof::gpu

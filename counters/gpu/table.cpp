@@ -82,7 +82,7 @@ std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSe
 
 namespace {
 
-// Removes one of the elements from the type's beginning. Returns false if it begins with none.
+// Removes one of `elements` from the beginning of `type`. Returns false if it begins with none.
 bool AcceptElement(const std::vector<std::string>& elements, std::string_view& type) {
   for (const auto& element : elements)
     if (type.starts_with(element)) {
@@ -174,7 +174,7 @@ constexpr Refusal kRefusals[] = {
      "none"},
 };
 
-// ncu's option for kernels' names; by default ncu drops namespaces, with the "<" of "<unnamed>::".
+// ncu's option for kernels' names. By default ncu removes namespaces, and the "<" of "<unnamed>::".
 constexpr std::string_view kRenameKernels = "--rename-kernels";
 
 std::string FirstError(std::string_view output) {

@@ -60,7 +60,7 @@ struct RecordHeader {
 struct ProcessRecord {
   RecordHeader header;
   std::uint32_t pid, parent;
-  std::uint32_t command;  // text: the program and its arguments, separated by spaces
+  std::uint32_t command;  // number of a text: program and arguments, separated by spaces
   std::uint32_t cupti;    // version of the CUPTI library (cuptiGetVersion)
   std::uint32_t reserved;
   std::uint64_t begin_ns;  // when CUDA was initialized
@@ -73,7 +73,7 @@ struct TextRecord {
 struct DeviceRecord {
   RecordHeader header;
   std::uint32_t number;
-  std::uint32_t name;                // text
+  std::uint32_t name;                // number of a text
   std::uint32_t compute_capability;  // [1] major * 10 + minor
   std::uint32_t multiprocessors;     // [1]
   std::uint32_t reserved;
@@ -83,12 +83,12 @@ struct DeviceRecord {
 struct KernelRecord {
   RecordHeader header;
   std::uint32_t number, reserved;
-  std::uint32_t name;  // text, mangled
+  std::uint32_t name;  // number of a text: the function's mangled name
   std::uint32_t grid[3], block[3];
-  std::uint32_t reserved_too[6];  // shared memory and registers, of older versions
+  std::uint32_t reserved_too[6];  // older files have shared memory and registers here
 };
-// One launch. `graph` is 0 if it is not part of a CUDA graph. If graphs are traced as a whole, a
-// graph is one launch of a kernel without a grid.
+// One launch. `graph` is 0 if the launch is not part of a CUDA graph. If graphs are traced as a
+// whole, the launch of a graph is recorded as the launch of a kernel without a grid.
 struct LaunchRecord {
   RecordHeader header;
   std::uint32_t kernel;
@@ -117,14 +117,14 @@ struct FillRecord {
 // An NVTX range of a thread. Written at the end of the range.
 struct RangeRecord {
   RecordHeader header;
-  std::uint32_t name;  // text
+  std::uint32_t name;  // number of a text
   std::uint64_t begin_ns, duration_ns;
   std::uint32_t thread, depth;
 };
 // A call of a CUDA function that put work onto the GPU.
 struct CallRecord {
   RecordHeader header;
-  std::uint32_t correlation;  // equals that of the launch, copy, fill, or all nodes of the graph
+  std::uint32_t correlation;  // the same in the records of the work that the call launched
   std::uint64_t begin_ns;
   std::uint32_t thread, reserved;
 };
@@ -136,13 +136,13 @@ struct DroppedRecord {
 };
 struct FailureRecord {
   RecordHeader header;
-  std::uint32_t text;  // a sentence: why there is no trace
+  std::uint32_t text;  // number of a text: a sentence that says why there is no trace
 };
 // CUPTI's result for a request to record something.
 struct AnswerRecord {
   RecordHeader header;
-  std::uint32_t what, result;  // texts: "kernels"; CUPTI's code, "CUPTI_SUCCESS" if it accepts
-  std::uint32_t accepted;      // [1] for calls: number of CUDA functions that it will record
+  std::uint32_t what, result;  // numbers of texts: the request, "kernels"; CUPTI's result code
+  std::uint32_t accepted;      // [1] for calls: number of CUDA functions that CUPTI will record
 };
 // The file has reached its maximum size; only an EndRecord may follow.
 struct FullRecord {

@@ -92,7 +92,7 @@ struct Trace {
   std::vector<Copy> copies;
   std::vector<Fill> fills;
   std::vector<Range> ranges;  // in the order of their begin
-  std::vector<Call> calls;    // by correlation, then begin
+  std::vector<Call> calls;    // sorted by correlation, then begin
   std::vector<Device> devices;
   double dropped = 0;             // [1] records lost by CUPTI or because the file was full
   double untimed = 0;             // [1] records of work without a time, left out

@@ -62,7 +62,7 @@ class TraceFile {
   std::uint64_t most_bytes_ = 0, written_ = 0;
   bool full_ = false;
   std::vector<char> waiting_;  // the block's header and records
-  // CUPTI owns the pointers to names and may reuse one: each look-up also compares the text.
+  // Look-ups by pointer also compare the text, because CUPTI may reuse the memory of a name.
   std::unordered_map<const char*, std::uint32_t> by_pointer_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
   std::vector<const std::string*> texts_;

@@ -1,6 +1,6 @@
 // Watches libgomp's parallel regions by interposition: this program defines libgomp's entry points.
-// The linker prefers these functions, which call libgomp's. While no thread is watched, each costs
-// a load and a jump.
+// The linker prefers these functions, which call those of libgomp. While no thread is watched, each
+// function costs a load and a jump.
 //
 // Entry points: libgomp's manual, "Implementing PARALLEL construct". Compilers up to GCC 4.8 call
 // GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. Code of clang and

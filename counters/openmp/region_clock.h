@@ -19,7 +19,7 @@ class alignas(64) ThreadInRegion {
     waited_ = 0;
     left_.reset();
   }
-  // Records the begin of a barrier: the one at the region's end if no EndsBarrier follows.
+  // Records the begin of a barrier. If no EndsBarrier follows, the barrier ends the region.
   void BeginsBarrier(double at) { left_ = at; }
   void EndsBarrier(double at) {
     if (!left_) return;

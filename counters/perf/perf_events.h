@@ -1,5 +1,5 @@
 // Hardware counters through Linux perf events: whether they are available, and counts of one call.
-// Events are divided into groups that fit the PMU. Tests replace the kernel by a fake PerfBackend.
+// Tests replace the kernel by a fake PerfBackend.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct PmuEvent {
 struct PmuQuantity {
   std::string pipe;                     // "fp32.vector"; set for FLOPs
   std::optional<Level> level;           // set for bytes of a level
-  bool any_type = false;                // the events count all types: use for calls with one pipe
+  bool any_type = false;                // events count all operand types; for calls with one pipe
   std::map<std::string, double> terms;  // factor by event, [flop] or [byte] per count
 
   std::string Name() const;  // "fp32.vector", "l2"
@@ -44,15 +44,16 @@ struct PmuTable {
   std::vector<PmuQuantity> quantities;
 };
 
-// Returns whether the kernel's PMU `device` is an instance of `pmu`: "uncore_imc" and
-// "uncore_imc_3" are of "uncore_imc"; "uncore_imc_free_running_0" with other events is not.
+// Returns whether the kernel's PMU `device` is an instance of `pmu`. E.g. "uncore_imc_3" is one of
+// "uncore_imc", but "uncore_imc_free_running_0", which has other events, is not.
 bool IsDeviceOf(std::string_view pmu, std::string_view device);
 
 // Returns the embedded files of counters/perf/tables, sorted by name.
 const std::vector<EmbeddedFile>& BuiltInPmuTables();
 
-// Returns the table for a CPU, or nullopt if there is none. Both functions throw std::logic_error
-// that names the table (`where`) if it has an unknown pipe, level or event, or no source.
+// PmuTableFor returns the table for a CPU, or nullopt if there is none. Both functions throw
+// std::logic_error if a table has an unknown pipe, level or event, or no source; the message begins
+// with the table's name (`where`).
 std::optional<PmuTable> PmuTableFor(const cpu::Cpu& cpu);
 PmuTable PmuTableFromText(std::string_view text, const std::string& where);
 
@@ -64,13 +65,13 @@ struct PerfAnswer {
 
 PerfAnswer AskPerf();
 
-// Returns one sentence: that counters are available, or why not and the cure. Pure.
+// Returns one sentence: that counters are available, or why they are not, and the cure. Pure.
 std::string PerfSentence(const PerfAnswer& answer);
 
 // Returns a clause: why the kernel rejects an event or a group with this errno. Pure.
 std::string PerfOpenSentence(int error);
 
-// One counter over one call, of one thread (core events) or one unit (memory controllers).
+// A counter's values around one call, on one thread (core events) or one memory controller.
 struct PerfReading {
   std::uint64_t begin = 0, end = 0;  // [1] value before and after the call
   std::uint64_t enabled = 0;         // [ns] time in which the event was enabled
@@ -84,7 +85,8 @@ struct PerfRefused : std::runtime_error {
 };
 
 // Counts the events as one group while `call` runs. Returns for each event one reading per thread
-// or unit. Throws PerfRefused; the error is EINVAL or ENOSPC if the group does not fit the PMU.
+// or memory controller. Throws PerfRefused; its error is EINVAL or ENOSPC if the group does not fit
+// the PMU.
 using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
     const std::vector<PmuEvent>& events, const std::function<void()>& call)>;
 
@@ -92,8 +94,8 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 // around at 48 bits (Intel and AMD cores, memory controllers) or at 64.
 double Difference(const PerfReading& reading);
 
-// Returns the user-space instructions [1] of the calling thread while `call` runs. Returns nullopt
-// if the system has no hardware counter for them, or the counter was shared with other programs.
+// Returns the user-space instructions [1] that all threads of this process execute while `call`
+// runs. Returns nullopt if no hardware counter counts them or other programs shared the counter.
 std::optional<double> CountInstructions(const std::function<void()>& call);
 
 // Counts the table's quantities that apply to the call: bytes, and FLOPs of the call's pipes (if

@@ -40,7 +40,7 @@ constexpr std::size_t kMaxBuffers = 128;       // buffers that CUPTI owns at the
 constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records have other layouts
 constexpr std::uint64_t kLeaveThreadNs = 2'000'000'000;
 
-// The address of a function, as a pointer of any type.
+// The address of a function; converts to a pointer to any function type.
 struct Symbol {
   void* address;
   template <class Function>
@@ -122,8 +122,8 @@ bool AddLaunch(const Activity& from, const KernelRecord& kernel, TraceFile& file
   return file.AddWork(launch);
 }
 
-// Adds a launch. Reads the record as that of the CUPTI headers: since CUDA 11.0 all versions begin
-// with the same members.
+// Adds a launch. Reads `from` in the layout of this build's CUPTI headers: since CUDA 11.0 all
+// versions of the record begin with the same members.
 bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   KernelRecord kernel{};
   kernel.name = file.TextNumber(from.name);
@@ -164,7 +164,7 @@ bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
   return file.AddWork(fill);
 }
 
-// Adds a call. A lost call only means that the NVTX range of its work is unknown.
+// Adds a call. Does not report a full file: without the call, only its NVTX range is unknown.
 void AddCall(const CUpti_ActivityAPI& from, TraceFile& file) {
   if (from.start == 0) return;  // not measured
   CallRecord call{};
@@ -272,10 +272,8 @@ Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDoma
 }
 
 // Enables records of CUDA calls, which show in which NVTX range and when each kernel was launched.
-// Must run before the program calls CUDA (NVIDIA, CUPTI User's Guide, "CUPTI Initialization"): if
-// no function is enabled then, later nothing is recorded, though enabling succeeds (CUDA 13.0).
-// External correlation ids are no alternative, because CUPTI writes their records only together
-// with records of calls.
+// Must run before the program calls CUDA (NVIDIA, CUPTI User's Guide, "CUPTI Initialization"). If
+// the first function is enabled later, CUPTI returns success but records nothing (CUDA 13.0).
 void TraceCalls(const CuptiCalls& calls, std::vector<Answer>& answers) {
   if (calls.callback_name == nullptr || calls.enable_runtime == nullptr ||
       calls.enable_driver == nullptr || calls.set_thread_id_type == nullptr)  // before CUDA 12.6
@@ -348,13 +346,13 @@ std::string StartAny() {
                              : first_error;
 }
 
-// Periodically writes finished work to the file: a kill then loses little. Never destroyed.
+// Periodically writes finished work to the file, so that a kill loses little. Never destroyed.
 class Flusher {
  public:
   explicit Flusher(std::uint64_t period_ms) : period_ns_(period_ms * 1'000'000) {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's threads
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's threads must handle signals
     running_ = pthread_create(&thread_, nullptr, &Flusher::Loop, this) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -446,7 +444,7 @@ void StartTracing() {
 
 }  // namespace dlroof::gpu_trace
 
-// The CUDA driver calls this in cuInit. It would report an error if the result were 0.
+// The CUDA driver calls this function in cuInit, and reports an error if it returns 0.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   try {
     dlroof::gpu_trace::StartTracing();

@@ -1,5 +1,5 @@
-// Records the program's NVTX ranges. NVTX is header code in each library that uses it; it loads
-// this library (NVTX_INJECTION64_PATH) and gets the functions that it then calls.
+// Records the program's NVTX ranges. NVTX is header-only code in each library that uses it. That
+// code loads this library (NVTX_INJECTION64_PATH) and calls the functions that Attach registers.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>
 #include <unistd.h>
