@@ -41,7 +41,7 @@ template <class Vector, int kCount, int kChain, class Step>
   for (int i = 0; i < kCount; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
 }
 
-// Numbers of chained multiplications in a kernel's clock kernels, rising.
+// Numbers of chained multiplications in the clock kernels of a kernel, in rising order.
 template <int... kMultiplications>
 struct ChainLengths {};
 // For kernels with 14 or 16 accumulators, whose iterations take 7 to 72 cycles.
