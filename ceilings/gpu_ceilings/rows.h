@@ -1,4 +1,4 @@
-// The kernels (rows) that measure GPU ceilings: for which GPUs, how launched, how much work. Pure.
+// The rows (kernels) that measure GPU ceilings: their GPUs, launch shapes, operands and work. Pure.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ bool IsMemory(const GpuRow& row);
 
 struct GpuShape {
   int blocks = 0, threads = 0;
-  int n = 0;                   // GEMM: n x n x n
+  int n = 0;                   // of a GEMM of n x n matrices
   std::int64_t set_bytes = 0;  // [byte] all arrays of a memory row (of all blocks if in L1)
 
   bool operator==(const GpuShape&) const = default;
@@ -109,8 +109,8 @@ int SumBytes(GpuElement element);
 void WriteSum(GpuElement element, double value, std::byte* to);
 double ReadSum(GpuElement element, const std::byte* from);
 
-// Returns the value of operand `index`: if known, a whole number from -2 to 2; if random, any int8
-// value or, in a floating-point type, a value in [-1, 1).
+// Returns the value of operand `index`. kKnown: a whole number from -2 to 2. kRandom: a whole
+// number from -127 to 127 in int8, else a value in [-1, 1).
 double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index);
 
 template <class T>
