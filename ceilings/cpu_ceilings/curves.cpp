@@ -81,8 +81,7 @@ const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
   return &*nearest;
 }
 
-// Returns the last edge if it may be the end of the farthest cache's usable part (MatchEdges), or
-// null.
+// Returns the last edge if it may end the usable part of the farthest cache (MatchEdges), or null.
 const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
                                const std::map<Level, double>& reported,
                                const std::map<Level, CapacityEdge>& found) {

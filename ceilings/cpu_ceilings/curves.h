@@ -17,8 +17,7 @@
 
 namespace dlroof::cpu_ceilings {
 
-// A cache serves part of the traffic of a working set that is below kServedBelow x the cache's
-// size.
+// A cache serves part of the traffic of working sets below kServedBelow x the cache's size.
 inline constexpr double kServedBelow = 2;
 // [byte] Working set of all threads in DRAM if the system reports no cache sizes.
 inline constexpr double kUnknownCacheDramBytes = 1 << 30;
@@ -90,8 +89,7 @@ std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
 machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level);
 
 // Returns a reason if `per_second` [byte/s] of all threads on arrays of `bytes` per thread may not
-// be the bandwidth of `level`: a cache's edge differs from the cache's reported size by more than a
-// factor of 2, and
+// be the bandwidth of `level`: a cache's edge is not within a factor of 2 of its reported size, and
 // - the cache is that of `level`, the arrays exceed the edge, and `per_second` is at least 10 %
 //   below the rate before the edge, or
 // - the cache is nearer, larger than reported, and larger than half of the arrays.

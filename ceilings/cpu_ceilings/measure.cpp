@@ -230,8 +230,6 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
   return session.machine;
 }
 
-// ---- curves ----
-
 namespace {
 
 constexpr std::size_t kPointsPerStep = 4;

@@ -222,8 +222,6 @@ void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
   }
 }
 
-// ---- arithmetic rows, further passes of roofs that are not validated, sustained rates ----
-
 namespace {
 
 Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, Row& row) {

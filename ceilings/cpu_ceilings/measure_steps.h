@@ -219,8 +219,7 @@ std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads
 // Adds the sweep over working sets to the first pass, and the ridges (kernels near the knee) to the
 // last pass, because where the knee is follows from the measured roofs.
 void AddCurveSteps(MeasureSession& session, int threads, int pass);
-// Returns the cache sizes that the system reports and those that the sweep with `threads` threads
-// found.
+// Returns the cache sizes that the system reports, and those found by the sweep of these threads.
 LevelEdges EdgesOf(const MeasureSession& session, int threads);
 // Writes to CeilingSet::edges whether the sweep agrees with the reported cache sizes.
 void FinishCurves(MeasureSession& session);

@@ -107,8 +107,7 @@ void ThreadTeam::State::Work(int index, int cpu, int team_size) {
     RunTask(index, team_size);
     if (pin_error) stamps[static_cast<std::size_t>(index)].error = pin_error;
     lock.lock();
-    // Only the last thread wakes the caller: woken earlier, the caller could take a CPU from
-    // threads that still run.
+    // Only the last thread wakes the caller, which could else take a running thread's CPU.
     if (--running == 0) changed.notify_all();
   }
 }

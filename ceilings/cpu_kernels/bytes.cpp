@@ -80,8 +80,7 @@ class NewPages {
 // Returns the index of an array's first page. Pages between arrays must not be accessed.
 std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
 
-// Returns nullopt if the first `pages` pages of each array are resident and no others, else why
-// not.
+// Returns nullopt if just the first `pages` pages of each array are resident, or why they are not.
 std::optional<Reason> WrongPages(const std::optional<std::vector<bool>>& resident, int arrays,
                                  std::size_t pages) {
   if (!resident) return Reason{"the system stopped reporting which pages it accesses"};
@@ -165,8 +164,7 @@ float Result(BytesOperation operation, const Workspace& workspace, std::size_t i
   return 0;
 }
 
-// Runs the reference loop. Like the kernel, it loads a vector of `width` floats before it stores
-// one.
+// Reference loop. As the kernel does, loads each vector of `width` floats before it stores one.
 void RunPlainLoops(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
                    Workspace& workspace) {
   std::vector<float> vector(width);

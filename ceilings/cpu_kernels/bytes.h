@@ -41,8 +41,7 @@ class Pages {
 
 struct Workspace {
   // Arithmetic kernels load their operands and accumulators from here, compute in registers, and
-  // store the accumulators at the end. So the compiler knows no operand and cannot remove the
-  // computation of a result.
+  // store the accumulators at the end. So the compiler cannot remove the computation.
   alignas(64) std::array<std::byte, 4096> operands{};
   alignas(64) std::array<std::byte, 4096> accumulators{};
 

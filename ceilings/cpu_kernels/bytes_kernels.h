@@ -67,8 +67,7 @@ template <std::size_t kCount, class Visit>
 
 // Combines all loaded vectors by exclusive or: the compiler would delete unused loads, and the
 // result shows which vectors were loaded. An exclusive or needs no execution port of the loads, and
-// does not lower the clock as AVX-512 arithmetic does on some CPUs. kFolds registers hide its
-// latency.
+// does not lower the clock as AVX-512 arithmetic may. kFolds registers hide its latency.
 template <class V>
 void LoadKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
@@ -174,8 +173,7 @@ void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
 }
 
 // Does kMultiplyAdds multiply-adds per kLoads loaded vectors, which fixes the flop per byte. The
-// independent sums are as many as the multiply-adds that can be in flight (latency x rate), or
-// more.
+// independent sums are at least as many as multiply-adds can be in flight (latency x rate).
 template <class V, std::size_t kLoads, std::size_t kMultiplyAdds>
 void RidgeKernel(Workspace& workspace, std::int64_t iterations) {
   // Number of vectors loaded together, chosen so that all sums are used.

@@ -46,8 +46,7 @@ struct ClockKernel {
   int multiplications;  // length of the chain, per iteration of the loop
   Kernel kernel;
 };
-// [cycle] Latency of a 32-bit multiplication on Intel since 2008, AMD since 2017 (Fog,
-// Instructions).
+// [cycle] Latency of a 32-bit multiplication: Intel since 2008, AMD since 2017 (Fog, Instructions).
 inline constexpr double kCyclesPerMultiplication = 3;
 
 struct FlopsProbe {
@@ -100,9 +99,8 @@ std::vector<FlopsProbe> TileProbes();               // flops_tiles.cpp
 // Runs the kernel for 1, 2 and 7 iterations and compares all bytes of Workspace::accumulators, also
 // those that it must not write, with a reference loop. All elements differ, so that a kernel of
 // half the width, with fewer accumulators or without the addition is found. Multiply-adds of fp32
-// and fp64 are compared including their rounding; all others (fp16, dot products, tiles) on whole
-// numbers whose sums are exact in any order. Overwrites the workspace. On success `text` is
-// Validation::result.
+// and fp64 must round as the loop does; all others (fp16, dot products, tiles) compute whole
+// numbers, with sums exact in any order. Overwrites the workspace. `text`: Validation::result.
 KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspace);
 
 // [1/cycle] Vector multiply-adds of fp32 or fp64 that a core can start, on vectors of up to 256 bit
@@ -129,8 +127,7 @@ std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreR
 
 // Compares validation.per_cycle with the nearest admissible value (AdmissibleStepsPerCycle) within
 // 3 %, or 4 % for three instructions, which never use ports perfectly. Sets per_cycle_expected of
-// the validation and of the ceiling's last visit. Adds a reason if the values differ. Does nothing
-// if per_cycle is unknown.
+// the validation and of the last visit. Adds a reason if the values differ. Needs per_cycle.
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
 
 // Validates a ceiling whose operations per cycle are the highest admissible value

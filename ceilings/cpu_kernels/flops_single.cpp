@@ -73,8 +73,7 @@ __attribute__((target("avx512f,avx512vl,avx512bf16"))) void Bf16Ymm(Workspace& w
           });
 }
 
-// int8 vectors have the accumulators' type, as gcc 12 copies a __m512i twice per iteration (2.5x
-// time).
+// int8 vectors have the accumulators' type: gcc 12 copies __m512i twice per iteration (2.5x time).
 template <int kChain>
 __attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
                                                      std::int64_t iterations) {

@@ -154,8 +154,7 @@ void Put(Memory& memory, std::size_t element, T value) {
 }
 
 // Whole numbers that are so small that a few products and sums are exact in every type and order.
-// Because of the periods 3 and 5, two elements whose distance is a power of two differ in at least
-// one operand.
+// Periods of 3 and 5: elements whose distance is a power of two differ in at least one operand.
 int WholeFirst(std::size_t element) { return std::array{1, -1, 2}[element % 3]; }
 int WholeSecond(std::size_t element) { return static_cast<int>(element % 5) - 2; }
 int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }

@@ -195,8 +195,6 @@ class CudaBench : public gpu_ceilings::GpuBench {
   std::unique_ptr<Prepared> prepared_;
 };
 
-// ---- overheads ----
-
 // Returns the time [s] of `times` empty launches, one after the other, until the last has finished.
 double Launches(std::int64_t times, gpu::GpuClock& clock) {
   const cuda::CudaStream stream;

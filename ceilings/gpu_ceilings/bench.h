@@ -72,8 +72,7 @@ class GpuBench {
  public:
   virtual ~GpuBench() = default;
   virtual GpuDescription Describe() = 0;
-  // Allocates the row's operands, with random values, and its results. Throws Unsupported if the
-  // row cannot run.
+  // Allocates the row's random operands and its results. Throws Unsupported if it cannot run.
   virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;
@@ -85,8 +84,7 @@ class GpuBench {
   virtual double Overhead(GpuOverhead kind, std::int64_t times) = 0;
 };
 
-// Measures the ceilings of a GPU. A row is one kernel of a pipe or memory level; a pass measures
-// all rows once.
+// Measures a GPU. A row is one kernel of a pipe or memory level; a pass measures all rows once.
 
 // Returns the machine of a GPU without ceilings: device "gpu", name, fingerprint, facts, L2 size.
 machine::Machine DescribeGpu(const gpu::GpuIdentity& identity);
@@ -180,8 +178,7 @@ struct GpuMemoryFacts {
   std::optional<double> pins;               // [byte/s] limit of DRAM by PinBandwidth
 };
 // Marks memory roofs in `best` (CeilingSet::bytes) as not validated if their arrays were partly in
-// another level: DRAM arrays below 16 x L2, DRAM faster than its pins, L2 not faster than DRAM, L1
-// not faster than L2.
+// another level: DRAM arrays < 16 x L2, DRAM faster than pins, L2 not faster than DRAM, L1 than L2.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
 // Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that

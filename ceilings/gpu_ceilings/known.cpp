@@ -159,8 +159,7 @@ struct Values {
   }
 };
 
-// Writes value(reg, element) to all elements of a thread's registers `first` to `first` +
-// `registers` - 1.
+// Writes value(reg, element) to all elements of `registers` registers of a thread, from `first` on.
 template <class Value>
 void WriteRegisters(const Values& values, int first, int registers, int thread, int threads,
                     const Value& value, GpuBytes& operands) {

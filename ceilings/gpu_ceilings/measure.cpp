@@ -206,8 +206,6 @@ void MeasureGpuRows(GpuSession& session) {
     }
 }
 
-// ---- ceilings of the rows ----
-
 constexpr double kPassTolerance = 0.05;
 constexpr const char* kDramLoads = "dram.load.v16";
 constexpr GpuEffort kQuick = {"quick", 4e-3, 6, 3, 1, 0.5, 0};
@@ -290,8 +288,6 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   JudgeGpuLevels(facts, set.bytes);
 }
 
-// ---- overheads ----
-
 constexpr double kTolerance = 0.05;  // [1] larger than for kernels, because the host is involved
 constexpr const char* kLaunchName = "launch";
 
@@ -343,8 +339,6 @@ void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
     }
   }
 }
-
-// ---- sustained rates ----
 
 constexpr double kSeconds = 10, kWindow = 1;  // [s] length of the run, and of its Ends
 constexpr double kDifference = 0.03;          // [1] a smaller difference from the roof is noise

@@ -316,8 +316,6 @@ void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
         at.where());
 }
 
-// ---- consistency of a ceiling's numbers ----
-
 // [1] Allowed relative difference of a stored rate from the rate that follows from other numbers of
 // the same measurement (kSame), or of rows measured at other times (kAtOtherTimes).
 constexpr double kSame = 0.05, kAtOtherTimes = 0.25;

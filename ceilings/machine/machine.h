@@ -53,8 +53,7 @@ enum class CeilingStatus {
 struct Ceiling {
   double per_second = 0;                          // [flop/s] or [byte/s], > 0
   std::optional<std::pair<double, double>> ci95;  // [flop/s], [byte/s] 95 % interval of the median
-  // [flop/s] or [byte/s] Rate after 10 s without a pause. Absent if unknown or within 3 % of
-  // `per_second`.
+  // [flop/s] or [byte/s] Rate after 10 s of load. Absent if unknown or within 3 % of per_second.
   std::optional<double> sustained_per_second;
   std::optional<double> sustained_clock_hz;  // [1/s] core clock after 10 s without a pause
   // [1] Bytes that the memory level moves (modelled, with write-allocate) divided by the bytes that
@@ -111,8 +110,7 @@ inline constexpr const char* kGraphNodeOverhead = "graph-node";  // an empty ker
 
 // The ceilings of one thread count.
 struct CeilingSet {
-  // By pipe key: the roof of each pipe ("fp32.vector") and all its measured rows
-  // ("fp32.vector.avx2").
+  // By key: the roof of each pipe ("fp32.vector") and its measured rows ("fp32.vector.avx2").
   std::map<std::string, Ceiling> flops;
   std::map<Level, Ceiling> bytes;           // the roof of each level: its fastest mix
   std::map<std::string, Ceiling> mixes;     // rows by "<level>.<mix>.<isa>" ("l3.copy-nt.avx2")

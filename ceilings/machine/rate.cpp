@@ -113,8 +113,7 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
 }
 
 // Returns the iterations that take about `policy.repetition_seconds`; MeasureRate recalibrates if
-// interference made this number too small. Throws Unsupported if the kernel's clock does not
-// advance.
+// interference made them too few. Throws Unsupported if the kernel's clock does not advance.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = 1;

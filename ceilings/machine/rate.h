@@ -21,8 +21,7 @@ struct MeasureProgress {
 };
 
 // Prints the progress: on a terminal in one line, which it overwrites and clears at the end,
-// otherwise one line at the start and after each tenth of the steps. Pass it by std::ref: a copy
-// would repeat lines.
+// otherwise a line at the start and after each tenth of the steps. Pass it by std::ref, not a copy.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -108,8 +107,7 @@ using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
 // validated or max_seconds pass. If most repetitions are noisy, continues with shorter ones, which
-// fit between other programs' time slices. Throws Unsupported if the kernel's clock does not
-// advance.
+// fit between other programs' time slices. Throws Unsupported if the kernel's clock stands still.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

@@ -26,8 +26,7 @@ constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine fil
 
 constexpr const char* kRoofsEffort = "roofs";
 
-// Returns the thread counts without ceilings. Ceilings of a quick measurement count only with
-// `quick`.
+// Returns the thread counts without ceilings. Those of a quick measurement count only with `quick`.
 std::vector<int> Missing(const Machine& machine, std::vector<int> threads, bool quick) {
   std::erase_if(threads, [&](int count) {
     const auto* const set = machine::ForThreads(machine, count);
@@ -92,8 +91,7 @@ Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector
   return source.measure(quick, threads);
 }
 
-// Returns the rows of the roofs that `wanted` accepts, among those of `pipes`, of all levels and of
-// copies in DRAM.
+// Returns the rows of the roofs of `pipes`, all levels and copies in DRAM that `wanted` accepts.
 RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
                           const std::function<bool(const Ceiling& roof)>& wanted) {

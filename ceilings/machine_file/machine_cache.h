@@ -37,11 +37,9 @@ enum class SpotVerdict {
 
 // Compares `per_second` with the interval from the lower end of the stored ci95 (without ci95: from
 // the stored rate) to the stored rate. `tolerance` widens the interval at both ends; a larger
-// `drift` takes its place at the lower end. A lower rate without a clean repetition is kUnknown.
-// Pure.
+// `drift` takes its place at the lower end. A lower rate is kUnknown without a clean repetition.
 SpotVerdict Judge(const SpotCheck& check);
-// Returns the larger of the stored drift and spread [1], at most 1/3: a rate that varied may do so
-// again.
+// Returns the larger of the stored drift and spread [1], at most 1/3: the rate may vary so again.
 double AllowedDrift(const machine::Ceiling& stored);
 
 // Returns "fp32.vector.avx512 with 2 threads: now 301 G/s, stored 305 G/s: agrees".
@@ -94,9 +92,8 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 using RowsByThreads = std::map<int, std::set<std::string>>;
 
-// Returns the rows for a live check: the fastest fp32 row and DRAM loads with the largest thread
-// count, and the rows of roofs (of `pipes` and of all levels) that are not validated, with each
-// thread count. Pure.
+// Returns the rows for a live check: with the largest thread count the fastest fp32 row and DRAM
+// loads; with each thread count the roofs (of `pipes` and all levels) that are not validated.
 RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes);
 

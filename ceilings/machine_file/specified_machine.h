@@ -42,8 +42,7 @@ class LocatedJson {
 // A JSON object in a LocatedJson. All functions throw BadInput with FILE:LINE:COLUMN.
 class LocatedObject {
  public:
-  // Throws BadInput if `object` is not a JSON object or has a key that is not in `known`. An empty
-  // `known` allows any key.
+  // Throws BadInput if `object` is no JSON object or has a key not in `known` (empty: any key).
   LocatedObject(const LocatedJson& file, const nlohmann::json& object, LocatedJson::Path path,
                 const std::vector<std::string>& known = {});
 
