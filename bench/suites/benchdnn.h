@@ -46,8 +46,7 @@ class BenchdnnChoice {
   // lacks the option. For a value without benchmarks sets the default and throws BadInput.
   bool Set(std::string_view option, std::string_view value);
   const BenchdnnDriver& Driver() const { return *driver_; }
-  // Returns an option's canonical value ("FWD_B", "u8:s8:u8", "relu"), or "" if the driver has
-  // none.
+  // Returns an option's canonical value ("FWD_B", "u8:s8:u8", "relu"), or "" if there is none.
   std::string_view operator[](std::string_view option) const;
   // Returns the value of an option that ReadCount reads, or 0 if the driver lacks the option.
   int64_t Count(std::string_view option) const;
@@ -57,7 +56,7 @@ class BenchdnnChoice {
   std::map<std::string_view, std::string> values_;  // by option name
 };
 
-// Returns whether benchdnn's option changes no call (but e.g. the duration or the output).
+// Returns whether the option changes only benchdnn's run (duration, output, skips), not the call.
 bool IsIgnoredOption(std::string_view option);
 
 // Read option values. Return dlroof's spelling. Throw BadInput for a malformed value.
@@ -161,7 +160,7 @@ struct BenchdnnLetter {
 // repeated key counts. Throws BadInput for an unknown key and a number above 2^31-1.
 void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters);
 
-// Throws BadInput with the key unless the number is above 0.
+// Throws BadInput, which names the key, unless the number is above 0.
 void RequireLetter(int64_t value, std::string_view key);
 
 // Parses sizes such as "12x128x64" from index `at` to the first character that is neither a digit

@@ -27,7 +27,7 @@ bool IsChosen(std::string_view value, std::string_view choice) {
          (value.size() == choice.size() || value[choice.size()] == '_');
 }
 
-// Returns the values that a choice means: the operator's directions that it shortens, or itself.
+// Returns the operator's directions for which the choice is short, otherwise the choice itself.
 std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
                                        std::string_view choice) {
   std::vector<std::string_view> values;

@@ -96,8 +96,7 @@ std::vector<std::string> GpuCommand(const GpuRequest& request, const std::string
 }
 
 // Measures settings with the same environment variables in one process: a GPU process starts
-// slowly, and times hardly differ between processes. If it fails, measures each half in another
-// process.
+// slowly, and times hardly differ between processes. If it fails, measures each half alone.
 void MeasureTogether(const GpuRequest& request, std::span<const GpuTrial> trials) {
   if (StoppedByInterrupt()) return;
   const TemporaryFolder folder;

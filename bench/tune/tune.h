@@ -115,7 +115,7 @@ struct Proposal {
 // Returns a setting that may reduce the largest component of the time, or nullopt if none is known.
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
 
-// Returns variants of a GPU benchmark: with another option of Op::variants, or without one of its.
+// Returns variants of a GPU benchmark, which add or remove an option of Op::variants.
 std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
 
 // Measures the default and the proposals by MeasureOnGpu. Returns a sentence per proposal: its

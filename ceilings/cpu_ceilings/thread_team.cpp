@@ -32,9 +32,9 @@ void PinThisThread(int cpu) {
 }
 
 struct Stamp {
-  double begin = 0, end = 0;        // [s]
-  std::optional<double> run_delay;  // [s]
-  std::optional<double> clock_hz;   // [1/s]
+  double begin = 0, end = 0;        // [s] of the task, steady clock
+  std::optional<double> run_delay;  // [s] time for which the thread waited for a CPU
+  std::optional<double> clock_hz;   // [1/s] of the thread's core
   std::exception_ptr error;
 };
 

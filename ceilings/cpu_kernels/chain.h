@@ -10,7 +10,7 @@
 
 namespace dlroof::cpu_kernels {
 
-// Executes a chain of dependent 32-bit multiplications, inlined for any target attribute.
+// Executes a chain of dependent 32-bit multiplications. Inlined into functions of any target.
 template <int kMultiplications>
 [[gnu::always_inline]] inline void MultiplyBeside(unsigned& chain) {
   if constexpr (kMultiplications > 0)

@@ -59,7 +59,7 @@ struct FlopsProbe {
   int accumulators;          // independent; an iteration does `sweeps` steps on each
   int sweeps = 1;
   Kernel kernel = nullptr;
-  std::vector<ClockKernel> clocks = {};  // by rising length; if empty, no clock under load
+  std::vector<ClockKernel> clocks = {};  // by rising length; empty: the clock under load is unknown
 };
 
 // Return the size [byte] of one element of the operands and of the accumulators.
@@ -79,7 +79,7 @@ std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features);
 // Returns "fp32.vector" for "fp32.vector.avx2" and for "fp32.vector".
 std::string PlainPipe(const std::string& row);
 
-// Returns the keys of rows that may become a roof: the last two of each pipe in `probes`.
+// Returns the keys of rows that may become a roof: the last (fastest) two of each pipe in `probes`.
 std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 
 // Writes operands and sets the accumulators to 0. The operands are the same on every machine and
@@ -100,7 +100,8 @@ std::vector<FlopsProbe> TileProbes();               // flops_tiles.cpp
 // those that it must not write, with a reference loop. All elements differ, so that a kernel of
 // half the width, with fewer accumulators or without the addition is found. Multiply-adds of fp32
 // and fp64 must round as the loop does; all others (fp16, dot products, tiles) compute whole
-// numbers, with sums exact in any order. Overwrites the workspace. `text`: Validation::result.
+// numbers, with sums exact in any order. Overwrites the workspace. If passed, `text` is
+// Validation::result.
 KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspace);
 
 // [1/cycle] Vector multiply-adds of fp32 or fp64 that a core can start, on vectors of up to 256 bit
@@ -125,9 +126,10 @@ CoreRates RatesOf(const cpu::Cpu& cpu);
 // allow (confirmed on Cascade Lake and Zen 5).
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core = {});
 
-// Compares validation.per_cycle with the nearest admissible value (AdmissibleStepsPerCycle) within
-// 3 %, or 4 % for three instructions, which never use ports perfectly. Sets per_cycle_expected of
-// the validation and of the last visit. Adds a reason if the values differ. Needs per_cycle.
+// Compares validation.per_cycle, if known, with the nearest admissible value
+// (AdmissibleStepsPerCycle) within 3 %, or 4 % for three instructions, which never use ports
+// perfectly. Sets per_cycle_expected of the validation and of the last visit. Adds a reason if the
+// values differ.
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
 
 // Validates a ceiling whose operations per cycle are the highest admissible value

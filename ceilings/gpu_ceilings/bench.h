@@ -72,7 +72,7 @@ class GpuBench {
  public:
   virtual ~GpuBench() = default;
   virtual GpuDescription Describe() = 0;
-  // Allocates the row's random operands and its results. Throws Unsupported if it cannot run.
+  // Allocates the row's operands (random) and results. Throws Unsupported if the row cannot run.
   virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;
@@ -112,7 +112,7 @@ machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 bool RunsBySmClock(const GpuRow& row);
 
 // Returns why a repetition is noisy, or nullopt if it is clean. It is noisy if the driver reports a
-// slowdown by heat or the power supply, or (but for a reached power limit) IsClockTooLow is true.
+// slowdown by heat or the power supply, or if IsClockTooLow, which tolerates a power limit.
 std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz);
 
 using GpuRun = std::function<GpuTime(std::int64_t iterations)>;
@@ -178,7 +178,8 @@ struct GpuMemoryFacts {
   std::optional<double> pins;               // [byte/s] limit of DRAM by PinBandwidth
 };
 // Marks memory roofs in `best` (CeilingSet::bytes) as not validated if their arrays were partly in
-// another level: DRAM arrays < 16 x L2, DRAM faster than pins, L2 not faster than DRAM, L1 than L2.
+// another level: DRAM arrays are smaller than 16 x L2, DRAM is faster than its pins, or L2 or L1 is
+// not faster than the next farther level.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
 // Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that

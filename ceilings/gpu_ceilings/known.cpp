@@ -32,8 +32,8 @@ int ChainRegisterBytes(GpuElement element) { return element == GpuElement::kFp64
 constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots of a chain's operands
 
 // v = v * v + b with b in (-1.95, -1.8) is chaotic: a missing step changes all later values, and
-// the operands keep changing. |v| stays below |b|. The chain would diverge only if |v| exceeded 0.5
-// + sqrt(0.25 - b) > |b| + 0.03; rounding errors (0.004 in bf16) are too small for that.
+// the operands keep changing. |v| stays below |b|. The chain would diverge only for |v| above 0.5 +
+// sqrt(0.25 - b), which exceeds |b| + 0.03; rounding errors (0.004 in bf16) are smaller.
 double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
   const double random = OperandValue(element, GpuOperandKind::kRandom, index);
   if (element == GpuElement::kInt8) return random;

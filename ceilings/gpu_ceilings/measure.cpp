@@ -288,7 +288,7 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   JudgeGpuLevels(facts, set.bytes);
 }
 
-constexpr double kTolerance = 0.05;  // [1] larger than for kernels, because the host is involved
+constexpr double kTolerance = 0.05;  // [1] of overheads, which vary more: the host takes part
 constexpr const char* kLaunchName = "launch";
 
 struct OverheadRow {

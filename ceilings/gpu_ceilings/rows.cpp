@@ -37,7 +37,7 @@ using E = GpuElement;
 using U = GpuUnit;
 
 // m, n, k, threads, chains and unrolling (GpuInstruction). With eight warps per scheduler, eight
-// chains cover twice the latency. An iteration has 512 of them (fp64: 256) and a loop's three.
+// chains cover twice the latency. An iteration has 512 of these (fp64: 256) and 3 for the loop.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kAbove = 1.02;    // [1] max rate / peak rate; the clock has an error of 2 %
 constexpr double kScaling = 0.03;  // [1] allowed difference of Validation::scaling from 1
-constexpr double kMinL2 = 16;      // [1] min DRAM arrays / L2, so that L2 has at most 6 % of them
+constexpr double kMinL2 = 16;      // [1] min DRAM arrays / L2: L2 has at most 6 % of the arrays
 constexpr double kNear = 0.03;     // [1] min gain in rate over the next farther level
 
 machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& policy) {

@@ -424,7 +424,7 @@ CeilingSet Sustained(CeilingSet ceilings) {
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {
   std::uint64_t hash = kHashOfNothing;
   const auto add = [&](const std::string& text) {
-    hash = HashOf({"\0", 1}, HashOf(text, hash));  // separator: "a", "bc" is not "ab", "c"
+    hash = HashOf({"\0", 1}, HashOf(text, hash));  // separator: "a", "bc" differs from "ab", "c"
   };
   for (const auto& [key, text] : facts)
     if (IsStable(key)) {

@@ -103,8 +103,8 @@ struct SweepFinding {
   bool operator==(const SweepFinding&) const = default;
 };
 
-// Keys in CeilingSet::overheads [s]. kQueuedOverhead: time of an empty kernel in a row of kernels
-// that were queued before the GPU began: the launch cost that a call's device time contains.
+// Keys in CeilingSet::overheads [s]. kQueuedOverhead: time per empty kernel if many are queued
+// before the GPU begins, i.e. the launch cost that a call's device time contains.
 inline constexpr const char* kQueuedOverhead = "queued";
 inline constexpr const char* kGraphNodeOverhead = "graph-node";  // an empty kernel in a CUDA graph
 

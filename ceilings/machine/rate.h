@@ -53,9 +53,9 @@ struct RatePolicy {
   int doubled = 6;                           // clean repetitions needed with twice the work
   double least_repetition_seconds = 3.5e-4;  // [s] shortest repetition, on a busy machine
   double max_seconds = 3;                    // [s] time limit, by `now`, of all repetitions
-  double tolerance = 0.02;            // [1] max error of the doubled time, and of rates that agree
+  double tolerance = 0.02;            // [1] max error: doubled time from 2x, rates from the best
   double max_wait_fraction = 0.005;   // [1] a repetition with a larger wait_fraction is noisy
-  std::function<void(double)> sleep;  // called with [s] after a noisy repetition; may be empty
+  std::function<void(double)> sleep;  // waits some seconds after a noisy repetition; may be empty
   std::function<double()> now;        // [s] any steady clock; required by MeasureRate
 };
 
@@ -79,7 +79,7 @@ struct Rate {
   std::optional<Reason> reason;                   // why the rate is not validated
   std::optional<double> doubling;  // [1] time of twice the work / time of the work; ideal: 2
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean repetitions
-  // [1/s] Median clock of the clean repetitions near the best rate; of up to four, the highest.
+  // [1/s] Clock of the clean repetitions near the best rate: median, or highest of fewer than five.
   std::optional<double> clock_hz;
   int agreeing = 0;          // clean repetitions within the tolerance of the best
   int clean = 0, total = 0;  // numbers of clean and of all repetitions
