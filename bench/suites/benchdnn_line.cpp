@@ -38,8 +38,7 @@ std::optional<std::string> ReorderLine(const logs::Primitive& primitive) {
                      destination->type, source->tag, destination->tag, primitive.text.problem);
 }
 
-// Returns the line for primitives whose log has the algorithm (after `prefix`), direction and
-// problem in benchdnn's form.
+// Returns the line for primitives whose log has benchdnn's problem and algorithm (after `prefix`).
 std::string PlainLine(const logs::Primitive& primitive, std::string_view driver,
                       std::string_view prefix) {
   auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");

@@ -140,8 +140,7 @@ std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState cache);
 
 // Adds the option `algorithm` ("best", "winograd") to every benchmark that supports it. Throws
-// BadInput, "--dlroof_algorithm=...", if no operator has such an algorithm (Op::variants), or no
-// benchmark of the suites supports it.
+// BadInput if no operator has such an algorithm (Op::variants), or no benchmark supports it.
 std::vector<Suite> WithAlgorithm(std::vector<Suite> suites, const std::string& algorithm);
 
 // Returns whether one of the values is "help": the user asks for SuiteList.
@@ -153,8 +152,7 @@ std::string SuiteList();
 // Returns the benchmarks of all suites in order, without duplicates.
 std::vector<workload::Workload> WorkloadsOf(const std::vector<Suite>& suites);
 
-// Returns a line for standard error: "suite my_layers.txt: 12 benchmarks", or "suites paper,
-// reference: 186 benchmarks".
+// Returns a line for standard error, e.g. "suites paper, my_layers.txt: 186 benchmarks".
 std::string SelectionSentence(const std::vector<Suite>& suites);
 
 // Returns context.dlroof.suites of the run file: an array with an object per suite that has counts

@@ -122,8 +122,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
   }
 }
 
-// Returns the row's name with this batch size. If the row's problem has none, adds it to the
-// skipped problems and returns nullopt.
+// Returns the row's name with this batch size. Returns nullopt and skips a problem that has none.
 std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Flag& flag,
                                      Suite& suite) {
   auto name = workload::ParseBenchmarkName(NameOf(row));

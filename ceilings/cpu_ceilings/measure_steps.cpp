@@ -279,8 +279,7 @@ double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double p
   return best;
 }
 
-// Returns the clock [1/s] of the slowest core under the load of the row that has just run, or
-// nothing if the row has no clock kernel.
+// Returns the slowest core's clock [1/s] while `clock` continues a row's load; nullopt without it.
 std::optional<double> ClockOf(CpuBench& bench, const std::optional<cpu_kernels::LoadClock>& clock) {
   if (!clock) return std::nullopt;
   std::vector<double> clocks(static_cast<std::size_t>(bench.threads()));

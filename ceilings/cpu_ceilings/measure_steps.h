@@ -64,8 +64,7 @@ struct LaunchCost {
   std::string how;     // text: library, version, primitive, repetitions
 };
 
-// Returns the cost of one call. `calls(n)` runs n calls one after another. Does not use repetitions
-// in which a thread waited for a CPU.
+// Returns the cost of one call in clean repetitions. `calls(n)` runs n calls one after another.
 LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls,
                         const machine::RatePolicy& policy);
 

@@ -76,8 +76,7 @@ class GpuBench {
   virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;
-  // Runs the row on `operands` (from GpuOperands) and returns GpuResultBytes bytes of results. Call
-  // Prepare before the next Run.
+  // Runs the row on `operands` (GpuOperands), returns its results. Prepare again before a Run.
   virtual GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
                           std::int64_t iterations) = 0;
   // Returns the total time [s] of `times` operations of this kind.

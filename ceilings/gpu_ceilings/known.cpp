@@ -14,8 +14,7 @@ namespace {
 
 bool IsSum(const GpuRow& row) { return row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared; }
 
-// Returns the first index at which `results` differs from `expected`, repeated to its length, or
-// results.size() if there is none.
+// Returns the first index where `results` differs from repetitions of `expected`, or its size.
 std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
   for (std::size_t at = 0; at < results.size(); at += expected.size()) {
     const auto begin = results.begin() + static_cast<std::ptrdiff_t>(at);

@@ -103,8 +103,8 @@ int ElementBytes(GpuElement element);
 void WriteElement(GpuElement element, double value, std::byte* to);
 double ReadElement(GpuElement element, const std::byte* from);
 
-// Return the size of, write and read an accumulator for operands of this type: int32 for int8, fp64
-// for fp64, otherwise fp32.
+// Return the size [byte] of an accumulator for operands of this type, write it, and read it. The
+// accumulator is int32 for int8, fp64 for fp64, otherwise fp32.
 int SumBytes(GpuElement element);
 void WriteSum(GpuElement element, double value, std::byte* to);
 double ReadSum(GpuElement element, const std::byte* from);

@@ -193,8 +193,7 @@ const std::vector<PartRow>& Parts() {
   return table;
 }
 
-// An ISA of oneDNN 3.x (dnnl_cpu_isa_t in dnnl_types.h) and the CPU features that it has beyond
-// those of the ISA `extends`.
+// An ISA of oneDNN 3.x (dnnl_cpu_isa_t), and the CPU features that it adds to the ISA `extends`.
 struct IsaRow {
   std::string_view name, extends;
   Features adds;

@@ -226,8 +226,7 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 
 // The ceilings of a memory level's mixes of loads and stores, by mix ("copy.avx2").
 using MeasuredMixes = std::map<std::string, Ceiling>;
-// Returns the ceiling that ChooseRoof chooses, with its mix in Ceiling::mix. Throws
-// std::invalid_argument if `mixes` is empty.
+// Returns ChooseRoof's choice, with its mix in Ceiling::mix. Throws std::invalid_argument if empty.
 Ceiling BestMix(const MeasuredMixes& mixes);
 
 // Marks the ceiling as not validated. Adds `reason` unless the ceiling already has it.

@@ -1,5 +1,4 @@
-// Measures the cost of starting a oneDNN primitive, with one vector of work per thread, and of an
-// empty OpenMP parallel region.
+// Measures the cost of starting a oneDNN primitive, and of an empty OpenMP parallel region.
 #include <fmt/format.h>
 #include <omp.h>
 
