@@ -1,6 +1,6 @@
-// benchdnn, oneDNN's benchmark program: its drivers, each for one kind of operator (registered in
-// its folder), their options with defaults and values, options shared by conv, ip and matmul, the
-// words of command lines and batch files, and the command line for a primitive in oneDNN's log.
+// Translates between dlroof's benchmarks and benchdnn, oneDNN's benchmark program. benchdnn has a
+// driver per kind of operator, which the operator's folder registers. Reads command lines and batch
+// files, and writes the command line for a primitive in oneDNN's log.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,9 @@ struct BenchdnnDriver;
 struct BenchdnnOption {
   std::string_view name;
   std::string_view default_value;
-  // More values with benchmarks in dlroof, in any case, blanks between them; "*": any value.
+  // Other values for which dlroof has benchmarks, separated by blanks. Case is ignored. "*": all.
   std::string_view values;
-  std::string (*read)(std::string_view value) = nullptr;  // returns the canonical spelling
+  std::string (*read)(std::string_view value) = nullptr;  // returns canonical spelling
 };
 
 inline constexpr std::string_view kBenchdnnAny = "*";
@@ -46,10 +46,9 @@ class BenchdnnChoice {
   // lacks the option. For a value without benchmarks sets the default and throws BadInput.
   bool Set(std::string_view option, std::string_view value);
   const BenchdnnDriver& Driver() const { return *driver_; }
-  // Returns an option's canonical value ("FWD_B", "u8:s8:u8", "relu"), or "" if the driver lacks
-  // the option.
+  // Returns an option's canonical value ("FWD_B", "u8:s8:u8", "relu"), or "" if there is none.
   std::string_view operator[](std::string_view option) const;
-  // Returns the number of an option whose values are read by ReadCount.
+  // Returns the value of an option that ReadCount reads, or 0 if the driver lacks the option.
   int64_t Count(std::string_view option) const;
 
  private:
@@ -57,16 +56,16 @@ class BenchdnnChoice {
   std::map<std::string_view, std::string> values_;  // by option name
 };
 
-// Returns whether this option of benchdnn (duration, output, skips) does not affect the call.
+// Returns whether the option changes only benchdnn's run (duration, output, skips), not the call.
 bool IsIgnoredOption(std::string_view option);
 
-// Readers of option values. Return the spelling in names. Throw BadInput for a malformed value.
-std::string ReadThree(std::string_view value);   // "u8:s8:u8"; a single word is repeated
-std::string ReadTypes(std::string_view value);   // as ReadThree, and the old spelling "u8s8f32"
-std::string ReadLayout(std::string_view value);  // "any", "nchw", "nhwc" (axb, acdb), others as is
+// Read option values. Return dlroof's spelling. Throw BadInput for a malformed value.
+std::string ReadThree(std::string_view value);   // "u8:s8:u8"; "u8" means "u8:u8:u8"
+std::string ReadTypes(std::string_view value);   // as ReadThree; also reads "u8s8f32" (old)
+std::string ReadLayout(std::string_view value);  // abx, abcd: "nchw"; axb, acdb: "nhwc"; or as is
 std::string ReadCount(std::string_view value);   // an integer >= 0
 // Returns "src:common+wei:per_oc+dst:common", in this order. Omits scales of 1 for the whole
-// tensor, which benchdnn does not set, and the numbers of all scales, which are data of a call.
+// tensor, which benchdnn does not set, and the values of all scales, which change no call.
 std::string ReadScales(std::string_view value);
 // Returns short lower-case names, "sum+relu", without default arguments.
 std::string ReadPostOps(std::string_view value);
@@ -89,8 +88,8 @@ std::string DataTypesOf(const workload::ProductTypes& types);
 // Returns "--dt=u8:s8:u8 ", or "" for benchdnn's default types.
 std::string TypesArgument(const workload::ProductTypes& types);
 
-// Returns benchdnn's argument for the option `scales`, with a blank at the end. Its scale values do
-// not matter (except 1), because calls read them as data.
+// Returns benchdnn's argument for dlroof's option `scales`, with a blank at the end. Its scale
+// values (any but 1) do not matter, because calls read them as data.
 std::string ScalesArgument(const workload::ProductTypes& types);
 
 // Returns "--attr-post-ops=... " for a case, or "" if it has none.
@@ -110,16 +109,16 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 // The name of dlroof's benchmark, or why there is none ("1-D convolution").
 using BenchdnnName = std::variant<std::string, Reason>;
 
-// Work of a call that benchdnn does not report (it reports FLOPs).
+// What benchdnn does not report of a call's work. It reports FLOPs.
 struct BenchdnnWork {
-  std::map<Level, double> bytes;  // [byte] compulsory, at the levels known to the operator
+  std::map<Level, double> bytes;  // [byte] compulsory traffic; known levels only
   std::string type;               // element type; determines the pipe of the matrix work
 };
 
 struct BenchdnnDriver {
   std::string_view name;  // "conv"
   std::span<const BenchdnnOption> options;
-  // Returns whether the text begins like a problem of this driver. Null if problems need --DRIVER.
+  // Returns whether the text begins like a problem of this driver. Null: problems need --DRIVER.
   bool (*begins_problem)(std::string_view text);
   // Returns the benchmark of the problem with these options. Throws BadInput for other text.
   std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of;
@@ -127,7 +126,7 @@ struct BenchdnnDriver {
   std::function<BenchdnnWork(const workload::BenchmarkName& name)> work;
   // Primitive kinds in oneDNN's logs that this driver times: "convolution".
   std::span<const std::string_view> kinds;
-  // Returns benchdnn's arguments for a logged primitive (BenchdnnLine), or nullopt.
+  // Returns BenchdnnLine of a primitive of these kinds.
   std::optional<std::string> (*line)(const logs::Primitive& primitive);
 };
 
@@ -135,7 +134,7 @@ struct BenchdnnDriver {
 std::vector<const BenchdnnDriver*> BenchdnnDrivers();
 // Returns the driver with this name, or null.
 const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
-// Returns the driver for whose begins_problem the text is a problem, or null.
+// Returns the driver whose begins_problem accepts the text, or null.
 const BenchdnnDriver* DriverOfProblem(std::string_view text);
 
 struct BenchdnnToken {
@@ -147,7 +146,7 @@ struct BenchdnnToken {
 // that extends to the end of the line. "\" alone or at the end of a word joins the words around it.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
 
-// Returns text for a message: shortened, without control characters, as files may be malicious.
+// Returns the text for a message: shortened, and without control characters (of malicious files).
 std::string ShownText(std::string_view text, size_t max_shown = 80);
 
 // A field of a problem descriptor, such as "ic64": its key, and where to store the number.
@@ -161,27 +160,27 @@ struct BenchdnnLetter {
 // repeated key counts. Throws BadInput for an unknown key and a number above 2^31-1.
 void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters);
 
-// Throws BadInput with the key unless the number is above 0.
+// Throws BadInput, which names the key, unless the number is above 0.
 void RequireLetter(int64_t value, std::string_view key);
 
 // Parses sizes such as "12x128x64" from index `at` to the first character that is neither a digit
 // nor x, and moves `at` there. Throws BadInput unless each is between 1 and 2^31-1.
 std::vector<int64_t> ReadSizes(std::string_view text, size_t& at);
 
-// Throws BadInput unless the sizes are followed by the problem's name or the end of the text.
-// benchdnn ignores text between them, and its batch files have names without "n".
+// Throws BadInput unless the sizes end at index `at`: with the text, before the problem's name ("n"
+// or, in batch files, a quotation mark), or before "_" and text that benchdnn ignores.
 void ExpectName(std::string_view text, size_t at);
 
-// Returns whether a descriptor begins with one of the keys, after an optional "mb", which all have.
+// Returns whether a descriptor begins with one of the keys, perhaps after "mb" and its number.
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
 
 // Returns benchdnn's arguments that time the logged primitive: "--conv --mode=P --dir=FWD_D ...".
 // Layouts chosen by the library and blocked layouts become "any". Returns nullopt if benchdnn has
-// no driver for the primitive kind, or no options for the attributes.
+// no driver for the kind of primitive, or no options for its attributes.
 std::optional<std::string> BenchdnnLine(const logs::Primitive& primitive);
 
 // The parts of BenchdnnLine's text. Each ends with a blank, or is empty for benchdnn's default.
-// Returns "--dir=FWD_D "; FWD_B with a bias, as benchdnn's inference has none.
+// Returns "--dir=FWD_D ". Inference with bias becomes FWD_B, because FWD_I has no bias.
 std::string DirArgument(const logs::Primitive& primitive);
 // Returns the types of source, weights and destination: "--dt=u8:s8:u8 ".
 std::string TypesArgument(const logs::Primitive& primitive);

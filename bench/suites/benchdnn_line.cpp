@@ -38,7 +38,7 @@ std::optional<std::string> ReorderLine(const logs::Primitive& primitive) {
                      destination->type, source->tag, destination->tag, primitive.text.problem);
 }
 
-// Returns the line for primitives whose logged algorithm, direction and problem benchdnn accepts.
+// Returns the line for primitives whose log has benchdnn's problem and algorithm (after `prefix`).
 std::string PlainLine(const logs::Primitive& primitive, std::string_view driver,
                       std::string_view prefix) {
   auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");
@@ -182,7 +182,7 @@ class Reader {
   std::vector<ForeignProblem> Take() { return std::move(benchmarks_); }
 
  private:
-  // Why an option makes the following problems unsupported, and its line.
+  // Why problems after an option have no benchmark, and the option's line.
   struct OptionReason {
     std::string text;
     int line = 0;
@@ -204,7 +204,7 @@ void Reader::ReadToken(const BenchdnnToken& token) {
   const auto equals = text.find('=');
   if (const auto* driver = NamedDriver(text)) {
     choice_ = BenchdnnChoice(*driver);
-    // Reasons of options before --DRIVER on the same line are kept: they belong to its command.
+    // Keeps the reasons of options on the line of --DRIVER: they belong to the same command.
     std::erase_if(reasons_, [&](const auto& reason) {
       return reason.first == kDriver || reason.second.line != token.line;
     });
@@ -263,7 +263,6 @@ void Reader::ReadProblem(const BenchdnnToken& token) {
 }  // namespace
 
 bool LooksLikeBenchdnn(std::string_view text) {
-  // Reads only the first word, because the file may be long.
   for (size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
     const auto tokens = BenchdnnTokens(text.substr(at, end - at));

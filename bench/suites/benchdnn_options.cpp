@@ -32,7 +32,7 @@ workload::ProductTypes SplitTypes(std::string_view data_types) {
 
 char LowerCase(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Returns dlroof's option `scales` in benchdnn's canonical spelling.
+// Returns the scales of dlroof's option `scales`, spelled as by ReadScales; "" without int8.
 std::string_view OurScales(const workload::ProductTypes& types) {
   if (!workload::IsInt8(types)) return "";
   return workload::IsByte(types.destination) ? "src:common+wei:per_oc+dst:common"
@@ -140,7 +140,7 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, LowerCase, LowerCase);
 }
 
-// Returns the canonical spelling of a value that dlroof has benchmarks for; else throws BadInput.
+// Returns the canonical spelling of a value. Throws BadInput if dlroof has no benchmarks with it.
 std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
   auto read = option.read != nullptr ? option.read(value) : std::string(value);
   if (option.values == kBenchdnnAny) return read;

@@ -21,7 +21,7 @@ constexpr size_t kMaxNames = 10000;
 constexpr std::string_view kBlanks = " \t\r";
 constexpr size_t kMaxShownName = 160;
 
-// A line of a suite; line 0 means templates of an Op.
+// A line of a suite file. `file` is the name of an Op, and `line` 0, for the Op's templates.
 struct Source {
   const std::string& file;
   int line = 0;  // from 1
@@ -31,7 +31,7 @@ struct Source {
   }
 };
 
-// The choices of one brace list, or text between lists as a single choice. Views into the line.
+// The choices of a brace list, as views into the line. Text outside of lists is a single choice.
 using Choices = std::vector<std::string_view>;
 
 // Splits a text into Choices. Throws BadInput for braces that do not match.
@@ -52,7 +52,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
   return parts;
 }
 
-// Returns the choices of parts between slashes. Throws BadInput unless each is a word or list.
+// Returns the choices of each part between slashes. Throws BadInput unless it is a word or a list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
   for (const auto part : logs::SplitText(text, '/')) {
@@ -162,7 +162,6 @@ class SuiteReader {
     }
   }
 
-  // Removes and returns the line's first word; also removes the blanks after it.
   static std::string_view TakeWord(std::string_view& line) {
     const auto word = line.substr(0, line.find_first_of(kBlanks));
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks, word.size()), line.size()));
@@ -222,13 +221,12 @@ class SuiteReader {
       }
   }
 
-  // Throws BadInput for an invalid name, with the column in the name.
   void Check(const std::string& name) const {
     if (const auto reason = workload::InvalidReason(name))
       source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), reason->what()));
   }
 
-  // Checks a name and adds it to the suite if `runs`: it is for a device of the run.
+  // Checks a name. Adds it to the suite if `runs`, i.e. if the run has its device.
   void Add(std::string name, int64_t count, bool runs = true) {
     Check(name);
     if (!runs) return;

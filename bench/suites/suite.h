@@ -1,4 +1,4 @@
-// Suites: lists of benchmarks in text files, built in or by path, or in files of oneDNN's benchdnn.
+// Suites: lists of benchmarks, read from built-in texts, suite files or oneDNN's benchdnn files.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ struct Layer {
 // A problem of a suite for which dlroof has no benchmark.
 struct SkippedProblem {
   std::string file;         // the file that contains the problem
-  std::optional<int> line;  // line in the file, from 1; absent if there are several
+  std::optional<int> line;  // line in the file, from 1; absent if several lines
   std::string text;         // as written in the file
   std::string reason;       // why there is no benchmark: "1-D convolution"
 };
 
 struct Suite {
   std::string name;           // "resnet50", or the path given by the user
-  std::vector<Layer> layers;  // without duplicates, in the order of the file
-  bool counted = false;       // a model, whose layers have counts
+  std::vector<Layer> layers;  // in the order of the file, without duplicates
+  bool counted = false;       // whether layers have counts (a model)
   std::vector<SkippedProblem> skipped;
 };
 
-// The devices of a run. A problem uses its templates for these, or, if it has none, all templates.
+// The devices of a run. A problem uses its templates for these devices, or all if it has none.
 struct SuiteDevices {
   bool cpu = true, gpu = false;
 };
@@ -60,12 +60,12 @@ struct SuiteDevices {
 // Accepts names whose library is missing in this build.
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices = {});
 
-// A problem in another program's file: its benchmark's `name`, or the `reason` why there is none.
+// A problem in another program's file. `name`: its benchmark; if absent, `reason` says why not.
 struct ForeignProblem : SkippedProblem {
   std::optional<std::string> name;
 };
 
-// Returns a suite: the benchmarks of `problems`, each once, without counts; the rest as skipped.
+// Returns the suite of the problems' benchmarks, each once, without counts. Skips other problems.
 Suite SuiteFromProblems(const std::string& file, const std::vector<ForeignProblem>& problems);
 
 // Returns the built-in suites, sorted by name.
@@ -74,7 +74,7 @@ const std::vector<EmbeddedFile>& BuiltInSuites();
 // Returns the suite's description: the first comment line of its text, without "# ".
 std::string_view Summary(const EmbeddedFile& suite);
 
-// Returns whether the text is a benchdnn file: it begins with an option, a problem or the program.
+// Returns whether the text begins like a benchdnn file: with an option, problem or benchdnn's path.
 bool LooksLikeBenchdnn(std::string_view text);
 
 // Returns the problems in `text`, the content of `file`, in order, for all drivers that dlroof
@@ -84,9 +84,9 @@ bool LooksLikeBenchdnn(std::string_view text);
 // a new command, as benchdnn prints it, and resets all options. Options that change no call
 // (duration, --skip-impl) are ignored. The default, --dir=FWD_B, is a training call with bias.
 //
-// Problems have no benchmark after an option that the driver lacks, a value without benchmarks or a
-// list of values, and if they have another syntax; `reason` says so. --batch=FILE counts as one
-// such problem. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
+// A problem has no benchmark if its syntax is unknown, or if an option before it is unknown to the
+// driver or has a list of values or a value without benchmarks; `reason` says so. --batch=FILE is
+// also returned as one. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
 // Indices of the parts of a benchmark's name; options follow.
@@ -98,20 +98,20 @@ struct NameRow {
   int64_t count = 1;  // [1] occurrences in the model
 };
 
-// Applies the user's choices for one part of the names, separately for each operator and device. If
-// rows with a chosen value exist, selects these. Otherwise sets the value in the rows that have,
-// for their problem, the first value of that part. Directions may be shortened: "bwd" means
-// "bwd_data" and "bwd_weights", and "bwd" of an LSTM. Does not check the resulting names.
+// Applies the user's choices for one part of the names. Returns the rows with a chosen value. For a
+// chosen value that no row of an operator and device has, also returns copies of their rows with
+// this value, one copy for rows that differ only in `part`. Directions may be shortened: "bwd"
+// means "bwd_data" and "bwd_weights", and "bwd" of an LSTM. Does not check the resulting names.
 std::vector<NameRow> Choose(const std::vector<NameRow>& rows, NamePart part,
                             const std::vector<std::string_view>& choices);
 
-// Values of flags: comma-separated lists; an empty one changes nothing.
+// Values of flags: comma-separated lists. An empty list changes nothing.
 struct SuiteChoices {
   std::string directions, types, batch;
 };
 
-// Applies the choices. Each batch size becomes a suite of its own, "NAME batch N". Invalid names,
-// such as int8 for a gradient, are skipped with the reason.
+// Applies the choices. Each batch size becomes a suite of its own, "NAME batch N". Names that
+// become invalid (e.g. int8 for a gradient) are skipped problems.
 //
 // Throws BadInput, "FLAG=VALUE: ...", for a direction or type that no benchmark has, for an invalid
 // batch size, and for a batch size if no problem has one.
@@ -121,30 +121,29 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
 std::vector<std::string> DefaultSuites(const SuiteDevices& devices = {});
 
 // Returns the suites named by the values, in order without duplicates, or the default suites if
-// there are no values. A value is the name of a built-in suite, the path of a suite file or
-// benchdnn file (ReadBenchdnn), or a comma-separated list of these. It is a path if no built-in
-// suite has that name and it contains '/' or '.' or exists. A value that begins with "--conv ",
-// "--rnn " or another driver is a command line of benchdnn. Problems use the templates for
-// `devices`. Throws BadInput as ReadSuite and ReadBenchdnn, and for an unknown name; the message
-// begins with `flag` and lists the known names.
+// there are no values. A value is the name of a built-in suite, a line of a suite, the path of a
+// suite file or benchdnn file (ReadBenchdnn), or a comma-separated list of these. It is a path if
+// no built-in suite has that name and it contains '/' or '.' or exists. A value that begins with
+// "--conv ", "--rnn " or another driver is a command line of benchdnn. Problems use the templates
+// for `devices`. Throws BadInput as ReadSuite and ReadBenchdnn, and for an unknown name; the
+// message begins with `flag` and lists the known names.
 std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
                                 const SuiteDevices& devices = {},
                                 const std::string& flag = "--dlroof_suite");
 
-// Restricts the suites to these devices. Without the GPU its benchmarks are removed. Without the
-// CPU the reference loops are removed, and oneDNN's benchmarks are replaced by those of the
-// operator's GPU library: removed if the suite already has these, skipped if that library has none.
+// Restricts the suites to these devices. Without the GPU, removes its benchmarks. Without the CPU,
+// removes the reference loops and replaces oneDNN's benchmarks by the same ones of the operator's
+// GPU library, unless the suite already has these. Skips those that the library lacks.
 std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 
 // Sets the cache state of all benchmarks whose names do not specify one.
 std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState cache);
 
 // Adds the option `algorithm` ("best", "winograd") to every benchmark that supports it. Throws
-// BadInput, beginning with "--dlroof_algorithm=", if no operator has such an algorithm
-// (Op::variants), or no benchmark of the suites supports it.
+// BadInput if no operator has such an algorithm (Op::variants), or no benchmark supports it.
 std::vector<Suite> WithAlgorithm(std::vector<Suite> suites, const std::string& algorithm);
 
-// Returns whether a value is "help", which requests SuiteList.
+// Returns whether one of the values is "help": the user asks for SuiteList.
 bool AsksForSuiteList(const std::vector<std::string>& values);
 
 // Returns a line per built-in suite, and a line with the default suites.
@@ -153,12 +152,11 @@ std::string SuiteList();
 // Returns the benchmarks of all suites in order, without duplicates.
 std::vector<workload::Workload> WorkloadsOf(const std::vector<Suite>& suites);
 
-// Returns a line for standard error: "suite my_layers.txt: 12 benchmarks", or "suites paper,
-// reference: 186 benchmarks".
+// Returns a line for standard error, e.g. "suites paper, my_layers.txt: 186 benchmarks".
 std::string SelectionSentence(const std::vector<Suite>& suites);
 
-// Returns context.dlroof.suites of the run file: an array with an object per suite that is counted
-// ("layers" with "name" and "count", including layers removed by a filter) or has skipped problems
+// Returns context.dlroof.suites of the run file: an array with an object per suite that has counts
+// ("layers" with "name" and "count", including layers removed by a filter) or skipped problems
 // ("skipped" with "text", "reason", "line" if known, and "file" if it is not the suite's).
 nlohmann::json SuitesContext(const std::vector<Suite>& suites);
 

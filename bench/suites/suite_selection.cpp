@@ -27,7 +27,7 @@ bool IsChosen(std::string_view value, std::string_view choice) {
          (value.size() == choice.size() || value[choice.size()] == '_');
 }
 
-// Returns the values selected by a choice: all directions that begin with it, or the choice itself.
+// Returns the operator's directions for which the choice is short, otherwise the choice itself.
 std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
                                        std::string_view choice) {
   std::vector<std::string_view> values;
@@ -122,7 +122,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
   }
 }
 
-// Returns the row's name with this batch size. If it has none, skips the row and returns nullopt.
+// Returns the row's name with this batch size. Returns nullopt and skips a problem that has none.
 std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Flag& flag,
                                      Suite& suite) {
   auto name = workload::ParseBenchmarkName(NameOf(row));
@@ -148,11 +148,11 @@ void AddLayer(std::string name, int64_t count, Suite& suite,
   const auto [found, is_new] = place.emplace(name, suite.layers.size());
   if (is_new)
     suite.layers.push_back({std::move(name), count});
-  else if (suite.counted)  // layers that differed only in batch size
+  else if (suite.counted)  // the layers differed only in their batch size
     suite.layers[found->second].count += count;
 }
 
-// Called if no problem got the batch size. Throws BadInput with the reason of a skipped problem.
+// Throws BadInput, with the reason of a skipped problem, because no problem has a batch size.
 void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
   const auto refused =
       std::ranges::find_if(suites, [](const Suite& suite) { return !suite.skipped.empty(); });
@@ -178,8 +178,7 @@ bool IsCommand(const std::string& value) {
          FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
 }
 
-// Returns whether the value is a line of a suite: a benchmark's name, "LSTM/fwd_inference/f32
-// t1n1i8h8".
+// Returns whether the value is a line of a suite, e.g. "LSTM/fwd_inference/f32 t1n1i8h8".
 bool IsLine(const std::string& value) {
   return workload::FindOp(value.substr(0, value.find_first_of("/ "))) != nullptr && !Exists(value);
 }
@@ -235,7 +234,6 @@ std::optional<std::string> GpuLibrary(const std::string& op) {
   return std::nullopt;
 }
 
-// Replaces oneDNN's benchmarks by those of the operator's GPU library, without duplicates.
 void MoveToGpu(Suite& suite) {
   std::unordered_set<std::string> present;
   for (const auto& layer : suite.layers) present.insert(layer.name);
@@ -408,7 +406,7 @@ bool AsksForSuiteList(const std::vector<std::string>& values) {
 
 namespace {
 
-// Returns whether the suite has the calls of a model, with their numbers ("x12").
+// Returns whether the suite is a model: a line has a count (" x12").
 bool IsModel(const EmbeddedFile& suite) {
   const auto lines = logs::SplitText(suite.text, '\n');
   return std::ranges::any_of(lines, [](std::string_view line) {
@@ -475,7 +473,7 @@ nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
 std::string SkippedSentences(const std::vector<Suite>& suites) {
   std::string sentences;
   for (const auto& suite : suites) {
-    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first skipped problem, count
+    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first skipped problem; count
     for (const auto& problem : suite.skipped) {
       const auto found = std::ranges::find_if(
           reasons, [&](const auto& reason) { return reason.first->reason == problem.reason; });

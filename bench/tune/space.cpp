@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
 constexpr int64_t kMaxBatch = 1 << 16;
-// Environment variables that are tuned unless the user sets them.
+// Environment variables that are tuned unless the user has set them.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
                                       "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
                                       "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};
@@ -57,7 +57,7 @@ class Space {
                                          IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 
-  // Adds the operator's options that compute the same in another way, and their combinations.
+  // Adds the operator's options that compute the same result otherwise, and their combinations.
   void AddVariants() {
     const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;
@@ -73,7 +73,7 @@ class Space {
   void AddIsa(bool precision) {
     const auto& features = machine_.cpu.features;
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
-    // Without VNNI, sums of int8 products in 16 bits may saturate, which is another precision.
+    // Without VNNI, 16-bit sums of int8 products may saturate: that is another precision.
     if (name_.type.find('8') != std::string::npos && !precision) return;
     settings::Coordinate coordinate{"instruction set", {}};
     const auto add = [&](const char* isa, const char* reason) {
@@ -305,7 +305,7 @@ std::vector<int> SortedBy(std::vector<int> cpus, const Key& key) {
 std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
   const auto& topology = cpu.topology;
   const auto in_core = IndicesInCores(cpu);
-  std::map<int, int> in_cache, seen;  // index among the first hardware threads below an L3
+  std::map<int, int> in_cache, seen;  // index of a core (its first CPU) within its L3
   for (const int number : cpu.allowed)
     if (in_core.at(number) == 0) in_cache[number] = seen[CacheOf(topology, number)]++;
   const auto near = [&](int number) {

@@ -77,7 +77,6 @@ class SettingProcess {
   std::unique_ptr<supervise::InterleavedProcess> process_;
 };
 
-// A setting to measure on a GPU.
 struct GpuTrial {
   TunedBenchmark tuned;
   settings::TrialResult* result;
@@ -86,8 +85,8 @@ struct GpuTrial {
 std::vector<std::string> GpuCommand(const GpuRequest& request, const std::string& names,
                                     const std::string& run_file) {
   auto command = supervise::WindowFlags(/*brief=*/true);
-  // Without counters: CUPTI would take longer than the measurement. The repetitions of all settings
-  // are mixed, so that a change of the clock affects all of them alike.
+  // No counters, because CUPTI would take longer than the measurement. The repetitions of all
+  // settings are interleaved, so that a change of the clock affects all settings alike.
   command.insert(
       command.begin(),
       {request.program, "--dlroof_suite=" + names, "--dlroof_device=gpu", "--dlroof_counters=off",
@@ -96,8 +95,8 @@ std::vector<std::string> GpuCommand(const GpuRequest& request, const std::string
   return command;
 }
 
-// Measures settings that need the same variables in one process, because GPU processes start slowly
-// and times hardly differ between them. If it fails, measures each half in its own.
+// Measures settings with the same environment variables in one process: a GPU process starts
+// slowly, and times hardly differ between processes. If it fails, measures each half alone.
 void MeasureTogether(const GpuRequest& request, std::span<const GpuTrial> trials) {
   if (StoppedByInterrupt()) return;
   const TemporaryFolder folder;
@@ -188,8 +187,8 @@ settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
 }
 
 GpuPlan PlanOnGpu(const std::vector<std::size_t>& settings) {
-  constexpr std::size_t kMaxSettings = 64;  // in one process, which holds the memory of all
-  constexpr double kConfirmations = 2, kConfirmed = 2;  // processes; settings of each benchmark
+  constexpr std::size_t kMaxSettings = 64;  // in one process, which needs the memory of all
+  constexpr double kConfirmations = 2, kConfirmed = 2;  // processes; settings per benchmark in each
   GpuPlan plan;
   std::size_t in_group = kMaxSettings;
   for (std::size_t i = 0; i < settings.size(); ++i) {

@@ -1,5 +1,5 @@
-// The search space of a benchmark: options, environment variables and, on a CPU, teams of threads
-// (number, CPUs, how they wait); and the process that measures a setting.
+// The command `dlroof tune`. The search space of a benchmark has options, environment variables
+// and, on a CPU, teams of threads (number, CPUs, how they wait). A process measures a setting.
 #pragma once
 
 #include <iosfwd>
@@ -19,8 +19,8 @@
 namespace dlroof::tune {
 
 struct SpaceRequest {
-  bool precision = false;  // also try narrower types and other rounding
-  bool batch = false;      // also try other batch sizes, compared by time per image
+  bool precision = false;  // also tries narrower types and other rounding
+  bool batch = false;      // also tries other batch sizes, compared by time per image
   // Environment variables to tune, with the values to try besides the default.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
 };
@@ -32,13 +32,13 @@ struct TunedMachine {
   std::optional<std::string> huge_pages;
   bool reserved_pages = false;  // huge pages are reserved (hugetlbfs)
   bool taskset = false;         // the program taskset is in PATH
-  std::set<std::string> fixed;  // variables set by the user: not tuned
+  std::set<std::string> fixed;  // variables that the user has set: not tuned
 };
 TunedMachine ThisMachine();
 
-// Returns the coordinates (parameters to tune) of a benchmark, each with at least one choice.
-// Options in the benchmark's name are kept. On a GPU: options of the name (algorithm, layout,
-// padding) and the requested coordinates. Throws BadInput for an invalid name.
+// Returns the coordinates (groups of knobs to tune) of a benchmark, each with at least one choice.
+// Options in the benchmark's name stay. A GPU's benchmark has only options of its name (algorithm,
+// layout, padding) and the coordinates of `request`. Throws BadInput for an invalid name.
 std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                           const TunedMachine& machine, const SpaceRequest& request);
 
@@ -51,13 +51,13 @@ struct TunedBenchmark {
   workload::BenchmarkName name;
   Variables environment;            // added to this process's environment
   std::optional<std::string> cpus;  // CPU list for taskset ("0,2"); absent: all
-  double scale = 1;  // [1] factor for the time if the batch size differs from the default's
+  double scale = 1;                 // [1] factor of the time: default batch size / this batch size
 };
 // Throws BadInput if the benchmark cannot have the setting.
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
 
-// Throws BadInput, beginning with `path`, if a file's setting has a variable that is neither a knob
-// of the tuner nor the user's with this value: a file could execute code by LD_PRELOAD.
+// Throws BadInput, beginning with `path`, if a file's setting has an environment variable that is
+// no knob of the tuner and not requested with this value: LD_PRELOAD could execute a file's code.
 void CheckVariables(const settings::Setting& setting, const SpaceRequest& request,
                     const std::string& path);
 
@@ -79,32 +79,32 @@ struct BenchTrialRequest {
   double timeout_seconds = 60;   // [s] for each response of a process
 };
 
-// Returns a function that measures a block: each setting in a new process, one at a time; on a GPU
-// all in one process. The result of a failed process is its reason.
+// Returns a function that measures a block: on a CPU with a new process per setting, interleaved,
+// on a GPU by MeasureOnGpu. The result of a failed process has the reason.
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
-// [s] Costs on an H100: the start of a process, and a setting in it.
+// [s] Time of starting a process, and of measuring a setting in it, on an H100.
 inline constexpr double kGpuProcessSeconds = 1.9, kGpuSettingSeconds = 0.34;
 
 struct GpuRequest {
   std::string program;       // path of dlroof_bench
-  double timeout_seconds{};  // [s] for a process, beside three times kGpuSettingSeconds per setting
+  double timeout_seconds{};  // [s] for a process, plus 3 x kGpuSettingSeconds per setting
 };
-// A block of a GPU benchmark, whose `results` and `seconds` are to be set.
+// A block of a GPU benchmark. MeasureOnGpu sets `results` and `seconds` of the block.
 struct GpuBlock {
   workload::BenchmarkName name;  // with the default setting
   settings::TrialBlock* block;
 };
-// Measures the settings of all blocks in one process, with their repetitions in random order.
-// Returns false after an interrupt.
+// Measures the settings of all blocks, those with the same environment variables in one process
+// with their repetitions in random order. Returns false after an interrupt.
 bool MeasureOnGpu(const GpuRequest& request, const std::vector<GpuBlock>& blocks);
 
-// GPU benchmarks that are tuned together, one block of each per process, and how long that takes.
+// Groups of GPU benchmarks that are tuned together: a process measures a block of each of them.
 struct GpuPlan {
-  std::vector<std::pair<std::size_t, std::size_t>> groups;  // first and last + 1 benchmark of each
-  std::vector<double> seconds;  // [s] of each group, if each benchmark has a gain to confirm
+  std::vector<std::pair<std::size_t, std::size_t>> groups;  // indices [begin, end) of benchmarks
+  std::vector<double> seconds;  // [s] of each group, if all its benchmarks have a gain to confirm
 };
-// Returns the plan. `settings`: number of settings of each benchmark's first block.
+// `settings`: number of settings in the first block of each benchmark.
 GpuPlan PlanOnGpu(const std::vector<std::size_t>& settings);
 
 struct Proposal {
@@ -112,24 +112,23 @@ struct Proposal {
   std::string text;  // for messages: "on 1 thread"
 };
 
-// Returns a setting that may reduce the largest component, or nullopt if only another shape might.
+// Returns a setting that may reduce the largest component of the time, or nullopt if none is known.
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
 
-// Returns alternatives to the GPU benchmark `name` listed by its operator: with an additional
-// option, or without one of its options.
+// Returns variants of a GPU benchmark, which add or remove an option of Op::variants.
 std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
 
-// Measures the default and the proposals in one process. Returns a sentence per proposal: its
+// Measures the default and the proposals by MeasureOnGpu. Returns a sentence per proposal: its
 // device time beside the default's, or why it has none. Returns an empty vector after an interrupt.
 std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
                                   const BenchTrialRequest& request);
 
-// Returns TryOnGpu's sentence for the results `before` (default) and `after` (proposal).
+// Returns TryOnGpu's sentence. `before` is the default's result, `after` the proposal's.
 std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
                          const settings::TrialResult& after);
 
-// Measures proposal and default interleaved for at most `budget_seconds`. Returns a sentence with
-// the ratio of their times, or why there is none.
+// Measures proposal and default interleaved for at most `budget_seconds` [s]. Returns a sentence
+// with the ratio of their times, or why there is none.
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds);
 
@@ -138,34 +137,33 @@ struct TuneRequest {
   std::optional<std::string> bench;  // path of dlroof_bench (supervise::BenchProgram)
   std::string output = "tune.json";
   bool resume = false;
-  bool compare_with_itself = false;  // A/A test: settings that change nothing
-  double budget_seconds = 120;       // [s] per benchmark; a larger budget continues a tuning
+  bool compare_with_itself = false;  // A/A test: tries settings that change nothing
+  double budget_seconds = 120;       // [s] per benchmark; with `resume`, a larger budget continues
   double timeout_seconds = 60;       // [s] for each response of a process
-  double min_effect = 0.02;          // [1]
+  double min_effect = 0.02;          // [1] smaller relative gains are ignored
   std::uint64_t seed = 1;
   SpaceRequest space;
 };
 
-// Returns the CPU's names in their order, then the GPU's from most to fewest FLOPs (unknown: last).
+// Returns CPU benchmarks in their order, then the GPU's from most to fewest (or unknown) FLOPs.
 std::vector<std::string> LargestFirst(std::vector<std::string> names);
 
-// Tunes benchmarks one by one, on a GPU in the groups of PlanOnGpu, and writes the file after each
+// Tunes benchmarks one by one, on a GPU in the groups of PlanOnGpu, and writes `output` after each
 // block. Returns the exit code: 0; 1 if a benchmark fails with its default settings;
-// InterruptCode() after an interrupt. Throws BadInput for invalid names, and if the file has an
-// unfinished tuning or, with `resume`, another one.
+// InterruptCode() after an interrupt. Throws BadInput for invalid names, and if `output` has an
+// unfinished tuning or, with `resume`, that of another request.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// Measures the file's best settings against the default again, if confirmed or, by noise, not, and
-// adds the effects. Returns the exit code: 0; 3 if a gain is not confirmed; InterruptCode() after
-// an interrupt.
+// Measures each tuning's best setting against the default again, if the tuning has a total effect,
+// and adds the new effect to the file. Returns the exit code: 0; 3 if a gain is not confirmed;
+// InterruptCode() after an interrupt.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 
-// Returns the report of a tuning: steps from default to best setting with confirmed speedups, other
-// choices tried, and settings to copy. `program`: path of dlroof_bench in the shown command line.
+// Returns the report of a tuning: the steps from default to best setting with their speedups, other
+// choices tried, and settings to copy. `program`: dlroof_bench's path in the shown command line.
 document::List ReportOf(const settings::Tuning& tuning, const std::string& program);
 
-// Prints the reports of a tuning file.
 void ShowTunings(const std::string& path, std::ostream& out);
 
 }  // namespace dlroof::tune

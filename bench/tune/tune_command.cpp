@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kNotConfirmed = 3;  // exit code
 
-// Returns coordinates of environment variables that nothing reads, for an A/A test.
+// Returns coordinates for an A/A test: environment variables that no program reads.
 std::vector<settings::Coordinate> EqualCoordinates() {
   constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
   std::vector<settings::Coordinate> all;
@@ -40,8 +40,8 @@ std::vector<settings::Coordinate> EqualCoordinates() {
   return all;
 }
 
-// Adds a line per step, with a bar as long as the time relative to the default's. Times of mostly
-// noisy repetitions are marked as estimates.
+// Adds a line per step. The length of its bar is its time relative to the default's. Marks times as
+// estimates if the repetitions are mostly noisy.
 void AddSteps(const settings::Tuning& tuning, document::List& list) {
   constexpr int kBarWidth = 30;
   double left = 1;
@@ -97,7 +97,7 @@ std::string Verdict(const settings::Tuning& tuning) {
                      settings::SettingText(tuning.best));
 }
 
-// [1] limit of the relative spread between runs of one setting on a quiet machine
+// [1] max relative spread (SpreadOf) of a quiet machine
 constexpr double kQuiet = 0.03;
 
 void AddSpread(const settings::Tuning& tuning, document::List& list) {
@@ -192,7 +192,7 @@ bool IsFinished(const settings::TuningFile& file, const std::vector<std::string>
          });
 }
 
-// Returns the tunings to continue: of PATH.part, if a tuning was cut off, else of PATH.
+// Returns the tunings to continue: those of PATH.part if a tuning was interrupted, else of PATH.
 settings::TuningFile OpenTunings(const PartFile& output, const std::string& finished,
                                  const nlohmann::json& about, bool resume,
                                  const SpaceRequest& space) {
@@ -210,7 +210,7 @@ settings::TuningFile OpenTunings(const PartFile& output, const std::string& fini
     if (before.about.value(key, nlohmann::json()) != value)
       throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
                      JsonText(before.about.value(key, nlohmann::json())), JsonText(value));
-  // Checks all settings that a resumed tuning would measure: those planned and those in blocks.
+  // Checks all settings that a resumed tuning may measure: those of its plan and of its blocks.
   for (const auto& tuning : before.tunings) {
     for (const auto& coordinate : tuning.plan.coordinates)
       for (const auto& choice : coordinate.choices) CheckVariables(choice.values, space, path);
@@ -261,17 +261,17 @@ class Tunings {
   }
 
  private:
-  // Benchmarks that are tuned together: one on the CPU, or several on the GPU.
+  // Benchmarks [begin, end) that are tuned together: one on the CPU, or several on the GPU.
   struct Group {
     std::size_t begin, end;
-    double seconds = 0;  // [s] expected, on the GPU
+    double seconds = 0;  // [s] expected on a GPU, else 0
   };
 
   bool OnGpu(std::size_t i) const {
     return workload::ParseBenchmarkName(request_.names[i]).device == "gpu";
   }
 
-  // Returns the groups in the order of the names, of which those of a GPU come last (LargestFirst).
+  // Returns the groups in the order of the names. Names of GPU benchmarks come last (LargestFirst).
   std::vector<Group> Groups() const {
     std::vector<Group> groups;
     std::size_t i = 0;
@@ -295,8 +295,8 @@ class Tunings {
     out_ << '\n' << std::flush;
   }
 
-  // Adds a new benchmark to the file. Returns whether to tune it: it is new or unfinished, or its
-  // budget was spent and is larger now.
+  // Adds benchmark `i` to the file if it is new. Returns whether to tune it: it is new or
+  // unfinished, or its budget was spent and is larger now.
   bool Begin(std::size_t i) {
     if (i == file_.tunings.size()) {
       file_.tunings.push_back({.plan = PlanOf(request_, request_.names[i])});
@@ -322,7 +322,7 @@ class Tunings {
     settings::Tune(before.plan, before.blocks, {TrialsOf(request_, request_.names[i]), save, say});
   }
 
-  // Measures the next block of all benchmarks in one process, until each has its last one.
+  // Measures the next block of each benchmark by MeasureOnGpu, until no tuning has a next block.
   void TuneTogether(std::size_t begin, std::size_t end) {
     std::vector<std::size_t> unfinished;
     for (auto i = begin; i < end; ++i)

@@ -15,11 +15,11 @@ namespace {
 
 constexpr double kMinBytes = 4096;  // [byte] smallest working set of a sweep
 constexpr int kPerOctave = 4;
-constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] min loss of rate: per step, per edge
+constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] min loss of rate in a step, an edge
 constexpr std::size_t kLevelPoints = 4;                 // min points of a cache level's plateau
-constexpr double kPartOfFall = 0.25;  // [1] part of a fall (in logarithms) at which the cache ends
+constexpr double kPartOfFall = 0.25;  // [1] part of a fall, in logarithms, where the cache ends
 constexpr double kAgreeFactor = 2, kNearFactor = 4;  // [1] max ratio of edge to reported size
-constexpr double kSlowerBeyond = 0.1;                // [1] min loss of rate beyond the edge
+constexpr double kSlowerBeyond = 0.1;                // [1] min loss of rate of arrays above an edge
 
 // Returns the logarithms of the rates, each raised to the highest rate of any larger working set.
 std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
@@ -37,7 +37,6 @@ struct Fall {
 
 double Drop(const std::vector<double>& rates, std::size_t i) { return rates[i] - rates[i + 1]; }
 
-// Returns the falls of a curve; those less than kLevelPoints apart are joined.
 std::vector<Fall> Falls(const std::vector<double>& rates) {
   const double least = -std::log(1 - kStepFalls);
   std::vector<Fall> falls;
@@ -82,7 +81,7 @@ const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
   return &*nearest;
 }
 
-// Returns the last edge if it may show that only part of the farthest cache is usable, else null.
+// Returns the last edge if it may end the usable part of the farthest cache (MatchEdges), or null.
 const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
                                const std::map<Level, double>& reported,
                                const std::map<Level, CapacityEdge>& found) {
@@ -145,8 +144,8 @@ void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
 }
 
 constexpr double kNearerShares = 3;  // [1] min L3 working set / a thread's share of L2
-// Working sets as parts of a thread's share of a cache. The usually fastest part comes first: in L2
-// a small one (a quarter is 6 % faster than a half on Cascade Lake).
+// Working sets as parts of a thread's share of a cache. The part that is usually the fastest comes
+// first: in L2 a quarter (6 % faster than a half on Cascade Lake).
 using Parts = std::initializer_list<std::pair<double, const char*>>;
 constexpr std::pair<double, const char*> kHalf = {1 / 2.0, "half"},
                                          kQuarter = {1 / 4.0, "a quarter"},
@@ -223,7 +222,7 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
 
 void ChooseDram(const Shares& shares, double threads, std::optional<double> available_bytes,
                 WorkingSets& result) {
-  double cached = 0;  // [byte] of all levels, because an exclusive L3 adds to L2
+  double cached = 0;  // [byte] sum of the levels, because an exclusive L3 adds to L2
   for (const auto& [level, share] : shares) cached += share.total_bytes;
   const bool known = cached > 0;
   const double wanted = known ? 4 * cached : kUnknownCacheDramBytes;

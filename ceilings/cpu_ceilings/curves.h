@@ -17,7 +17,7 @@
 
 namespace dlroof::cpu_ceilings {
 
-// A nearer cache serves part of the traffic of working sets below kServedBelow x the cache's size.
+// A cache serves part of the traffic of working sets below kServedBelow x the cache's size.
 inline constexpr double kServedBelow = 2;
 // [byte] Working set of all threads in DRAM if the system reports no cache sizes.
 inline constexpr double kUnknownCacheDramBytes = 1 << 30;
@@ -46,8 +46,8 @@ WorkingSets ChooseWorkingSets(const cpu::Topology& topology, const std::vector<i
 // Returns one thread's share [byte] of each cache level whose size is known.
 std::map<Level, double> ThreadShares(const cpu::Topology& topology, const std::vector<int>& cpus);
 
-// Returns a reason if a cache nearer than `level` serves part of the traffic of a working set of
-// `bytes` per thread: a thread's share of it is more than half of the set.
+// Returns a reason if a thread's share of a cache nearer than `level` is more than half of its
+// working set of `bytes`: that cache serves part of the traffic. Otherwise returns nullopt.
 std::optional<Reason> NearerCacheReason(const cpu::Topology& topology, const std::vector<int>& cpus,
                                         Level level, double bytes);
 
@@ -65,22 +65,22 @@ struct CapacityEdge {
 
 // Returns the edges of a curve, which must be sorted by rising working set. Each rate is first
 // raised to the highest rate of any larger working set, because interference only slows.
-// Consecutive steps that lose 3 % or more form a fall; falls less than four points (an octave)
-// apart are one. An edge is a fall of 12 % or more with at least four points after it; a fall that
-// reaches the end of the curve is cut off there (a victim cache leaves no long plateau). Its
-// `bytes` are at a quarter of the fall on logarithmic scales. Finds no cache without a plateau.
+// Consecutive steps that each lose 3 % or more form a fall. Falls less than four points (an octave)
+// apart are joined. A fall ends at the latest at the fourth point from the curve's end, because a
+// victim cache leaves no long plateau. A fall of 12 % or more is an edge; its `bytes` are at a
+// quarter of the fall, on logarithmic scales. A cache without a plateau is not found.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoint>& curve);
 
 // The reported and the measured cache sizes of one team of threads.
 struct LevelEdges {
-  std::map<Level, double> reported;     // [byte] by hwloc: one thread's share of the level's caches
+  std::map<Level, double> reported;     // [byte] by hwloc: a thread's share of the level's caches
   std::map<Level, CapacityEdge> found;  // the edge of each level (MatchEdges), if found
 };
 
-// Returns for each level the edge nearest to its reported size, within a factor of 4. A farthest
-// cache without such an edge gets the curve's last edge if it is beyond all other levels' edges and
-// between the reported sizes of the next nearer and the farthest cache: a virtual machine may get
-// only part of the farthest cache.
+// Returns for each level the edge nearest to its reported size, within a factor of 4. If the
+// farthest cache has no such edge, it gets the curve's last edge, provided that this is beyond the
+// edges of all other levels and between the reported sizes of the two farthest caches: a virtual
+// machine may have only part of the farthest cache.
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
                                          const std::map<Level, double>& reported);
 
@@ -89,8 +89,7 @@ std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
 machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level);
 
 // Returns a reason if `per_second` [byte/s] of all threads on arrays of `bytes` per thread may not
-// be the bandwidth of `level`. That is so if a cache's edge differs from its reported size by more
-// than a factor of 2, and
+// be the bandwidth of `level`: a cache's edge is not within a factor of 2 of its reported size, and
 // - the cache is that of `level`, the arrays exceed the edge, and `per_second` is at least 10 %
 //   below the rate before the edge, or
 // - the cache is nearer, larger than reported, and larger than half of the arrays.
@@ -108,7 +107,7 @@ std::vector<cpu_kernels::RidgeRow> RidgeRowsAround(std::span<const cpu_kernels::
 
 // Marks a roof as not validated if a measured point exceeds it by more than 3 %: no kernel can be
 // faster than the compute roof or than its intensity times the level's bandwidth. The reason names
-// the point. Of the compute roof, marks both the pipe and its row with the same rate.
+// the point. Marks the compute roof in both places, pipe and row.
 void CompareRidges(machine::CeilingSet& set);
 
 }  // namespace dlroof::cpu_ceilings

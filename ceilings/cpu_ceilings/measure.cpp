@@ -18,10 +18,10 @@ namespace {
 // Repetitions are shorter than a scheduler's time slice: on a busy machine longer ones are noisy.
 constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
-// As many repetitions as a roof needs on a quiet machine.
+// kRoofs has as many repetitions as it takes to validate a roof on a quiet machine.
 constexpr Effort kRoofs = {"roofs", 12, 3e-3, 8, 4, 3, 2, 0, false, true};
-constexpr double kMaxRoofsSeconds = 20;  // [s] after this time kRoofs skips rows, not overheads
-// A visit measures few rows again that earlier visits did not validate, so each row may take long.
+constexpr double kMaxRoofsSeconds = 20;  // [s] then kRoofs skips rows, but no overheads
+// A visit measures few rows, mostly those that earlier visits did not validate: each may take long.
 constexpr Effort kVisit = {"", 8, 3e-3, 8, 4, 1, 0, 0, false, true, 30};
 constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
 
@@ -31,7 +31,7 @@ void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
   AddFlopsSteps(session, threads, pass);
   AddBytesSteps(session, threads, pass);
-  // The first step of a pass creates new threads, later steps only if there are no threads.
+  // The first step of a pass creates new threads, a later step only if there are none.
   for (auto i = begin; i < session.steps.size(); ++i) {
     auto& run = session.steps[i].run;
     run = [&session, cpus = cpu::SpreadCpus(session.cpu, threads), inner = run,
@@ -101,8 +101,8 @@ void Select(const MeasureOptions& options, MeasureSession& session) {
     };
 }
 
-// Updates the best issue rate of a core and the best state of the team (clocks.h) that were
-// measured so far. Runs before each step, because other programs come and go.
+// Updates the best issue rate of a core and the best state of the team (clocks.h) so far. Runs
+// before each step, because other programs come and go.
 void SampleCores(MeasureSession& session, cpu::SharesOfBest& single) {
   if (!session.bench) return;
   single.OfLower({session.bench->IssueRate(), std::nullopt}, {});
@@ -230,8 +230,6 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
   return session.machine;
 }
 
-// ---- curves ----
-
 namespace {
 
 constexpr std::size_t kPointsPerStep = 4;
@@ -289,7 +287,7 @@ void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::Bytes
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(rows.size()));
   auto& bench = *session.bench;
   bench.AllocateArrays(session.sets.at(threads).sets.at(level).front().bytes, 1, isa.step_floats);
-  // Sets the sums' start values to small numbers: an arithmetic kernel may have left others.
+  // Sets the sums' start values to small numbers: an arithmetic kernel may have left large ones.
   for (int i = 0; i < threads; ++i) bench.workspace(i).accumulators.fill(std::byte{0x3f});
   for (const auto& row : rows) {
     const double flops_per_step =

@@ -19,7 +19,7 @@ struct MeasureOptions {
   // minutes, including 10 s without a pause for each pipe and for DRAM.
   bool quick = false, thorough = false;
   std::vector<int> threads;  // thread counts to measure; if empty, see ThreadCounts
-  // Measures the roofs only, in at most 25 s on two CPUs: no rows for comparison, no curves.
+  // Measures only rows that may be roofs, in at most 25 s on two CPUs, and no curves.
   bool roofs_only = false;
   std::set<std::string> pipes = {};  // plain pipes ("fp32.vector") to measure; empty: all
   // If not empty, measures only these rows (keys of CeilingSet::flops and ::mixes by thread count)
@@ -33,7 +33,7 @@ struct MeasureOptions {
 // within the time budget. Throws BadInput if a thread count exceeds the number of allowed CPUs.
 machine::Machine MeasureCpu(const MeasureOptions& options);
 
-// Keys in Machine::facts: release of the OS kernel, microcode of the CPU. Both may affect rates.
+// Keys in Machine::facts: the OS kernel's release, the CPU's microcode version. They affect rates.
 inline constexpr const char *kKernelFact = "kernel", *kMicrocodeFact = "microcode";
 
 // Returns the plain pipes ("fp32.vector") for which there is a kernel that the CPU can run.
@@ -47,9 +47,9 @@ void AddRoofs(machine::Machine& machine, std::optional<int> cores);
 // Returns the device, name, fingerprint, caches and facts of the CPU, without ceilings.
 machine::Machine DescribeCpu(const cpu::Cpu& cpu);
 
-// Returns `wanted` sorted and without duplicates. If it is empty: 1 and the number of all CPUs;
-// with `thorough` also the powers of two between. Throws BadInput if a count is below 1 or exceeds
-// the number of allowed CPUs.
+// Returns `wanted` sorted and without duplicates. If `wanted` is empty, returns 1, the number of
+// allowed CPUs and, with `thorough`, the powers of two between. Throws BadInput if a count is below
+// 1 or exceeds the number of allowed CPUs.
 std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough);
 
 // Returns the time [s] that the next of `steps_left` steps may take so that all finish within

@@ -13,7 +13,7 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-// Passes from the third on measure only rows above this share of the best rate of their level.
+// From the third pass on, only rows above this share of their level's best rate are measured.
 constexpr double kContenderShare = 1 - kMemoryTolerance;
 
 constexpr const char* kNode = ".node";  // in keys of older machine files: rows of one NUMA node
@@ -23,7 +23,7 @@ struct BytesProbe {
   cpu_kernels::Mix mix;
   const cpu_kernels::BytesIsa* isa;
   std::vector<WorkingSet> sets;
-  bool fully = true;  // false: for comparison only, one pass, half the repetitions
+  bool fully = true;  // false: only for comparison, in one pass with half the repetitions
 
   // Returns the row's key without its level: "copy.avx2".
   std::string Name() const { return fmt::format("{}.{}", mix.name, isa->name); }
@@ -38,7 +38,7 @@ bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> name
   return std::ranges::count(names, name) > 0;
 }
 
-// Returns true for caches of a single core: a short search finds their best working set.
+// Returns true for caches of a single core, where trying all working sets takes little time.
 bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
 
 // Adds the rows with the widest vectors. A quick measurement has only the mixes that are a level's
@@ -55,7 +55,7 @@ void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::By
   }
 }
 
-// Adds rows with narrower vectors, for comparison: they rarely are a roof.
+// Adds rows with narrower vectors, for comparison: such a row is rarely a roof.
 void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa, std::vector<WorkingSet> sets,
                       std::vector<BytesProbe>& probes) {
   if (!IsOwn(level)) sets.resize(1);
@@ -84,7 +84,7 @@ machine::RatePolicy PolicyOf(const BytesProbe& probe, const Effort& effort) {
   return policy;
 }
 
-// Returns the bytes that the code accesses per iteration, of all threads.
+// Returns the bytes that the kernels of all threads access per iteration.
 double BytesPerIteration(const BytesProbe& probe, int threads) {
   return static_cast<double>(probe.isa->step_floats * sizeof(float)) * probe.mix.OfStreams().named *
          threads;
@@ -153,7 +153,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, int threads
                             : *set.reason;
 }
 
-// Returns the row, or null if no pass measured it: not wanted, or failed (CeilingSet::absent).
+// Returns the row, or null if no pass measured it, e.g. because it failed (CeilingSet::absent).
 const Row* FindRow(const Rows& rows, const BytesProbe& probe) {
   const auto level = rows.bytes.find(probe.level);
   if (level == rows.bytes.end()) return nullptr;

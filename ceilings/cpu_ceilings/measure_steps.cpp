@@ -36,7 +36,7 @@ LaunchCost MeasureTimer(int, const RatePolicy& policy) {
 
 constexpr const char* kLaunch = "launch";
 
-// Measures an overhead. Writes a clean cost to `set`, otherwise the reason to `absent`.
+// Measures an overhead. Writes its cost to `set` or, if no repetition is clean, why to `absent`.
 void MeasureOne(machine::CeilingSet& set, const std::string& name, int threads,
                 const RatePolicy& policy) {
   const auto* const probe = FindValue(OverheadProbes(), name);
@@ -222,8 +222,6 @@ void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
   }
 }
 
-// ---- arithmetic rows, further passes of roofs that are not validated, sustained rates ----
-
 namespace {
 
 Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, Row& row) {
@@ -245,7 +243,7 @@ Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, 
           threads, probe.key};
 }
 
-constexpr int kEnoughAtTheLimit = 2;  // min agreeing clean repetitions
+constexpr int kEnoughAtTheLimit = 2;  // min Row::Agreeing for ValidateAtTheLimit
 constexpr double kMaxSeconds = 1;     // [s] longest time of a further pass of one row
 
 const Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
@@ -263,7 +261,7 @@ auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->
   return roof != nullptr && roof->per_second == ceiling->per_second ? roof : nullptr;
 }
 
-constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // the last second is measured
+constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // [s] of the run, of its measured end
 constexpr double kSliceSeconds = 3e-3;
 constexpr double kDifference = 0.03;  // [1] a smaller difference from the burst is noise
 
@@ -281,8 +279,7 @@ double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double p
   return best;
 }
 
-// Returns the clock [1/s] of the slowest core under the load of the row that has just run, or
-// nothing if the row has no clock kernel.
+// Returns the slowest core's clock [1/s] while `clock` continues a row's load; nullopt without it.
 std::optional<double> ClockOf(CpuBench& bench, const std::optional<cpu_kernels::LoadClock>& clock) {
   if (!clock) return std::nullopt;
   std::vector<double> clocks(static_cast<std::size_t>(bench.threads()));
@@ -330,8 +327,8 @@ std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
 void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
   const auto& probes = session.flops_probes;
   const auto candidates = cpu_kernels::RoofCandidates(probes);
-  // Rows that cannot become a roof are measured only in the first and the last pass, which show
-  // whether the machine changed in between.
+  // Rows that cannot become a roof are measured only in the first and the last pass: their drift
+  // shows whether the machine changed.
   const bool between = pass > 0 && pass < session.effort.passes - 1;
   for (const auto& probe : probes) {
     const bool candidate = candidates.contains(probe.key);
@@ -397,7 +394,7 @@ const Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row) {
 
 bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row) {
   const auto* roof = RoofOf(set, row);
-  if (roof == nullptr || FindRow(set, row)->unbounded) return false;  // it would fail again
+  if (roof == nullptr || FindRow(set, row)->unbounded) return false;  // another pass would fail too
   // CompareThreadCounts and CompareRidges may mark a level's roof without marking its row.
   return !(FindRow(set, row)->IsValidated() && roof->IsValidated());
 }

@@ -1,7 +1,7 @@
 // The steps of a CPU measurement. A row is one kernel of one instruction set; a pass measures many
 // rows once, and several passes (from 0) measure them at distant times. Arithmetic, memory and
 // overheads add steps to the passes; Finish... functions convert the measured rows into ceilings.
-// Steps run on MeasureSession::bench. Modules of libraries register probes of overheads.
+// Steps run on MeasureSession::bench. Modules that see a library (oneDNN) register overheads.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ class ThreadTeam {
   void Run(const std::function<void(int)>& task);
   machine::TeamTime Time(const std::function<void(int)>& task);
   // Runs and times the task like Time. Also measures each thread's share of its core before and
-  // after the task, and right after it each core's clock [1/s]: `clock`(thread index), which may
-  // continue the task's load, returns it. If `clock` is empty, it is measured without load.
+  // after the task, and each core's clock right after the task: `clock`(thread index), which may
+  // continue the task's load, returns the clock [1/s]. Without `clock`, each thread measures the
+  // clock when the load has ended.
   machine::TeamTime TimeWithCores(const std::function<void(int)>& task,
                                   const std::function<double(int)>& clock = {});
   // Returns SharesOfBest::Best (issue rate, round trip) of the states that TimeWithCores measured.
@@ -59,16 +60,15 @@ class ThreadTeam {
 
 struct LaunchCost {
   double seconds = 0;  // [s] per synchronous call in the best repetition
-  bool clean = false;  // no thread waited for a CPU; if false, `seconds` has no meaning
-  std::string how;     // library, version, primitive, repetitions; why not validated
+  bool clean = false;  // a repetition was clean; if not, `seconds` has no meaning
+  std::string how;     // text: library, version, primitive, repetitions
 };
 
-// Returns the cost of one call. `calls(n)` runs n calls one after another. Repetitions in which a
-// thread waited for a CPU are noisy and not used.
+// Returns the cost of one call in clean repetitions. `calls(n)` runs n calls one after another.
 LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls,
                         const machine::RatePolicy& policy);
 
-// Measures the cost of a call with `threads` threads. The cost of "timer" ignores `threads`.
+// Measures the cost of a call with `threads` threads ("timer" ignores them).
 using LaunchProbe = std::function<LaunchCost(int threads, const machine::RatePolicy& policy)>;
 
 // Registers the probe of an overhead: "launch" (start of a primitive), "fork-join" or "timer". Call
@@ -78,7 +78,7 @@ const std::map<std::string, LaunchProbe>& OverheadProbes();
 
 // [1] RatePolicy::tolerance of arithmetic and memory kernels.
 inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
-inline constexpr double kPassTolerance = 0.05;  // [1] `tolerance` of MergePasses
+inline constexpr double kPassTolerance = 0.05;  // [1] parameter `tolerance` of MergePasses
 
 struct Effort {
   const char* name;
@@ -86,14 +86,14 @@ struct Effort {
   double repetition_seconds;    // [s] RatePolicy::repetition_seconds
   int repetitions, doubled;     // RatePolicy::repetitions, ::doubled
   int passes;                   // number of passes; each measures every candidate for a roof
-  double again_seconds;         // [s] for RemeasureNotValidated
+  double again_seconds;         // [s] budget of RemeasureNotValidated
   int sustained;                // number of pipes that run for 10 s
   bool sustained_dram = false;  // also runs DRAM's roof for 10 s
-  bool roofs_only = false;      // no rows for comparison, no curves
-  double longest_row = 10;      // [1] maximum time of a row in one pass / NominalSeconds
+  bool roofs_only = false;      // measures no rows for comparison and no curves
+  double longest_row = 10;      // [1] max time of a row in one pass / NominalSeconds
 
   machine::RatePolicy Policy(double tolerance) const;
-  // Returns the time [s] of a row in one pass, with about three repetitions to calibrate.
+  // Returns the time [s] that a row needs in one pass, if about three repetitions calibrate it.
   double NominalSeconds() const { return repetition_seconds * (repetitions + 2 * doubled + 3); }
 };
 
@@ -117,7 +117,7 @@ class CpuBench {
   // Returns the issue rate [1/cycle] of the first thread's core, if it can be measured
   // (counters/cpu/clocks.h). The other threads sleep meanwhile.
   std::optional<double> IssueRate();
-  // Allocates `bytes` per thread for `streams` arrays. Each thread writes its own memory first.
+  // Allocates `bytes` per thread for `streams` arrays, on the NUMA node of the thread.
   void AllocateArrays(double bytes, int streams, std::size_t step_floats);
 
  private:
@@ -130,7 +130,7 @@ struct Step {
   std::string text;
   std::function<void(double max_seconds)> run;
   int threads = 0;                      // thread count of the CeilingSet that it fills
-  std::optional<std::string> row = {};  // key in CeilingSet::flops or ::mixes; absent: none
+  std::optional<std::string> row = {};  // key in CeilingSet::flops or ::mixes, if it measures a row
 };
 
 struct Row {
@@ -138,7 +138,7 @@ struct Row {
   double work_per_iteration = 0;      // [flop] or [byte] of all threads
   std::optional<Reason> reason;       // why no rate of this row can be validated
   std::optional<std::string> result;  // Validation::result
-  double set_bytes = 0;  // [byte] one thread's arrays in the best pass; 0 for arithmetic
+  double set_bytes = 0;  // [byte] arrays of one thread in the best pass; 0 for arithmetic
   std::vector<machine::Rate> passes;
 
   // Returns the rate [flop/s] or [byte/s] of the best pass, or 0 if there is no pass.
@@ -146,7 +146,7 @@ struct Row {
   // Returns the number of clean repetitions near the best (Rate::agreeing), over all passes whose
   // rates are within kArithmeticTolerance of the best pass.
   int Agreeing() const;
-  // Returns Validation::drift [1], or nothing if there are fewer than two clean passes.
+  // Returns Validation::drift [1], or nullopt if there are fewer than two passes or none is clean.
   std::optional<double> Drift() const;
   // Merges the passes into a ceiling. `pass_tolerance` is the `tolerance` of MergePasses.
   machine::Ceiling Finished(int threads, const machine::RatePolicy& policy,
@@ -168,7 +168,7 @@ struct MeasureSession {
   Effort effort;
   machine::Machine machine = {};
   std::vector<Step> steps = {};
-  std::vector<Step> last_steps = {};          // steps of 10 s that run when all roofs are known
+  std::vector<Step> last_steps = {};          // steps of 10 s, to run when all roofs are known
   std::unique_ptr<CpuBench> bench = nullptr;  // threads of the current step
   std::map<int, Rows> rows = {};              // by thread count
   std::map<int, WorkingSets> sets = {};
@@ -192,7 +192,7 @@ struct RunningRow {
   double work_per_iteration = 0;           // [flop] or [byte] of all threads
   std::function<void(CpuBench&)> prepare;  // writes the operands or allocates the arrays
   cpu_kernels::Kernel kernel = nullptr;
-  std::optional<cpu_kernels::FlopsProbe> probe = {};  // set for arithmetic: its clock can be read
+  std::optional<cpu_kernels::FlopsProbe> probe = {};  // set if `kernel` is arithmetic
 };
 
 // ---- arithmetic: FLOP/s of each pipe and instruction set ----
@@ -215,10 +215,10 @@ std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads
 
 // ---- curves beside the roofs: bandwidth by working set, FLOP/s by intensity ----
 
-// Adds the sweep over working sets to the first pass, and the measurements around the knee (ridges)
-// to the last pass, when the roofs that meet there have been measured.
+// Adds the sweep over working sets to the first pass, and the ridges (kernels near the knee) to the
+// last pass, because where the knee is follows from the measured roofs.
 void AddCurveSteps(MeasureSession& session, int threads, int pass);
-// Returns the reported cache sizes of `threads` threads and the cache ends found by their sweep.
+// Returns the cache sizes that the system reports, and those found by the sweep of these threads.
 LevelEdges EdgesOf(const MeasureSession& session, int threads);
 // Writes to CeilingSet::edges whether the sweep agrees with the reported cache sizes.
 void FinishCurves(MeasureSession& session);
@@ -231,7 +231,7 @@ void FinishCurves(MeasureSession& session);
 bool RemeasureNotValidated(MeasureSession& session);
 // Returns true if `row` is a roof, is not validated, and could be validated by another pass.
 bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row);
-// Returns the roof (of a pipe or level) whose rate is that of `row`, a key in `set`, or null.
+// Returns the pipe's or level's roof if it has the rate of `row` (a key in `set`), otherwise null.
 machine::Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row);
 const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row);
 
@@ -249,7 +249,7 @@ void AddSustainedRate(machine::Machine& machine, int threads, const std::string&
 
 // ---- overheads: costs of a call beside its arithmetic and its memory traffic ----
 
-// Adds overhead steps. They run after all passes: the library's threads spin after each call.
+// Adds overhead steps after those of all passes: a library's threads keep spinning after a call.
 void AddOverheadSteps(MeasureSession& session, int threads);
 
 }  // namespace dlroof::cpu_ceilings

@@ -32,9 +32,9 @@ void PinThisThread(int cpu) {
 }
 
 struct Stamp {
-  double begin = 0, end = 0;        // [s]
-  std::optional<double> run_delay;  // [s]
-  std::optional<double> clock_hz;   // [1/s]
+  double begin = 0, end = 0;        // [s] of the task, steady clock
+  std::optional<double> run_delay;  // [s] time for which the thread waited for a CPU
+  std::optional<double> clock_hz;   // [1/s] of the thread's core
   std::exception_ptr error;
 };
 
@@ -65,8 +65,8 @@ struct ThreadTeam::State {
 };
 
 // Runs the task on one thread. Threads wake at different times, and the wait for the last thread
-// must not count as interference. So all meet at a barrier, read their run delays (which takes
-// microseconds), and meet again to start together.
+// must not count as interference. So all threads meet at a barrier, read their run delays (which
+// takes microseconds), and meet at a second barrier to start together.
 void ThreadTeam::State::RunTask(int index, int team_size) {
   auto& stamp = stamps[static_cast<std::size_t>(index)];
   stamp = {};
@@ -84,7 +84,7 @@ void ThreadTeam::State::RunTask(int index, int team_size) {
   const auto delay_after = cpu::ThreadRunDelay();
   if (delay_before && delay_after) stamp.run_delay = *delay_after - *delay_before;
   if (!after) return;
-  // The load must not pause before its clock is read.
+  // Nothing may run between the task and the reading of the clock under its load.
   if (clock != nullptr && !stamp.error) stamp.clock_hz = (*clock)(index);
   after->Measure(index);
   if (clock == nullptr) stamp.clock_hz = cpu::MeasureCoreClock();
@@ -107,8 +107,7 @@ void ThreadTeam::State::Work(int index, int cpu, int team_size) {
     RunTask(index, team_size);
     if (pin_error) stamps[static_cast<std::size_t>(index)].error = pin_error;
     lock.lock();
-    // Only the last thread wakes the caller: woken earlier, the caller could take a CPU from
-    // threads that still run.
+    // Only the last thread wakes the caller, which could else take a running thread's CPU.
     if (--running == 0) changed.notify_all();
   }
 }
@@ -192,7 +191,7 @@ machine::TeamTime ThreadTeam::LastTime() const {
   machine::TeamTime time;
   time.seconds =
       max_element(stamps, {}, &Stamp::end)->end - min_element(stamps, {}, &Stamp::begin)->begin;
-  // An absent value compares as the smallest, so the result is absent if any value is.
+  // An absent clock compares as the lowest, so the team's clock is absent if one thread's is.
   time.clock_hz = min_element(stamps, {}, &Stamp::clock_hz)->clock_hz;
   const auto worst_delay = max_element(stamps, {}, &Stamp::run_delay)->run_delay;
   if (min_element(stamps, {}, &Stamp::run_delay)->run_delay && time.seconds > 0)

@@ -46,11 +46,11 @@ bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
 }
 
 constexpr std::size_t kPagesPerArray = 8;
-constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // [step] array; two calls: 2nd wraps
+constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // [step] array, 1st and 2nd call
 
 std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Memory of small pages that no one has accessed yet.
+// New memory on small pages. No page is resident before its first access.
 class NewPages {
  public:
   explicit NewPages(std::size_t pages) : bytes_(pages * PageBytes()) {
@@ -65,7 +65,7 @@ class NewPages {
   float* Page(std::size_t page) const {
     return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
   }
-  // Returns for each page whether it is resident, or nothing if mincore fails.
+  // Returns for each page whether it is resident, or nullopt if mincore fails.
   std::optional<std::vector<bool>> Resident() const {
     std::vector<unsigned char> flags(bytes_ / PageBytes());
     if (mincore(begin_, bytes_, flags.data()) != 0) return std::nullopt;
@@ -80,7 +80,7 @@ class NewPages {
 // Returns the index of an array's first page. Pages between arrays must not be accessed.
 std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
 
-// Returns a reason if other pages are resident than the first `pages` pages of each array.
+// Returns nullopt if just the first `pages` pages of each array are resident, or why they are not.
 std::optional<Reason> WrongPages(const std::optional<std::vector<bool>>& resident, int arrays,
                                  std::size_t pages) {
   if (!resident) return Reason{"the system stopped reporting which pages it accesses"};
@@ -164,7 +164,7 @@ float Result(BytesOperation operation, const Workspace& workspace, std::size_t i
   return 0;
 }
 
-// Reference loop of a kernel with vectors of `width` floats. Reads a vector before writing it.
+// Reference loop. As the kernel does, loads each vector of `width` floats before it stores one.
 void RunPlainLoops(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
                    Workspace& workspace) {
   std::vector<float> vector(width);
@@ -196,8 +196,6 @@ KernelValidation ValidateResults(const Mix& mix, const BytesIsa& isa) {
   return {true, "its arrays equal those of a plain loop"};
 }
 
-// Compares each register of a load kernel (Workspace::folds) with the exclusive or of its vectors.
-// A vector that was skipped, loaded twice, or of another width changes it.
 KernelValidation ValidateFolds(const Mix& mix, const BytesIsa& isa) {
   Content content(1, kSteps * isa.step_floats, 0);
   auto& workspace = content.workspace;
@@ -215,7 +213,7 @@ KernelValidation ValidateFolds(const Mix& mix, const BytesIsa& isa) {
   return {true, "it loaded every element once"};
 }
 
-// Checks the vector width: the kernel writes to an array that overlaps the array that it reads.
+// The kernel writes to an array that overlaps the array that it reads (ValidateBytesKernel, Width).
 KernelValidation ValidateOrder(const Mix& mix, const BytesIsa& isa) {
   const std::size_t offset = mix.streaming ? isa.vector_floats : isa.vector_floats / 2;
   const std::size_t floats = kSteps * isa.step_floats;

@@ -17,7 +17,8 @@
 namespace dlroof::cpu_kernels {
 
 // Page-aligned memory, on huge pages if there are any, filled with bytes of 0x3f (floats of 0.747):
-// neither zero pages nor denormals. The constructor writes it, on the calling thread's NUMA node.
+// neither zero pages nor denormals. The constructor writes all bytes, so that the memory is on the
+// calling thread's NUMA node.
 class Pages {
  public:
   Pages() = default;
@@ -40,7 +41,7 @@ class Pages {
 
 struct Workspace {
   // Arithmetic kernels load their operands and accumulators from here, compute in registers, and
-  // store the accumulators at the end. So the compiler knows no operand and uses every result.
+  // store the accumulators at the end. So the compiler cannot remove the computation.
   alignas(64) std::array<std::byte, 4096> operands{};
   alignas(64) std::array<std::byte, 4096> accumulators{};
 
@@ -105,7 +106,7 @@ enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
 struct Streams {
   int arrays;  // allocated arrays
   int named;   // streams that the code reads or writes
-  int moved;   // streams that the level moves (modelled): with write-allocate unless non-temporal
+  int moved;   // streams that the level moves (modelled), with write-allocate if there is one
 };
 
 // A mix of loads and stores: load; store; copy a = b; triad a = b + 3 c; update a ^= kFlippedBits.
@@ -123,7 +124,7 @@ std::vector<Mix> MixesFor(const BytesIsa& isa, Level level);
 // Returns "2 streams named, 3 moved with write-allocate (modelled)", or "" for L1.
 std::string TrafficText(const Mix& mix, Level level);
 
-// Returns the moved divided by the named streams, or nothing for L1, which has no nearer level.
+// Returns the moved divided by the named streams, or nullopt for L1, which moves what is named.
 std::optional<double> MovedPerNamed(const Mix& mix, Level level);
 
 // Sets the array pointers of `workspace` to `streams` arrays, of `set_bytes` [byte] in all, in the
@@ -135,7 +136,7 @@ void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_f
                  Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);
 
-// ---- validation: a memory kernel's loads and stores are those counted (on small arrays) ----
+// ---- validation on small arrays: a memory kernel does the loads and stores that are counted ----
 
 struct KernelValidation {
   bool passed = false;
@@ -144,16 +145,16 @@ struct KernelValidation {
 
 // Checks `mix.kernel`, whose vectors and steps are those of `isa`:
 // - Results: the arrays equal those of a reference loop, also when the kernel passes the end of the
-//   arrays. The elements of a stored or flipped vector all differ. Finds skipped bytes, a library's
-//   fill, and half a vector stored twice.
-// - Loads: a load kernel's registers (kFolds) contain the exclusive or of exactly the vectors that
-//   belong to each. Finds loads that were deleted, skipped, or of another width.
+//   arrays. The elements of a stored or flipped vector all differ. Finds skipped bytes, a call of
+//   memset, and half a vector that is stored twice.
+// - Loads: each of a load kernel's registers (kFolds) contains the exclusive or of its own vectors.
+//   Finds loads that were deleted, skipped, or of another width.
 // - Width: copy, triad and update write to an array that begins half a vector after the array that
 //   they read (non-temporal stores: a whole vector, as they need aligned addresses). Only vectors
-//   of that width, in order, give the reference result. Finds memcpy, memmove and other widths.
+//   of the expected width, in order, give the reference result. Finds memcpy and other widths.
 // - Pages: exactly the counted pages of each array become resident (mincore(2)). Finds accesses to
-//   other memory. Skipped, as the text then says, if the system reports every page as resident
-//   (some sandboxes); the other checks still show that all counted memory is accessed.
+//   other memory. If the system reports every page as resident (some sandboxes), this check is left
+//   out and `text` says so.
 // These checks cannot find a store that is split into two stores of half the width.
 KernelValidation ValidateBytesKernel(const Mix& mix, const BytesIsa& isa);
 

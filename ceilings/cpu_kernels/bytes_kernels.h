@@ -21,10 +21,10 @@ template <class V>
 inline constexpr std::size_t kStepFloats = V::kFloats* kVectorsPerStep;
 
 // A kernel's position in the workspace's arrays. It advances in steps from where the last call
-// stopped and returns to 0 at the end. It is a local copy, which stays in registers: in memory each
-// step would wait for the store of the last one. Step has no branch, because one misprediction at
-// the end would cost 10 % or more of a pass over a small array. The asm in At avoids addresses with
-// an index register, which Intel's third store port cannot use.
+// stopped and returns to 0 at the end. Each kernel has a local Walk, which stays in registers: a
+// position in memory would make each step wait for the last one's store. Step has no branch,
+// because one misprediction at the end would cost 10 % or more of a pass over a small array. The
+// asm in At avoids addresses with an index register, which Intel's third store port cannot use.
 template <class V>
 class Walk {
  public:
@@ -66,8 +66,8 @@ template <std::size_t kCount, class Visit>
 }
 
 // Combines all loaded vectors by exclusive or: the compiler would delete unused loads, and the
-// result shows which vectors were loaded. It uses no execution ports that loads need, and does not
-// lower the clock as AVX-512 arithmetic does on some CPUs. kFolds registers hide its latency.
+// result shows which vectors were loaded. An exclusive or needs no execution port of the loads, and
+// does not lower the clock as AVX-512 arithmetic may. kFolds registers hide its latency.
 template <class V>
 void LoadKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
@@ -173,7 +173,7 @@ void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
 }
 
 // Does kMultiplyAdds multiply-adds per kLoads loaded vectors, which fixes the flop per byte. The
-// number of independent sums is at least latency x rate of multiply-adds.
+// independent sums are at least as many as multiply-adds can be in flight (latency x rate).
 template <class V, std::size_t kLoads, std::size_t kMultiplyAdds>
 void RidgeKernel(Workspace& workspace, std::int64_t iterations) {
   // Number of vectors loaded together, chosen so that all sums are used.
@@ -224,7 +224,7 @@ constexpr RidgeRow kRidgeRows[] = {
     {1, 96, RidgeKernel<V, 1, 96>}, {1, 128, RidgeKernel<V, 1, 128>},
 };
 
-// Returns the table of V's memory kernels, which need the given CPU features (null: none).
+// Returns the table of V's memory kernels. `needed` and `needed_too`: CPU features, or null.
 template <class V>
 constexpr BytesIsa KernelsOf(const char* name, const char* needed, const char* needed_too) {
   return {name,

@@ -10,8 +10,7 @@
 
 namespace dlroof::cpu_kernels {
 
-// Executes a chain of dependent 32-bit multiplications. Inlined into functions with a target
-// attribute.
+// Executes a chain of dependent 32-bit multiplications. Inlined into functions of any target.
 template <int kMultiplications>
 [[gnu::always_inline]] inline void MultiplyBeside(unsigned& chain) {
   if constexpr (kMultiplications > 0)
@@ -41,7 +40,7 @@ template <class Vector, int kCount, int kChain, class Step>
   for (int i = 0; i < kCount; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
 }
 
-// Numbers of chained multiplications in a kernel's clock kernels, rising.
+// Numbers of chained multiplications in the clock kernels of a kernel, in rising order.
 template <int... kMultiplications>
 struct ChainLengths {};
 // For kernels with 14 or 16 accumulators, whose iterations take 7 to 72 cycles.

@@ -24,11 +24,11 @@ enum class Operands { kFp64, kFp32, kFp16, kBf16, kInt8 };
 enum class Recurrence {
   kMultiplyAdd,       // a = a * x + y with two roundings, all of one type
   kFusedMultiplyAdd,  // a = a * x + y with one rounding, all of one type
-  kDot,               // a += sum of 2 or 4 products x * y per element of a, which is wider
+  kDot,               // a += sum of 2 or 4 products x * y per element of a, whose type is wider
   kTile,              // AMX: a 16 x 16 tile of dot products over 64 bytes
 };
 
-// Instructions of one step (see AdmissibleStepsPerCycle for the steps that a core can start).
+// Instructions of one step. AdmissibleStepsPerCycle says how many steps a core can start.
 enum class Issue {
   kOne,    // one instruction per step
   kTwo,    // multiply, add
@@ -43,7 +43,7 @@ inline constexpr std::size_t kTileBytes = 1024;
 
 // A kernel's loop with a chain of dependent multiplications beside it.
 struct ClockKernel {
-  int multiplications;  // dependent, per iteration, of kCyclesPerMultiplication each
+  int multiplications;  // length of the chain, per iteration of the loop
   Kernel kernel;
 };
 // [cycle] Latency of a 32-bit multiplication: Intel since 2008, AMD since 2017 (Fog, Instructions).
@@ -59,7 +59,7 @@ struct FlopsProbe {
   int accumulators;          // independent; an iteration does `sweeps` steps on each
   int sweeps = 1;
   Kernel kernel = nullptr;
-  std::vector<ClockKernel> clocks = {};  // by rising multiplications; empty: unknown load clock
+  std::vector<ClockKernel> clocks = {};  // by rising length; empty: the clock under load is unknown
 };
 
 // Return the size [byte] of one element of the operands and of the accumulators.
@@ -79,7 +79,7 @@ std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features);
 // Returns "fp32.vector" for "fp32.vector.avx2" and for "fp32.vector".
 std::string PlainPipe(const std::string& row);
 
-// Returns the keys of rows that may become a roof: the last two of each pipe in `probes`.
+// Returns the keys of rows that may become a roof: the last (fastest) two of each pipe in `probes`.
 std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 
 // Writes operands and sets the accumulators to 0. The operands are the same on every machine and
@@ -97,10 +97,11 @@ std::vector<FlopsProbe> SingleInstructionProbes();  // flops_single.cpp
 std::vector<FlopsProbe> TileProbes();               // flops_tiles.cpp
 
 // Runs the kernel for 1, 2 and 7 iterations and compares all bytes of Workspace::accumulators, also
-// those that it must not write, with a reference loop. All elements differ, which finds kernels of
-// half the width, with fewer accumulators, or without the sum. Multiply-adds of fp32 and fp64 are
-// compared including their rounding; all others (fp16, dot products, tiles) on whole numbers whose
-// sums are exact in any order. Overwrites the workspace. On success `text` is Validation::result.
+// those that it must not write, with a reference loop. All elements differ, so that a kernel of
+// half the width, with fewer accumulators or without the addition is found. Multiply-adds of fp32
+// and fp64 must round as the loop does; all others (fp16, dot products, tiles) compute whole
+// numbers, with sums exact in any order. Overwrites the workspace. If passed, `text` is
+// Validation::result.
 KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspace);
 
 // [1/cycle] Vector multiply-adds of fp32 or fp64 that a core can start, on vectors of up to 256 bit
@@ -125,10 +126,10 @@ CoreRates RatesOf(const cpu::Cpu& cpu);
 // allow (confirmed on Cascade Lake and Zen 5).
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core = {});
 
-// Compares validation.per_cycle with the nearest admissible value (AdmissibleStepsPerCycle) within
-// 3 %, or 4 % for three instructions, which never use ports perfectly. Sets per_cycle_expected of
-// the validation and of the ceiling's last visit. Adds a reason if the values differ. Does nothing
-// if per_cycle is unknown.
+// Compares validation.per_cycle, if known, with the nearest admissible value
+// (AdmissibleStepsPerCycle) within 3 %, or 4 % for three instructions, which never use ports
+// perfectly. Sets per_cycle_expected of the validation and of the last visit. Adds a reason if the
+// values differ.
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
 
 // Validates a ceiling whose operations per cycle are the highest admissible value
@@ -138,35 +139,37 @@ void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const Cor
 void ValidateAtTheLimit(const FlopsProbe& probe, machine::Ceiling& ceiling,
                         const CoreRates& core = {});
 
-// Returns true if the row with `threads` threads needs no second pass: its flop per cycle is the
-// highest admissible value, which a slowed machine cannot reach, or one that another thread count
-// reached too and none exceeded. Call JudgePerCycle for all ceilings of `by_threads` first.
+// Returns true if the row with `threads` threads needs no second pass that agrees: its flop per
+// cycle is the highest admissible value, which a slowed machine cannot reach, or a value that
+// another thread count also reached and no thread count exceeded. Call JudgePerCycle for all
+// ceilings of `by_threads` first.
 bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,
                          const std::map<int, machine::CeilingSet>& by_threads,
                          const CoreRates& core = {});
 
 // The clock of a core while a kernel runs. Some cores lower their clock within microseconds of wide
 // instructions and raise it as soon after them (an Emerald Rapids: 2.29 GHz under AMX tiles, 2.89
-// GHz before and after), so a reading after the kernel is not the kernel's clock. Here the kernel's
-// own loop also has a chain of dependent multiplications: if the chain takes longer than the rest
-// of an iteration, the loop's time counts cycles under the kernel's load.
+// GHz before and after), so a reading after the kernel is not the kernel's clock. A clock kernel is
+// the kernel's loop with a chain of dependent multiplications: if the chain takes longer than the
+// rest of an iteration, the loop's time counts cycles under the kernel's load.
 
-// One of FlopsProbe::clocks, timed.
+// A timed clock kernel of FlopsProbe::clocks.
 struct ClockTrial {
   int multiplications = 0;
   double seconds = 0;  // [s] of the fastest iteration
 };
 
-// Returns the index of the shortest chain that counts cycles beside the kernel, or nothing.
-// `kernel_seconds` [s]: an iteration without a chain; the chain must be at least 4 % longer. With
-// `shares_ports` the kernel may take the chain's port (vectors up to 32 bytes on Intel's cores):
-// then the time per multiplication must be within 1.5 % of the fastest longer chain's. Pure.
+// Returns the index of the shortest chain in `trials` whose time counts cycles, or nullopt. An
+// iteration with the chain must take at least 4 % longer than one without a chain (`kernel_seconds`
+// [s]). `shares_ports`: the kernel may use the chain's execution port (vectors up to 32 bytes on
+// Intel's cores). Then the chain's time per multiplication must also be within 1.5 % of that of the
+// fastest longer chain. Pure.
 std::optional<std::size_t> ChooseClock(double kernel_seconds, const std::vector<ClockTrial>& trials,
                                        bool shares_ports);
 
 struct LoadClock {
   ClockKernel clock;
-  std::int64_t iterations = 1;  // per reading, some 80 us
+  std::int64_t iterations = 1;  // iterations of one reading, some 80 us
 };
 
 // Chooses a clock for the kernel by running it and its clock kernels for about 10 ms in all. `run`

@@ -1,4 +1,4 @@
-// int8: u8 x s8 to s32 by three instructions, without VNNI. A multiply-add counts 2 operations.
+// Kernels of int8 dot products (u8 x s8, s32 sums) by three instructions, for CPUs without VNNI.
 #include <immintrin.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace dlroof::cpu_kernels {
 namespace {
 
-// Number of the AVX-512 kernel's accumulators: only the addition (1 cycle) is a dependent chain.
+// Accumulators of the AVX-512 kernel: few, because only the addition (1 cycle) depends on them.
 constexpr int kChains = 8;
 
 // Software pipeline: step k does the multiply of product k, the pair sum of product k - kPairLag,
@@ -121,7 +121,7 @@ __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64
   RunSteps<__v16si, kChains, kChain>(
       workspace, iterations,
       [](__v16si & a, __v16si & x, const __v16si& y) __attribute__((target("avx512bw"))) {
-        asm volatile("" : "+v"(x));  // otherwise the product is computed only once
+        asm volatile("" : "+v"(x));  // otherwise the compiler computes the product only once
         const auto pairs =
             _mm512_maddubs_epi16(reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(y));
         a = reinterpret_cast<__v16si>(_mm512_add_epi32(
@@ -135,7 +135,7 @@ std::vector<FlopsProbe> Int8TripleProbes() {
   constexpr auto kInt8 = Operands::kInt8;
   constexpr auto kDot = Recurrence::kDot;
   constexpr auto kThree = Issue::kThree;
-  constexpr ChainLengths<15, 20, 30, 60> kStepChains;  // for kSteps steps of 1 to 3 cycles
+  constexpr ChainLengths<15, 20, 30, 60> kStepChains;  // an iteration has kSteps steps
   return {
       WithKernels(
           {"int8.vector.ssse3", "pmaddubsw + pmaddwd + paddd", kInt8, kDot, kThree, 16, kSums,

@@ -58,10 +58,9 @@ DLROOF_OPERATIONS(Fp16Avx512, "avx512f", Fp32Zmm, kMany, kManyLag, "v", "vmulph 
                   "vaddph %1, %0, %0");
 #undef DLROOF_OPERATIONS
 
-// Executes a = a * x + y on kCount accumulators per iteration. At the start of each iteration the
-// last kLag accumulators are already multiplied; the last iteration multiplies none in advance.
-// Instructions work on a copy of an accumulator, because the compiler would store the array element
-// to memory each time.
+// Executes a = a * x + y on kCount accumulators per iteration. When an iteration starts, the last
+// kLag accumulators have already been multiplied; the last iteration multiplies none in advance.
+// Instructions work on copies, because the compiler would store array elements to memory each time.
 template <class Op, int kChain>
 [[gnu::always_inline]] inline void Run(Workspace& workspace, std::int64_t iterations) {
   constexpr int kCount = Op::kCount, kBegun = kCount - Op::kLag;

@@ -73,7 +73,7 @@ __attribute__((target("avx512f,avx512vl,avx512bf16"))) void Bf16Ymm(Workspace& w
           });
 }
 
-// int8 vectors have the accumulators' type: gcc 12 copies __m512i twice per iteration (2.5 x).
+// int8 vectors have the accumulators' type: gcc 12 copies __m512i twice per iteration (2.5x time).
 template <int kChain>
 __attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
                                                      std::int64_t iterations) {
@@ -121,7 +121,7 @@ FlopsProbe Row(const std::string& key, const std::string& instruction, Operands 
       make);
 }
 
-// Returns the FMA rows of one type; `d` is the last letter of its instructions ("d" or "s").
+// Returns the FMA rows of one type. `d`: the last letter of its instructions, "d" or "s".
 template <class T>
 std::vector<FlopsProbe> FusedRows(Operands operands, const std::string& pipe,
                                   const std::string& d) {

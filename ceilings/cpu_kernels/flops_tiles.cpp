@@ -1,5 +1,5 @@
-// AMX multiplications of tiles of 16 rows x 64 byte. 4 accumulators of 2 x 2 operand tiles cover
-// the latency (52 cycles, one multiplication every 16 cycles). The operands stay in tile registers.
+// Kernels of AMX multiplications of tiles (16 rows x 64 byte) in registers. The 4 products of 2 x 2
+// operand tiles cover the latency: 52 cycles, while a multiplication starts every 16 cycles.
 #include <immintrin.h>
 
 #include <cstdint>

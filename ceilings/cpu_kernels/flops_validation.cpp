@@ -19,11 +19,11 @@
 namespace dlroof::cpu_kernels {
 namespace {
 
-// Steps of three instructions never use their ports perfectly: of some hundred instruction orders
-// the best reached 0.977 of the ports' rate on Cascade Lake.
+// Steps of three instructions never keep all of their ports busy: the best of some hundred
+// instruction orders reached 0.977 of the ports' rate on Cascade Lake.
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
 
-// Returns the per_cycle_expected [flop/cycle] that the row reached, or nothing if it reached none.
+// Returns per_cycle_expected [flop/cycle] of the row if it reached this value, otherwise nullopt.
 std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
   const auto row = set.flops.find(probe.key);
   if (row == set.flops.end()) return std::nullopt;
@@ -75,8 +75,8 @@ CoreRates RatesOf(const cpu::Cpu& cpu) {
 
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
   if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
-  // Steps that a core can start per cycle, one list per value of Issue. kTwo: 2/3 if three
-  // micro-operations share two ports, 3/2 if a step's two instructions share three.
+  // Steps that a core can start per cycle, one list per value of Issue. kTwo: 2/3 if the step's
+  // three micro-operations share two ports, 3/2 if its two instructions share three ports.
   static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
                                                  {0.5, 2.0 / 3, 1, 1.5, 2},
                                                  {1.0 / 3, 0.5, 2.0 / 3, 1},
@@ -153,8 +153,8 @@ void Put(Memory& memory, std::size_t element, T value) {
   std::memcpy(memory.data() + element * sizeof value, &value, sizeof value);
 }
 
-// Whole numbers, so small that a few products and sums are exact in every type and order. With the
-// periods 3 and 5, elements that are a power of two apart differ in at least one operand.
+// Whole numbers that are so small that a few products and sums are exact in every type and order.
+// Periods of 3 and 5: elements whose distance is a power of two differ in at least one operand.
 int WholeFirst(std::size_t element) { return std::array{1, -1, 2}[element % 3]; }
 int WholeSecond(std::size_t element) { return static_cast<int>(element % 5) - 2; }
 int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }
@@ -194,7 +194,7 @@ void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int 
     Put(memory, element, static_cast<float>(value));
 }
 
-// Functions that write operands and accumulators, and compute an element after `steps` steps.
+// Functions that write operands and accumulators, and the value of an element after `steps` steps.
 struct Reference {
   void (*fill)(const FlopsProbe& probe, Workspace& workspace);
   void (*evaluate)(const FlopsProbe& probe, std::size_t element, int steps, Workspace& workspace);
@@ -330,7 +330,7 @@ KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspa
 namespace {
 
 constexpr double kLonger = 1.04;       // [1] min iteration time with / without the chain
-constexpr double kSamePace = 0.015;    // [1] max difference of two chains' time per multiplication
+constexpr double kSamePace = 0.015;    // [1] max difference of two chains' Pace
 constexpr double kReadSeconds = 8e-5;  // [s] of one reading
 constexpr int kTries = 5;
 constexpr std::size_t kReadings = 5;

@@ -48,7 +48,7 @@ std::size_t AtLeastOne(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16));
 }
 
-// A row with its operands and results in device memory. Operands are n * 16 bytes, or empty.
+// A row with its operands and results in device memory.
 class Prepared {
  public:
   Prepared(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape,
@@ -145,8 +145,8 @@ class CudaBench : public gpu_ceilings::GpuBench {
                                 const gpu_ceilings::GpuShape& shape,
                                 const gpu_ceilings::GpuBytes& operands,
                                 std::int64_t iterations) override {
-    // A GEMM is checked with the algorithm that is timed: Prepare() chooses it, or reuses the GEMM
-    // that is already prepared. Other rows have nothing to choose.
+    // A GEMM must be checked with the algorithm that is timed. Prepare() chooses the algorithm, or
+    // does nothing if the GEMM is prepared. Other rows have no algorithms.
     if (row.unit != gpu_ceilings::GpuUnit::kGemm)
       Renew(row, shape);
     else
@@ -156,7 +156,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
     prepared_->Start(iterations, stream.get());
     stream.Wait();
     auto results = prepared_->Results();
-    // The GEMM stays prepared, otherwise its algorithm would be chosen again.
+    // The GEMM stays prepared, because another Prepare() could choose another algorithm.
     if (row.unit == gpu_ceilings::GpuUnit::kGemm)
       prepared_->SetRandomOperands(identity_.sms * 8);
     else
@@ -195,8 +195,6 @@ class CudaBench : public gpu_ceilings::GpuBench {
   std::unique_ptr<Prepared> prepared_;
 };
 
-// ---- overheads ----
-
 // Returns the time [s] of `times` empty launches, one after the other, until the last has finished.
 double Launches(std::int64_t times, gpu::GpuClock& clock) {
   const cuda::CudaStream stream;
@@ -218,7 +216,7 @@ double Trains(bool in_graph, std::int64_t times, gpu::GpuClock& clock) {
     return [&, kernels] { return clock.Batch(empty, kernels, {}); };
   };
   const auto single = train(kCalls), twice = train(2 * kCalls);
-  single(), twice();  // uploads graphs
+  single(), twice();  // uploads the graphs
   const auto pairs = (times + kCalls - 1) / kCalls;
   double seconds = 0;
   for (std::int64_t i = 0, lost = 0; i < pairs;) {

@@ -13,7 +13,7 @@ std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device);
 // Returns true if this module has a kernel for the row; false for GEMM rows, which use cublasLt.
 bool HasCudaKernel(const gpu_ceilings::GpuRow& row);
 
-// Returns the total time [s] of `times` operations of this kind on the current device.
+// As GpuBench::Overhead, on the current device.
 double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, gpu::GpuClock& clock);
 
 }  // namespace dlroof::cuda_kernels

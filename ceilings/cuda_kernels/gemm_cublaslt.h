@@ -14,9 +14,9 @@ namespace dlroof::cuda_kernels {
 using ProductDescriptor =
     std::unique_ptr<cublasLtMatmulDescOpaque_t, cublasStatus_t (*)(cublasLtMatmulDesc_t)>;
 
-// Returns cublasLt's description of a product of this type. Sums fp8 products in narrow registers
-// (CUBLASLT_MATMUL_DESC_FAST_ACCUM), but no others: cublasLt has no algorithm for other types with
-// it. Needs no GPU. Throws std::runtime_error with cublasLt's message.
+// Returns cublasLt's description of a product of this type. For fp8 sets
+// CUBLASLT_MATMUL_DESC_FAST_ACCUM (sums in narrow registers), for which cublasLt has no algorithms
+// of other types. Needs no GPU. Throws std::runtime_error with cublasLt's message.
 ProductDescriptor DescribeProduct(gpu_ceilings::GpuElement element);
 
 // D = A^T B of n x n matrices, without scaling or addition. A and B are stored as n rows of k, D by
@@ -26,7 +26,7 @@ class GpuGemm {
   // Throws Unsupported with cublasLt's message if there is no algorithm for the type on this GPU.
   GpuGemm(gpu_ceilings::GpuElement element, int n);
   // Returns the number of algorithms that cublasLt's heuristic proposes, the best first. Choose
-  // selects the one that Run uses.
+  // selects by index the algorithm that Run uses.
   int algorithms() const { return static_cast<int>(algorithms_.size()); }
   void Choose(int algorithm) { chosen_ = algorithm; }
   void Run(const void* a, const void* b, void* d, cudaStream_t stream);

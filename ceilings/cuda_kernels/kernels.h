@@ -1,6 +1,5 @@
-// Launch functions of the kernels that measure a GPU's ceilings, whose operands and results
-// ceilings/gpu_ceilings/bench.h describes. They return CUDA's launch status. CUDA module only;
-// C++17.
+// Launch functions of the kernels that measure a GPU's ceilings. They return CUDA's launch status.
+// ceilings/gpu_ceilings/bench.h describes operands and results. CUDA module only; C++17.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +13,7 @@ struct GpuLaunch {
   long long iterations = 0;
   const void* operands = nullptr;
   void* results = nullptr;
-  std::size_t set_bytes = 0;  // [byte] of all arrays of a memory row
+  std::size_t set_bytes = 0;  // [byte] all arrays of a memory row together
   cudaStream_t stream = nullptr;
   std::size_t shared_bytes = 0;  // [byte] unused shared memory; see ExclusiveSharedBytes
 };
@@ -32,7 +31,7 @@ GpuKernel LaunchWgmmaFp16, LaunchWgmmaBf16, LaunchWgmmaTf32, LaunchWgmmaInt8, La
 GpuKernel LaunchDramLoad, LaunchL2Load, LaunchStore, LaunchCopy, LaunchTriad, LaunchL1Load;
 GpuKernel LaunchShared;
 
-// Fills `results` with set_bytes (a multiple of 16) random bytes.
+// Writes set_bytes (a multiple of 16) random bytes to `results`.
 cudaError_t LaunchFill(const GpuLaunch& launch);
 
 }  // namespace dlroof::cuda_kernels

@@ -1,5 +1,5 @@
 // Kernels that load and sum, store, copy, or compute a triad, for each memory level. Tests check by
-// sums and machine code that no load is deleted or reused. ptxas lets 4 loads of a thread overlap.
+// sums and machine code that no load is deleted or reused.
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/memory_access.cuh"
 #include "ceilings/gpu_ceilings/constants.h"
@@ -105,9 +105,9 @@ __global__ void TriadKernel(const uint4* b, const uint4* c, uint4* a, size_t vec
 
 constexpr unsigned kBlockVectors = kL1BytesPerBlock / sizeof(uint4);
 
-// Each block loads its own part of the array repeatedly, all threads together the whole part at
-// once. Returns the vector that a thread loads. It differs from that of the previous load, because
-// the compiler would hoist repeated loads of one address out of the loop.
+// Returns the index, in its block's part of the array, of the vector that a thread loads. At each
+// load the threads of the block together load the whole part. The index differs from that of the
+// previous load, because the compiler would move repeated loads of one address out of the loop.
 __device__ unsigned PlaceOf(long long iteration, unsigned load) {
   const unsigned loads = static_cast<unsigned>(iteration) * kL1VectorsPerThread + load;
   return (threadIdx.x + 32 * loads) % kBlockVectors;

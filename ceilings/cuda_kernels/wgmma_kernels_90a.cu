@@ -35,8 +35,8 @@ __device__ Descriptor DescriptorOf(const void* tile) {
   return begin | kAlongK << 16 | kNextRows << 32;
 }
 
-// Defines a struct that executes a wgmma instruction. `scales`: its last operands: the predicate
-// that adds to the sums, then signs and transpositions of A and B.
+// Defines a struct that executes a wgmma instruction. `scales` are the instruction's last operands:
+// the predicate that makes it add to the sums, and the signs and transpositions of A and B.
 #define DLROOF_WGMMA(name, SumType, constraint, next, instruction, scales)          \
   struct name {                                                                     \
     using Sum = SumType;                                                            \

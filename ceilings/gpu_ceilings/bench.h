@@ -53,7 +53,7 @@ GpuBytes ExpectedResults(const GpuRow& row, const GpuShape& shape, std::int64_t 
 struct GpuDescription {
   gpu::GpuIdentity identity;
   double free_bytes = 0;                   // [byte] free memory
-  std::optional<double> default_clock_hz;  // [1/s] of the SMs; absent if the driver has none
+  std::optional<double> default_clock_hz;  // [1/s] of the SMs; absent if the driver reports none
 };
 
 struct GpuTime {
@@ -63,29 +63,27 @@ struct GpuTime {
 };
 
 enum class GpuOverhead {
-  kLaunch,    // launch of an empty kernel after another one
-  kQueued,    // an empty kernel after another one, both queued before the GPU begins
-  kGraphNode  // one of many empty kernels in a graph
+  kLaunch,    // an empty kernel, launched and run after another one, by the host's clock
+  kQueued,    // an empty kernel, queued before the GPU begins, by the GPU's clock
+  kGraphNode  // an empty kernel in a CUDA graph, by the GPU's clock
 };
 
 class GpuBench {
  public:
   virtual ~GpuBench() = default;
   virtual GpuDescription Describe() = 0;
-  // Allocates the row, with random operands. Throws Unsupported if the row cannot run.
+  // Allocates the row's operands (random) and results. Throws Unsupported if the row cannot run.
   virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;
-  // Runs the row on `operands` (from GpuOperands) and returns GpuResultBytes bytes of results. Call
-  // Prepare before the next Run.
+  // Runs the row on `operands` (GpuOperands), returns its results. Prepare again before a Run.
   virtual GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
                           std::int64_t iterations) = 0;
   // Returns the total time [s] of `times` operations of this kind.
   virtual double Overhead(GpuOverhead kind, std::int64_t times) = 0;
 };
 
-// Describes a GPU as a machine::Machine and measures its ceilings. A row is one kernel of one pipe
-// or memory level; a pass measures all rows once.
+// Measures a GPU. A row is one kernel of a pipe or memory level; a pass measures all rows once.
 
 // Returns the machine of a GPU without ceilings: device "gpu", name, fingerprint, facts, L2 size.
 machine::Machine DescribeGpu(const gpu::GpuIdentity& identity);
@@ -112,15 +110,15 @@ machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 // at different clocks are then compared by work per cycle.
 bool RunsBySmClock(const GpuRow& row);
 
-// Returns why a repetition is noisy: the driver reports a slowdown by heat or the power supply, or
-// the SM clock is too low (IsClockTooLow). A reached power limit does not make it noisy.
+// Returns why a repetition is noisy, or nullopt if it is clean. It is noisy if the driver reports a
+// slowdown by heat or the power supply, or if IsClockTooLow, which tolerates a power limit.
 std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz);
 
 using GpuRun = std::function<GpuTime(std::int64_t iterations)>;
 
 struct GpuPass {
   machine::Rate rate;
-  std::optional<Reason> interference;  // why the last noisy repetition is noisy
+  std::optional<Reason> interference;  // of the last noisy repetition, if any
 };
 // Measures as MeasureRate does; GpuInterference decides which repetitions are noisy. Accepts any
 // clock if `default_clock_hz` is absent. After the driver has once reported the power limit,
@@ -131,7 +129,7 @@ GpuPass MeasureGpuRate(const GpuRun& run, const machine::RatePolicy& policy,
 // The best rate [iteration/s] of several measurements.
 struct GpuRate {
   machine::Rate rate;
-  bool clock_moved = false;  // repetitions agree in cycles, but not in seconds
+  bool clock_moved = false;  // repetitions agree in SM cycles, but not in seconds
 };
 // Merges measurements made at distant times. If `by_clock` (see RunsBySmClock) and repetitions
 // disagree in seconds, compares them in cycles of the SM clock measured during each.
@@ -165,8 +163,9 @@ struct HalfRate {
   std::optional<double> clock_hz;
   double share = 0.5;  // [1] share of the SMs that ran the kernel
 };
-// Sets Validation::scaling: the rate per cycle and SM divided by that on half of the SMs. Adds a
-// reason if they differ by more than 3 %: some SMs had no work, or less is done than counted.
+// Sets Validation::scaling: the rate per cycle and SM divided by the same rate on half of the SMs.
+// Adds a reason if the two rates differ by more than 3 %: some SMs had no work, or the kernel does
+// less work than is counted.
 void JudgeGpuScaling(const HalfRate& half, machine::Ceiling& ceiling);
 
 // Returns the bandwidth [byte/s] of the DRAM interface: bus_bits / 8 x 2 x memory clock.
@@ -174,12 +173,12 @@ std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_cl
 
 // Facts of the GPU against which the roofs of its memory levels are checked.
 struct GpuMemoryFacts {
-  double l2_bytes = 0, dram_set_bytes = 0;  // [byte] L2, and arrays of DRAM's rows
-  std::optional<double> pins;               // [byte/s] by PinBandwidth
+  double l2_bytes = 0, dram_set_bytes = 0;  // [byte] size of L2; arrays of the DRAM load row
+  std::optional<double> pins;               // [byte/s] limit of DRAM by PinBandwidth
 };
 // Marks memory roofs in `best` (CeilingSet::bytes) as not validated if their arrays were partly in
-// another level: DRAM arrays below 16 x L2, DRAM faster than its pins, L2 not faster than DRAM, L1
-// not faster than L2.
+// another level: DRAM arrays are smaller than 16 x L2, DRAM is faster than its pins, or L2 or L1 is
+// not faster than the next farther level.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
 // Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that

@@ -14,8 +14,7 @@ namespace {
 
 bool IsSum(const GpuRow& row) { return row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared; }
 
-// Returns the first index at which `results` differs from copies of `expected` one after the other,
-// or results.size() if there is no difference.
+// Returns the first index where `results` differs from repetitions of `expected`, or its size.
 std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
   for (std::size_t at = 0; at < results.size(); at += expected.size()) {
     const auto begin = results.begin() + static_cast<std::ptrdiff_t>(at);
@@ -32,8 +31,8 @@ int ChainRegisterBytes(GpuElement element) { return element == GpuElement::kFp64
 constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots of a chain's operands
 
 // v = v * v + b with b in (-1.95, -1.8) is chaotic: a missing step changes all later values, and
-// the operands keep changing. |v| stays below |b|; to diverge it would have to exceed (1 + sqrt(1 -
-// 4 b)) / 2, which is at least 0.03 more than |b|. Rounding (0.004 in bf16) cannot cause that.
+// the operands keep changing. |v| stays below |b|. The chain would diverge only for |v| above 0.5 +
+// sqrt(0.25 - b), which exceeds |b| + 0.03; rounding errors (0.004 in bf16) are smaller.
 double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
   const double random = OperandValue(element, GpuOperandKind::kRandom, index);
   if (element == GpuElement::kInt8) return random;
@@ -159,8 +158,7 @@ struct Values {
   }
 };
 
-// Writes value(reg, element) to all elements of a thread's registers `first` to `first` +
-// `registers` - 1.
+// Writes value(reg, element) to all elements of `registers` registers of a thread, from `first` on.
 template <class Value>
 void WriteRegisters(const Values& values, int first, int registers, int thread, int threads,
                     const Value& value, GpuBytes& operands) {
@@ -244,8 +242,8 @@ double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, int tile, int lin
   return OperandValue(row.element, kind, (b ? kBeginOfB : 0) + index);
 }
 
-// Returns the offset [byte] of byte `byte` of row `line` of a tile: first both core matrices along
-// k of 8 rows, then those of the next 8 rows.
+// Returns the offset [byte] in a tile of byte `byte` of row `line`. A tile has the two core
+// matrices (along k) of its first 8 rows, then those of the next 8 rows.
 std::size_t PlaceOf(int line, int byte) {
   const int core = line / kCoreRows * (kWgmmaTileBytes / kCoreBytes) + byte / kCoreBytes;
   return (static_cast<std::size_t>(core) * kCoreRows + line % kCoreRows) * kCoreBytes +
@@ -285,7 +283,7 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   const auto& each = row.instruction;
   std::vector<double> products(static_cast<std::size_t>(each.m * each.n));
   for (int tile = 0; tile < kWgmmaTiles; ++tile) AddProducts(row, tile, products);
-  const auto rounds = iterations * each.unroll / kWgmmaTiles;  // each multiplies every tile once
+  const auto rounds = iterations * each.unroll / kWgmmaTiles;  // a round uses each tile once
   const auto times = static_cast<double>(rounds);
   GpuBytes results(static_cast<std::size_t>(kRegisters) * shape.threads * SumBytes(row.element));
   for (int reg = 0; reg < kRegisters; ++reg)
@@ -302,7 +300,7 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
 
 // ---- GEMM ----
 
-// Values repeat after a prime: copies fill 128 Mi of them quickly, and no two rows are equal.
+// Operands repeat after this prime, so that copying fills 128 Mi values fast and all rows differ.
 constexpr std::uint64_t kPeriod = 4099;
 constexpr int kCompared = 256;
 

@@ -66,8 +66,8 @@ struct GpuSession {
     constexpr double kArithmetic = 0.02, kMemory = 0.03;
     return effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
   }
-  // Returns the default SM clock [1/s] that the row's repetitions must nearly reach. Returns
-  // nothing if it is unknown or if the row is compared in cycles (RunsBySmClock).
+  // Returns the default SM clock [1/s], of which the row's repetitions must reach 75 %. Returns
+  // nullopt if it is unknown or if the row is compared in cycles (RunsBySmClock).
   std::optional<double> RequiredClock(const GpuRow& row) const {
     return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
   }
@@ -78,14 +78,14 @@ struct GpuSession {
 constexpr double kTrialSeconds = 1e-3;  // long enough to compare launches
 constexpr std::int64_t kCheckedIterations[] = {1, 3};
 
-// Returns the architecture's peak [flop/s] at the default clock, or nothing if either is unknown.
+// Returns the pipe's peak rate [flop/s] at the default clock, or nullopt if either is unknown.
 std::optional<double> PeakOf(const GpuSession& session, const GpuRow& row) {
   const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
   if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
 
-// Returns the rate [iteration/s] of a short run, after a run to warm up.
+// Returns the rate [iteration/s] of a run of about 1 ms, after a run to warm up.
 double Trial(GpuSession& session, const GpuRow& row, const GpuShape& shape) {
   session.bench.Prepare(row, shape);
   session.bench.Run(1);
@@ -206,8 +206,6 @@ void MeasureGpuRows(GpuSession& session) {
     }
 }
 
-// ---- ceilings of the rows ----
-
 constexpr double kPassTolerance = 0.05;
 constexpr const char* kDramLoads = "dram.load.v16";
 constexpr GpuEffort kQuick = {"quick", 4e-3, 6, 3, 1, 0.5, 0};
@@ -224,7 +222,7 @@ std::string LaunchText(const GpuRowState& state) {
   return text;
 }
 
-// Returns power, temperature and what limits the clock: "; 250 W, 61 C, clock held by ...".
+// Returns text on power, temperature and limits of the clock: "; 250 W, 61 C, clock held by ...".
 std::string HealthText(const gpu::GpuHealth& health) {
   std::string text;
   if (health.power_watts) text += fmt::format("; {:.0f} W", *health.power_watts);
@@ -273,7 +271,6 @@ const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
   return nullptr;
 }
 
-// Adds each memory level's roof: the best mix with correct results.
 void AddLevels(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads.at(1);
   std::map<Level, machine::MeasuredMixes> by_level;
@@ -291,9 +288,7 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   JudgeGpuLevels(facts, set.bytes);
 }
 
-// ---- overheads ----
-
-constexpr double kTolerance = 0.05;  // [1] larger than for kernels, because the host is involved
+constexpr double kTolerance = 0.05;  // [1] of overheads, which vary more: the host takes part
 constexpr const char* kLaunchName = "launch";
 
 struct OverheadRow {
@@ -345,13 +340,11 @@ void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
   }
 }
 
-// ---- sustained rates ----
-
-constexpr double kSeconds = 10, kWindow = 1;  // [s] run time; its first and last part, compared
-constexpr double kDifference = 0.03;          // [1] a smaller difference from the burst is noise
+constexpr double kSeconds = 10, kWindow = 1;  // [s] length of the run, and of its Ends
+constexpr double kDifference = 0.03;          // [1] a smaller difference from the roof is noise
 
 struct Ends {
-  double first = 0, last = 0;  // [iteration/s] best slice in the first and last second
+  double first = 0, last = 0;  // [iteration/s] best rate in the first, last second
 };
 
 Ends RunForTenSeconds(GpuSession& session, double iterations_per_second) {
@@ -404,9 +397,8 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
   return rows;
 }
 
-// Runs the fastest rows, one per pipe, for 10 s. Writes the rates of the first and the last second
-// to CeilingSet::sustained. Sets sustained_per_second if the last second differs by more than 3 %
-// from the ceiling. Marks a ceiling as not validated if either rate is more than 3 % above it.
+// Runs the fastest row of each of the fastest pipes for 10 s. Marks its ceiling as not validated if
+// the rate in the first or last second is more than 3 % above it.
 void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
   auto rows = Hottest(session, machine.by_threads.at(1));
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));

@@ -37,8 +37,7 @@ using E = GpuElement;
 using U = GpuUnit;
 
 // m, n, k, threads, chains and unrolling (GpuInstruction). With eight warps per scheduler, eight
-// chains cover twice the latency. An iteration has 512 instructions (fp64: 256) and three of the
-// loop.
+// chains cover twice the latency. An iteration has 512 of these (fp64: 256) and 3 for the loop.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 
@@ -118,7 +117,7 @@ void Add(const ArithmeticRow& row, int capability, std::vector<GpuRow>& rows) {
                   Level::kDram, row.sass, row.text});
 }
 
-// Returns the number of threads per block that an SM's 64 Ki registers allow.
+// Returns the largest number of threads per block that an SM's 64 Ki registers allow.
 int MostThreads(const GpuRow& row) {
   if (row.unit == U::kChain) return 1024;
   const bool wide = row.unit == U::kWgmma || (row.element == E::kFp64 && row.instruction.m > 8);
@@ -343,7 +342,7 @@ bool ScalesWithSms(const GpuRow& row) {
 }
 
 int ExclusiveSharedBytes(const GpuRow& row, int shared_bytes_per_sm) {
-  // Two blocks with half the memory each do not fit, because the system reserves 1 KiB or more.
+  // Two blocks with half of the memory each do not fit on an SM: CUDA reserves 1 KiB or more.
   return ScalesWithSms(row) ? shared_bytes_per_sm / 2 : 0;
 }
 

@@ -1,4 +1,4 @@
-// The kernels (rows) that measure GPU ceilings: for which GPUs, how launched, how much work. Pure.
+// The rows (kernels) that measure GPU ceilings: their GPUs, launch shapes, operands and work. Pure.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ bool IsMemory(const GpuRow& row);
 
 struct GpuShape {
   int blocks = 0, threads = 0;
-  int n = 0;                   // GEMM: n x n x n
+  int n = 0;                   // of a GEMM of n x n matrices
   std::int64_t set_bytes = 0;  // [byte] all arrays of a memory row (of all blocks if in L1)
 
   bool operator==(const GpuShape&) const = default;
@@ -103,14 +103,14 @@ int ElementBytes(GpuElement element);
 void WriteElement(GpuElement element, double value, std::byte* to);
 double ReadElement(GpuElement element, const std::byte* from);
 
-// Return the size of, write and read an accumulator for operands of this type: int32 for int8, fp64
-// for fp64, otherwise fp32.
+// Return the size [byte] of an accumulator for operands of this type, write it, and read it. The
+// accumulator is int32 for int8, fp64 for fp64, otherwise fp32.
 int SumBytes(GpuElement element);
 void WriteSum(GpuElement element, double value, std::byte* to);
 double ReadSum(GpuElement element, const std::byte* from);
 
-// Returns the value of operand `index`: if known, a whole number from -2 to 2; if random, any int8
-// value or, in a floating-point type, a value in [-1, 1).
+// Returns the value of operand `index`. kKnown: a whole number from -2 to 2. kRandom: a whole
+// number from -127 to 127 in int8, else a value in [-1, 1).
 double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index);
 
 template <class T>

@@ -12,10 +12,10 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-constexpr double kAbove = 1.02;    // [1] max rate / peak: the clock is measured within 2 %
+constexpr double kAbove = 1.02;    // [1] max rate / peak rate; the clock has an error of 2 %
 constexpr double kScaling = 0.03;  // [1] allowed difference of Validation::scaling from 1
-constexpr double kMinL2 = 16;      // [1] DRAM arrays / L2: at most 6 % of the arrays are in L2
-constexpr double kNear = 0.03;     // [1] a level must be faster than the next farther one by more
+constexpr double kMinL2 = 16;      // [1] min DRAM arrays / L2: L2 has at most 6 % of the arrays
+constexpr double kNear = 0.03;     // [1] min gain in rate over the next farther level
 
 machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& policy) {
   machine::RateEvidence cycles = rate.evidence;
@@ -30,14 +30,14 @@ machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& pol
   return machine::JudgeRate(cycles, policy);
 }
 
-// Returns the share [1] of the peak that the kernel must reach, or nothing if there is no limit.
+// Returns the share [1] of the peak that the kernel must reach, or nullopt if it need not.
 std::optional<double> LeastShare(const GpuRow& row, int compute_capability) {
   if (row.unit == GpuUnit::kChain) return 0.95;
   if (row.unit == GpuUnit::kWgmma || IsMemory(row)) return 0.9;
   return row.unit == GpuUnit::kMma && compute_capability < 90 ? std::optional(0.9) : std::nullopt;
 }
 
-// Returns why too few repetitions are clean (interference or too little time), or nullopt.
+// Returns why too few repetitions are clean (interference, no time), or nullopt if enough are.
 std::optional<Reason> TooFewReason(const machine::Rate& rate, const std::vector<GpuPass>& passes,
                                    const machine::RatePolicy& policy) {
   const auto clean = [&](const std::vector<machine::RateRepetition>& repetitions) {

@@ -121,7 +121,7 @@ bool IsPrivate(std::string_view row) {
   return !level || IsPrivate(*level);
 }
 
-// Returns the clock with all threads / the clock with one thread [1], or 1 if either is unknown.
+// Returns the team's clock / the clock of a single thread [1], or 1 if either is unknown.
 double ClockRatio(const Ceiling& single, const Ceiling& team) {
   return single.clock_hz && team.clock_hz ? *team.clock_hz / *single.clock_hz : 1;
 }
@@ -193,8 +193,7 @@ const std::vector<PartRow>& Parts() {
   return table;
 }
 
-// An ISA of oneDNN 3.x (dnnl_cpu_isa_t in dnnl_types.h) and the CPU features that it has beyond
-// those of the ISA `extends`.
+// An ISA of oneDNN 3.x (dnnl_cpu_isa_t), and the CPU features that it adds to the ISA `extends`.
 struct IsaRow {
   std::string_view name, extends;
   Features adds;
@@ -271,7 +270,7 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key) {
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
   const auto* isa = FindIsa(effective_isa);
   if (isa == nullptr) return true;
-  // Caches results, because a run asks very often for the same few rows.
+  // Caches the answers, because a run asks very often for the same few rows.
   thread_local std::map<const IsaRow*, std::map<std::string, bool, std::less<>>> known;
   auto& of_isa = known[isa];
   if (const auto* found = FindValue(of_isa, row_key)) return *found;

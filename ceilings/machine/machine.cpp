@@ -54,7 +54,7 @@ constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::
     {"costs_how", &CeilingSet::costs_how},
     {"sustained", &CeilingSet::sustained}};
 
-// Returns the numbers that readers accept; interference may cause others, which are omitted.
+// Leaves out numbers outside of the range that readers accept: interference may cause such numbers.
 json ValidationToJson(const Validation& validation) {
   json result = json::object();
   for (const auto& [key, member] : kValidationNumbers)
@@ -91,7 +91,7 @@ json CeilingToJson(const Ceiling& ceiling) {
   return result;
 }
 
-// Returns flops, bytes and launch cost, which the JSON of a machine has at its top level too.
+// Returns the members that the JSON of a machine also has at its top level.
 json RoofsToJson(const CeilingSet& set) {
   json result = {{"flops", json::object()}, {"bytes", json::object()}};
   for (const auto& [pipe, ceiling] : set.flops) result["flops"][pipe] = CeilingToJson(ceiling);
@@ -181,7 +181,6 @@ void ConvertRoof(Ceiling& roof) {
   if (mix.size() <= kMaxMixLength && mix.size() < roof.how.size()) roof.mix = mix;
 }
 
-// Splits the text into the reasons, which schema 1 joined with "; ".
 std::vector<std::string> Schema1Reasons(const std::string& text) {
   constexpr std::string_view kBetween = "; ";
   std::vector<std::string> reasons;
@@ -202,8 +201,6 @@ void ConvertSchema1(Machine& machine) {
     for (auto& [level, roof] : set.bytes) ConvertRoof(roof);
   }
 }
-
-// ---- reading ----
 
 Validation ValidationFrom(const JsonReader& at) {
   Validation validation;
@@ -319,16 +316,14 @@ void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
         at.where());
 }
 
-// ---- consistency of a ceiling's numbers ----
-
-// [1] Allowed relative difference of a stored rate from the rate computed from other numbers: of
-// the same measurement (kSame), or of rows that were measured at other times (kAtOtherTimes).
+// [1] Allowed relative difference of a stored rate from the rate that follows from other numbers of
+// the same measurement (kSame), or of rows measured at other times (kAtOtherTimes).
 constexpr double kSame = 0.05, kAtOtherTimes = 0.25;
 
-// [1] A busy machine's best repetition was up to 2.01 times the upper end of the median's interval.
+// [1] Max rate / upper end of the median's interval. In files of busy machines it was up to 2.01.
 constexpr double kMaxAboveInterval = 2.5;
 
-// Limits of a validated ceiling's numbers. What dlroof accepts is far within them.
+// Limits of a validated ceiling's numbers, far wider than those that a measurement must meet.
 struct ValidationLimits {
   std::optional<double> Validation::*number;
   double least, most;
@@ -341,9 +336,9 @@ constexpr ValidationLimits kValidationLimits[] = {
 
 bool Differ(double a, double b, double tolerance) { return std::abs(a / b - 1) > tolerance; }
 
-// Marks a validated ceiling as not validated if its numbers contradict each other: its rate is
-// FLOPs or bytes per cycle x clock x units, and near the median's interval.
-// `units`: number of threads or SMs, if known. `single`: the same row with one thread, or null.
+// Marks a validated ceiling as not validated if its numbers contradict each other. E.g. its rate
+// must be FLOPs or bytes per cycle x clock x `units`, the number of threads or SMs, if known.
+// `single`: the same row measured with one thread, or null.
 void CheckNumbers(std::optional<double> units, const Ceiling* single, Ceiling& ceiling) {
   if (!ceiling.IsValidated()) return;
   const auto& [per_cycle, scaling] =
@@ -429,7 +424,7 @@ CeilingSet Sustained(CeilingSet ceilings) {
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {
   std::uint64_t hash = kHashOfNothing;
   const auto add = [&](const std::string& text) {
-    hash = HashOf({"\0", 1}, HashOf(text, hash));  // separator: "a", "bc" is not "ab", "c"
+    hash = HashOf({"\0", 1}, HashOf(text, hash));  // separator: "a", "bc" differs from "ab", "c"
   };
   for (const auto& [key, text] : facts)
     if (IsStable(key)) {

@@ -20,17 +20,18 @@ namespace dlroof::machine {
 struct Validation {
   std::optional<double> doubling;   // [1] time of twice the work / time of the work; ideal: 2
   std::optional<double> spread;     // [1] width of ci95 / the median of the repetitions
-  std::optional<double> drift;      // [1] 1 - rate of the slowest / of the fastest clean pass
-  std::optional<double> clean;      // [1] share of repetitions in which no thread waited for a CPU
-  std::optional<double> scaling;    // [1] rate / (threads x rate of one thread); GPU: see HalfRate
-  std::optional<double> per_cycle;  // [flop/cycle] or [byte/cycle] per thread at `clock_hz`
-  std::optional<double> per_cycle_expected;  // [flop/cycle], [byte/cycle] nearest possible value
+  std::optional<double> drift;      // [1] 1 - lowest / highest rate of the row's clean passes
+  std::optional<double> clean;      // [1] share of repetitions that were clean (IsClean, rate.h)
+  std::optional<double> scaling;    // [1] rate / (threads x rate of one thread); GPU: the rate
+                                    // per SM / the rate per SM if half of the SMs work
+  std::optional<double> per_cycle;  // [flop/cycle], [byte/cycle] per thread or SM, at clock_hz
+  std::optional<double> per_cycle_expected;  // nearest value that the hardware allows
   std::optional<std::string> result;         // how the kernel's results were checked
 
   bool operator==(const Validation&) const = default;
 };
 
-// One of several measurements of a row at different times.
+// One measurement of a row (a kernel's ceiling). A row has several, made at different times.
 struct Visit {
   std::string at;                            // ISO 8601, UTC
   double per_second = 0;                     // [flop/s] or [byte/s]
@@ -38,7 +39,7 @@ struct Visit {
   std::optional<double> clock_hz;            // [1/s]
   std::optional<double> per_cycle;           // as in Validation
   std::optional<double> per_cycle_expected;  // as in Validation
-  bool validated = false;                    // this measurement alone validates the rate
+  bool validated = false;                    // this measurement by itself passed all checks
 
   bool operator==(const Visit&) const = default;
 };
@@ -52,17 +53,16 @@ enum class CeilingStatus {
 struct Ceiling {
   double per_second = 0;                          // [flop/s] or [byte/s], > 0
   std::optional<std::pair<double, double>> ci95;  // [flop/s], [byte/s] 95 % interval of the median
-  // [flop/s] or [byte/s] Rate after 10 s without a pause. Absent if unknown or within 3 % of
-  // `per_second`.
+  // [flop/s] or [byte/s] Rate after 10 s of load. Absent if unknown or within 3 % of per_second.
   std::optional<double> sustained_per_second;
   std::optional<double> sustained_clock_hz;  // [1/s] core clock after 10 s without a pause
   // [1] Bytes that the memory level moves (modelled, with write-allocate) divided by the bytes that
   // the program accesses, which `per_second` counts. Absent for L1 and for arithmetic.
   std::optional<double> moved_per_named;
   int threads = 1;  // threads that ran the kernel together
-  std::string how;  // kernel, ISA, working set, statistic
-  std::string mix;  // of a level's roof: the fastest mix of loads and stores ("copy.avx2"); else ""
-  // [1/s] Clock of core or SMs: of arithmetic under its load if possible, otherwise right after it.
+  std::string how;  // text for people: kernel, ISA, working set, statistic
+  std::string mix;  // only in a memory level's roof: its mix of loads and stores ("copy.avx2")
+  // [1/s] Clock of the cores or SMs, while the kernel ran or, if that is unknown, right after it.
   std::optional<double> clock_hz;
   CeilingStatus status = CeilingStatus::kNotValidated;
   // The rate may be wrong by any factor: the kernel did not do the counted work, or its arrays were
@@ -70,7 +70,7 @@ struct Ceiling {
   bool unbounded = false;
   std::vector<std::string> reasons;  // why the ceiling is not validated
   Validation validation;
-  std::vector<Visit> visits;  // of this machine, in the order of time
+  std::vector<Visit> visits;  // of this machine, in the order of time; at most eight
 
   bool IsValidated() const { return status == CeilingStatus::kValidated; }
   bool IsSpecified() const { return status == CeilingStatus::kSpecified; }
@@ -103,20 +103,19 @@ struct SweepFinding {
   bool operator==(const SweepFinding&) const = default;
 };
 
-// Keys in CeilingSet::overheads. kQueuedOverhead [s]: an empty kernel after another one, both
-// queued before the GPU begins: the launch cost within a call's time on the device.
+// Keys in CeilingSet::overheads [s]. kQueuedOverhead: time per empty kernel if many are queued
+// before the GPU begins, i.e. the launch cost that a call's device time contains.
 inline constexpr const char* kQueuedOverhead = "queued";
-inline constexpr const char* kGraphNodeOverhead = "graph-node";  // [s] an empty node of a graph
+inline constexpr const char* kGraphNodeOverhead = "graph-node";  // an empty kernel in a CUDA graph
 
 // The ceilings of one thread count.
 struct CeilingSet {
-  // By pipe key: the roof of each pipe ("fp32.vector") and all its measured rows
-  // ("fp32.vector.avx2").
+  // By key: the roof of each pipe ("fp32.vector") and its measured rows ("fp32.vector.avx2").
   std::map<std::string, Ceiling> flops;
   std::map<Level, Ceiling> bytes;           // the roof of each level: its fastest mix
-  std::map<std::string, Ceiling> mixes;     // by "<level>.<mix>.<isa>": "dram.copy-nt.avx512"
+  std::map<std::string, Ceiling> mixes;     // rows by "<level>.<mix>.<isa>" ("l3.copy-nt.avx2")
   std::optional<double> launch_seconds;     // [s] cost of starting one primitive
-  std::map<std::string, double> overheads;  // [s] "fork-join", "timer"; GPU: "queued", "graph-node"
+  std::map<std::string, double> overheads;  // [s] "fork-join", "timer"; GPU "queued", "graph-node"
   cpu::TeamState best_state;                // best state of the cores (issue rate, round trip)
   std::vector<SweepPoint> sweep;            // bandwidth of loads, by rising working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by rising intensity
@@ -125,7 +124,7 @@ struct CeilingSet {
   std::map<std::string, std::string> absent;     // row, level or overhead -> why it is not measured
   std::map<std::string, std::string> costs_how;  // "launch" or overhead -> how it was measured
   std::map<std::string, std::string> sustained;  // row -> text: rate after 10 s / burst rate
-  std::map<std::string, SweepFinding> edges;     // by level key; in old files also "caches" (all)
+  std::map<std::string, SweepFinding> edges;     // by level key ("l2"); old files: "caches" (all)
 
   bool operator==(const CeilingSet&) const = default;
 };
@@ -133,7 +132,7 @@ struct CeilingSet {
 struct Machine {
   std::string device;       // "cpu", "gpu": the second part of a benchmark's name
   std::string name;         // for people
-  std::string fingerprint;  // hash of stable facts; only ceilings with this fingerprint are used
+  std::string fingerprint;  // hash of stable facts; ceilings are used only where it is the same
   std::string measured_at;  // ISO 8601, UTC
   std::map<Level, double> cache_bytes;       // [byte] capacity of each cache that a core uses
   std::map<int, CeilingSet> by_threads;      // by thread count; a GPU has one set, for 1 thread
@@ -146,9 +145,10 @@ struct Machine {
 
 // Returns the CeilingSet of the largest thread count. Throws std::logic_error if there is none.
 const CeilingSet& AllThreads(const Machine& machine);
+// Returns the CeilingSet of `threads` threads, or null if it is missing or `threads` is absent.
 const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads);
 
-// Returns the set with the sustained rate in place of each row's burst rate, where it is known.
+// Returns the set with each ceiling's burst rate replaced by its sustained rate, if that is known.
 CeilingSet Sustained(CeilingSet ceilings);
 
 // Returns a 64-bit hash, as 16 hex digits, of the facts whose key begins with "cpu.", "gpu." or
@@ -168,9 +168,9 @@ Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 // a busy sibling thread only lower a rate. So the best of many visits is the best evidence, and
 // visits at different times that agree with it validate it, even if none alone is validated. Pure.
 
-// [1] `tolerance` of Learned and AgreementOf.
+// [1] Values of the parameter `tolerance` of Learned and AgreementOf.
 inline constexpr double kArithmeticAgreement = 0.03, kMemoryAgreement = 0.05;
-inline constexpr double kApartSeconds = 60;  // [s] of LearnedShared
+inline constexpr double kApartSeconds = 60;  // [s] min time between two visits that validate a rate
 
 // How many visits of a row agree with its fastest clean visit. Agreeing visits have at least one
 // clean repetition, a rate within `tolerance`, a clock (if known) within 5 % of the row's highest,
@@ -182,22 +182,23 @@ struct Agreement {
 };
 Agreement AgreementOf(const Ceiling& ceiling, double tolerance);
 
-// Returns log(rate in `base` / rate in `contender`) of each validated ceiling (of pipes and memory
-// levels, all thread counts) that both have from different times. Uses last measurements.
+// Returns log(rate in `base` / rate in `contender`) of each pipe and memory level, per thread
+// count, whose ceiling is validated in both. Uses the rates of the last visits. Leaves out a
+// ceiling if its last visit in `base` is also the last one in `contender`.
 std::vector<double> LogRateRatios(const Machine& base, const Machine& contender);
 
 // Joins a new measurement `now` of a DRAM or L3 row with the `stored` one (null: none). Returns the
 // fastest rate, validated only if two visits at least kApartSeconds apart agree on it: programs on
-// other cores slow these levels for seconds, and no other check shows it. If one of the ceilings is
-// `unbounded`, uses only the other one.
+// other cores slow these levels for seconds, and no other check detects this. If one of the two
+// ceilings is `unbounded`, uses only the other one.
 Ceiling LearnedShared(const Ceiling* stored, const Ceiling& now);
 
 // Joins a new measurement `now` of a row with the stored one. The result has the visits of both (at
 // most 8, the fastest) and one of these rates:
-// - The faster validated rate, if there is one, unless two visits agree on a rate that is more than
-//   `tolerance` faster. A lower or a not validated rate never replaces it.
-// - Otherwise the fastest rate; validated if two visits agree on it.
-// If one of the ceilings is `unbounded`, returns the other one.
+// - The faster validated rate, if one of the ceilings is validated, unless two visits agree on a
+//   rate that is higher by more than `tolerance`: then that rate, validated.
+// - Otherwise the fastest rate, validated if two visits agree on it.
+// If one of the two ceilings is `unbounded`, returns the other one.
 Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance);
 
 // Joins a new measurement `now` of one thread count with the stored set. Joins each row by
@@ -206,9 +207,6 @@ Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance);
 // call AddRoofs afterwards to choose them again among the rows.
 CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now);
 
-// Functions on ceilings of any device: conversion from measured rates, choice of a roof among the
-// rows of a pipe or level, comparison of thread counts, instructions that a row needs. Pure.
-//
 // The key of an arithmetic row is "<type>.<unit>.<part>". <part> is an instruction set, possibly
 // with a variant. Readers of machine files derive the needed instructions from it:
 //   portable                    plain C++ as compiled, needs no CPU feature
@@ -219,7 +217,7 @@ CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now);
 //   avx512_vnni avx512_bf16 avx512_fp16
 //   amx                         AMX-TILE with AMX-INT8, AMX-BF16 or AMX-FP16, by the type
 // Variants: _scalar (one element per instruction), _nofma (separate multiply and add), _ymm
-// (256-bit vectors of an AVX-512 extension), _l1 (AMX loads its operands from L1, not only once).
+// (256-bit vectors of an AVX-512 extension), _l1 (AMX loads its operands from L1 repeatedly).
 
 // Converts a rate [iteration/s] into a ceiling: multiplies it with `work_per_iteration` [flop] or
 // [byte] of all `threads`. Appends the number of clean or noisy repetitions to `how`.
@@ -228,8 +226,7 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 
 // The ceilings of a memory level's mixes of loads and stores, by mix ("copy.avx2").
 using MeasuredMixes = std::map<std::string, Ceiling>;
-// Returns the ceiling that ChooseRoof chooses, with its key in Ceiling::mix. Throws
-// std::invalid_argument if `mixes` is empty.
+// Returns ChooseRoof's choice, with its mix in Ceiling::mix. Throws std::invalid_argument if empty.
 Ceiling BestMix(const MeasuredMixes& mixes);
 
 // Marks the ceiling as not validated. Adds `reason` unless the ceiling already has it.
@@ -253,10 +250,10 @@ std::optional<std::string> FasterNotValidated(const Ceiling& best,
 const CeilingRow* FastestCopy(const CeilingSet& ceilings, Level level);
 
 // Sets Validation::scaling = rate / (threads x rate of one thread) for all pipes and for L1 and L2,
-// where each thread has its own data. Below 0.9, cores share a power budget or L2, or threads share
-// a core. With `cores`, the number of cores that the process may use, marks a ceiling as not
-// validated if each of its threads has a core and scaling at equal clock is below 0.9: other
-// programs used the cores. Call it again after a new measurement.
+// which are not shared by all cores. It is below 0.9 if cores share a power budget or L2, or
+// threads share a core. `cores` is the number of cores that the process may use. If it is at least
+// the number of threads, and the scaling at equal clock is below 0.9, other programs used the
+// cores: the ceiling is marked as not validated. Call AddScaling again after a new measurement.
 void AddScaling(Machine& machine, std::optional<int> cores);
 
 // Marks a ceiling as not validated if a measurement with more threads is more than 3 % faster per

@@ -20,9 +20,9 @@ std::string ProgressText(const MeasureProgress& progress) {
                      progress.eta_seconds);
 }
 constexpr double kFirstPause = 2e-3;   // [s] after a noisy repetition; each further one doubles it
-constexpr int kMaxRecalibrations = 5;  // if it takes more, the time does not depend on iterations
+constexpr int kMaxRecalibrations = 5;  // then the time seems not to depend on the iterations
 constexpr double kMinSeconds = 1e-9;   // a shorter time means that the clock did not advance
-constexpr double kMaxGrowth = 10;      // [1] of the iterations in one calibration step
+constexpr double kMaxGrowth = 10;      // [1] max factor of the iterations per calibration step
 constexpr int kPatience = 8;           // min repetitions of one length before they are shortened
 constexpr double kCleanShare = 0.5;    // [1] repetitions are shortened if fewer are clean
 constexpr int kAgreeing = 3;  // min number of clean rates near the best, including the best
@@ -41,17 +41,17 @@ std::vector<double> CleanRates(const std::vector<RateRepetition>& repetitions,
 
 double Best(const std::vector<double>& rates) { return std::ranges::max(rates); }
 
-// Returns the time of twice the work divided by the time of the work, from the best or the median
-// rates, whichever is closer to 2: interference and clock changes affect short and long repetitions
-// differently, but work that a kernel skips is missing from all of them.
+// Returns the time of twice the work divided by the time of the work. Computes this ratio from the
+// best rates and from the median rates and returns the one closer to 2: interference or a change of
+// the clock distorts one of them, but a kernel that skips work distorts both.
 double TimeRatio(const std::vector<double>& single, const std::vector<double>& doubled) {
   const double best = 2 * Best(single) / Best(doubled);
   const double typical = 2 * Median(single) / Median(doubled);
   return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
-// Returns why the clean rates do not validate the best one, or nullopt. `agreeing`: number of rates
-// within the tolerance of the best.
+// Returns why the clean rates do not validate the best of them, or nullopt if they do. `agreeing`:
+// number of rates within the tolerance of the best.
 std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
                                          const std::vector<double>& doubled, int agreeing,
                                          const RatePolicy& policy) {
@@ -231,7 +231,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     const bool too_short = fastest < wanted / 2;
     if (too_short && recalibrations < (time_is_up ? 1 : kMaxRecalibrations)) {
       ++recalibrations;
-      // Limits the growth when time is up: a wrong clock could otherwise cause hours of iterations.
+      // Limits the growth when time is up: with a wrong clock the kernel could run for hours.
       const double factor = wanted / fastest;
       iterations = Scaled(iterations, time_is_up ? std::min(factor, kMaxGrowth) : factor);
       single.clear();

@@ -21,8 +21,7 @@ struct MeasureProgress {
 };
 
 // Prints the progress: on a terminal in one line, which it overwrites and clears at the end,
-// otherwise one line at the start and after each tenth of the steps. Pass it by std::ref: a copy
-// would repeat lines.
+// otherwise a line at the start and after each tenth of the steps. Pass it by std::ref, not a copy.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -54,9 +53,9 @@ struct RatePolicy {
   int doubled = 6;                           // clean repetitions needed with twice the work
   double least_repetition_seconds = 3.5e-4;  // [s] shortest repetition, on a busy machine
   double max_seconds = 3;                    // [s] time limit, by `now`, of all repetitions
-  double tolerance = 0.02;            // [1] allowed error of the doubled time and of the best rates
-  double max_wait_fraction = 0.005;   // [1] a larger TeamTime::wait_fraction makes it noisy
-  std::function<void(double)> sleep;  // called with [s] after a noisy repetition; may be empty
+  double tolerance = 0.02;            // [1] max error: doubled time from 2x, rates from the best
+  double max_wait_fraction = 0.005;   // [1] a repetition with a larger wait_fraction is noisy
+  std::function<void(double)> sleep;  // waits some seconds after a noisy repetition; may be empty
   std::function<double()> now;        // [s] any steady clock; required by MeasureRate
 };
 
@@ -70,7 +69,7 @@ struct RateRepetition {
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
 struct RateEvidence {
-  std::vector<RateRepetition> single;   // all have the same iterations within one measurement
+  std::vector<RateRepetition> single;   // repetitions with equal iterations in each pass
   std::vector<RateRepetition> doubled;  // twice the iterations of `single`
 };
 
@@ -80,7 +79,7 @@ struct Rate {
   std::optional<Reason> reason;                   // why the rate is not validated
   std::optional<double> doubling;  // [1] time of twice the work / time of the work; ideal: 2
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean repetitions
-  // [1/s] Median clock of the clean repetitions near the best; their highest if fewer than five.
+  // [1/s] Clock of the clean repetitions near the best rate: median, or highest of fewer than five.
   std::optional<double> clock_hz;
   int agreeing = 0;          // clean repetitions within the tolerance of the best
   int clean = 0, total = 0;  // numbers of clean and of all repetitions
@@ -99,8 +98,8 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
 // Merges measurements (passes) of one kernel made at distant times, and validates them together.
 // The rate of several passes is validated only if a second pass is within `tolerance` of the best:
-// other virtual machines slow this one for seconds unnoticed (by 28 % once). Throws
-// std::invalid_argument without passes.
+// other virtual machines on the host can slow this one for seconds, which no clock shows. Throws
+// std::invalid_argument if there are no passes.
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
 // Runs `iterations` iterations of the kernel on all threads and returns their time.
@@ -108,8 +107,7 @@ using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
 // validated or max_seconds pass. If most repetitions are noisy, continues with shorter ones, which
-// fit between other programs' time slices. Throws Unsupported if the kernel's clock does not
-// advance.
+// fit between other programs' time slices. Throws Unsupported if the kernel's clock stands still.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t kMaxVisits = 8;
 constexpr double kSameClock = 0.95, kPerCycleTolerance = 0.04;  // [1]
-constexpr int kEnough = 2;  // min agreeing visits that validate a rate
+constexpr int kEnough = 2;  // min number of agreeing visits that validate a rate
 constexpr const char* kSecondVisit =
     "lower bound until a second visit, a minute or more later, agrees";
 
-// Returns whether the visit may show the machine's rate: at least one repetition was clean, and
+// Returns whether the visit can agree with others (see Agreement): a repetition was clean, and
 // clock and operations per cycle are as expected.
 bool MayCount(const Visit& visit, double highest_clock) {
   if (visit.clean == 0) return false;
@@ -105,7 +105,7 @@ std::vector<double> LogRateRatios(const Machine& base, const Machine& contender)
 
 Agreement AgreementOf(const Ceiling& ceiling, double tolerance) {
   Agreement agreement{.visits = static_cast<int>(ceiling.visits.size())};
-  double clock = 0;  // [1/s] the highest
+  double clock = 0;  // [1/s] highest clock of all visits
   for (const auto& visit : ceiling.visits) clock = std::max(clock, visit.clock_hz.value_or(0));
   for (const auto& visit : ceiling.visits)
     if (visit.clean > 0) agreement.best = std::max(agreement.best, visit.per_second);
@@ -166,7 +166,6 @@ int Rank(const std::string& effort) {
   return found == kEfforts.end() ? -1 : static_cast<int>(found - kEfforts.begin());
 }
 
-// Writes the entries of `now` to `known`, replacing those with the same keys.
 template <class Map>
 void Replace(const Map& now, Map& known) {
   for (const auto& [key, value] : now) known[key] = value;

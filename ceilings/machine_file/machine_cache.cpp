@@ -26,7 +26,7 @@ constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine fil
 
 constexpr const char* kRoofsEffort = "roofs";
 
-// Returns the thread counts without ceilings; quick measurements only count with `quick`.
+// Returns the thread counts without ceilings. Those of a quick measurement count only with `quick`.
 std::vector<int> Missing(const Machine& machine, std::vector<int> threads, bool quick) {
   std::erase_if(threads, [&](int count) {
     const auto* const set = machine::ForThreads(machine, count);
@@ -91,8 +91,7 @@ Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector
   return source.measure(quick, threads);
 }
 
-// Returns the rows that are the roofs of `pipes`, of all levels and of copies in DRAM, for those
-// roofs that `wanted` accepts.
+// Returns the rows of the roofs of `pipes`, all levels and copies in DRAM that `wanted` accepts.
 RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
                           const std::function<bool(const Ceiling& roof)>& wanted) {
@@ -133,7 +132,7 @@ SpotCheck CheckOf(const std::string& row, int threads, const Ceiling& stored, co
           .drift = memory ? AllowedDrift(stored) : 0};
 }
 
-// Another measurement of some rows, compared with the stored ceilings.
+// Another measurement of some rows, and how it compares with the stored ceilings.
 struct LiveCheck {
   Machine now;
   std::string text;       // a sentence for each row whose stored ceiling is validated
@@ -186,7 +185,7 @@ Machine FromFile(const MachineSource& source, const MachineOptions& options, std
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
-  machine::CompareThreadCounts(machine);  // AddScaling would change the file's numbers
+  machine::CompareThreadCounts(machine);  // no AddScaling: it changes the file's numbers
   return machine;
 }
 
@@ -213,7 +212,7 @@ Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& o
 
 // ---- machines whose measurements are joined with the cached ones ----
 
-// Returns whether OS kernel and microcode are as when `machine` was measured, or are unknown.
+// Returns whether OS kernel and microcode are still those of `machine`, as far as they are known.
 bool SameSystem(const Machine& machine, const Machine& here) {
   return std::ranges::all_of(
       std::array{cpu_ceilings::kKernelFact, cpu_ceilings::kMicrocodeFact}, [&](const char* fact) {
@@ -253,8 +252,8 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
   return pipes;
 }
 
-// Measures rows again and joins them; sets facts["live_check"]. Returns whether a clean repetition
-// was faster than a validated ceiling.
+// Measures rows again and joins them with `machine`; sets facts["live_check"]. Returns whether a
+// clean repetition was faster than a validated ceiling.
 bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, Machine& machine,
                 std::ostream& log) {
   const auto live = CheckLive(source, rows, machine, log);
@@ -282,7 +281,7 @@ Machine LearnedMachine(const MachineSource& source, const MachineOptions& option
   if (cached && missing.empty() && options.live_check && source.visit) {
     const auto rows = RowsToVisit(*cached, source.threads, pipes);
     changed = !rows.empty();
-    // Interference that lowered a stored roof may have lowered all roofs measured with it.
+    // Interference that lowered one stored roof may have lowered all roofs of that measurement.
     if (changed && VisitAgain(source, rows, *cached, log))
       VisitAgain(source,
                  RowsOfRoofs(*cached, source.threads, pipes, [](const auto&) { return true; }),

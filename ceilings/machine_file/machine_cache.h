@@ -18,13 +18,14 @@
 
 namespace dlroof::machine_file {
 
+// A new measurement of a row, beside the row's stored ceiling.
 struct SpotCheck {
   std::string row;  // "fp32.vector.avx512 with 2 threads"
   machine::Ceiling stored;
   double per_second = 0;    // [flop/s] or [byte/s] of the best repetition now
   bool clean = false;       // the new measurement has a clean repetition
   double tolerance = 0.03;  // [1] allowed difference of two measurements
-  double drift = 0;         // [1] by which the rate may also be lower; see AllowedDrift
+  double drift = 0;         // [1] allowed loss of rate, if above `tolerance`; see AllowedDrift
 };
 
 enum class SpotVerdict {
@@ -34,11 +35,11 @@ enum class SpotVerdict {
   kUnknown,  // interference: other programs used the CPUs or their cores
 };
 
-// Compares `per_second` with the interval from the lower end of the stored ci95 (without one: the
-// stored rate) to the stored rate, widened by `tolerance`, at the lower end by `drift` if that is
-// larger. A lower rate without a clean repetition is kUnknown. Pure.
+// Compares `per_second` with the interval from the lower end of the stored ci95 (without ci95: from
+// the stored rate) to the stored rate. `tolerance` widens the interval at both ends; a larger
+// `drift` takes its place at the lower end. A lower rate is kUnknown without a clean repetition.
 SpotVerdict Judge(const SpotCheck& check);
-// Returns the larger of the stored drift and spread [1], at most 1/3: what varied may vary again.
+// Returns the larger of the stored drift and spread [1], at most 1/3: the rate may vary so again.
 double AllowedDrift(const machine::Ceiling& stored);
 
 // Returns "fp32.vector.avx512 with 2 threads: now 301 G/s, stored 305 G/s: agrees".
@@ -46,7 +47,7 @@ std::string Sentence(const SpotCheck& check);
 
 struct MachineOptions {
   bool remeasure = false;    // measures instead of using the cache
-  bool quick = false;        // measures missing thread counts with fewer repetitions
+  bool quick = false;        // measures missing thread counts, with fewer repetitions
   bool thorough = false;     // measures all thread counts again, for minutes
   std::vector<int> threads;  // required thread counts; if empty, see ThreadCounts
   bool live_check = false;   // measures stored ceilings again (RowsToVisit) before the run
@@ -59,13 +60,13 @@ struct MachineOptions {
 };
 
 // Returns this CPU's ceilings: of `options.file`, else from the cache, else measured.
-// - Missing thread counts are measured and stored in the cache, not in the file; then all are
-//   compared (CompareThreadCounts). New measurements are joined with cached ones (machine::Learned)
-//   unless microcode or kernel have changed. Specified roofs are neither checked nor measured.
-// - `live_check` measures RowsToVisit again (some 3 s) and joins them; if one is faster than
-// stored,
-//   all needed roofs. The ceilings of a file stay. The result is in facts["live_check"].
-// - `log` says if a ceiling disagrees, or a cache file cannot be used or written.
+// - Missing thread counts are measured and compared with the others (CompareThreadCounts). They are
+//   stored in the cache, but not in a file. New measurements are joined with cached ones
+//   (machine::Learned) unless microcode or kernel have changed. Specified roofs are only read.
+// - `live_check` measures RowsToVisit again (some 3 s) and writes the comparison with the stored
+//   ceilings to facts["live_check"]. It joins the rows with cached ones; if one is faster than
+//   stored, all needed roofs are measured again.
+// - `log` gets a line if a ceiling disagrees, or if a cache file cannot be used or written.
 // Throws BadInput if the file cannot be read, is no machine file or is of another machine, if it is
 // combined with `remeasure` or `thorough`, and for thread counts as MeasureCpu does.
 machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
@@ -75,16 +76,15 @@ machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream
 // is neither, or if the file cannot be read, is empty, or is no machine file in JSON.
 machine::Machine ReadMachineFile(const std::filesystem::path& path);
 
-// Returns a warning with the number of roofs that are not validated, or nothing if there are none.
+// Returns a warning with the number of roofs that are not validated, or nullopt if there are none.
 std::optional<std::string> NotValidatedWarning(const machine::Machine& machine);
 
-// Returns the text of a machine file; a specified machine's in the form that people write
-// (specified_machine.h).
+// Returns the text of a machine file. That of a specified machine is SpecifiedToJson.
 std::string MachineFileText(const machine::Machine& machine);
 // Writes it. Throws BadInput if the file cannot be written.
 void WriteMachineFile(const machine::Machine& machine, const std::filesystem::path& path);
 
-// Returns the path of the machine's cache file: `directory`, device and fingerprint determine it.
+// Returns the path of the machine's cache file in `directory`. Device and fingerprint name it.
 std::filesystem::path CachePath(const std::filesystem::path& directory,
                                 const machine::Machine& machine);
 
@@ -92,8 +92,8 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 using RowsByThreads = std::map<int, std::set<std::string>>;
 
-// Rows for a live check: with the largest thread count the fastest fp32 row and DRAM loads, and
-// with every thread count the rows of not validated roofs of `pipes` and levels. Pure.
+// Returns the rows for a live check: with the largest thread count the fastest fp32 row and DRAM
+// loads; with each thread count the roofs (of `pipes` and all levels) that are not validated.
 RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes);
 
@@ -103,8 +103,8 @@ struct MachineSource {
   std::optional<std::filesystem::path> directory;  // cache directory; absent: no cache
   std::function<machine::Machine(bool quick, const std::vector<int>& threads)> measure;
   std::optional<int> cores = {};  // cores that this process may use; absent: unknown
-  // For machines whose measurements are joined (CPUs); empty for others, which replace the cached
-  // one. `measure_roofs` measures roofs of `pipes` (empty: all), `visit` the given rows once.
+  // Set if new measurements are joined with the cached ones (CPUs); empty if they replace these.
+  // `measure_roofs` measures the roofs of `pipes` (empty: all), `visit` measures `rows` once.
   std::function<machine::Machine(const std::vector<int>& threads,
                                  const std::set<std::string>& pipes)>
       measure_roofs = {};

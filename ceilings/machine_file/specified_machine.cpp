@@ -56,7 +56,7 @@ json LocatedJson::Parsed() try {
   RefuseDeepJson(text_, file_);
   const char* reached = text_.data();
   Path path;
-  std::vector<int> next;  // per open array the index of its next item; -1 for an object
+  std::vector<int> next;  // of each open array: index of its next item; of an object: -1
   const auto visit = [&](int, json::parse_event_t event, json& parsed) {
     const bool array = event == json::parse_event_t::array_start;
     const bool opens = array || event == json::parse_event_t::object_start;
@@ -222,7 +222,7 @@ constexpr std::pair<Level, const char*> kLevelsHelp[] = {
     {Level::kDram, "between the device's memory (DDR, HBM, GDDR) and the last cache"},
     {Level::kHost, "between a GPU and its host (PCIe, NVLink)"}};
 
-// Returns the member's number, or refuses it if it is not in `range`. No range contains -1.
+// Returns the member's number. Refuses other types (as -1, which is in no range) and other numbers.
 double NumberIn(const Range& range, const LocatedObject& at, const std::string& key) {
   const auto& value = at.Needed(key);
   const double number = value.is_number() ? value.get<double>() : -1;

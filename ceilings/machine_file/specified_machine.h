@@ -42,8 +42,7 @@ class LocatedJson {
 // A JSON object in a LocatedJson. All functions throw BadInput with FILE:LINE:COLUMN.
 class LocatedObject {
  public:
-  // Throws BadInput if `object` is not a JSON object or has a key that is not in `known` (if that
-  // is empty, any key may occur).
+  // Throws BadInput if `object` is no JSON object or has a key not in `known` (empty: any key).
   LocatedObject(const LocatedJson& file, const nlohmann::json& object, LocatedJson::Path path,
                 const std::vector<std::string>& known = {});
 
@@ -51,13 +50,13 @@ class LocatedObject {
   std::vector<std::string> Keys() const;
   // Returns the member's text. Throws BadInput if it is missing or empty.
   std::string Text(const std::string& key) const;
-  // Returns the member's number. Throws BadInput if it is not above 0 or not in [least, most].
+  // Returns the member's number. Throws BadInput unless it is above 0 and in [least, most].
   double Number(const std::string& key, double least = 0, double most = kLargestNumber) const;
   // Returns the member as an object whose keys are all in `known`.
   LocatedObject Object(const std::string& key, const std::vector<std::string>& known = {}) const;
   const nlohmann::json& Needed(const std::string& key) const;
-  // Returns "FILE:LINE:COLUMN" of the member `key`. Without such a member returns the place of the
-  // object's first member by name or, if the object is empty, of the object.
+  // Returns "FILE:LINE:COLUMN" of the member `key`; without such a member that of the
+  // alphabetically first member or, if the object is empty, of the object.
   std::string Where(const std::string& key = "") const;
   [[noreturn]] void Refuse(const std::string& key, const std::string& expected) const;
 
@@ -69,7 +68,7 @@ class LocatedObject {
   LocatedJson::Path path_;
 };
 
-// Returns true if a person wrote the file: it has no member that only `dlroof machine` writes.
+// Returns true if a person wrote the file: it lacks the members that only `dlroof machine` writes.
 bool IsSpecifiedMachine(const nlohmann::json& json);
 
 // Reads {"name": TEXT, "flops": {"fp32.vector": RATE, ...}, "bytes": {"dram": RATE, ...}}. A RATE
@@ -88,7 +87,7 @@ nlohmann::ordered_json SpecifiedToJson(const machine::Machine& machine);
 // level. SpecifiedMachine ignores "help".
 nlohmann::ordered_json MachineTemplate(const machine::Machine& example);
 
-// Returns a GPU of counters/delta/gpus by name ("h100"), or nothing if the name is unknown.
+// Returns a GPU of counters/delta/gpus by name ("h100"), or nullopt if the name is unknown.
 std::optional<machine::Machine> KnownGpu(std::string_view name);
 std::vector<std::string_view> KnownGpuNames();
 // Returns the help text about the values that the flag --machine accepts.

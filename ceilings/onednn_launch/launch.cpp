@@ -1,5 +1,4 @@
-// Measures the cost of one oneDNN call: an element-wise primitive with one vector per thread, run
-// and waited for as in a benchmark. Also the cost of an empty OpenMP parallel region.
+// Measures the cost of starting a oneDNN primitive, and of an empty OpenMP parallel region.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -69,7 +68,7 @@ cpu_ceilings::LaunchCost Measure(int threads, const machine::RatePolicy& policy)
   return cost;
 }
 
-// Measures an empty parallel region of the OpenMP runtime that the library's loops use.
+// Measures an empty parallel region of the OpenMP runtime that oneDNN uses.
 cpu_ceilings::LaunchCost MeasureForkJoin(int threads, const machine::RatePolicy& policy) {
   const OmpThreads scope(threads);
   auto cost = cpu_ceilings::MeasureCalls(
