@@ -29,7 +29,7 @@ std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   return "";
 }
 
-// If the build has a CUDA module but measures no GPU, prints why, unless FindDevices has done so.
+// With --dlroof_device=auto, prints why no GPU is measured if the build has a CUDA module.
 void PrintGpuReason(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
