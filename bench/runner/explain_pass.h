@@ -20,7 +20,7 @@ namespace dlroof::runner {
 // Profiles the parallel regions of a call, in passes that are separate from the timed repetitions.
 class WatchedCalls {
  public:
-  // Profiles a pass of `calls` calls on `threads` threads, or sets UnwatchedReason.
+  // Profiles a pass of `calls` calls on `threads` threads, or sets UnwatchedReason if it cannot.
   void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
   // The next two functions measure `call`, the same workload prepared for one thread, and end soon
   // after `budget` is spent. They do nothing if no pass was profiled.

@@ -52,7 +52,7 @@ struct MachineNeeds {
 // parts), those of the element types in `type` and, with an fpmath option, of narrower types.
 std::set<std::string> NeededPipes(std::string_view type, std::string_view options);
 
-// Returns the machines (ceilings) of all devices that have benchmarks; none without roofs.
+// Returns the machines (ceilings) of the devices that have benchmarks; none if WithoutRoofs().
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const MachineNeeds& needs,
                                        const Devices& devices);
 
