@@ -243,7 +243,7 @@ constexpr ElementRow Stored(std::string_view type) {
           [](const std::vector<std::byte>& bytes) { return Values<Element>(bytes, kWiden); }};
 }
 
-// Elements of 4 bits. `kBits` returns the bits of a value in its low half, `kValue` their value.
+// Elements of 4 bits. `kBits(value)` returns the bits of a value, `kValue(bits)` their value.
 template <auto kBits, auto kValue>
 constexpr ElementRow StoredInPairs(std::string_view type) {
   return {type, 4,
