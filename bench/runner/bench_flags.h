@@ -27,8 +27,7 @@ struct TurnPipes {
 };
 
 struct BenchFlags {
-  // Machine files or names of known GPUs, e.g. "h100". For a device without a file the run uses
-  // cached or newly measured ceilings.
+  // Machine files or known GPUs ("h100"). Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
   std::string device = "auto";        // "auto", "cpu", "gpu", "gpu1" (see ParseDevice)
   std::optional<std::string> onednn;  // file of the oneDNN to load; absent: that of the build
@@ -113,10 +112,10 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 // have suffixes such as "/real_time": a "$" of `filter` also matches before such a suffix.
 std::string FilterOfShownNames(const std::string& filter);
 
-// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, with or without suffix,
-// by Google Benchmark's rules: the filter is an extended regular expression found
-// anywhere in the name; a leading "-" inverts the selection; an empty filter and "all" select every
-// name. Throws BadInput for an invalid expression.
+// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, with or without suffix.
+// As in Google Benchmark, the filter is an extended regular expression that is found anywhere in
+// the name; a leading "-" inverts the selection; "" and "all" select all. Throws BadInput if
+// invalid.
 bool KeptByFilter(const std::string& filter, const std::string& name);
 
 // Returns dlroof_bench's flags as a command that does nothing: its own flags and, for shell

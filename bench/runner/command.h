@@ -87,8 +87,7 @@ std::vector<std::string> NamesOf(const Option& option);
 
 // Parses the command line and runs the command that it names. Returns the exit code: the command's,
 // 0 after --help and --version, or 2 after a sentence on standard error. Words after "--" go to the
-// option of type kFlag or kProgram. Throws BadInput for an unknown command, with the most similar
-// one, and what the command throws.
+// option of type kFlag or kProgram. Throws BadInput for an unknown command, and what `run` throws.
 int Run(const Command& program, const std::string& version, int argc, char** argv);
 
 // Parses the flags `words` of a program without subcommands and stores their values in the options'

@@ -70,10 +70,9 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
   });
 }
 
-// Returns the thread counts for which the run needs ceilings: 1 (for the page, which compares one
-// thread with all, and for the single-threaded calls of --dlroof_explain), --dlroof_threads, and
-// the counts in benchmark names up to the number of CPUs. With --dlroof_explain only 1 and the
-// counts of the selected benchmarks.
+// Returns the thread counts whose ceilings the run needs: 1 (for the page, which compares one
+// thread with all, and for single-threaded calls of --dlroof_explain), --dlroof_threads, and those
+// in names up to the number of CPUs. With --dlroof_explain only 1 and those of selected benchmarks.
 std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings, const BenchFlags& flags) {
   std::set<int> counts = {1};

@@ -67,8 +67,8 @@ struct ExplainOptions {
   bool reports_timing = false;  // also report which benchmark is being timed
 };
 
-// Returns whether the timed repetitions, after `spent_seconds` of wall time, have used the part
-// (0.6) of the benchmark's limit that does not belong to the pass. Returns false without a limit.
+// Returns whether `spent_seconds`, the wall time of the timed repetitions, exceed 0.6 of the
+// benchmark's limit: the rest of the limit is for the pass. Returns false without a limit.
 bool IsTimedLongEnough(const ExplainOptions& options, double spent_seconds);
 
 // Returns the pass's budget for one benchmark: the rest of its limit after `spent_seconds` of wall

@@ -78,9 +78,8 @@ class RunReporters {
 
   benchmark::BenchmarkReporter* display();
   benchmark::BenchmarkReporter* file();  // null without --benchmark_out
-  // Completes the file of --benchmark_out and writes the page of --dlroof_html. After an interrupt,
-  // leaves the file as PATH.part and writes no page. Returns the exit code. Throws BadInput if not
-  // all results could be written.
+  // Completes the file of --benchmark_out and writes the page of --dlroof_html; after an interrupt
+  // leaves PATH.part and writes no page. Returns the exit code. Throws BadInput if a write failed.
   int End();
 
  private:

@@ -52,8 +52,7 @@ std::optional<std::string> CountersWarning(const std::string& choice);
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules);
 
 struct EnergyPass {
-  // Set in all --dlroof_energy runs: the CPU's energy meter, without counters if none can be read
-  // or no benchmark runs on the CPU.
+  // The CPU's energy meter, maybe without counters. Set in all --dlroof_energy runs, also on GPUs.
   std::optional<energy::EnergyMeter> cpu;
   bool gpu_runs = false;  // the run has GPU benchmarks
 

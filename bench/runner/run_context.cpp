@@ -148,8 +148,8 @@ void Touch(const workload::MemoryRegion& region) {
   for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
 }
 
-// Brings the caches into `state`. Before a cold call they must contain the library's own memory
-// (descriptors, scratchpad, tables) but no tensors of the call: `twin`, on other tensors, runs.
+// Brings the caches into `state`. For a cold call, runs `twin`, the same call on other tensors: it
+// caches the library's memory (descriptors, scratchpad, tables), but not the call's tensors.
 void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call,
                      const workload::PreparedCall& twin) {
   (state == workload::CacheState::kWarm ? call : twin).run();

@@ -38,9 +38,8 @@ std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>&
 // Without valgrind the call runs uncounted. Returns the exit code. Throws what Workload::prepare
 // throws, and BadInput for a name that is no benchmark's.
 int RunSimulatedCall(const SimulationRequest& request);
-// As RunSimulatedCall, for an already prepared call: brings the caches into the cache state, counts
-// one call, prints the JSON object. `twin` is the same call on a second set of tensors; it is not
-// used if the cache state is warm.
+// As RunSimulatedCall, for an already prepared call. `twin` is the same call on a second set of
+// tensors, which is not used if the workload's cache state is warm.
 void CountSimulatedCall(const workload::Workload& workload, const workload::PreparedCall& call,
                         const workload::PreparedCall& twin);
 
@@ -54,8 +53,7 @@ void RefusePinning(const cpu::Environment& environment = cpu::ProcessEnvironment
 void RefuseThreadLimit(int threads,
                        const cpu::Environment& environment = cpu::ProcessEnvironment());
 
-// Returns context.dlroof.limits, e.g. [{"limit": "cpu_quota", "found": ..., "effect": ...}], or
-// null if there are no limits.
+// Returns context.dlroof.limits ("limit", "found" and "effect" of each), or null without limits.
 nlohmann::json LimitsContext(const std::vector<cpu::Limit>& limits);
 
 // Watches how often the quota of CPU time stops this process's control group.
@@ -63,8 +61,7 @@ class QuotaWatch {
  public:
   explicit QuotaWatch(cpu::CpuQuota quota, cpu::ReadText read);
 
-  // Returns the counts since the construction, or zeros if they could not be read at both times.
-  // Reads a file, which takes some 10 us.
+  // Returns the counts since construction, or zeros if they cannot be read. Takes some 10 us.
   cpu::Throttling Read() const;
   // Returns a sentence with how often the quota stopped the process in `during`, nullopt if never.
   std::optional<Reason> Stopped(const cpu::Throttling& during) const;

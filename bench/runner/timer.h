@@ -45,7 +45,7 @@ class Timer {
  public:
   virtual ~Timer() = default;
 
-  // Returns the number of host threads: on a CPU that of the benchmark's name, else
+  // Returns the number of host threads: on a CPU the number in the benchmark's name, if any, else
   // `threads_of_run`; on a GPU 1. Throws Unsupported for a GPU benchmark with more.
   virtual int Threads(const workload::Workload& workload, int threads_of_run) const = 0;
   // Opens the device. Call it before a call is prepared. Throws if the device cannot be used.
@@ -70,8 +70,7 @@ class Timer {
                          std::int64_t calls_per_part) = 0;
   // Restores the device after benchmark `name` failed. If that fails, every later Open throws.
   virtual void Recover(const std::string& name) = 0;
-  // Returns whether reading hardware counters slows down later timings. If it does, counters are
-  // read after all benchmarks were timed.
+  // Returns whether reading hardware counters slows down later timings: they are then read last.
   virtual bool CountsLast() const = 0;
 };
 
