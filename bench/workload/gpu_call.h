@@ -1,5 +1,5 @@
-// Parts of calls on a GPU that all libraries' backends share. `Buffer` is cuda::DeviceBuffer, which
-// only modules of CUDA see.
+// Parts of calls on a GPU that all libraries' backends share. `Buffer` is cuda::DeviceBuffer, whose
+// header only CUDA modules include.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace dlroof::workload {
 
-inline constexpr int kNotANumber = 0xff;  // a float of such bytes is NaN
+inline constexpr int kNotANumber = 0xff;  // floats that consist of this byte are NaN
 
 template <class Buffer>
 void Upload(const std::vector<float>& values, std::string_view type, Buffer& buffer) {

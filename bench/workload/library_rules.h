@@ -34,10 +34,10 @@ struct Failure {
 bool IsBroken(const Failure& failure);
 // Throws std::runtime_error if the failure is broken, otherwise Unsupported.
 [[noreturn]] void Throw(const Failure& failure);
-// Throws the first broken failure, else the first failure; std::logic_error for an empty list.
+// Calls Throw for the first broken failure, else for the first; std::logic_error for an empty list.
 [[noreturn]] void ThrowFirst(const std::vector<Failure>& failures);
 
-// Returns "9.19.0" for cuDNN's version number 91900.
+// Returns e.g. "9.19.0" for cuDNN's version number 91900.
 std::string VersionText(std::size_t version);
 
 // Returns why a program that was built for one major version of cuDNN cannot use the version

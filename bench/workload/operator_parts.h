@@ -57,7 +57,6 @@ Verification CheckOutput(const OutputReference& reference, const std::vector<Num
 // Returns |output - value| / allowed, 0 if both are equal, the largest double if not finite.
 double ErrorInUnits(double output, double value, double allowed);
 
-// How numbers of a floating-point type are rounded.
 struct TypeRounding {
   double sum = 0;     // [1] unit roundoff within sums, relative to the sum of absolute terms
   double result = 0;  // [1] relative error of rounding a result to the type

@@ -335,7 +335,7 @@ ProductInputs SeededInputs(const ProductCase& product, const ProductSizes& sizes
 }
 
 void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes) {
-  // Per element: the input in f32, the array in f64, and a copy of the output in f64 for the check.
+  // [byte] per element: input in f32, array in f64, and a copy of the output in f64 for the check.
   constexpr double kBytes = 20;
   const int64_t addend = product.sum ? sizes.destination : 0;
   RequireHostMemory(

@@ -99,9 +99,8 @@ void ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capab
 std::string_view ResultType(const ProductCase& product);
 
 // Returns a call's work: the problem's FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
-// for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the tensor
-// that is written, the bias, scales and zero points of compressed weights, and the destination
-// before a sum, each once, without padding.
+// for f64), one launch, and the compulsory DRAM bytes of all tensors: those read and written, bias,
+// scales and zero points of compressed weights, the destination before a sum; without padding.
 Work ProductWork(const ProductCase& product, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& product, const std::string& pipe) {
@@ -233,7 +232,6 @@ void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes);
 PreparedCall PreparedLoops(std::function<void()> run, const ProductArrays<double>& arrays,
                            Work modelled);
 
-// The reference loops of an operator.
 template <class Case>
 struct ProductLoops {
   Case (*read)(const BenchmarkName& name, const ProductCapabilities& capabilities);

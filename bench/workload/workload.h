@@ -38,7 +38,7 @@ class TextCursor {
   void Expect(std::string_view word);
   // Reads an integer from `least` to 2^31-1 without leading zeros, or calls Refuse with `what`.
   int64_t Integer(int64_t least, std::string_view what);
-  // Reads sizes in this order, each a letter and an integer of at least 1: "n16c64".
+  // Reads sizes in this order, each a letter and an integer of at least 1, e.g. "n16c64".
   struct Size {
     std::string_view letter;
     int64_t& value;
@@ -173,9 +173,8 @@ struct PreparedCall {
   // Algorithms that computed a wrong result, so that this one was chosen instead of them.
   std::vector<record::WrongEngine> wrong_engines;
   // Chooses the library's next algorithm for this call, after `verify` has found a wrong result.
-  // Replaces `algorithm`, `modelled` and what the functions above run. Returns false if no
-  // algorithm is left; the call can then not be used any more. Absent if the name fixes the
-  // algorithm, or if the library offers one only.
+  // Replaces `algorithm`, `modelled` and what the functions above run. Returns false if none is
+  // left: the call is then unusable. Absent if the name or the library allows only one algorithm.
   std::function<bool(PreparedCall&)> next_algorithm;
   ExplainCapabilities explain;
   std::optional<GpuCapabilities> gpu;  // set by every backend of a GPU
@@ -200,8 +199,7 @@ std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
 
 struct Workload {
   BenchmarkName name;
-  // The name of a benchmark of another program (bench/library), which is no BenchmarkName. Only the
-  // device of `name` is then set.
+  // The name of another program's benchmark (bench/library). Only `name.device` is then set.
   std::optional<std::string> other_name = {};
   // Throws Unsupported with the library's message if the library does not support the call, and
   // another std::exception if the preparation fails.
@@ -322,10 +320,9 @@ struct Op {
   // invalid, and Unsupported if the problem does not define which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
   std::vector<OpVariants> variants = {};  // options among which `dlroof tune` chooses
-  // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model.
-  // `algorithm` is PreparedCall::algorithm, followed by the names of the call's kernels where they
-  // are known ("engine 62 (...), sm90_xmma_..."). Returns an empty function if the op does not
-  // model the call.
+  // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model, or an
+  // empty function if the op does not model the call. `algorithm` is PreparedCall::algorithm and
+  // the known names of the call's kernels, e.g. "engine 62 (...), sm90_xmma_...".
   std::function<std::function<Work(std::string& how)>(
       const BenchmarkName& name, const std::string& algorithm, const std::string& gpu)>
       gpu_traffic = {};
