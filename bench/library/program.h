@@ -29,7 +29,7 @@ enum class Mode {
   kCount  // kExplain to kCount: passes after timing
 };
 
-// Converts the call's work. Throws BadInput for an unknown pipe or level, or an impossible number.
+// Converts the call's work. Throws BadInput for unknown pipes, levels, and numbers not in [0, inf[.
 Work WorkOf(const Call& call);
 
 // Results of the passes after timing, by benchmark name.
@@ -72,8 +72,8 @@ class Program {
  private:
   std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                       const record::Repetition& repetition) const;
-  // Returns the name of the running benchmark, or nullopt after the last. Derives it from the order
-  // of the list, because a State does not contain it.
+  // Returns the name of the running benchmark, or nullopt after the last. Derives it from how
+  // many benchmarks have ended, because a State does not contain it.
   std::optional<std::string> Running() const;
   workload::Workload WorkloadOf(const benchmark::State& state, const std::string& listed,
                                 const Call& call, const detail::Callable& callable);
@@ -101,7 +101,7 @@ class Program {
 
   Mode mode_ = Mode::kTime;
   std::string simulated_;           // name of the benchmark to simulate
-  std::vector<std::string> names_;  // all benchmarks, as Google Benchmark lists them
+  std::vector<std::string> names_;  // the selected benchmarks, as Google Benchmark lists them
   std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // (family, instance) indices
   PassResults passes_;
   std::set<std::string> passes_done_;  // benchmarks done in the current pass

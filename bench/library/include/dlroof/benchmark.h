@@ -59,7 +59,6 @@ struct Call {
 
 namespace detail {
 
-// A type-erased callable.
 struct Callable {
   std::function<void()> once;               // makes one call on the CPU
   std::function<void(std::int64_t)> times;  // makes this number of calls
