@@ -64,9 +64,8 @@ struct LayerChoice {
 // Returns a group of one problem. Throws BadInput if it is invalid or its tensors overflow 64 bits.
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice);
 
-// Returns the suites' convolutions in the chosen direction, each once with its number of
-// occurrences. Ignores the suites' types, devices and libraries. Throws BadInput as SelectSuites,
-// and for a suite without such a convolution.
+// Returns the suites' convolutions in the chosen direction, each once with its count. Ignores the
+// suites' types, devices and libraries. Throws BadInput as SelectSuites, and if a suite has none.
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice);
 
