@@ -3,7 +3,7 @@
 //   DIR/runs/NAME.json       its unfinished run, with a journal; NAME.node: the node's facts
 //   DIR/cache/NAME/          its ceilings (in $HOME, equal nodes would share a file)
 //   DIR/logs/NAME.log        its messages
-//   DIR/visits/N/            nodes, runs and logs of the N-th re-measurement of suspect nodes
+//   DIR/visits/N/            the same folders for the N-th re-measurement of suspect nodes
 //   DIR/asked.txt            names of the requested nodes, one per line, from the launch script
 #pragma once
 
@@ -75,10 +75,11 @@ using Environment = std::function<std::string(const std::string& name)>;
 
 // Returns the node's name, known_by, engine, rank, job and place. The first of these variables that
 // is set determines the engine: SLURMD_NODENAME (with SLURM_PROCID), OMPI_COMM_WORLD_RANK,
-// PMIX_RANK, PMI_RANK, FLUX_TASK_RANK. The name is Slurm's node name or `host`, with "-taskN" if a
-// node has several tasks. With `per_gpu`, one process per GPU, the name ends in "-gpuN", where N is
-// the process's number on the node, and `gpu` is set by GpuOfTask. Throws BadInput if the name
-// cannot be a file name, and with `per_gpu` if the launcher does not number a node's processes.
+// PMIX_RANK, PMI_RANK, FLUX_TASK_RANK. The name is Slurm's node name, else DLROOF_NODE, else
+// `host`. If a node has several tasks, the name (but DLROOF_NODE) ends in "-taskN". With `per_gpu`,
+// one process per GPU, it ends in "-gpuN", where N is the process's number on the node, and `gpu`
+// is set by GpuOfTask. Throws BadInput if the name cannot be a file name, and with `per_gpu` if the
+// launcher does not number a node's processes.
 cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
                                 bool per_gpu = false);
 
