@@ -34,7 +34,6 @@ class WatchedCalls {
   // its times are not used. Requires AddSingleThreaded.
   bool IsComparable() const { return algorithm_ == single_thread_algorithm_; }
 
-  // Sets why the instructions of the single-threaded call are not counted.
   void SetInstructionsReason(const Reason& reason) { single_.instructions_reason = reason; }
   // Returns the profile per call: the mean over the clean passes or, if all passes are noisy, over
   // the quarter with the least run delay. Returns nullopt if there is no pass.

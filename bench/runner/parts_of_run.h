@@ -41,7 +41,6 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices);
 // Returns a function that reports progress to the pipe of --dlroof_progress, or on stderr.
 ProgressFunction ProgressOf(const BenchFlags& flags);
 
-// The ceilings that the benchmarks of a run need.
 struct MachineNeeds {
   bool cpu = false, gpu = false;  // which devices have benchmarks
   std::vector<int> threads;       // thread counts of CPU benchmarks

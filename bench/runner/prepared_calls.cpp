@@ -245,7 +245,6 @@ workload::RunSettings PreparedCalls::Settings() const {
   return settings;
 }
 
-// Returns the prepared call, with its timer set up for the workload's cache state.
 workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
   runner::Timer& timer = TimerOf(workload);
   threads_ = timer.Threads(workload, settings_.threads);

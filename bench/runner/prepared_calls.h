@@ -25,7 +25,6 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
 // Returns whether --dlroof_counters=`choice` may read hardware counters of a GPU.
 bool MeansGpuCounters(const std::string& choice);
 
-// Thrown if a call's output differs from the reference's.
 struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
