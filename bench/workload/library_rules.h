@@ -72,7 +72,6 @@ std::optional<std::string> NamedMatrixPipe(std::string_view type, std::string_vi
 // the program replaces itself by a new process image with LD_PRELOAD set. Needs no vendor's
 // headers: modules that call a library register how to recognize it.
 
-// What a library says about itself.
 struct LibraryFacts {
   std::string version;    // "3.6.2"
   std::string commit;     // of its source; "" if the library does not say
@@ -95,10 +94,8 @@ struct ChoosableLibrary {
   std::string shared_function;
 };
 
-// Registers a library. Call at namespace scope. Returns true.
-bool RegisterChoosableLibrary(ChoosableLibrary library);
+bool RegisterChoosableLibrary(ChoosableLibrary library);  // call it at namespace scope
 
-// A library that this process uses.
 struct LoadedLibrary {
   std::string name;  // "onednn"
   std::string file;  // absolute path, with symbolic links resolved

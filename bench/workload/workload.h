@@ -111,7 +111,6 @@ struct Verification {
 // Returns e.g. "differs from the reference: error 6.78e+03, allowed 1 (all 4096 outputs)".
 std::string DifferenceText(const Verification& found);
 
-// Memory of one tensor of a call.
 struct MemoryRegion {
   const void* begin = nullptr;
   size_t bytes = 0;
