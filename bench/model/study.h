@@ -53,7 +53,6 @@ struct LayerGroup {
   std::vector<NotPredicted> not_predicted;  // only for run files
 };
 
-// The user's choices for all layers.
 struct LayerChoice {
   ProductDirection direction = ProductDirection::kForward;
   delta::TensorLayout layout = delta::TensorLayout::kNchw;
@@ -133,8 +132,7 @@ struct DesignPoint {
 std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
                                const std::vector<SweepAxis>& axes);
 
-// Returns the bottleneck with the largest share of the group's time.
-delta::Bottleneck MainBottleneck(const PredictedGroup& group);
+delta::Bottleneck MainBottleneck(const PredictedGroup& group);  // with the most time
 
 // Returns predicted / measured - 1 [1] for those of "time", "l1", "l2", "dram" that were measured.
 std::map<std::string, double> Residuals(const PredictedLayer& layer);
