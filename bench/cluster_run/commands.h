@@ -24,8 +24,7 @@ struct LaunchRequest {
   std::vector<std::string> options;               // options for sbatch
   std::optional<std::vector<std::string>> names;  // nodes to measure; absent: Slurm takes any
   int visits = 0;                                 // [1] number of re-measurements of `names`
-  std::optional<int> gpus;          // [1] processes per node, with one GPU each; absent: one
-                                    // process per node with all its GPUs
+  std::optional<int> gpus;  // [1] processes per node, each with one GPU; absent: one with all GPUs
   std::optional<std::string> time;  // time limit of the job, in sbatch's syntax
 };
 

@@ -86,7 +86,7 @@ class BothBuffers : public std::streambuf {
   std::streambuf *first_, *second_;
 };
 
-// Opens the log to append to it, which others may have replaced by a link or a pipe.
+// Opens the log to append to it. Throws BadInput for a link or a pipe, which others may put there.
 std::ofstream OpenLog(const fs::path& path) {
   const Descriptor log(open(
       path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
@@ -187,7 +187,7 @@ constexpr std::array<Engine, 5> kEngines = {{
     {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
 }};
 
-// Returns whether a node has several tasks, from a count such as "2", or Slurm's "2(x4)".
+// Returns whether a node has several tasks. `tasks` is a count, e.g. "2", or Slurm's "2(x4)".
 bool IsSeveral(const std::string& tasks) { return std::atoi(tasks.c_str()) > 1; }
 
 std::string HostName() {
@@ -213,7 +213,7 @@ std::string WordIn(const fs::path& path) {
   return word;
 }
 
-// Returns "800 to 3600 MHz", or "" if the system does not report the limits.
+// Returns e.g. "800 to 3600 MHz, boost on", or "" if the system does not report the limits.
 std::string ClockLimits(const fs::path& cpus) {
   const auto frequencies = cpus / "cpu0/cpufreq";
   const auto least = WordIn(frequencies / "scaling_min_freq");  // [kHz]
@@ -228,8 +228,7 @@ std::string ClockLimits(const fs::path& cpus) {
   return text;
 }
 
-// Returns the numbers of the line "cpu  ..." of /proc/stat: user, nice, system, idle, iowait, irq,
-// softirq, steal, ...
+// Returns the values of /proc/stat's line "cpu": user nice system idle iowait irq softirq steal
 std::vector<double> CpuTimes(std::string_view stat) {
   std::istringstream text{std::string(stat)};
   std::string word;

@@ -3,7 +3,7 @@
 //   DIR/runs/NAME.json       its unfinished run, with a journal; NAME.node: the node's facts
 //   DIR/cache/NAME/          its ceilings (in $HOME, equal nodes would share a file)
 //   DIR/logs/NAME.log        its messages
-//   DIR/visits/N/            nodes, runs and logs of the N-th re-measurement of suspect nodes
+//   DIR/visits/N/            the same folders for the N-th re-measurement of suspect nodes
 //   DIR/asked.txt            names of the requested nodes, one per line, from the launch script
 #pragma once
 
@@ -35,13 +35,11 @@ class NodeFolder {
   std::filesystem::path Cache(const std::string& name) const { return In("cache", name); }
   std::filesystem::path Log(const std::string& name) const { return In("logs", name + ".log"); }
 
-  // Creates the folders. Throws BadInput if that fails.
-  void Make() const;
+  void Make() const;  // creates the folders; throws BadInput if that fails
 
-  // Returns the names of the requested nodes in asked.txt, if the file exists.
+  // Returns the names of the requested nodes in asked.txt, or nullopt if there is no such file.
   std::optional<std::vector<std::string>> Asked() const;
-  // Returns the files in nodes/.
-  std::vector<std::filesystem::path> NodeFiles() const;
+  std::vector<std::filesystem::path> NodeFiles() const;  // the files in nodes/
   // Returns the names of nodes that have begun but have no file in nodes/.
   std::vector<std::string> Unfinished() const;
   // Returns the numbers N of the folders DIR/visits/N/, ascending.
@@ -55,17 +53,18 @@ class NodeFolder {
   std::filesystem::path folder_;
 };
 
-// Returns a file's names of nodes, one per line, each once. Throws BadInput for an invalid name.
+// Reads node names from a file with one per line. Returns each once, sorted. Throws BadInput for an
+// unreadable file or an invalid name.
 std::vector<std::string> NamesIn(const std::filesystem::path& path);
 
-// Reads a file of nodes/. If the file is invalid (incomplete, of another version, without a node,
-// or with another node's name), returns a failed node with the reason.
+// Reads a file of nodes/. Returns a partial node if the file is cut off, and a failed node if it is
+// invalid (e.g. without a node's facts, or with another node's name), both with the reason.
 cluster::NodeSummary ReadNodeFile(const std::filesystem::path& path);
 
 // Returns whether the file is the journal of an unfinished node.
 bool IsJournal(const std::string& path);
 
-// Returns what an unfinished node has measured so far.
+// Returns what an unfinished node has measured so far: a partial node, or a missing one if nothing.
 cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name);
 
 // Returns the run file of a finished node, or the results in the journal of an unfinished node.
@@ -76,10 +75,11 @@ using Environment = std::function<std::string(const std::string& name)>;
 
 // Returns the node's name, known_by, engine, rank, job and place. The first of these variables that
 // is set determines the engine: SLURMD_NODENAME (with SLURM_PROCID), OMPI_COMM_WORLD_RANK,
-// PMIX_RANK, PMI_RANK, FLUX_TASK_RANK. The name is Slurm's node name or `host`, with "-taskN" if a
-// node has several tasks. With `per_gpu`, one process per GPU, the name ends in "-gpuN", where N is
-// the process's number on the node, and `gpu` is set by GpuOfTask. Throws BadInput if the name
-// cannot be a file name, and with `per_gpu` if the launcher does not number a node's processes.
+// PMIX_RANK, PMI_RANK, FLUX_TASK_RANK. The name is Slurm's node name, else DLROOF_NODE, else
+// `host`. If a node has several tasks, the name (but DLROOF_NODE) ends in "-taskN". With `per_gpu`,
+// one process per GPU, it ends in "-gpuN", where N is the process's number on the node, and `gpu`
+// is set by GpuOfTask. Throws BadInput if the name cannot be a file name, and with `per_gpu` if the
+// launcher does not number a node's processes.
 cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
                                 bool per_gpu = false);
 
@@ -91,8 +91,8 @@ std::string GpuOfTask(const std::string& visible, const std::string& local);
 // Returns IdentifyNode of this process, with the CPUs that it may use and those that are online.
 cluster::NodeFacts ThisNode(bool per_gpu = false);
 
-// Returns "kernel", "microcode", "governor" and "clock limits" ("800 to 3600 MHz, boost on"), if
-// the system reports them. `sysfs` is usually /sys.
+// Returns "kernel", "microcode", "governor" and "clock limits" (e.g. "800 to 3600 MHz, boost on"),
+// those that the system reports. `sysfs` is /sys except in tests.
 std::map<std::string, std::string> SystemOf(const std::filesystem::path& sysfs);
 
 // Measures the node's load since its construction.
@@ -109,7 +109,7 @@ class LoadWatch {
   double begin_;      // [s]
 };
 
-// Returns stolen time / all CPUs' time [1] between two texts of /proc/stat, or nullopt if unknown.
+// Returns steal time / all CPUs' time [1] between two texts of /proc/stat, or nullopt if unknown.
 std::optional<double> StealShare(std::string_view before, std::string_view after);
 
 }  // namespace dlroof::cluster_run

@@ -32,7 +32,7 @@ struct GatherFlags {
   std::optional<std::string> drain_list;  // file
 };
 
-// Removes the nodes of --without. Throws BadInput if there is no node of this name.
+// Removes the nodes of --without, which names nodes or hosts. Throws BadInput for an unknown name.
 void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summaries,
               std::optional<std::vector<std::string>>& asked) {
   for (const auto& node : flags.without) {
@@ -141,8 +141,7 @@ std::vector<std::string> HostsToDrain(const cluster::Cluster& cluster) {
   return sorted;
 }
 
-// Prints a sentence for each finding that is more than a suspicion, and Slurm's command that drains
-// the slow nodes.
+// Prints a sentence for each finding but suspicions, and Slurm's command that drains slow nodes.
 void PrintVerdicts(const cluster::Cluster& cluster, std::ostream& out) {
   for (const auto& finding : cluster.findings)
     if (IsTold(finding)) out << text::Printable(SentenceOf(cluster, finding)) << '\n';
@@ -211,7 +210,6 @@ std::string PageOf(const cluster::Cluster& cluster, const cluster::NodeEffects& 
   return page.str();
 }
 
-// Returns Markdown or CSV.
 std::string TextOf(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
                    const std::string& extension) {
   std::ostringstream text;

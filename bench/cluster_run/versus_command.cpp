@@ -44,7 +44,7 @@ bool IsMannerOption(std::string_view option) {
   });
 }
 
-// Returns the models of `suites` or, if empty, those that the runs name. Throws as SelectSuites.
+// Returns the models of `suites` or, without suites, of the runs' contexts. Throws as SelectSuites.
 std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
                                            const cluster::VersusCluster& a,
                                            const cluster::VersusCluster& b) {
@@ -92,7 +92,7 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
   auto figure = figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
-  figure.name_a = cluster::MachinesText(*report.a);  // these names contain the numbers of nodes
+  figure.name_a = cluster::MachinesText(*report.a);  // with the numbers of nodes
   figure.name_b = cluster::MachinesText(*report.b);
   return figure;
 }
@@ -109,7 +109,6 @@ std::string VersusPage(const cluster::VersusReport& report, const std::string&) 
   return page.str();
 }
 
-// Returns Markdown, CSV or JSON.
 std::string VersusText(const cluster::VersusReport& report, const std::string& extension) {
   std::ostringstream text;
   if (extension == "md")

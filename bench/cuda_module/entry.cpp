@@ -30,7 +30,7 @@ std::string RuntimeText() {
                      driver == 0 ? "none" : "for CUDA " + gpu::CudaVersionText(driver));
 }
 
-// Returns "cuBLASLt 13.1.0" for version 130100.
+// Returns e.g. "cuBLASLt 13.1.0" for version 130100.
 std::string CublasLtText() {
   const auto version = cublasLtGetVersion();
   return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);

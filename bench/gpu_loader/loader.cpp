@@ -94,7 +94,7 @@ void AddEnvironment(const fs::path& environment, std::vector<fs::path>& folders)
       AddWheels(python / "site-packages", folders);
 }
 
-// Parses dlopen's error message: returns the library that was not found, if that is the error.
+// Returns the library that dlopen did not find, from its error message; nullopt for other errors.
 std::optional<std::string> NotFound(const std::string& error) {
   constexpr std::string_view kText = ": cannot open shared object file";
   const auto at = error.find(kText);

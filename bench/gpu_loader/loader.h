@@ -17,7 +17,7 @@ namespace dlroof::gpu_loader {
 struct DeviceChoice {
   bool cpu = true;
   bool gpu = true;
-  bool gpu_requested = false;  // requested by the user: report if there is none
+  bool gpu_requested = false;  // the user requested it: report if it cannot be used
   int number = 0;              // CUDA's number of the GPU
 };
 // Parses "auto" (the CPU, and the first GPU if usable), "cpu", "gpu" (the first GPU), "gpu1" (the
@@ -48,8 +48,8 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
                     const std::filesystem::path& module = GpuModuleFile(),
                     const std::string& driver = "libcuda.so.1");
 
-// Adds the module's functions to the backends, and registers its counter sources and libraries. If
-// it has no backends, cuDNN's benchmarks are recorded as unsupported, with the module's reason.
+// Registers the module's backends, counter sources and libraries. If the GPU cannot be used or the
+// module has no backends, GPU benchmarks are recorded as unsupported with the reason.
 void RegisterGpu(const GpuAccess& access);
 
 // Returns the GPU's ceilings: from a file, from the cache, or measured now (as CachedOrMeasured).
@@ -59,8 +59,8 @@ std::optional<machine::Machine> CachedOrMeasuredGpu(const GpuAccess& access,
                                                     const machine_file::MachineOptions& options,
                                                     std::ostream& log);
 
-// Opens a library that needs CUDA libraries installed outside the dynamic linker's search path: in
-// a toolkit's folder, or as Python wheels from PyPI.
+// The rest of this file opens a library that needs CUDA libraries outside of the dynamic linker's
+// search path: in a toolkit's folder, or in Python wheels from PyPI.
 
 // Returns the value of an environment variable, or nullopt if it is not set.
 using Variable = std::function<std::optional<std::string>(const std::string& name)>;

@@ -23,7 +23,7 @@ struct GpuDevice {
 };
 
 struct GpuModule {
-  // kBuildId (version.h) of the module. First: programs read only this of another build's module.
+  // kBuildId (version.h) of the module. First member: all that a program of another build reads.
   std::uint64_t build = 0;
   std::vector<workload::Backend> backends;   // GPU backends, with `prepare`
   std::vector<CounterSource> sources;        // counters of CUPTI

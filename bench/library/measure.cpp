@@ -16,7 +16,7 @@
 namespace dlroof::library {
 namespace {
 
-// Returns the pipe's key: "fp32" becomes "fp32.vector". Throws BadInput for an unknown pipe.
+// Returns the pipe's key, e.g. "fp32.vector" for "fp32". Throws BadInput for an unknown pipe.
 std::string PipeOf(const std::string& key) {
   const auto pipe = key.find('.') == std::string::npos ? key + ".vector" : key;
   if (IsPipeKey(pipe)) return pipe;
@@ -202,8 +202,8 @@ std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
 
 std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                              const record::Repetition& repetition) const {
-  // Google Benchmark's time may be longer than dlroof's, with noisy calls and time between calls,
-  // never shorter. Limits of its time / dlroof's [1], and tolerance per repetition [s] for clocks.
+  // Google Benchmark's time includes noisy calls and the time between calls: it may be longer than
+  // dlroof's, not shorter. Limits of Google Benchmark's time / dlroof's [1], and tolerance [s].
   constexpr double kMinShare = 0.8, kMaxShare = 100, kMinSeconds = 1e-4;
   const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
   const auto name = live::RecordName(run.run_name.str());

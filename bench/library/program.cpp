@@ -69,8 +69,7 @@ void SetFlags(std::vector<std::string> flags) {
 
 // Stores the flags to restore after each OtherBenchmarkFlags. `program`: path of the program.
 void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args) {
-  // Defaults, for flags without an argument or environment variable.
-  Memory() = {program, {}};
+  Memory() = {program, {}};  // then each flag: as set by the user, else Google Benchmark's default
   const std::pair<const char*, const char*> kChanged[] = {
       {"out", ""}, {"repetitions", "1"}, {"list_tests", "false"}, {"min_time", "0.5s"}};
   for (const auto& [name, otherwise] : kChanged)

@@ -29,8 +29,7 @@ enum class Mode {
   kCount  // kExplain to kCount: passes after timing
 };
 
-// Converts the call's work. Throws BadInput for an unknown pipe or level, and for a negative or
-// infinite number.
+// Converts the call's work. Throws BadInput for unknown pipes, levels, and numbers not in [0, inf[.
 Work WorkOf(const Call& call);
 
 // Results of the passes after timing, by benchmark name.
@@ -49,12 +48,11 @@ class Program {
   std::vector<std::string> Initialize(const std::vector<std::string>& args, bool own_main);
   const runner::BenchFlags& flags() const { return flags_; }
 
-  // Lists the selected benchmarks. Throws BadInput for none, or if a flag's file cannot be written.
+  // Throws BadInput if the flags select no benchmark, or the page's file cannot be written.
   void RefuseEmptySelection();
-  // Reads the flags into flags_. Returns the arguments that Google Benchmark shall read. Begin
-  // creates the runner for the benchmarks that Google Benchmark lists, once. Both throw BadInput.
+  // Reads the flags into flags_. Returns the arguments for Google Benchmark. Throws BadInput.
   std::vector<std::string> ReadFlags(std::vector<std::string> args);
-  void Begin();
+  void Begin();  // lists the selected benchmarks and creates the runner, at the first call
   live::Session& session() { return *session_; }
   runner::RunReporters& reporters() { return *reporters_; }
 
@@ -74,8 +72,8 @@ class Program {
  private:
   std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                       const record::Repetition& repetition) const;
-  // Returns the name of the running benchmark, or nullopt after the last. Derives it from the order
-  // of the list, because a State does not contain it.
+  // Returns the name of the running benchmark, or nullopt after the last. Derives it from how
+  // many benchmarks have ended, because a State does not contain it.
   std::optional<std::string> Running() const;
   workload::Workload WorkloadOf(const benchmark::State& state, const std::string& listed,
                                 const Call& call, const detail::Callable& callable);
@@ -86,9 +84,8 @@ class Program {
             const detail::Callable& callable);
   void SimulateCall(benchmark::State& state, const workload::Workload& workload);
   live::Passes Passes();
-  // Runs all benchmarks again, for one pass.
-  void RunAgain(Mode mode);
-  void List();  // sets names_
+  void RunAgain(Mode mode);  // runs all benchmarks again, for one pass
+  void List();               // sets names_
 
   bool initialized_ = false, own_main_ = false;
   std::string command_, program_;
@@ -104,7 +101,7 @@ class Program {
 
   Mode mode_ = Mode::kTime;
   std::string simulated_;           // name of the benchmark to simulate
-  std::vector<std::string> names_;  // all benchmarks, as Google Benchmark lists them
+  std::vector<std::string> names_;  // the selected benchmarks, as Google Benchmark lists them
   std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // (family, instance) indices
   PassResults passes_;
   std::set<std::string> passes_done_;  // benchmarks done in the current pass

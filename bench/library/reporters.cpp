@@ -80,8 +80,7 @@ int Main(int argc, char** argv) {
 void Initialize(int* argc, char** argv) {
   const int failed = RunProgram("dlroof", [&] {
     const auto rest = Program::Get().Initialize({argv, argv + *argc}, true);
-    // Keeps the pointers to arguments that are not dlroof's flags.
-    int kept = 0;
+    int kept = 0;  // number of arguments that are not dlroof's flags
     for (int i = 0; i < *argc; ++i)
       if (std::ranges::count(rest, std::string(argv[i])) > 0) argv[kept++] = argv[i];
     argv[kept] = nullptr;

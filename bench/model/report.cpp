@@ -116,18 +116,17 @@ nlohmann::json ToJson(const ModelReport& report) {
 
 namespace {
 
-// [1] smaller shares would be printed as 0 %
-constexpr double kMinShare = 0.005;
+constexpr double kMinShare = 0.005;  // [1] BoundShares omits smaller ones: they print as 0 %
 
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
 
-// Returns "128x64x8", or "128x64x8/4" if K is split into four slices.
+// Returns e.g. "128x64x8", or "128x64x8/4" if K is split into four slices.
 std::string TileText(const delta::CtaTile& tile) {
   const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
   return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
 }
 
-// Returns the shares of the bottlenecks in the group's time: "compute 92 %, DRAM 8 %".
+// Returns the shares of the bottlenecks in the group's time, e.g. "compute 92 %, DRAM 8 %".
 std::string BoundShares(const PredictedGroup& group) {
   std::string text;
   for (const auto& [bottleneck, seconds] : group.bound_seconds) {
@@ -138,7 +137,7 @@ std::string BoundShares(const PredictedGroup& group) {
   return text;
 }
 
-// Returns which bottlenecks change between two designs: "compute -> DRAM (9 calls)", or "none".
+// Returns how bottlenecks change between two designs, e.g. "compute -> DRAM (9 calls)", or "none".
 std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after) {
   std::map<std::string, double> changes;
   for (size_t i = 0; i < before.layers.size(); ++i) {

@@ -56,7 +56,7 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
   const auto& set = machine::AllThreads(machine);
-  // The machine file of a specified rate says where the rate is from.
+  // `how` is the source of a specified rate, from the machine file.
   const bool specified = machine_file::IsSpecified(machine);
   const auto take = [&](const std::string& key, double& value, double rate,
                         const std::string& how) {
@@ -139,7 +139,7 @@ delta::CtaTile ParseTile(const std::string& text) {
   return tile;
 }
 
-// Splits "dram=2" into "dram" and "2".
+// Splits e.g. "dram=2" into "dram" and "2".
 std::pair<std::string, std::string> Assignment(const std::string& text, const char* expected) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)

@@ -1,5 +1,5 @@
-// The computations of `dlroof model`: the GPU and its parameters, the convolutions of a problem,
-// suites or a run file, predictions for groups of layers on a design, what-if designs and sweeps.
+// The computations of `dlroof model`: the GPU and its parameters, the convolutions (layers) of a
+// problem, suites or a run file, predictions for groups of layers, what-if designs and sweeps.
 #pragma once
 
 #include <map>
@@ -53,7 +53,6 @@ struct LayerGroup {
   std::vector<NotPredicted> not_predicted;  // only for run files
 };
 
-// The user's choices for all layers.
 struct LayerChoice {
   ProductDirection direction = ProductDirection::kForward;
   delta::TensorLayout layout = delta::TensorLayout::kNchw;
@@ -64,26 +63,25 @@ struct LayerChoice {
 // Returns a group of one problem. Throws BadInput if it is invalid or its tensors overflow 64 bits.
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice);
 
-// Returns the suites' convolutions in the chosen direction, each once with its number of
-// occurrences. Ignores the suites' types, devices and libraries. Throws BadInput as SelectSuites,
-// and for a suite without such a convolution.
+// Returns the suites' convolutions in the chosen direction, each once with its count. Ignores the
+// suites' types, devices and libraries. Throws BadInput as SelectSuites, and if a suite has none.
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice);
 
 // Returns the convolutions that a GPU ran, with their types, layouts, kernels (from the record's
-// algorithm or CUPTI's trace), counters and times. Unsupported records are in `not_predicted`.
-// Throws BadInput if there are no GPU convolutions.
+// algorithm or CUPTI's trace), counters and times. Records whose direction or problem cannot be
+// parsed are in `not_predicted`. Throws BadInput if there are no GPU convolutions.
 LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path);
 
 // A GPU, maybe with scaled resources and another tile size, which a layer uses if it is faster.
 struct Design {
-  std::string name;  // "sm=2,dram=1.5", or "" for the unchanged GPU
+  std::string name;  // e.g. "sm=2,dram=1.5", or "" for the unchanged GPU
   delta::GpuSpec gpu;
   std::optional<delta::CtaTile> tile;
 };
 
-// Applies "sm=2,dram=1.5,tile=256x128" to a design. Throws BadInput for other syntax, where Scaled
-// does, for a repeated resource, and for a tile size that is no multiple of 8 from 16 to 512.
+// Applies `scales`, e.g. "sm=2,dram=1.5,tile=256x128", to a design. Throws BadInput for bad syntax,
+// as delta::Scaled, for a repeated resource, and unless tile sizes are multiples of 8 in [16, 512].
 Design Rescaled(const Design& design, const std::string& scales);
 
 struct PredictedLayer {
@@ -107,17 +105,17 @@ LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu);
 // Predicts a group. Throws as PredictConv, with the layer's name.
 PredictedGroup Predict(const LayerGroup& group, const Design& design);
 
-// Adds each layer's predicted bytes (L1, L2 by tiles, DRAM) to its records, beside measured ones.
+// Sets the prediction (time, and bytes of L1, L2 and DRAM) of each record that has a layer's name.
 void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, record::RunFile& file);
 
-// Speedup of a group if one resource is doubled. GainsOfDoubling sorts descending.
+// Speedup of a group if one resource is doubled. GainsOfDoubling returns the largest first.
 struct Gain {
   std::string resource;
   double speedup = 1;  // [1]
 };
 std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design);
 
-// The scale factors of one resource in a sweep: "dram=1:4:0.5" means 1, 1.5, ... 4.
+// The scale factors of one resource in a sweep, e.g. 1, 1.5, ... 4 for "dram=1:4:0.5".
 struct SweepAxis {
   std::string resource;
   std::vector<double> factors;
@@ -134,12 +132,11 @@ struct DesignPoint {
 std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
                                const std::vector<SweepAxis>& axes);
 
-// Returns the bottleneck with the largest share of the group's time.
-delta::Bottleneck MainBottleneck(const PredictedGroup& group);
+delta::Bottleneck MainBottleneck(const PredictedGroup& group);  // with the most time
 
 // Returns predicted / measured - 1 [1] for those of "time", "l1", "l2", "dram" that were measured.
 std::map<std::string, double> Residuals(const PredictedLayer& layer);
-// Return mean and median of the absolute residuals over the layers of a group, by the same keys.
+// Return the mean and the median of |Residuals| over the layers of a group, by the same keys.
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group);
 std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group);
 
@@ -156,7 +153,7 @@ struct GroupSweep {
 
 struct ModelReport {
   Design base;
-  std::string choice;  // "fwd f32 nchw, batch 256"
+  std::string choice;  // the LayerChoice, e.g. "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
   std::optional<record::RunFile> run;    // the run file with predictions added, if it is the input
   std::vector<DesignResult> designs;     // one per flag --scale
@@ -167,8 +164,8 @@ struct ModelReport {
 
 // Returns tables of groups' layers, what-if designs, gains from doubling resources, and sweeps.
 document::Document DocumentOf(const ModelReport& report);
-// Returns members "model", "gpu" (parameters with their sources), "groups", "designs", "next" and
-// "sweep"; unknown values are omitted. For a run file also its members, for `dlroof compare`.
+// Returns members "model", "gpu" (parameters with their sources), "groups", "designs", "next"
+// (gains) and "sweep"; unknown values are omitted. Adds the members of `run`, for `dlroof compare`.
 nlohmann::json ToJson(const ModelReport& report);
 
 // Returns the gnuplot script of the designs (bars per group), or of a sweep (a line per group or

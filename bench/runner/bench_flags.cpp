@@ -49,7 +49,7 @@ bool IsOn(const std::vector<std::string>& args, const std::string& name) {
   return value && !off.contains(Lower(*value));
 }
 
-// Parses "0.03" and "0.03s". "10x" is a number of iterations, not a time.
+// Returns the time [s] in "0.03" or "0.03s"; nullopt for other text, e.g. "10x" (iterations).
 std::optional<double> Seconds(const std::string& text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -73,8 +73,7 @@ bool IsSince(std::string_view since, std::string_view version) {
   return Numbers(since) <= Numbers(version);
 }
 
-// Returns whether --benchmark_min_time has a unit: Google Benchmark 1.8 requires it, 1.7 rejects
-// it.
+// Returns whether --benchmark_min_time takes a unit: expected since 1.8, rejected before.
 bool TimesHaveUnits(std::string_view version) { return IsSince("1.8", version); }
 
 // A flag of Google Benchmark, which does not export a list of its flags.
@@ -87,7 +86,6 @@ struct GoogleBenchmarkFlag {
 
 const std::vector<std::string_view> kBoolean = {"true", "false"};
 
-// The flags of every version, in the order of Google Benchmark's own help.
 const std::vector<GoogleBenchmarkFlag> kGoogleBenchmarkFlags = {
     {"--benchmark_list_tests", "BOOLEAN", "", kBoolean},
     {"--benchmark_filter", "REGEX", ""},
@@ -123,7 +121,7 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
-// Values as the command line spells them, which ReadOwnFlags converts.
+// Values in the command line's spelling, e.g. "keep"; ReadOwnFlags converts them to BenchFlags.
 struct SpelledFlags {
   std::optional<bool> live_check;
   std::optional<double> max_noise;  // [%]
@@ -243,7 +241,7 @@ runner::Command OwnProgram(BenchFlags& flags, SpelledFlags& spelled) {
   return program;
 }
 
-// Returns the flag without common prefixes: "threads" for "--dlroof_threads".
+// Returns e.g. "threads" for "--dlroof_threads".
 std::string_view BareFlag(std::string_view flag) {
   for (const std::string_view prefix : {"--", "dlroof_"})
     if (flag.starts_with(prefix)) flag.remove_prefix(prefix.size());
@@ -353,7 +351,7 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
 }
 
 std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags) {
-  // Google Benchmark's CSV would list the skipped repetitions.
+  // With CSV there is no rule: Google Benchmark would write a line for each skipped repetition.
   const bool csv = flags.display == OutputFormat::kCsv ||
                    (flags.out_format == OutputFormat::kCsv && flags.out_file);
   if (flags.repetitions < 2 || flags.stop.max_seconds <= 0 || flags.turn_pipes || csv)

@@ -1,4 +1,4 @@
-// The flags of dlroof_bench: its own, and those of Google Benchmark that it reads.
+// The flags of dlroof_bench: its own, and the flags of Google Benchmark that it reads.
 #pragma once
 
 #include <memory>
@@ -21,32 +21,30 @@ namespace dlroof::runner {
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
-// The file descriptors of the pipes between a TurnClient and its supervisor.
+// File descriptors of the pipes to the supervisor of an interleaved comparison (see TurnClient).
 struct TurnPipes {
   int from_supervisor, to_supervisor;
 };
 
 struct BenchFlags {
-  // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
+  // Machine files or known GPUs ("h100"). Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
-  std::string device = "auto";  // "auto", "cpu", "gpu", "gpu1" (see ParseDevice)
-  // File of the oneDNN to load; absent: the oneDNN that this program was built with.
-  std::optional<std::string> onednn;
-  std::vector<std::string> suites;  // names or files of suites (see SelectSuites)
+  std::string device = "auto";        // "auto", "cpu", "gpu", "gpu1" (see ParseDevice)
+  std::optional<std::string> onednn;  // file of the oneDNN to load; absent: that of the build
+  std::vector<std::string> suites;    // names or files of suites (see SelectSuites)
   suites::SuiteChoices choices;
   std::optional<int> threads;  // absent: one thread per CPU that this process may use
   unsigned seed = 1;
   workload::CacheState cache =
-      workload::CacheState::kWarm;  // for benchmarks whose name has no cache state
-  // Algorithm ("best") for benchmarks that have a choice of algorithms.
-  std::optional<std::string> algorithm;
+      workload::CacheState::kWarm;       // for benchmarks whose name has no cache state
+  std::optional<std::string> algorithm;  // option to add to names that may have it, e.g. "best"
   std::string counters{kAutoCounters};
   bool live_check = true;     // check the stored ceilings before they are used
   runner::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
   bool explain = false;
-  std::optional<double> explain_seconds;  // [s] for each benchmark; see ExplainOptions
-  std::optional<int> progress_pipe;       // descriptor for WriteProgress
+  std::optional<double> explain_seconds;  // [s] ExplainOptions::limit_seconds
+  std::optional<int> progress_pipe;       // file descriptor for WriteProgress
   bool energy = false;
   std::optional<std::string> html_file;
   bool verbose = false;                 // list each unsupported benchmark
@@ -55,54 +53,55 @@ struct BenchFlags {
   std::string filter;
   bool lists_only = false;            // --benchmark_list_tests
   bool interleaved = false;           // --benchmark_enable_random_interleaving
-  std::optional<double> min_seconds;  // [s] per repetition; absent if given as iterations
+  std::optional<double> min_seconds;  // [s] --benchmark_min_time; absent for iterations
   bool gpu_steady = false;            // load the GPU until its clock settles
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::optional<std::string> out_file;
-  std::shared_ptr<PartFile> part;  // Google Benchmark writes it; it becomes `out_file` at the end
+  std::shared_ptr<PartFile> part;  // Google Benchmark's output; renamed to `out_file` at the end
   OutputFormat out_format = OutputFormat::kJson;
 
-  // Returns whether results are reported without roofs (--dlroof_machine=none).
   bool WithoutRoofs() const { return machine_files == std::vector<std::string>{"none"}; }
 };
 
-// Appends dlroof's defaults for Google Benchmark's flags that neither the command line nor the
-// environment sets: 9 repetitions, enough for a confidence interval of every time, of 0.03 s; with
-// --dlroof_device=gpu of 0.005 s, because times of queued calls have little noise.
+// Appends dlroof's defaults of two flags, unless the command line or the environment sets the flag:
+// --benchmark_repetitions=9 (enough for a confidence interval of the median) and
+// --benchmark_min_time=0.03s (0.005s with --dlroof_device=gpu: queued calls have little noise).
 void AddDefaultFlags(std::vector<std::string>& args);
 
-// Removes the unit from --benchmark_min_time=1s for a `version` of Google Benchmark before 1.8,
-// which accepts no units. Throws BadInput for iterations ("10x"), which these lack.
+// Google Benchmark before 1.8 accepts neither a unit nor iterations in --benchmark_min_time. For
+// such a `version`, changes "1s" in `args` to "1", and throws BadInput for iterations, e.g. "10x".
 void AdaptMinTime(std::vector<std::string>& args,
                   std::string_view version = kGoogleBenchmarkVersion);
 
 bool AsksForHelp(const std::vector<std::string>& args);
 // Returns the arguments without the program's name and Google Benchmark's flags.
 std::vector<std::string> OwnArguments(const std::vector<std::string>& args);
-// Throws BadInput if a --benchmark_ flag is left in `args`, the arguments that Google Benchmark did
-// not accept. The message names its version, and the one that has the flag, or a similar flag.
+// `args`: the arguments that benchmark::Initialize did not accept. Throws BadInput if one of them
+// is a flag of Google Benchmark. The message says that this `version` does not accept the value or
+// does not know the flag, and names the first version that does, or the most similar flag.
 void RefuseBenchmarkFlags(const std::vector<std::string>& args,
                           std::string_view version = kGoogleBenchmarkVersion);
 
-// Returns the rule that adds and replaces repetitions. Returns nullopt if exactly the requested
-// number has to run: one repetition, --dlroof_max_seconds=0, an interleaved run, or CSV output.
+// Returns the rule that adds repetitions and replaces noisy ones, or nullopt if exactly the
+// requested number has to run: one repetition, --dlroof_max_seconds=0, A/B interleaved, CSV output.
 std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags);
-// Returns the number of repetitions to request from Google Benchmark: the rule's maximum [1].
+// Returns the largest number of repetitions [1] that `rule` may need. Google Benchmark is told to
+// run that many, and the runner skips those that the rule does not need.
 int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags);
 
-// Returns the value of the last --benchmark_NAME=VALUE or else of the environment variable
-// BENCHMARK_NAME, which Google Benchmark reads too; "" for --benchmark_NAME.
+// Returns the value of the last --benchmark_NAME=VALUE ("" for --benchmark_NAME), or else of the
+// environment variable BENCHMARK_NAME, which Google Benchmark reads too, or nullopt.
 std::optional<std::string> SetBenchmarkFlag(const std::vector<std::string>& args,
                                             const std::string& name);
-// Parses --benchmark_* flags. `args`: the command line before Google Benchmark removes its flags.
+// Parses the --benchmark_* flags. `args` is the whole command line.
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
 // Throws BadInput if a run would measure nothing. `selected` of `all` benchmarks pass the filter.
 void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all);
-// Changes --benchmark_out to a temporary file beside the requested one, which it replaces when the
-// run ends. A run that only lists benchmarks writes no file. Throws BadInput if the file cannot be
-// written or another process is writing it.
+// Sets --benchmark_out to a temporary file (`flags.part`), which replaces the requested file when
+// the run ends. A run that only lists benchmarks writes no file. Throws BadInput if the file cannot
+// be written or another process is writing it.
 void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags);
 
 // Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws
@@ -113,16 +112,16 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 // have suffixes such as "/real_time": a "$" of `filter` also matches before such a suffix.
 std::string FilterOfShownNames(const std::string& filter);
 
-// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, with or without suffix,
-// by Google Benchmark's rules: the filter is an extended regular expression found
-// anywhere in the name; a leading "-" inverts the selection; an empty filter and "all" select every
-// name. Throws BadInput for an invalid expression.
+// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, with or without suffix.
+// As in Google Benchmark, the filter is an extended regular expression that is found anywhere in
+// the name; a leading "-" inverts the selection; "" and "all" select all. Throws BadInput if
+// invalid.
 bool KeptByFilter(const std::string& filter, const std::string& name);
 
-// Describes dlroof_bench's flags: its own and, for completion, those of its Google Benchmark.
+// Returns dlroof_bench's flags as a command that does nothing: its own flags and, for shell
+// completion, those of the Google Benchmark that it is built with.
 runner::Command DescribeProgram(bool with_google_benchmark);
 
-// Returns the help text of the --dlroof_* flags.
-std::string OwnHelp();
+std::string OwnHelp();  // for the --dlroof_* flags
 
 }  // namespace dlroof::runner

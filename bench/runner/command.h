@@ -13,7 +13,7 @@
 
 namespace dlroof::runner {
 
-// Types of values, shown in --help and completed by shells. Other values have CLI11's names (TEXT).
+// Types of values, shown in --help and completed by shells. Others have CLI11's names, e.g. TEXT.
 inline constexpr const char* kFile = "FILE";
 inline constexpr const char* kFolder = "DIR";
 inline constexpr const char* kSuite = "SUITE";          // suites or files, separated by commas
@@ -39,7 +39,7 @@ using Limits = std::variant<std::monostate, AboveZero, AtLeastZero, Range>;
 
 // Allowed values of an option, and how --help shows it.
 struct Rules {
-  std::string type = {};  // of the value: kFile, "SECONDS", ...
+  std::string type = {};  // type of the value, e.g. kFile or "SECONDS"
   std::vector<std::string> choices = {};
   Limits limits = {};
   bool required = false;
@@ -50,11 +50,11 @@ struct Rules {
   bool comma = false;                      // a value may be a list, separated by commas
   std::vector<std::string> excludes = {};  // options that cannot be combined with this one
   bool shows_default = false;              // --help shows the current value of the target
-  bool hidden = false;                     // only for other programs: not in --help and the lists
+  bool hidden = false;                     // set by dlroof's programs only: not in --help and lists
 };
 
-// A flag with its short and its long name, "-o,--output", or a positional argument, "FILES". At
-// most one of a command's positional vectors may be optional.
+// `names` are a flag's names, e.g. "-o,--output", or that of a positional argument, e.g. "FILES".
+// A command may have at most one optional positional argument that takes several values.
 struct Option {
   std::string names;
   Target target;
@@ -87,11 +87,11 @@ std::vector<std::string> NamesOf(const Option& option);
 
 // Parses the command line and runs the command that it names. Returns the exit code: the command's,
 // 0 after --help and --version, or 2 after a sentence on standard error. Words after "--" go to the
-// option of type kFlag or kProgram. Throws BadInput for an unknown command, with the most similar
-// one, and what the command throws.
+// option of type kFlag or kProgram. Throws BadInput for an unknown command, and what `run` throws.
 int Run(const Command& program, const std::string& version, int argc, char** argv);
 
-// Parses flags of a program without subcommands, except --help. Throws BadInput for invalid ones.
+// Parses the flags `words` of a program without subcommands and stores their values in the options'
+// targets. Throws BadInput for --help and for invalid flags.
 void Parse(const Command& program, const std::vector<std::string>& words);
 
 std::string Help(const Command& program);

@@ -25,7 +25,7 @@ std::vector<NamedCommand> AllCommands(const std::vector<Command>& programs) {
   return all;
 }
 
-// Returns a line of _dlroof_words: a command's subcommands and flags.
+// Returns one case of the bash function _dlroof_words: it prints a command's subcommands and flags.
 std::string WordsLine(const NamedCommand& named) {
   const auto& [path, command] = named;
   std::vector<std::string> words;
@@ -40,7 +40,8 @@ std::string WordsLine(const NamedCommand& named) {
   return fmt::format("    '{}') echo '{}' ;;\n", path, fmt::join(words, " "));
 }
 
-// Returns the kinds of paths and words to complete, for _dlroof_value: " list file :cpu gpu".
+// Returns what the bash function _dlroof_value prints for a value, e.g. " list file :cpu gpu": the
+// kinds of values, a colon and the words to choose from.
 std::string Value(const Completion& completion) {
   std::string kinds;
   if (completion.comma) kinds += " list";
@@ -51,8 +52,8 @@ std::string Value(const Completion& completion) {
   return fmt::format("{} :{}", kinds, fmt::join(completion.words, " "));
 }
 
-// Returns the lines of _dlroof_value: for each flag with a value, and for all positional arguments
-// of a command together.
+// Returns a command's cases of the bash function _dlroof_value: one for each flag with a value, and
+// one for all positional arguments together.
 std::string ValueLines(const NamedCommand& named, const TypeCompletions& types) {
   const auto& [path, command] = named;
   std::string text;

@@ -53,7 +53,7 @@ bool Runs(const workload::Workload& workload, const std::string& filter) {
       filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
 }
 
-// Returns the largest number of threads of a CPU benchmark that runs, or 0.
+// Returns the largest number of threads of a selected CPU benchmark, or 0 if none is selected.
 int MostThreads(const std::vector<workload::Workload>& workloads,
                 const workload::RunSettings& settings, const std::string& filter) {
   int most = 0;
@@ -70,9 +70,9 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
   });
 }
 
-// Returns the thread counts for which ceilings are needed: 1 (for the HTML page, which compares one
-// thread with all, and for single-threaded calls of breakdowns), the run's, and those in names up
-// to the number of CPUs. With --dlroof_explain not the run's if every benchmark has its own.
+// Returns the thread counts whose ceilings the run needs: 1 (for the page, which compares one
+// thread with all, and for single-threaded calls of --dlroof_explain), --dlroof_threads, and those
+// in names up to the number of CPUs. With --dlroof_explain only 1 and those of selected benchmarks.
 std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings, const BenchFlags& flags) {
   std::set<int> counts = {1};
@@ -100,8 +100,8 @@ MachineNeeds NeedsOf(const std::vector<workload::Workload>& workloads,
           ThreadCounts(workloads, settings, flags), PipesOf(workloads, flags.filter)};
 }
 
-// Returns the filter for Google Benchmark, ".*" if it selects everything: with "." Google Benchmark
-// enlarges its list one by one, which takes over a minute for 50,000 benchmarks.
+// Returns the filter to pass to Google Benchmark: ".*" if all benchmarks are selected. With "."
+// Google Benchmark reallocates its list for each benchmark: over a minute for 50,000 benchmarks.
 std::string FilterFor(const std::string& filter) {
   return filter.empty() || filter == "all" || filter == "." ? ".*" : FilterOfShownNames(filter);
 }
@@ -184,7 +184,8 @@ int Run(std::vector<std::string> args) {
   RunReporters reporters(session, flags,
                          [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; });
   benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(), FilterFor(flags.filter));
-  // Unregisters the benchmarks, whose libraries were loaded late: exit destroys these first.
+  // Destroys the benchmarks now: at exit, the libraries that they use would be destroyed before
+  // them, because these were loaded later than Google Benchmark.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
   return reporters.End();

@@ -19,16 +19,16 @@
 namespace dlroof::runner {
 namespace {
 
-// [1] CPU time of the pass / limit: a benchmark takes half of its limit on a quiet machine, and all
-// of it if other programs use half of the CPUs' time.
+// [1] CPU time of the pass / limit of the benchmark. On a quiet machine the benchmark then takes
+// half of its limit; if other programs use half of the CPUs' time, it takes the whole limit.
 constexpr double kCpuShare = 0.4;
 
 constexpr std::size_t kTries = 7;
 constexpr double kTrySeconds = 2e-3;
-// [s] CPU time of the parts of AddSingleThreaded. Calls of a few milliseconds take much less.
+// [s] Limits of CPU time in AddSingleThreaded, for the call and for the call with all sizes 1.
 constexpr double kCallSeconds = 2, kSmallestCallSeconds = 1;
-// [s] CPU time after which SecondsInterleaved stops, once both calls were timed three times. With
-// the whole budget spent it stops after one time of both.
+// [s] SecondsInterleaved stops after this CPU time if it has timed both calls kMinInterleaved
+// times, or when the whole budget is spent if it has timed both calls once.
 constexpr double kInterleavedSeconds = 4;
 constexpr std::size_t kMinInterleaved = 3;
 
@@ -84,7 +84,7 @@ cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t 
 
 class Tries {
  public:
-  // Finds how many calls take kTrySeconds. A single call that takes longer is the first timing.
+  // Finds how many calls take kTrySeconds. If one call takes longer, it is the first timing.
   explicit Tries(const workload::PreparedCall& tried) : call_(tried) {
     call_.run();
     Add();
@@ -142,8 +142,8 @@ std::optional<double> NearBytes() {
 
 using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 
-// Returns two times [s] of the call: with tensors folded so that they fit L2, and with distinct
-// tensors. Both are absent if memory does not suffice for the copies.
+// Returns two times [s] of the call: with tensors folded so that they fit L2, and not folded. Both
+// are nullopt if L2's size is not known, the backend cannot fold tensors, or memory is too small.
 NearAndFar NearAndFarSeconds(const workload::PreparedCall& call, const cpu::Budget& budget) {
   const auto near_bytes = NearBytes();
   if (!near_bytes || !call.explain.folded) return {};

@@ -1,5 +1,5 @@
-// Further measurements for the time breakdown of a CPU call beside the profile of its parallel
-// regions: the call on one thread, and with tensors in near caches. Runs after all timing.
+// Measurements for the time breakdown of a CPU call (--dlroof_explain): the profile of its parallel
+// regions and, after all benchmarks were timed, the call on one thread and with tensors in L2.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,20 @@ namespace dlroof::runner {
 // Profiles the parallel regions of a call, in passes that are separate from the timed repetitions.
 class WatchedCalls {
  public:
-  // Profiles a pass of `calls` calls on `threads` threads. Without a source, sets UnwatchedReason.
+  // Profiles a pass of `calls` calls on `threads` threads, or sets UnwatchedReason if it cannot.
   void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
-  // The following functions measure `call`, the same workload prepared for one thread. They measure
-  // at least once, and end soon after `budget` is spent.
+  // The next two functions measure `call`, the same workload prepared for one thread, and end soon
+  // after `budget` is spent. They do nothing if no pass was profiled.
 
-  // Measures times of the call, its parts and its smallest problem, and instructions if they count.
+  // Times the call, its parts and the call with all sizes 1. Counts instructions if possible.
   void AddSingleThreaded(const workload::PreparedCall& call, const cpu::Budget& budget);
-  // Measures the times of two copies of the call: tensors resident in L2, and distinct tensors.
+  // Measures the times of two copies of the call: with tensors folded to fit L2, and not folded.
   void AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget);
 
   // Returns whether the single-threaded call has the same algorithm as the profiled call. If not,
   // its times are not used. Requires AddSingleThreaded.
   bool IsComparable() const { return algorithm_ == single_thread_algorithm_; }
 
-  // Sets why the instructions of the single-threaded call are not counted.
   void SetInstructionsReason(const Reason& reason) { single_.instructions_reason = reason; }
   // Returns the profile per call: the mean over the clean passes or, if all passes are noisy, over
   // the quarter with the least run delay. Returns nullopt if there is no pass.
@@ -60,16 +59,15 @@ class WatchedCalls {
 
 using ProgressFunction = std::function<void(const machine::MeasureProgress&)>;
 
-// Options of --dlroof_explain.
 struct ExplainOptions {
   // [s] Limit of the wall time of each benchmark, including its timed repetitions. Absent: none.
   std::optional<double> limit_seconds;
   ProgressFunction progress;    // may be empty
-  bool reports_timing = false;  // also report which benchmark is timed (if no table shows it)
+  bool reports_timing = false;  // also report which benchmark is being timed
 };
 
-// Returns whether the timed repetitions have to end now, after `spent_seconds` of wall time, to
-// leave time for the pass. On a very busy machine a single call can take a second.
+// Returns whether `spent_seconds`, the wall time of the timed repetitions, exceed 0.6 of the
+// benchmark's limit: the rest of the limit is for the pass. Returns false without a limit.
 bool IsTimedLongEnough(const ExplainOptions& options, double spent_seconds);
 
 // Returns the pass's budget for one benchmark: the rest of its limit after `spent_seconds` of wall
@@ -80,7 +78,7 @@ cpu::Budget ExplainBudget(const ExplainOptions& options, double spent_seconds,
 // The measurements of the pass, in their order.
 enum class ExplainPart { kSingleThreaded, kNearAndFar };
 inline constexpr int kExplainParts = 2;
-std::string_view Words(ExplainPart part);  // "on one thread"
+std::string_view Words(ExplainPart part);  // e.g. "on one thread"
 
 // Adds the pass's measurements of one benchmark to `watched`. `settings` are those of the run.
 // Calls `begin` before each part. Throws what Workload::prepare throws.
@@ -114,7 +112,7 @@ class ExplainProgress {
 
 // Returns the line for `progress`, with its newline.
 std::string ProgressLine(const machine::MeasureProgress& progress);
-// Returns the progress in a line (without newline), or nullopt if it has another form.
+// Returns the progress in a line without newline, or nullopt if the line is no ProgressLine.
 std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& line);
 
 // Writes the line to the descriptor `pipe`. If the reading program has ended, SIGPIPE ends this

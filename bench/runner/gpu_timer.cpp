@@ -15,19 +15,19 @@ namespace {
 
 constexpr double kBatchSeconds = 5e-3;
 constexpr int kMaxCalls = 1000;         // about the length of the GPU's launch queue
-constexpr double kTrainSeconds = 5e-4;  // [s] of the shorter train
+constexpr double kTrainSeconds = 5e-4;  // [s] shorter of two series of calls ("trains")
 constexpr int kMaxTrain = 50;
-constexpr int kPairs = 3;  // minimum number of pairs of trains
+constexpr int kPairs = 3;  // pairs of trains, fewer if a pair takes long
 constexpr int kBatches = 3;
 constexpr int kCallSamples = 9;          // timings of a call on an idle GPU
-constexpr double kQueueSeconds = 1e-3;   // long enough to read the SMs' clock
-constexpr double kFlushSeconds = 5e-5;   // about the time of a flush of L2
+constexpr double kQueueSeconds = 1e-3;   // [s] of a queue: enough to read the SMs' clock
+constexpr double kFlushSeconds = 5e-5;   // [s] about the time of a flush of L2
 constexpr int kMaxQueuedLaunches = 400;  // half of the GPU's launch queue, with events and flushes
 constexpr int kUnknownLaunches = 20;
 constexpr int kTrials = 3;
 constexpr int kMaxLost = 10;  // queues that the GPU began too early
 constexpr int kEmptyCalls = 64;
-constexpr double kLongSeconds = 0.1;  // [s] a longer batch is timed once
+constexpr double kLongSeconds = 0.1;  // [s] longer measurements are repeated less often
 constexpr int kMaxCopies = 64;        // of the tensors of a cold call
 
 void Renew(const GpuCacheState& cache) {
@@ -211,7 +211,7 @@ record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, doub
     const auto batch = clock.Batch(call, calls, [&] { health = Newer(health, clock.Health()); });
     if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
   }
-  // Prefers the SMs' cycle counts over a batch to the driver's clock, a sample of one moment.
+  // Prefers the mean clock by the SMs' cycle counts to the driver's clock, a sample of one moment.
   sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);
   sample.default_clock_hz = clock.DefaultClockHz();
   sample.memory_clock_hz = health.memory_clock_hz;
@@ -300,7 +300,7 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
   return more && least && gpu_seconds < *least / 2 && host_seconds < 2 * *least;
 }
 
-// Runs before the first repetition: finds out how the call can be timed, and loads the GPU.
+// Runs before a call's first repetition: finds out how to time it and, if `steady`, loads the GPU.
 void GpuTimer::Begin(const workload::PreparedCall& call) {
   const auto& enqueue = call.gpu->enqueue;
   if (!empty_seconds_)
@@ -321,7 +321,8 @@ void GpuTimer::Begin(const workload::PreparedCall& call) {
   }
 }
 
-// Prepares sequences of calls, in which cold calls use copies of their tensors in turn.
+// Sets `repeated_`, which times sequences of calls, or the reason `not_repeated_`. In a sequence,
+// cold calls use copies of their tensors in turn.
 void GpuTimer::Repeat(const workload::PreparedCall& call, double seconds) {
   auto rotation = cache_.l2.flush ? RotationOf(*clock_, call, state_) : Rotation{call.gpu->enqueue};
   repeated_.emplace(*clock_, std::move(rotation), cache_.renew, seconds, launches_);
@@ -330,7 +331,7 @@ void GpuTimer::Repeat(const workload::PreparedCall& call, double seconds) {
   repeated_.reset();
 }
 
-// Returns times of calls: in repeated trains, else queued, else launched on the idle GPU.
+// Returns times of one call [s]: in trains if possible, else queued, else on the idle GPU.
 gpu::QueuedCalls GpuTimer::TimeCalls(const gpu::Enqueue& enqueue, std::int64_t calls) {
   if (repeated_) return repeated_->Time(calls);
   if (queued_->CanQueue()) return queued_->Time(calls);

@@ -62,7 +62,7 @@ void Add(const Command& command, CLI::App& app) {
   if (!command.commands.empty()) app.require_subcommand(1);
 }
 
-// Returns the (sub)command that the words name. Throws BadInput if unknown, with a similar one.
+// Returns the command that the words name, at any level. Throws BadInput for an unknown command.
 const Command& Find(const Command& program, const std::vector<std::string>& words) {
   const Command* command = &program;
   std::string path;  // the commands found so far, each followed by a space

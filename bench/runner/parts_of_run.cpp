@@ -29,7 +29,7 @@ std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   return "";
 }
 
-// If the build has a CUDA module but measures no GPU, prints why, unless FindDevices has done so.
+// With --dlroof_device=auto, prints why no GPU is measured if the build has a CUDA module.
 void PrintGpuReason(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
@@ -38,8 +38,7 @@ void PrintGpuReason(const Devices& devices) {
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
-// Adds the loaded libraries and their files. Removes "pinned_cpus" if this program does not control
-// the threads of one of them.
+// Adds the loaded libraries. Removes "pinned_cpus" if this program does not control their threads.
 void AddLoadedLibraries(nlohmann::json& context) {
   for (const auto& [name, file, facts] : workload::LoadedLibraries()) {
     context["loaded"][name] = {{"file", file},

@@ -20,11 +20,10 @@
 
 namespace dlroof::runner {
 
-// Returns pointers to the texts, as main gets them, with a null pointer at the end.
+// Returns `args` in the form of main's argv: pointers to the texts, then a null pointer.
 std::vector<char*> Pointers(std::vector<std::string>& args);
 
-// Throws BadInput if the file cannot be written. Call it before the measurement: Google Benchmark
-// would fail after it, with another exit code.
+// Throws BadInput if `path` is set and cannot be written. Call it before the measurement.
 void CheckWritable(const std::optional<std::string>& path);
 
 // The chosen devices, and the CUDA module, which is open if the run can use it.
@@ -36,37 +35,35 @@ struct Devices {
 
 Devices FindDevices(const BenchFlags& flags);
 
-// Throws BadInput for two files of a device, a device other than CPU and GPU, and a file of a GPU
-// that cannot be used.
+// Throws BadInput for two files of one device, and for a file of a device that cannot be measured.
 void CheckMachineFiles(const BenchFlags& flags, const Devices& devices);
 
 // Returns a function that reports progress to the pipe of --dlroof_progress, or on stderr.
 ProgressFunction ProgressOf(const BenchFlags& flags);
 
-// The ceilings that the benchmarks of a run need.
 struct MachineNeeds {
   bool cpu = false, gpu = false;  // which devices have benchmarks
   std::vector<int> threads;       // thread counts of CPU benchmarks
   std::set<std::string> pipes;    // pipes that CPU benchmarks may use
 };
 
-// Returns a CPU's plain pipes ("bf16.matrix") that a benchmark of this type and these options may
-// use: fp32.vector, for elementwise parts, and the pipes of all element types in `type`.
+// Returns the pipes, e.g. "bf16.matrix", that a CPU benchmark may use: fp32.vector (elementwise
+// parts), those of the element types in `type` and, with an fpmath option, of narrower types.
 std::set<std::string> NeededPipes(std::string_view type, std::string_view options);
 
-// Returns the machines (ceilings) of all devices that have benchmarks.
+// Returns the machines (ceilings) of the devices that have benchmarks; none if WithoutRoofs().
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const MachineNeeds& needs,
                                        const Devices& devices);
 
 // Returns the settings of all calls. Throws BadInput for more threads than CPUs.
 workload::RunSettings Settings(const BenchFlags& flags);
 
-// Returns the run file's context, without the parts for dlroof's operators.
+// Returns the run file's context.dlroof, to which the program adds its suites and limits.
 nlohmann::json Context(const std::string& command, const BenchFlags& flags,
                        const workload::RunSettings& settings, const Devices& devices);
 
-// Returns the options of a run with `benchmarks` benchmarks, which run on a CPU and a GPU as
-// `cpu_runs` and `gpu_runs` say. The result refers to `session` and `turns`.
+// Returns the options of a run with `benchmarks` benchmarks. `cpu_runs` and `gpu_runs`: whether
+// some of them run on a CPU, on a GPU. The result has pointers to `session` and `turns`.
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
                       const Devices& devices, live::Session& session,
                       std::optional<TurnClient>& turns);
@@ -74,14 +71,14 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
 // The reporters of a run: table or JSON to standard output, the file of --benchmark_out.
 class RunReporters {
  public:
-  // `stopped` returns how often the CPU quota stopped this process, which waiting does not avoid.
+  // `stopped` returns a sentence on how often the CPU quota stopped this process, or nullopt.
   RunReporters(live::Session& session, const BenchFlags& flags,
                std::function<std::optional<Reason>()> stopped);
 
   benchmark::BenchmarkReporter* display();
   benchmark::BenchmarkReporter* file();  // null without --benchmark_out
-  // Writes the page of --dlroof_html and ends the file, which an interrupt leaves as PATH.part.
-  // Returns the exit code. Throws BadInput if a file is cut off.
+  // Completes the file of --benchmark_out and writes the page of --dlroof_html; after an interrupt
+  // leaves PATH.part and writes no page. Returns the exit code. Throws BadInput if a write failed.
   int End();
 
  private:

@@ -17,8 +17,7 @@ namespace {
 constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 1,
                  kGpuIdleSeconds = 2;  // 20 x the longest sampling period of NVML
 
-// [byte] Maximum memory for the tensors of stored GPU calls.
-constexpr double kMaxStoredBytes = 4e9;
+constexpr double kMaxStoredBytes = 4e9;  // [byte] for the tensors of all stored GPU calls
 
 // Returns the algorithm and the names of its kernels, from which a traffic model reads the tiles.
 std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
@@ -28,7 +27,7 @@ std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
   return text;
 }
 
-// Returns path, size and time of this program's file, which differ for each program and build.
+// Returns path, size and modification time of this program's file, to identify program and build.
 std::string ThisProgram() {
   namespace fs = std::filesystem;
   const auto file = fs::read_symlink("/proc/self/exe");
@@ -59,8 +58,8 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   return request;
 }
 
-// Adds notes to the record why GPU sources cannot count; they open too late for the run's context.
-// CountCall has already added this note for a source that was chosen by name.
+// Adds notes on why GPU sources cannot count. The run's context does not say it, because it is made
+// before the GPU is opened. If the user chose a source by name, CountCall has added its note.
 void AddUnavailableSources(std::string_view choice, Counting& counting) {
   if (choice != kAutoCounters) return;
   for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
@@ -114,11 +113,11 @@ std::string VerifyCall(workload::PreparedCall& call) {
 }
 
 std::string VerifyNewInputs(workload::PreparedCall& call, unsigned seed) {
-  constexpr unsigned kOtherSeed = 0x9e3779b9;  // far from those that a call's tensors use
+  constexpr unsigned kOtherSeed = 0x9e3779b9;  // far from the seeds of a call's tensors
   double bytes = 0;
   for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
   try {
-    // A copy of the tensors, and the inputs as f32, of elements of at least one byte.
+    // A copy of the tensors, and the inputs as f32: four bytes for an element of one byte or more.
     workload::RequireHostMemory((1 + sizeof(float)) * bytes, "a second verification");
     call.new_inputs(seed + kOtherSeed);
   } catch (const Unsupported& error) {
@@ -246,7 +245,6 @@ workload::RunSettings PreparedCalls::Settings() const {
   return settings;
 }
 
-// Returns the prepared call, with its timer set up for the workload's cache state.
 workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
   runner::Timer& timer = TimerOf(workload);
   threads_ = timer.Threads(workload, settings_.threads);

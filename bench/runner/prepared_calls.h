@@ -25,7 +25,6 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
 // Returns whether --dlroof_counters=`choice` may read hardware counters of a GPU.
 bool MeansGpuCounters(const std::string& choice);
 
-// Thrown if a call's output differs from the reference's.
 struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -35,15 +34,16 @@ struct WrongResult : std::runtime_error {
 // compared. Throws WrongResult if the output of every algorithm is wrong.
 std::string VerifyCall(workload::PreparedCall& call);
 
-// Compares the output for other inputs than those of `seed` with the reference. Returns how, or
-// that the memory does not suffice. Throws WrongResult if it differs. Requires `call.new_inputs`.
+// Verifies the call with inputs of another seed than `seed`. Returns a text for the record: that it
+// was verified again, or why not. Throws WrongResult for a wrong output. Requires `new_inputs`.
 std::string VerifyNewInputs(workload::PreparedCall& call, unsigned seed);
 
-// Skips the algorithms in `wrong`, for a call that was prepared again after VerifyCall.
+// Makes a call that was prepared again skip the algorithms that VerifyCall found wrong. Throws
+// std::runtime_error if no algorithm is left.
 void SkipWrongEngines(const std::vector<record::WrongEngine>& wrong, workload::PreparedCall& call);
 
-// Returns a warning if the counter source `choice` cannot count. A GPU's source is queried only
-// when its first call is counted; the record then reports a failure.
+// Returns a warning if the counter source `choice` cannot count, otherwise nullopt. Does not query
+// a GPU's source: if that cannot count, the records of its calls say so.
 std::optional<std::string> CountersWarning(const std::string& choice);
 
 // Returns an energy meter that reads the GPU's energy counter `joules`. If the counter cannot be
@@ -51,7 +51,7 @@ std::optional<std::string> CountersWarning(const std::string& choice);
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules);
 
 struct EnergyPass {
-  // The CPU's energy meter, maybe without counters. Only in --dlroof_energy runs (also of GPUs).
+  // The CPU's energy meter, maybe without counters. Set in all --dlroof_energy runs, also on GPUs.
   std::optional<energy::EnergyMeter> cpu;
   bool gpu_runs = false;  // the run has GPU benchmarks
 
@@ -69,7 +69,7 @@ energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                   const workload::PreparedCall& call, const runner::Timer& timer,
                                   const EnergyPass& pass);
 
-// Owns at most one prepared call, and stores further calls until they are counted.
+// Owns at most one prepared call, and stores further calls that are needed again.
 class PreparedCalls {
  public:
   PreparedCalls(workload::RunSettings settings, runner::CpuTimer cpu, runner::GpuTimer gpu)
@@ -86,8 +86,7 @@ class PreparedCalls {
   // Stores the prepared call under `name` for a later Take. Does nothing if no call is prepared, or
   // if the tensors of all stored calls would exceed 4 GB.
   void Store(const std::string& name);
-  // Frees the prepared call and the timers' state for it.
-  void Drop();
+  void Drop();  // frees the prepared call and the timers' state for it
 
   bool Holds() const { return call_.has_value(); }
   const workload::PreparedCall& Call() const { return *call_; }  // requires Holds()

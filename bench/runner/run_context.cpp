@@ -24,8 +24,8 @@ using nlohmann::json;
 
 // Conventions of counting and statistics, stored in each run file. Conventions of an op's FLOPs are
 // added as "flops.conv2d". Files are compared only if these texts are equal (if texts about FLOPs
-// differ, their times still are), so do not reword them. Until 2.0 "flops" stood for "flops.fma"
-// and said that convolutions count the padding.
+// differ, their times still are), so do not reword them. Files of versions before 2.0 have "flops"
+// instead of "flops.fma"; their convolutions count the padding.
 constexpr std::pair<const char*, const char*> kConventions[] = {
     {"flops.fma", "a fused multiply-add is 2; useful work of the definition, without padding"},
     {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
@@ -148,9 +148,8 @@ void Touch(const workload::MemoryRegion& region) {
   for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
 }
 
-// Brings the caches into `state`. Before a cold call they must contain none of its tensors, but the
-// other memory that calls use: the library's descriptors, scratchpad and tables. So `twin`, the
-// same call on other tensors, runs first; the cold call then evicts the twin's tensors.
+// Brings the caches into `state`. For a cold call, runs `twin`, the same call on other tensors: it
+// caches the library's memory (descriptors, scratchpad, tables), but not the call's tensors.
 void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call,
                      const workload::PreparedCall& twin) {
   (state == workload::CacheState::kWarm ? call : twin).run();

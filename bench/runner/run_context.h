@@ -18,7 +18,8 @@ namespace dlroof::runner {
 // source, and why other sources cannot count on this CPU (records then have modelled bytes).
 nlohmann::json RunContext(const std::string& command, const workload::RunSettings& settings);
 
-// Makes dlroof_bench the child of the source "simulate". Allows only --dlroof_seed=N beside it.
+// The counter source "simulate" starts dlroof_bench again with this flag and the benchmark's name.
+// The only other flag allowed is --dlroof_seed=N.
 inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
 
 struct SimulationRequest {
@@ -30,16 +31,15 @@ struct SimulationRequest {
 std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args);
 
 // Prepares the benchmark with one thread, brings the simulated caches into the cache state in its
-// name, counts one call, and prints the JSON object {"algorithm"}. Before the counted call,
+// name, counts one call, and prints {"algorithm": NAME}. Before the counted call,
 //   warm           the same call runs
 //   cold           a call on a second set of tensors runs
 //   cold-weights   as cold, then every tensor except the weights is read
 // Without valgrind the call runs uncounted. Returns the exit code. Throws what Workload::prepare
 // throws, and BadInput for a name that is no benchmark's.
 int RunSimulatedCall(const SimulationRequest& request);
-// As RunSimulatedCall, for an already prepared call: brings the caches into the cache state, counts
-// one call, prints the JSON object. `twin` is the same call on a second set of tensors; it is not
-// used if the cache state is warm.
+// As RunSimulatedCall, for an already prepared call. `twin` is the same call on a second set of
+// tensors, which is not used if the workload's cache state is warm.
 void CountSimulatedCall(const workload::Workload& workload, const workload::PreparedCall& call,
                         const workload::PreparedCall& twin);
 
@@ -53,17 +53,15 @@ void RefusePinning(const cpu::Environment& environment = cpu::ProcessEnvironment
 void RefuseThreadLimit(int threads,
                        const cpu::Environment& environment = cpu::ProcessEnvironment());
 
-// Returns context.dlroof.limits: [{"limit": "cpu_quota", "found", "effect"}, ...], or null.
+// Returns context.dlroof.limits ("limit", "found" and "effect" of each), or null without limits.
 nlohmann::json LimitsContext(const std::vector<cpu::Limit>& limits);
 
 // Watches how often the quota of CPU time stops this process's control group.
 class QuotaWatch {
  public:
-  // Starts counting.
   explicit QuotaWatch(cpu::CpuQuota quota, cpu::ReadText read);
 
-  // Returns the counts since the construction, or zeros if they could not be read at both times.
-  // Reads a file, which takes some 10 us.
+  // Returns the counts since construction, or zeros if they cannot be read. Takes some 10 us.
   cpu::Throttling Read() const;
   // Returns a sentence with how often the quota stopped the process in `during`, nullopt if never.
   std::optional<Reason> Stopped(const cpu::Throttling& during) const;

@@ -13,8 +13,7 @@
 namespace dlroof::runner {
 namespace {
 
-// [s] Time of untimed calls, longer than a call needs to fill a core's private caches.
-constexpr double kWarmUpSeconds = 0.002;
+constexpr double kWarmUpSeconds = 0.002;  // [s] of untimed calls: fills a core's private caches
 
 void WriteTo(int pipe, const std::string& text) {
   // A write of a short text to a pipe does not block. A failure can be ignored: if the supervisor
@@ -34,7 +33,7 @@ class WallTime {
   double begin_;
 };
 
-// Returns kernels and launches of the call's CUDA graph; sets call.gpu->kernels to the names.
+// Returns the kernels and launches in the call's CUDA graph; sets call.gpu->kernels to their names.
 Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
   Counting counting;
@@ -67,7 +66,8 @@ std::string MessageOf(const std::exception& error) {
   return error.what();
 }
 
-// Returns the repetition of `calls` calls of all threads. `first`: clocks of the first thread.
+// Returns a repetition in which all threads together made `calls` calls. `first` has the clocks of
+// the first thread, `others` the sum over the other threads.
 record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::ClockReading& others,
                                     double calls) {
   const auto all = first + others;
@@ -84,8 +84,8 @@ record::Record NewRecord(const workload::Workload& workload) {
   return record;
 }
 
-// Returns the number of calls per part. Google Benchmark rounds the number of calls up to whole
-// parts; with `exact_calls`, returns a divisor of it.
+// Returns the number of calls per part. Usually that is `calls`, and Google Benchmark rounds its
+// number of iterations up to whole parts; with `exact_calls` it divides the number of iterations.
 std::int64_t PartOf(const workload::Workload& workload, const benchmark::State& state,
                     std::int64_t calls) {
   if (!workload.exact_calls) return calls;
@@ -177,7 +177,7 @@ void Runner::RunInTeam(benchmark::State& state, const workload::Workload& worklo
       calls_.Drop();
     }
   }
-  // Equal in all threads, so that all threads make the same number of calls.
+  // `part` is equal in all threads, so that all threads make the same number of calls.
   constexpr std::int64_t kParts = 64;
   const auto part =
       PartOf(workload, state, std::max<std::int64_t>(1, state.max_iterations / kParts));
@@ -310,9 +310,9 @@ BenchmarkState& Runner::StateOf(const workload::Workload& workload) {
   return found->second;
 }
 
-// Returns whether the prepared call is needed again: for the next of alternating repetitions, or
-// to be counted. Returns false for other programs' benchmarks: their calls use memory that the
-// benchmark frees at its end.
+// Returns whether the prepared call is needed again: for its next repetition in an interleaved run,
+// or to be counted. Returns false for benchmarks of other programs (bench/library), whose calls use
+// memory that the benchmark function frees.
 bool Runner::IsStored(const workload::Workload& workload) {
   const bool again = options_.interleaved && workload.name.device == "gpu";
   return !workload.other_name && (again || calls_.CountsLater(workload));
@@ -351,7 +351,6 @@ bool Runner::IsWatched(const workload::Workload& workload) const {
          workload.cache == workload::CacheState::kWarm;
 }
 
-// Profiles the parallel regions of the call that was timed.
 void Runner::Watch(BenchmarkState& benchmark) {
   if (!benchmark.watched) benchmark.watched.emplace();
   benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
@@ -390,9 +389,8 @@ void Runner::Prepare(BenchmarkState& benchmark) {
   prepared_ = &benchmark;
 }
 
-// Verifies the call after its last repetition, if it is still prepared, with inputs of another
-// seed: the result is wrong if the library returned one that it had stored, or if it broke while
-// it was timed.
+// After the last repetition, verifies the call with inputs of another seed, if it is still
+// prepared. Detects a library that returns a stored result, or a call that broke during the timing.
 void Runner::VerifyAgain(BenchmarkState& benchmark) {
   if (benchmark.verified_again || prepared_ != &benchmark || !calls_.Holds()) return;
   auto& call = calls_.Call();

@@ -35,7 +35,7 @@ class TurnClient {
  public:
   explicit TurnClient(TurnPipes pipes) : pipes_(pipes) {}
 
-  // Waits for the permission to measure. Returns false if no repetition is left.
+  // Waits for the permission to measure. Returns false if the supervisor wants no more repetitions.
   bool WaitForTurn();
   void EndTurn(double iterations);
 
@@ -44,48 +44,47 @@ class TurnClient {
   bool ready_ = false;
 };
 
-// Options of a run beside its settings.
 struct RunnerOptions {
   runner::GpuOpener open_gpu;        // called before the first GPU benchmark; may be empty
   live::Session* session = nullptr;  // gets all results; must outlive the benchmarks
   // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for the supervisor
   // and begins with untimed calls that warm the caches.
   TurnClient* turns = nullptr;
-  // Returns the best known state of the cores on which `threads` threads run. May be empty.
+  // Returns the best known state of the cores that `threads` threads run on. May be empty.
   std::function<cpu::TeamState(int threads)> best_state;
   runner::GpuTiming gpu;
-  // Decides when to stop; later repetitions of Google Benchmark are skipped.
+  // Decides when a benchmark has enough repetitions; further ones are skipped. Absent: all run.
   std::optional<runner::StoppingRule> stop;
   bool keep_noisy = false;  // use noisy repetitions, too
-  // Google Benchmark mixes the benchmarks' repetitions: GPU calls stay prepared between theirs.
+  // Google Benchmark alternates between benchmarks: a GPU call is stored between its repetitions.
   bool interleaved = false;
   bool own_seconds = false;  // records always have dlroof's times, never Google Benchmark's
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
   // and run ExplainCall after all benchmarks.
   std::optional<ExplainOptions> explain;
   int benchmarks = 0;           // number of benchmarks that run, for the progress of `explain`
-  std::size_t repetitions = 0;  // per benchmark, at most; 0: unknown
+  std::size_t repetitions = 0;  // most repetitions of a benchmark; 0: unknown
   EnergyPass energy;            // measured after all benchmarks were timed
   // Watches the quota of CPU time, if there is one; must outlive the benchmarks.
   const QuotaWatch* quota = nullptr;
 };
 
-// The state of one benchmark between calls of its function. Google Benchmark calls it several
-// times: to find the iteration count, then per repetition, possibly alternating with others.
+// The state of one benchmark between calls of its function. Google Benchmark calls the function
+// to find the iteration count, then once per repetition, possibly alternating with others.
 struct BenchmarkState {
   workload::Workload workload;
   record::Record& record;       // its repetitions all have the same number of iterations
   bool verified = false;        // the output was compared with the reference
-  bool verified_again = false;  // after the last repetition, with new inputs
+  bool verified_again = false;  // also after the last repetition, with new inputs
   std::optional<Counting> counting;
   double spent_seconds = 0;                     // [s] time of the repetitions and their pauses
   cpu::Throttling throttled;                    // by the CPU quota, during the repetitions
-  std::optional<std::int64_t> calls_per_part;   // by Timer::CallsPerPart
+  std::optional<std::int64_t> calls_per_part;   // Timer::CallsPerPart
   std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
   double wall_seconds = 0;                      // [s] of all work for this benchmark
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
-  bool all_repetitions = false;  // by Runner::UseAllRepetitions
+  bool all_repetitions = false;  // set by Runner::UseAllRepetitions
   // The timed call's algorithm, to compare with when energy or counters are measured later.
   std::optional<std::string> timed_algorithm;
 };
@@ -98,7 +97,7 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Times one repetition. A call of a new workload replaces the prepared call.
+  // Times one repetition. First prepares the workload's call unless it is already prepared.
   void Run(benchmark::State& state, const workload::Workload& workload);
   // Runs one thread's part of a repetition of a benchmark with ->Threads(n). All threads call it
   // with the same `team`, each with its own `repeat`, which makes `calls` calls. The first thread
@@ -128,7 +127,8 @@ class Runner {
   std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload);
   std::optional<Counting> CountLate(const workload::Workload& workload);
 
-  // Run the same passes for all benchmarks, if these can be prepared at any time. Results by name.
+  // Run one of these passes for all benchmarks, if they can be prepared outside of Google
+  // Benchmark's loop. Return the results by benchmark name.
   std::map<std::string, ParallelTime> ExplainAll();
   std::map<std::string, energy::EnergyResult> MeasureEnergyOfAll();
   std::map<std::string, Counting> CountAll();
@@ -168,9 +168,9 @@ class Runner {
 // Registers every workload with Google Benchmark under its name. A workload is prepared when its
 // benchmark runs, at most one at a time, so a run needs only the memory of one benchmark.
 //
-// The passes after the timing. The passes `alone` (single-threaded calls, for --dlroof_explain) and
-// `energy` prepare each call again. The pass `count` prepares each GPU call again and reads its
-// hardware counters. Run `count` last: launches stay slower once CUPTI is attached.
+// Returns the passes beside the timing. `parallel` (single-threaded calls for --dlroof_explain) and
+// `energy` prepare each call again. `count` prepares each GPU call again and reads its hardware
+// counters. Run `count` last: launches stay slower once CUPTI is attached.
 live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
                                const workload::RunSettings& settings,
                                const RunnerOptions& options = {});

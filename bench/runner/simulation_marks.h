@@ -3,11 +3,8 @@
 
 namespace dlroof::runner {
 
-// Starts the simulation with empty caches.
-void StartSimulation();
-// Sets the counts to zero without changing the simulated caches.
-void ForgetCounts();
-// Writes the counts to callgrind's output file and ends the simulation.
-void WriteCounts();
+void StartSimulation();  // with empty caches
+void ForgetCounts();     // sets the counts to zero without changing the simulated caches
+void WriteCounts();      // writes the counts to callgrind's output file and ends the simulation
 
 }  // namespace dlroof::runner

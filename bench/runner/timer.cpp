@@ -17,7 +17,7 @@ bool IsKnownWell(const std::vector<record::Repetition>& done, const StoppingRule
   return (timing->ci95->second - timing->ci95->first) / 2 <= rule.max_noise * timing->median;
 }
 
-// [s] Duration of a part of a repetition, shorter than a time slice; assumed minimum of a call.
+// [s] Duration of a part of a repetition, shorter than a time slice; shortest assumed call.
 constexpr double kPartSeconds = 1e-3, kMinSeconds = 1e-8;
 // [s] Duration of a part of a repetition of cold calls, whose clocks are read around each call.
 // Shorter parts are too inaccurate; longer parts of several threads are rarely clean.
@@ -57,7 +57,8 @@ void Repeat(const workload::PreparedCall& call, std::int64_t calls) {
 
 record::Repetition TimeWhole(benchmark::State& state, const workload::PreparedCall& call,
                              std::int64_t calls) {
-  // Measures wall time within the readings: a thread whose time slice ends waits in system calls.
+  // Reads the wall clock inside SpentBy's readings: if the thread's time slice ends in one of their
+  // system calls, its wait does not count.
   std::optional<double> begin;
   double end = 0;
   const auto spent = cpu::SpentBy([] {},
@@ -212,8 +213,8 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// Times a repetition of warm calls. It is longer than a scheduler's time slice, so on a busy CPU
-// all may be noisy. After a noisy one, times short parts and uses only the clean parts.
+// Times a repetition of warm calls. A repetition is longer than a scheduler's time slice, so on a
+// busy CPU every one may be noisy. After a noisy one, times short parts and uses the clean parts.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
                                       std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call, calls);

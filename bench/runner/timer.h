@@ -24,7 +24,7 @@ namespace dlroof::runner {
 
 struct TimedLoop {
   record::Repetition repetition;             // times on the device's clock, CPU times of the host
-  std::optional<std::string> note = {};      // for the record
+  std::optional<std::string> note = {};      // for the record: how the call was timed
   std::optional<double> evicted_bytes = {};  // [byte] dropped from the caches before each call
 };
 
@@ -32,12 +32,12 @@ struct TimedLoop {
 record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iterations);
 
 // Returns a repetition that was timed in parts of `calls` calls each. Its times are means over the
-// calls of the clean parts, or of all parts if no part is clean. The CPU time of all threads is set
-// only if no other thread used any, because the OS updates that of other threads every few ms.
+// calls of the clean parts, or of all parts if no part is clean. Sets `cpu_seconds` only if no
+// thread but the caller used CPU time: the OS updates other threads' CPU time only every few ms.
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls);
 
-// Returns the repetition of calls that were timed one by one. With `in_parts` and enough calls,
-// joins successive calls to parts of about 0.1 ms and proceeds as RepetitionOfParts.
+// Returns the repetition of calls that were timed one by one: means over all calls. With `in_parts`
+// and enough calls, joins calls to parts of about 0.1 ms and returns RepetitionOfParts of them.
 record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls, bool in_parts);
 
 // Times one prepared call at a time, between SetUp and TearDown.
@@ -45,8 +45,8 @@ class Timer {
  public:
   virtual ~Timer() = default;
 
-  // Returns the number of host threads: in the benchmark's name or, without one, `threads_of_run`.
-  // Throws Unsupported if the device cannot use that number.
+  // Returns the number of host threads: on a CPU the number in the benchmark's name, if any, else
+  // `threads_of_run`; on a GPU 1. Throws Unsupported for a GPU benchmark with more.
   virtual int Threads(const workload::Workload& workload, int threads_of_run) const = 0;
   // Opens the device. Call it before a call is prepared. Throws if the device cannot be used.
   virtual void Open() = 0;
@@ -54,13 +54,13 @@ class Timer {
   // Unsupported if the call does not name that memory.
   virtual void SetUp(const workload::PreparedCall& call, workload::CacheState cache,
                      int threads) = 0;
-  // Ends the use of SetUp's call and its memory.
-  virtual void TearDown() = 0;
+  virtual void TearDown() = 0;  // ends the use of SetUp's call and its memory
   // Returns a function that establishes the cache state before each call; empty if not necessary.
   virtual std::function<void()> BeforeCall() const = 0;
   // Returns the number of calls in one part of a repetition; a part is timed as a whole.
   virtual std::int64_t CallsPerPart(const workload::PreparedCall& call) const = 0;
-  // Returns a function that reads the device's energy counter [J]; empty if there is no counter.
+  // Returns a function that reads the device's energy counter [J] (nullopt: cannot be read), or an
+  // empty function if there is no counter.
   virtual std::function<std::optional<double>()> EnergyCounter() const { return {}; }
   // Returns the device kernels that the call launches, found without counters; empty on a CPU.
   // Throws std::exception if they cannot be found.
@@ -70,8 +70,7 @@ class Timer {
                          std::int64_t calls_per_part) = 0;
   // Restores the device after benchmark `name` failed. If that fails, every later Open throws.
   virtual void Recover(const std::string& name) = 0;
-  // Returns whether reading hardware counters slows down later timings. If it does, counters are
-  // read after all benchmarks were timed.
+  // Returns whether reading hardware counters slows down later timings: they are then read last.
   virtual bool CountsLast() const = 0;
 };
 
@@ -130,27 +129,27 @@ class CpuTimer : public Timer {
 };
 
 // Times calls on a GPU. Three times of a call are measured separately and never mixed:
-//   seconds          a call in a sequence of calls, without host and events
+//   seconds          a call in a sequence of calls, without the time of host and events
 //   queued_seconds   one queued call: the GPU runs [event, call, event] without the host
 //   call_seconds     one call on an idle GPU, including its launch
 // The calls of a cold sequence use copies of the tensors in turn (Rotation). Without copies, a cold
 // call follows a flush of L2, not another call, and its `seconds` equal queued_seconds. If a call
-// waits for the GPU, its `seconds` are measured as call_seconds, which are then absent.
+// waits for the GPU, it cannot be queued: `seconds` include the launch; call_seconds are absent.
 
-// Returns how many calls of `seconds` fill `target_seconds`: from 1 to `most`, for 0 `most`.
+// Returns how many calls of `seconds` each fill `target_seconds`, from 1 to `most`.
 int CallsToFill(double seconds, double target_seconds, int most);
 
 // How memory and the L2 cache are prepared before each call.
 struct GpuCacheState {
   gpu::L2State l2;
-  std::function<void()> renew;  // restores consumed inputs; runs before the flush; may be empty
+  std::function<void()> renew;  // restores overwritten inputs; before the flush; may be empty
 };
 
 // Returns how to prepare the GPU for a call in the cache state `cache`. Throws Unsupported for cold
 // weights if the call does not name its weights.
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache);
 
-// Restores consumed inputs and prepares L2, as `cache` requests, and waits until that is done.
+// Restores overwritten inputs and prepares L2 as `cache` requests, and waits until that is done.
 void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache);
 
 // Prepares memory and L2, runs the call once, and returns its time including the launch. [s]
@@ -160,7 +159,7 @@ double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheSt
 // the GPU's launch queue. `launches` is the number of kernels of a call, if known.
 int CallsToQueue(double seconds, std::optional<double> launches);
 
-// Measures the times of calls that the host queues ahead. Reusable for one call.
+// Measures the times of one call that the host queues many times ahead of the GPU.
 class QueuedTimer {
  public:
   // Queues single calls to find out whether the call can be queued. Throws if the GPU fails.
@@ -183,11 +182,10 @@ class QueuedTimer {
   std::optional<double> seconds_;  // [s] of the first queued call
 };
 
-// Calls on copies of tensors in turn. Between two calls on one copy the others use more than twice
-// the size of L2.
+// Calls on copies of tensors in turn. The copies exceed twice the size of L2: each call is cold.
 struct Rotation {
   gpu::Enqueue enqueue;
-  int copies = 1;  // [1] a sequence of calls must be a multiple of it
+  int copies = 1;  // [1] a sequence must have a multiple of this number of calls
 };
 // Returns calls on copies of all tensors (kCold) or of the weights (kColdWeights). Throws
 // Unsupported if the call can only use its own tensors or needs too many copies, and the driver's
@@ -196,8 +194,8 @@ Rotation RotationOf(gpu::GpuClock& clock, const workload::PreparedCall& call,
                     workload::CacheState cache);
 
 // Measures the time of a call as (time of 2N calls - time of N calls) / N. Each series of calls (a
-// train) is a CUDA graph or, if the call cannot be captured, a queue. `renew` runs before each
-// train; later calls of a train do the same work on data that the first call has consumed.
+// train) is a CUDA graph or, if the call cannot be captured, a queue. `renew` restores overwritten
+// inputs before each train; later calls of a train do the same work on what the first call left.
 class RepeatedTimer {
  public:
   // `seconds` [s] is the approximate time of a call. Throws if the GPU fails.
@@ -206,9 +204,9 @@ class RepeatedTimer {
 
   // Returns false if the call can neither be captured nor be queued twice.
   bool CanRepeat() const { return static_cast<bool>(trains_[0]); }
-  // Returns times of one call [s] by several pairs of trains, which have at least `calls` calls
-  // together unless that takes too long. `clock_hz` is the median over the longer trains. Throws
-  // std::runtime_error if the GPU begins too early again and again. Requires CanRepeat().
+  // Returns times of one call [s], one for each pair of trains. Times at least `calls` / 3N
+  // pairs. `clock_hz` is the median over the longer trains. Throws std::runtime_error if the
+  // GPU begins a train before it is launched, again and again. Requires CanRepeat().
   gpu::QueuedCalls Time(std::int64_t calls);
   int calls() const { return calls_; }  // N
   // Returns why the trains are not CUDA graphs, or nullopt if they are.
@@ -225,12 +223,11 @@ class RepeatedTimer {
 };
 
 // Measures a call that takes `seconds` [s]: medians of call_seconds and, with `queued`,
-// queued_seconds, and the GPU's clocks and health under the load of batches of calls. Renews
-// consumed inputs before each batch. Throws if the GPU fails.
+// queued_seconds, and the GPU's clocks and health under the load of batches of calls. Restores
+// overwritten inputs before each batch. Throws if the GPU fails.
 record::GpuSample SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                             const GpuCacheState& cache, QueuedTimer* queued = nullptr);
 
-// Options of a run for its GPU benchmarks.
 struct GpuTiming {
   std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time of a repetition
   // Load the GPU before the first repetition until its clock has settled, at least for 3 s.
@@ -244,7 +241,7 @@ double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double se
                        const GpuCacheState& cache, const std::function<double()>& now);
 constexpr double kMinLoadSeconds = 3, kMaxLoadSeconds = 20;
 
-// Opens a GPU. Empty if there is none.
+// Opens a GPU and returns its clock. The function is empty if there is no GPU.
 using GpuOpener = std::function<std::shared_ptr<gpu::GpuClock>()>;
 
 class GpuTimer : public Timer {
@@ -280,10 +277,10 @@ class GpuTimer : public Timer {
   std::optional<double> empty_seconds_;   // [s] queued time of an empty kernel
   workload::CacheState state_ = workload::CacheState::kWarm;
   GpuCacheState cache_;                    // how to prepare each call, for state_
-  std::optional<double> launches_;         // [1] of the call, set by Kernels if known
+  std::optional<double> launches_;         // [1] kernels of the call, set by Kernels
   std::optional<QueuedTimer> queued_;      // set by the call's first repetition
   std::optional<RepeatedTimer> repeated_;  // set if the call can be repeated
-  std::optional<Reason> not_repeated_;     // why a cold call is not
+  std::optional<Reason> not_repeated_;     // why `repeated_` is not set for a cold call
   std::optional<double> steady_seconds_;   // [s] time under load before the first repetition
   std::int64_t iterations_ = 0;            // number of iterations of the last repetition
   std::optional<Reason> lost_;             // why the GPU cannot be used any more

@@ -1,5 +1,5 @@
-// Parts of calls on a GPU that all libraries' backends share. `Buffer` is cuda::DeviceBuffer, which
-// only modules of CUDA see.
+// Parts of calls on a GPU that all libraries' backends share. `Buffer` is cuda::DeviceBuffer, whose
+// header only CUDA modules include.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,8 @@
 
 namespace dlroof::workload {
 
-inline constexpr int kNotANumber = 0xff;  // value of every byte; gives NaN
+inline constexpr int kNotANumber = 0xff;  // floats that consist of this byte are NaN
 
-// Copy values to elements of `type` in a GPU's memory, and back.
 template <class Buffer>
 void Upload(const std::vector<float>& values, std::string_view type, Buffer& buffer) {
   buffer.CopyFrom(Encoded(values, type).data());
@@ -43,8 +42,8 @@ struct DeviceTensor {
   Buffer buffer;
 };
 
-// Returns the prepared call. Its modelled launches are not known: a library may need several
-// kernels. Members that `Call` lacks are empty.
+// Returns a prepared call that runs `call`; functions that `Call` lacks are empty. Removes the
+// launches from `modelled`: a library may launch several kernels for one call.
 template <class Call>
 PreparedCall PreparedOnGpu(const std::shared_ptr<Call>& call, Work modelled) {
   PreparedCall prepared;

@@ -56,7 +56,7 @@ std::vector<ChoosableLibrary>& Registry() {
   return registry;
 }
 
-// Returns the canonical path of the file that contains the code, or nothing if it is unknown.
+// Returns the canonical path of the file that contains the code, or nullopt if it is unknown.
 std::optional<std::string> FileOf(const void* code) {
   Dl_info found{};
   if (code == nullptr || dladdr(code, &found) == 0 || found.dli_fname == nullptr)
@@ -71,7 +71,7 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
-// A library loaded to look at it, apart from the one that this program calls.
+// Loads a library to inspect it, beside the one that this program calls.
 class OpenedLibrary {
  public:
   explicit OpenedLibrary(const std::string& file)
@@ -100,8 +100,8 @@ void CheckLibrary(const ChoosableLibrary& library, const std::string& file, void
   if (const auto reason = library.refusal(function)) throw BadInput("{}: {}", file, reason->text);
 }
 
-// Returns the files to load before all others: the chosen library, after the file of the function
-// that it shares with this program if this program would find that function in another file.
+// Returns the files to load before all others: the chosen library and, before it, the file in which
+// it finds `shared_function`, if this program would find that function in another file.
 std::vector<std::string> FilesToLoad(const ChoosableLibrary& library, const std::string& file) {
   const OpenedLibrary opened(file);
   CheckLibrary(library, file, opened.Find(library.function));

@@ -243,7 +243,7 @@ constexpr ElementRow Stored(std::string_view type) {
           [](const std::vector<std::byte>& bytes) { return Values<Element>(bytes, kWiden); }};
 }
 
-// Elements of 4 bits. `kBits` returns the bits of a value in its low half, `kValue` their value.
+// Elements of 4 bits. `kBits(value)` returns the bits of a value, `kValue(bits)` their value.
 template <auto kBits, auto kValue>
 constexpr ElementRow StoredInPairs(std::string_view type) {
   return {type, 4,
@@ -311,7 +311,6 @@ void RequireCount(size_t count, const std::array<int64_t, 4>& d) {
 uint16_t F16Bits(float value) {
   const uint32_t sign = std::signbit(value) ? kF16Sign : 0;
   if (std::isnan(value)) return static_cast<uint16_t>(sign | kF16Nan);
-  // Numbers from 65520 on round to infinity, see RoundToF16.
   if (std::fabs(value) >= 65520.0F) return static_cast<uint16_t>(sign | kF16Infinity);
   return static_cast<uint16_t>(EncodeFloat(value, kFp16Format));
 }

@@ -70,11 +70,9 @@ float FromBf16Bits(uint16_t bits);
 uint8_t E4m3Bits(float value);
 float FromE4m3Bits(uint8_t bits);
 
-// Returns the size of an element [byte] of "f64 f32 f16 bf16 e4m3 s32 s8 u8". Throws
-// std::logic_error for other types.
+// Returns the size [byte] of an element of a type with whole bytes; else throws std::logic_error.
 int64_t ElementBytes(std::string_view type);
-// Returns the size [byte] of `count` elements of ElementBytes' types or of e2m1, s4 and u4 (two in
-// a byte).
+// Returns the size [byte] of `count` elements of any type; two e2m1, s4 or u4 share a byte.
 int64_t StoredBytes(int64_t count, std::string_view type);
 
 // Returns `values` as consecutive elements of `type` ("f32 f16 bf16 e4m3 e2m1 s32 s8 u8 s4 u4"); of

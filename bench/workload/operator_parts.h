@@ -22,18 +22,18 @@ namespace dlroof::workload {
 void RequireDirection(const BenchmarkName& name, const std::vector<std::string_view>& directions);
 void RequireType(const BenchmarkName& name, const std::vector<std::string_view>& types);
 
-// Returns the work of one call of an operator without matrix products that oneDNN would log as
-// `text`: FLOPs and compulsory DRAM bytes by the closed form that the reader of logs uses
-// (reporters/logs/primitive.h), the FLOPs on fp32.vector, for which narrower types are
-// widened (f64: fp64.vector), and one launch. Throws std::logic_error if there is no closed form.
+// Returns the work of one call that oneDNN would log as `text`: FLOPs and compulsory DRAM bytes by
+// the closed form in reporters/logs/primitive.h, and one launch. The FLOPs are on fp64.vector for
+// f64, else on fp32.vector, because narrower types are widened. Throws std::logic_error for calls
+// with matrix products or without closed form.
 Work WorkOfLogged(const logs::PrimitiveText& text);
 
 // Returns a call of plain loops in f64 on one thread, without `verify`. `run` owns the tensors.
 PreparedCall PreparedLoops(std::function<void()> run, Work modelled,
                            const std::vector<const std::vector<double>*>& tensors);
 
-// The reference of an output that consists of `units` of `size` elements each, such as single
-// elements (size 1) or rows. The reference of a unit is computed at once.
+// The reference of an output that consists of `units` units of `size` elements each, e.g. single
+// elements or rows. The reference is computed unit by unit.
 struct OutputReference {
   int64_t units = 0;  // [1]
   int64_t size = 1;   // [1] elements of a unit
@@ -43,28 +43,26 @@ struct OutputReference {
   // Returns the largest error of a unit's elements, each divided by its allowed error. `output` has
   // the unit's elements. NaN and infinity count as errors.
   std::function<double(int64_t unit, std::span<const double> output)> error;
-  // Returns at most `count` units, ascending. Absent: the first, the last, and others by the seed.
+  // Returns at most `count` units. Empty: CheckOutput takes the first, the last and random units.
   std::function<std::vector<int64_t>(int64_t count, uint64_t seed)> sample{};
 };
 
 // Compares `output` with the reference: all elements if the reference costs up to 50 MFLOP,
-// otherwise a sample of 64 to 512 units (fewer if expensive: about 0.1 s). Every element must be
-// finite. The tolerance is 1. Throws std::logic_error if the number of elements is wrong.
+// otherwise a sample of 64 to 512 units, chosen to take about 0.1 s. Every element must be finite.
+// The tolerance is 1. Throws std::logic_error if the number of elements is wrong.
 template <class Number>  // float or double
 Verification CheckOutput(const OutputReference& reference, const std::vector<Number>& output,
                          uint64_t seed);
 
-// Returns |output - value| / allowed; the largest double for NaN, infinity, and for any error if
-// `allowed` is 0.
+// Returns |output - value| / allowed, 0 if both are equal, the largest double if not finite.
 double ErrorInUnits(double output, double value, double allowed);
 
-// How numbers of a floating-point type are rounded.
 struct TypeRounding {
-  double sum = 0;     // [1] a unit of rounding error within sums, as a share of their magnitude
+  double sum = 0;     // [1] unit roundoff within sums, relative to the sum of absolute terms
   double result = 0;  // [1] relative error of rounding a result to the type
   double least = 0;   // [1] absolute rounding error of the type's smallest numbers
 };
-// Returns the rounding of "f64 f32 bf16 f16 e4m3 e2m1", or nothing for others. bf16 and f16 are
+// Returns the rounding of "f64 f32 bf16 f16 e4m3 e2m1", or nullopt for others. bf16 and f16 are
 // summed in f32, e4m3 and e2m1 less exactly, as by tensor cores.
 std::optional<TypeRounding> RoundingOf(std::string_view type);
 
@@ -72,7 +70,7 @@ enum class Eltwise { kRelu, kGeluErf, kGeluTanh, kLogistic, kTanh };
 inline constexpr std::array kEltwises = {Eltwise::kRelu, Eltwise::kGeluErf, Eltwise::kGeluTanh,
                                          Eltwise::kLogistic, Eltwise::kTanh};
 
-// Returns oneDNN's and benchdnn's name of the algorithm, without "eltwise_": "gelu_erf".
+// Returns oneDNN's and benchdnn's name of the algorithm without "eltwise_", e.g. "gelu_erf".
 std::string_view Key(Eltwise function);
 
 double Apply(Eltwise function, double x);

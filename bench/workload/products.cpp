@@ -37,7 +37,7 @@ bool IsFloat(std::string_view element) {
 constexpr std::array<IntegerWeights, 4> kIntegerWeights = {
     {{"s8", -128, 127}, {"u8", 0, 255}, {"s4", -8, 7}, {"u4", 0, 15}}};
 
-// Combinations of element types that have a short name, or that only a backend that lists them has.
+// Combinations that have a short name, or that a backend must list (ProductCapabilities::types).
 const std::array<std::pair<std::string_view, ProductTypes>, 9>& NamedTypes() {
   static const std::array<std::pair<std::string_view, ProductTypes>, 9> rows = {
       {{"f64", {"f64", "f64", "f64"}},
@@ -62,7 +62,6 @@ std::string TakeElement(std::string_view& text, bool TypeRow::*allowed) {
   return {};
 }
 
-// Returns whether `type` is a short name ("int8", "tf32") rather than a list of element types.
 bool IsNamedType(std::string_view type) {
   return std::ranges::any_of(NamedTypes(), [&](const auto& row) { return row.first == type; });
 }
@@ -336,7 +335,7 @@ ProductInputs SeededInputs(const ProductCase& product, const ProductSizes& sizes
 }
 
 void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes) {
-  // Per element: the input in f32, the array in f64, and a copy of the output in f64 for the check.
+  // [byte] per element: input in f32, array in f64, and a copy of the output in f64 for the check.
   constexpr double kBytes = 20;
   const int64_t addend = product.sum ? sizes.destination : 0;
   RequireHostMemory(

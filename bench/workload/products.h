@@ -30,26 +30,25 @@ struct ProductTypes {
 // "int8", u8 s8 f32 for "u8s8f32", e4m3 e4m3 e4m3 for "fp8". Each combination has one spelling.
 // Throws BadInput without a column for any other text.
 ProductTypes ProductTypesFromKey(std::string_view type);
-// Returns a name's type for these element types ("u8s8f32"), or nothing if names have none.
+// Returns a name's type for these element types, e.g. "u8s8f32", or nullopt if no name has them.
 std::optional<std::string> KeyOf(const ProductTypes& types);
 
 bool IsByte(std::string_view element);   // true for "u8" and "s8"
 bool IsInt8(const ProductTypes& types);  // true for integer source and weights
-// The values of integer weights of 8 or 4 bits.
+// The range of an integer type of weights, of 8 or 4 bits.
 struct IntegerWeights {
   std::string_view type;
   float low, high;
 };
-// Returns the values of "s8 u8 s4 u4", or null for other types.
+// Returns the range of "s8 u8 s4 u4", or null for other types.
 const IntegerWeights* FindIntegerWeights(std::string_view type);
 // Returns whether the weights are integers of 8 or 4 bits and the other tensors are not. The
-// library converts such weights to floating-point numbers within the product (oneDNN:
-// decompression).
+// library converts such weights to floating point within the product (oneDNN: decompression).
 bool HasCompressedWeights(const ProductTypes& types);
 
 // Returns the element type of the bias, which is f32 if the weights are integers.
 std::string_view BiasType(const ProductTypes& types);
-// Returns the type for the pipe: "int8", "fp8", "fp4", or the narrowest float ("bf16").
+// Returns the type that selects the pipe: "int8", "fp8", "fp4", or the narrowest float ("bf16").
 std::string_view ComputeType(const ProductTypes& types);
 
 // A parsed benchmark name without its problem. An operator's case derives from this struct, adds
@@ -86,7 +85,7 @@ struct ProductCapabilities {
   std::vector<std::string> types;
   bool mixes = false;  // also accepts every combination of element types ("u8s8f32")
   OptionRows options;
-  bool compressed_weights = false;  // also accepts mixes that HasCompressedWeights
+  bool compressed_weights = false;  // with `mixes`: also HasCompressedWeights
 };
 
 // Parses direction, type and options of a name into `read`, and calls `read_problem` with the
@@ -100,9 +99,8 @@ void ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capab
 std::string_view ResultType(const ProductCase& product);
 
 // Returns a call's work: the problem's FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
-// for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the tensor
-// that is written, the bias, scales and zero points of compressed weights, and the destination
-// before a sum, each once, without padding.
+// for f64), one launch, and the compulsory DRAM bytes of all tensors: those read and written, bias,
+// scales and zero points of compressed weights, the destination before a sum; without padding.
 Work ProductWork(const ProductCase& product, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& product, const std::string& pipe) {
@@ -114,7 +112,7 @@ template <class Number>
 struct ProductArrays {
   std::vector<Number> source, weights, destination;
   std::vector<Number> bias = {};    // one per channel; empty if the call has no bias
-  std::vector<Number> addend = {};  // of the destination, for the option sum; otherwise empty
+  std::vector<Number> addend = {};  // what `sum` adds the result to; otherwise empty
 };
 // The inputs of a call in row-major order. The tensor that the call writes has no elements.
 using ProductInputs = ProductArrays<float>;
@@ -140,7 +138,7 @@ ProductScales ScalesOf(const ProductCase& product, const ProductSizes& sizes);
 // - otherwise: u8 from 0 to 127, s8 from -63 to 63, weights with a raised lower bound so that most
 //   sums are positive.
 // Sums are exact even without VNNI: the sum of two adjacent products fits 16 bits, even if oneDNN
-// adds 128 to an s8 source. Weights for s8 are even (-2, 0, 2, not -1, 0, 1): oneDNN halves them.
+// adds 128 to an s8 source. For an s8 source weights are even (-2, 0, 2): oneDNN halves them.
 ProductInputs SeededInputs(const ProductCase& product, const ProductSizes& sizes, uint64_t seed);
 
 template <class Case>
@@ -234,7 +232,6 @@ void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes);
 PreparedCall PreparedLoops(std::function<void()> run, const ProductArrays<double>& arrays,
                            Work modelled);
 
-// The reference loops of an operator.
 template <class Case>
 struct ProductLoops {
   Case (*read)(const BenchmarkName& name, const ProductCapabilities& capabilities);

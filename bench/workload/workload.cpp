@@ -28,7 +28,7 @@ std::string Listed(const OptionRows& rows) {
   return text.empty() ? "" : " (" + text.substr(1) + ")";
 }
 
-// Returns 2 for "threads2", and nothing for other options. Throws BadInput for an invalid number.
+// Returns e.g. 2 for "threads2", and nullopt for other options. Throws BadInput for a bad number.
 std::optional<int> ThreadsOf(std::string_view option, int column) {
   constexpr std::string_view kPrefix = "threads";
   if (!option.starts_with(kPrefix)) return std::nullopt;

@@ -38,7 +38,7 @@ class TextCursor {
   void Expect(std::string_view word);
   // Reads an integer from `least` to 2^31-1 without leading zeros, or calls Refuse with `what`.
   int64_t Integer(int64_t least, std::string_view what);
-  // Reads sizes in this order, each a letter and an integer of at least 1: "n16c64".
+  // Reads sizes in this order, each a letter and an integer of at least 1, e.g. "n16c64".
   struct Size {
     std::string_view letter;
     int64_t& value;
@@ -53,8 +53,8 @@ class TextCursor {
   int column_offset_;
 };
 
-// Parses a problem's text by read(cursor). If check(problem) throws BadInput, for sizes that do not
-// fit each other, it gets the column of the problem's first character.
+// Parses a problem's text by read(cursor), then calls check(problem). If `check` throws BadInput
+// (sizes that do not fit each other), adds the column of the problem's first character to it.
 template <class Read, class Check>
 auto ParseProblem(std::string_view text, int column_offset, Read read, Check check) {
   TextCursor cursor(text, column_offset);
@@ -104,14 +104,13 @@ struct Verification {
   // error of an element, or the largest value of the tensor).
   double max_error = 0;
   double tolerance = 0;  // [1] largest allowed max_error
-  // Which outputs were compared: "all 4096 outputs", "all outputs of the twin t2n4" (smaller).
+  // Which outputs were compared, e.g. "all 4096 outputs", or those of a smaller problem.
   std::string how;
 };
 
-// Returns "differs from the reference: error 6.78e+03, allowed 1 (509 sampled outputs of 36864)".
+// Returns e.g. "differs from the reference: error 6.78e+03, allowed 1 (all 4096 outputs)".
 std::string DifferenceText(const Verification& found);
 
-// Memory of one tensor of a call.
 struct MemoryRegion {
   const void* begin = nullptr;
   size_t bytes = 0;
@@ -125,7 +124,7 @@ struct PreparedCall;
 struct ExplainCapabilities {
   // Measures parts of the call's time (its GEMMs) by the library's own primitives on one thread.
   std::function<PartSeconds()> parts;
-  // Prepares a call with as many parallel regions as this call, with every other size set to 1.
+  // Prepares the call with all sizes 1 but those that determine the number of parallel regions.
   std::function<PreparedCall()> smallest;
   // Prepares the same call on tensors in FoldedMemory with at most `distinct_bytes` of distinct
   // memory, to time the call with its operands in a near cache. Its results are meaningless. Throws
@@ -156,7 +155,7 @@ struct GpuCapabilities {
 // A call with seeded data in its memory and a chosen algorithm. Owns all memory that `run` uses.
 struct PreparedCall {
   std::function<void()> run;  // makes one call and returns when it has finished
-  // Makes this many calls, with less time between them than calls of `run` have. May be empty.
+  // Makes `calls` calls with less time between them than repeated calls of `run`. May be empty.
   std::function<void(std::int64_t calls)> repeat;
   std::function<Verification()> verify;  // makes a call and compares with the reference
   // Replaces the inputs by those of another seed, in the same memory, and invalidates the outputs.
@@ -166,16 +165,15 @@ struct PreparedCall {
   std::string isa;                   // highest ISA that the library may use: "avx512_core_vnni"
   Work modelled;                     // FLOPs, bytes and launches of one call, by formula
   std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
-  std::optional<int> threads;        // of this call, if fewer than settings.threads
+  std::optional<int> threads;        // threads of this call, if fewer than settings.threads
   // [1] Time of the algorithm that the library's heuristic chooses, divided by the time of the
   // fastest algorithm. Absent unless all algorithms were timed and the fastest was chosen.
   std::optional<double> heuristic_over_best;
   // Algorithms that computed a wrong result, so that this one was chosen instead of them.
   std::vector<record::WrongEngine> wrong_engines;
   // Chooses the library's next algorithm for this call, after `verify` has found a wrong result.
-  // Replaces `algorithm`, `modelled` and what the functions above run. Returns false if no
-  // algorithm is left; the call can then not be used any more. Absent if the name fixes the
-  // algorithm, or if the library offers one only.
+  // Replaces `algorithm`, `modelled` and what the functions above run. Returns false if none is
+  // left: the call is then unusable. Absent if the name or the library allows only one algorithm.
   std::function<bool(PreparedCall&)> next_algorithm;
   ExplainCapabilities explain;
   std::optional<GpuCapabilities> gpu;  // set by every backend of a GPU
@@ -200,8 +198,7 @@ std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
 
 struct Workload {
   BenchmarkName name;
-  // The benchmark's name if that is no BenchmarkName, as in other programs (bench/library). Of
-  // `name`, only the device is then set.
+  // The name of another program's benchmark (bench/library). Only `name.device` is then set.
   std::optional<std::string> other_name = {};
   // Throws Unsupported with the library's message if the library does not support the call, and
   // another std::exception if the preparation fails.
@@ -209,11 +206,10 @@ struct Workload {
   std::optional<std::string> repro;  // arguments with which benchdnn times the same call, if any
   std::optional<int> threads;        // N of the name's option threadsN; absent: the run's number
   CacheState cache = CacheState::kWarm;
-  bool exact_calls = false;  // the benchmark was registered with its number of iterations
+  bool exact_calls = false;  // registered with ->Iterations(n): makes exactly n calls
 };
 
-// Returns the benchmark's name, as records have it.
-std::string NameOf(const Workload& workload);
+std::string NameOf(const Workload& workload);  // the benchmark's name, as records have it
 
 // Implements one operator on one device with one library. Every build registers every backend, so
 // that all builds accept and reject the same names, whether or not they contain the library.
@@ -268,9 +264,9 @@ bool HasOption(const BenchmarkName& name, std::string_view option);
 // Throws BadInput with the column and "'OPTION' REASON" if the name has the option.
 void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view reason);
 
-// The row of options that allow a library to compute f32 in a narrower type: "fpmath-bf16" ...
+// The row of options that allow a library to compute f32 in a narrower type, e.g. "fpmath-bf16".
 const std::vector<std::string_view>& FpmathOptions();
-// Returns the type of a name's fpmath option ("bf16"), or nothing if the name has no such option.
+// Returns the type of a name's fpmath option, e.g. "bf16", or nullopt if it has no such option.
 std::optional<std::string> FpmathOf(const BenchmarkName& name);
 
 // A Backend::read that checks the name with `kReadCase` and leaves the workload empty.
@@ -286,11 +282,10 @@ Workload CheckedWorkload(const BenchmarkName& name) {
 // library, the workload's `prepare` throws Unsupported, so that the run records it.
 Workload MakeWorkload(const std::string& name);
 
-// Returns what MakeWorkload throws for the name, or nothing for a valid name.
+// Returns what MakeWorkload throws for the name, or nullopt for a valid name.
 std::optional<BadInput> InvalidReason(const std::string& name);
 
-// Returns the name with the option inserted where the name's grammar allows it, or nothing if no
-// such benchmark exists.
+// Returns the name with the option at its place in the grammar; nullopt if there is no such name.
 std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::string& option);
 
 }  // namespace dlroof::workload
@@ -301,7 +296,7 @@ struct BenchdnnDriver;
 
 namespace dlroof::workload {
 
-inline constexpr std::string_view kAlgorithmVariants = "algorithm";  // an OpVariants::what
+inline constexpr std::string_view kAlgorithmVariants = "algorithm";  // value of OpVariants::what
 
 // Options that select different ways to compute the same result. A name has at most one of them.
 struct OpVariants {
@@ -324,20 +319,16 @@ struct Op {
   // invalid, and Unsupported if the problem does not define which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
   std::vector<OpVariants> variants = {};  // options among which `dlroof tune` chooses
-  // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model.
-  // `algorithm` is PreparedCall::algorithm, followed by the names of the call's kernels where they
-  // are known ("engine 62 (...), sm90_xmma_..."). Returns an empty function if the op does not
-  // model the call.
+  // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model, or an
+  // empty function if the op does not model the call. `algorithm` is PreparedCall::algorithm and
+  // the known names of the call's kernels, e.g. "engine 62 (...), sm90_xmma_...".
   std::function<std::function<Work(std::string& how)>(
       const BenchmarkName& name, const std::string& algorithm, const std::string& gpu)>
       gpu_traffic = {};
 };
 
-// Registers an operator, at namespace scope of its case.cpp. Returns true.
-bool RegisterOp(Op op);
-// Returns the ops, sorted by name.
-std::vector<const Op*> AllOps();
-// Returns the op with this name, or null.
-const Op* FindOp(std::string_view name);
+bool RegisterOp(Op op);  // call it at namespace scope of the operator's case.cpp; returns true
+std::vector<const Op*> AllOps();          // sorted by name
+const Op* FindOp(std::string_view name);  // null if there is no such op
 
 }  // namespace dlroof::workload

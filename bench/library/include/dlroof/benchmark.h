@@ -36,11 +36,11 @@ namespace dlroof {
 struct MemoryBlock {
   const void* begin = nullptr;
   std::size_t bytes = 0;
-  bool weights = false;  // only read, by every call of a model (--dlroof_cache=cold-weights)
+  bool weights = false;  // parameters that calls only read (--dlroof_cache=cold-weights)
 };
 
 // What you know about ONE call of the function (not of one iteration inside it). All members are
-// optional: what is missing and not counted (--dlroof_counters) is unknown; 0 means none.
+// optional. A number that you omit is unknown unless --dlroof_counters counts it; 0 means none.
 struct Call {
   // [flop] by pipe "<type>.<unit>", with types fp64 fp32 tf32 fp16 bf16 fp8 int8 and units vector
   // and matrix (tensor cores, AMX). "fp32" means "fp32.vector". A fused multiply-add counts 2.
@@ -59,7 +59,6 @@ struct Call {
 
 namespace detail {
 
-// A type-erased callable.
 struct Callable {
   std::function<void()> once;               // makes one call on the CPU
   std::function<void(std::int64_t)> times;  // makes this number of calls
