@@ -98,7 +98,7 @@ workload::ProductResult ResultOf(const GroupedCase& grouped,
   return {p.m * p.n,
           p.k,
           [p, expert_of](int64_t count, uint64_t seed) {
-            // Samples first and last element of each expert's rows, and seeded indices.
+            // Samples the first and the last element of each expert's rows, and seeded indices.
             auto indices = workload::SeededIndices(count / 2, seed, p.m * p.n);
             for (int64_t row = 0; row < p.m && std::ssize(indices) < count; ++row)
               if (row == 0 ||
