@@ -36,7 +36,7 @@ constexpr suites::BenchdnnOption kOptions[] = {
     {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
 };
 
-// Sizes along one dimension of the image. The descriptor may omit it.
+// Sizes along one dimension of the image; the defaults if the descriptor omits the dimension.
 struct BenchdnnAxis {
   int64_t input = 0, output = 0, filter = 0;
   int64_t stride = 1;

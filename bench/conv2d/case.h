@@ -102,10 +102,9 @@ std::optional<std::string> BuiltInGpuOf(const std::string& name);
 // and for padded calls. The model returns the bytes of a convolution at L2 and DRAM and sets `how`
 // to a description. It has no L1 bytes, because measured L1 bytes include shared memory, and no L2
 // bytes if the kernel's kind of loads is unknown. `algorithm`: the engine with its knobs, then the
-// names of the call's kernels if known, e.g. "engine 45 (...), ..., sm80_xmma_...". The tile size
-// is read from a kernel's name or from the knobs of a known engine. If neither contains it, or if
-// the model does not cover the convolution, the model returns no bytes and sets `how` to the
-// reason.
+// names of the call's kernels if known, e.g. "engine 45 (...), ..., sm80_xmma_...". If neither a
+// kernel's name nor the knobs of a known engine contain the tile size, or if the model does not
+// cover the convolution, it returns no bytes and sets `how` to the reason.
 std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& name,
                                                  const std::string& algorithm,
                                                  const std::string& gpu);

@@ -20,7 +20,6 @@
 
 namespace dlroof::conv2d {
 
-// How to choose among cuDNN's engines.
 enum class EngineChoice {
   kHeuristic,  // the first allowed proposal in cuDNN's order (heuristic mode A) that runs
   kBest,       // the fastest of all proposals that run and whose result is correct

@@ -58,7 +58,7 @@ void ForEachRow(const Conv2dProblem& p, Row row) {
           }
 }
 
-// Computes the array that the direction writes (the source with padding) from the two others.
+// Computes the array that the direction writes (bwd_data: the padded source) from the others.
 template <class Number>
 void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
                         workload::ProductArrays<Number>& arrays) {

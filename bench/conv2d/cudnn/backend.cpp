@@ -59,8 +59,7 @@ struct Candidate {
 class Call {
  public:
   // Gets cuDNN's proposals, fills GPU memory, and chooses an engine as `request.choice` says.
-  // Throws with cuDNN's message: Unsupported if cuDNN does not support the call, else
-  // std::runtime_error.
+  // Throws Unsupported with cuDNN's message if cuDNN does not support the call.
   Call(const CudnnConv2dCase& request, unsigned seed);
 
   void Enqueue(void* on) const { Execute(Chosen(), on); }
@@ -77,7 +76,7 @@ class Call {
     seed_ = seed;
     FillTensors();
   }
-  // Chooses the next proposal that runs. Returns false if none is left, or not for kHeuristic.
+  // Chooses the next proposal that runs. Returns false if none is left or the choice is fixed.
   bool TakeNext();
   const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
   std::string Algorithm() const { return DescribeCall(request_, choice_); }
@@ -139,7 +138,7 @@ class Call {
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
-  std::vector<record::WrongEngine> wrong_engines_;  // kBest: faster plans, results wrong
+  std::vector<record::WrongEngine> wrong_engines_;  // kBest: faster plans that are wrong
   cuda::CudaStream stream_;
   cudnn::StreamUse use_;  // must be destroyed before stream_
 };

@@ -22,7 +22,7 @@ class Target {
   // engines that compile at run time, and all engines for fp8 do.
   static Target Described(const std::string& json);
 
-  // SetOn sets the handle of Here(), SetPropertiesOn the properties of Described(); else a no-op.
+  // Set an attribute of a descriptor: Here()'s handle, or Described()'s properties; else no-ops.
   void SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
   void SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
 
@@ -52,7 +52,7 @@ struct Proposal {
 
 // Returns the proposals of heuristic mode A, then (if `all`) of mode B, then of the fallback,
 // without repeated kernels. `broken` gets the failures of broken modes. If no mode proposes
-// anything, throws the failure: std::runtime_error if broken, else Unsupported.
+// anything, throws the first failure: std::runtime_error if broken, else Unsupported.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
                               std::vector<workload::Failure>* broken = nullptr);
 
