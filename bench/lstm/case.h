@@ -214,7 +214,6 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std:
 // Returns seeded f32 gradients of a loss with respect to each output, uniform within +-1.
 LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed);
 
-// Result of comparing two sets of tensors.
 struct LstmDifference {
   double max_error = 0;  // [1] maximum of |got - expected| / the tensor's maximum |expected|
   int64_t count = 0;     // number of compared values

@@ -12,9 +12,8 @@ namespace dlroof::lstm {
 
 class LstmCall {
  public:
-  // Creates all that Run() uses. For `bwd` runs the forward training call that fills the workspace;
-  // only `bwd` reads `d_output`. Call onednn::SetThreads before. Throws Unsupported with oneDNN's
-  // message.
+  // Creates what Run() uses; for `bwd` runs a forward training call. Only `bwd` reads `d_output`.
+  // Call onednn::SetThreads before. Throws Unsupported with oneDNN's message.
   LstmCall(const LstmCase& lstm, const LstmInput<float>& input, const LstmOutput<float>& d_output);
 
   // Makes one call and returns when it has finished. `bwd` adds to the weight gradients, so that
