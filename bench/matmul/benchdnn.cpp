@@ -161,7 +161,7 @@ WeightOptions WeightOptionsOf(const Found& found, const suites::BenchdnnChoice& 
                   fpmath == (types.source == "f32" ? "strict" : types.source) ? "" : fpmath);
     read.rest.Set("attr-scales", "");
     if (scales == "wei:per_oc") scales += ":f32";
-    constexpr std::string_view kEach = "wei:per_tensor:";  // for one pair of matrices per_ocic
+    constexpr std::string_view kEach = "wei:per_tensor:";  // means per_ocic for one pair
     if (found.problem.b == 1 && scales.starts_with(kEach))
       scales.replace(0, kEach.size(), "wei:per_ocic:");
     const int64_t depth = found.problem.k;

@@ -178,7 +178,7 @@ Scaling ScalingOf(const workload::BenchmarkName& name);
 std::optional<Reason> ScalingRefusal(const MatmulCase& matmul, int compute_capability);
 
 // The scales of one factor of a forward product, which multiplies each element by its scale.
-// Consecutive elements of both factors are along the dimension of the sum.
+// In both factors the elements along the sum's dimension are adjacent in memory.
 class FactorScales {
  public:
   // `matrix` is kA or kB. The scales are seeded: 1/2, 1 or 2, which every type of scale can store.

@@ -17,7 +17,6 @@ auto& MatrixOf(Arrays& arrays, Matrix matrix) {
                                 : arrays.destination;
 }
 
-// Returns zeroed arrays of the problem's sizes.
 template <class Number>
 workload::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
   return {std::vector<Number>(static_cast<size_t>(CountA(p))),

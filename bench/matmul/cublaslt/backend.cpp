@@ -133,7 +133,6 @@ std::map<Matrix, DeviceTensor> EmptyTensors(const MatmulCase& matmul) {
   return tensors;
 }
 
-// A factor's scales in GPU memory.
 struct DeviceScales {
   FactorScales scales;
   cuda::DeviceBuffer buffer;

@@ -45,7 +45,6 @@ void SetCompressedWeights(const MatmulCase& matmul, int per_column, dnnl::primit
   if (matmul.zero_points) set("dnnl_primitive_attr_set_zero_points", matmul.types.weights);
 }
 
-// Adds the scales and zero points of compressed weights.
 void AddQuantization(const MatmulCase& matmul, onednn::ProductCall& call) {
   const auto [scales, zero_points] = QuantizationOf(matmul);
   const auto add = [&](int argument, std::string_view type, const std::vector<float>& values) {
