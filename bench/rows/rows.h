@@ -118,7 +118,7 @@ template <class Number>
 workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
                              const std::vector<Number>& output, uint64_t seed);
 
-// The benchdnn driver. Its problems have 2 to 5 dimensions, e.g. "8x12x128x128"; rows are the last.
+// The benchdnn driver. Its problems have 2 to 5 dimensions, e.g. "8x12x128x128"; the last is n.
 struct RowsBenchdnn {
   std::string_view driver;  // e.g. "softmax"
   std::span<const suites::BenchdnnOption> options;

@@ -162,7 +162,6 @@ frontend::graph::Pointwise_attributes Pointwise(frontend::PointwiseMode_t mode) 
   return frontend::graph::Pointwise_attributes().set_mode(mode);
 }
 
-// Adds the function of Eltwise or SwiGlu, and its output, to `call`.
 void DescribeFunction(const RowsCase& request, const Layout& at, const cudnn::GraphTensor& x,
                       GraphCall& call) {
   auto y = call.graph.pointwise(
