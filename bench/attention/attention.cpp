@@ -189,7 +189,8 @@ void RequireMemory(const AttentionProblem& p, std::string_view type) {
   RequireMemory(p, type, 1, 1);
 }
 
-// Four tensors of pairs: weights, score gradients, and the forward call's scores and their copy.
+// Copies: forward call, backward call, gradients. Tensors of pairs: weights, score gradients, and
+// the forward call's scores and their copy.
 void RequireBackwardMemory(const AttentionProblem& p, std::string_view type) {
   RequireMemory(p, type, 3, 4);
 }
@@ -376,7 +377,7 @@ GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::stri
     if (marker == std::string_view::npos) continue;
     const auto line = logs::ParseLine(text.substr(marker));
     const auto fields = logs::SplitText(line.fields, ',');
-    // Fields: primitive: engine, kind, implementation, ...; partition: ..., kernel, backend, time.
+    // A primitive's fields: engine, kind, implementation, ...; a partition's: ..., kernel, -, time.
     if (line.kind == logs::VerboseKind::kCreated && fields.size() > 3 && fields[1] != "reorder")
       partition.implementations.emplace_back(fields[2]);
     if (line.kind == logs::VerboseKind::kGraph && line.operation.starts_with("compile") &&

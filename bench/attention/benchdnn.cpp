@@ -68,7 +68,7 @@ suites::BenchdnnName NameOf(std::string_view text, const suites::BenchdnnChoice&
     return Reason{fmt::format("types {}", choice["dt"])};
   AttentionProblem p{.b = q[0], .h = q[1], .q = q[2], .k = k[3], .d = q[3], .kv = k[1]};
   if (choice["mask"] == "causal_top_left") p.causal = Causal::kTopLeft;
-  if (choice["mask"] == "causal_bottom_right" && p.q > 1)  // it hides no key from one query
+  if (choice["mask"] == "causal_bottom_right" && p.q > 1)  // hides no key from one query
     p.causal = p.q == p.k ? Causal::kTopLeft : Causal::kBottomRight;
   try {
     return fmt::format("Attention/cpu/onednn/fwd/{}/{}", types[0],

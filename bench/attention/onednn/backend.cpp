@@ -178,7 +178,6 @@ class Pattern {
     graph.finalize();
     return graph.get_partitions();
   }
-  // Returns the names of a partition's operations.
   std::vector<std::string> NamesOf(const dnnl::graph::partition& partition) const {
     std::vector<std::string> names;
     for (const size_t id : partition.get_ops()) names.push_back(operations_.at(id).second);

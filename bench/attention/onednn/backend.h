@@ -23,7 +23,6 @@ void AppendMask(const AttentionProblem& problem, const dnnl::memory& scores, Ste
 // Returns "unfused IMPLEMENTATION + IMPLEMENTATION".
 std::string AlgorithmOf(const Steps& steps);
 
-// Prepares a call that computes the gradients of q, k and v.
 workload::PreparedCall PrepareBackward(const AttentionProblem& problem, const std::string& type,
                                        const workload::RunSettings& settings);
 

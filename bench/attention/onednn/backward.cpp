@@ -1,7 +1,6 @@
 // Attention/cpu/onednn/bwd by unfused primitives of oneDNN 3.x. The weights p = exp(scores -
 // statistics) are computed again from q, k and a forward call's statistics; then dv = p^T do, dp =
-// do v^T, ds = p (dp - sum of do o), dq = ds k, dk = ds^T q. All pairs are computed, also hidden
-// ones.
+// do v^T, ds = p (dp - sum of do o), dq = ds k, dk = ds^T q. Hidden pairs are computed, too.
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -17,7 +16,6 @@ using dnnl::memory;
 using onednn::CpuEngine;
 using onednn::PlainDesc;
 
-// Returns the same memory with another descriptor.
 memory As(const memory& tensor, const memory::desc& desc) {
   return {desc, CpuEngine(), tensor.get_data_handle()};
 }
@@ -28,7 +26,6 @@ memory Transposed(const memory& tensor) {
   return As(tensor, {{d[0], d[2], d[1]}, desc.get_data_type(), memory::dims{d[1] * d[2], 1, d[2]}});
 }
 
-// The primitives of a call, in order.
 class Backward {
  public:
   Backward(const AttentionProblem& p, memory::data_type type, const Tensors& in,
@@ -77,7 +74,7 @@ class Backward {
     for (auto& step : steps_) {
       step.listed = onednn::ListedArguments(step.arguments);
       for (const auto& [argument, tensor] : step.arguments)
-        if (argument == DNNL_ARG_SRC_1) tensors_.push_back(tensor);  // the mask among them
+        if (argument == DNNL_ARG_SRC_1) tensors_.push_back(tensor);  // e.g. the mask
     }
   }
 
