@@ -147,7 +147,7 @@ std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::s
 // How a oneDNN build is threaded (dnnl_version_t::cpu_runtime).
 enum class Threading { kSequential, kOpenMp, kTbb, kThreadpool, kSycl, kUnknown };
 Threading ThreadingOf(unsigned cpu_runtime);
-std::string_view NameOf(Threading threading);  // "OpenMP"
+std::string_view NameOf(Threading threading);  // e.g. "OpenMP"
 
 // Returns why this program cannot use the version, or nullopt if it can: 3.2 and every later 3.x
 // have all functions that this program links.
@@ -177,8 +177,7 @@ struct Call {
   std::vector<int> weights = {};  // keys of `arguments` that are trained parameters
   ArgumentList listed = {};       // ListedArguments(arguments); set when these are complete
 
-  // Add an argument and return its memory. Inputs get `values` (row-major). Outputs are set to NaN,
-  // so that a check detects elements that are never written.
+  // Add an argument and return its memory: Tensors::Filled or Tensors::Poisoned.
   const dnnl::memory& AddInput(int argument, const dnnl::memory::desc& desc,
                                const std::vector<float>& values);
   const dnnl::memory& AddOutput(int argument, const dnnl::memory::desc& desc);
@@ -186,7 +185,6 @@ struct Call {
   // Copies the contents of all tensors of `from`, the same call with other inputs, to this call.
   void CopyTensors(const Call& from) const;
   void Run() const { Execute(primitive, listed); }
-  // Returns an argument's elements as f32, row-major.
   std::vector<float> Values(int argument) const { return Plain(arguments.at(argument)); }
 };
 
