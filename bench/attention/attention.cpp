@@ -377,7 +377,7 @@ GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::stri
     if (marker == std::string_view::npos) continue;
     const auto line = logs::ParseLine(text.substr(marker));
     const auto fields = logs::SplitText(line.fields, ',');
-    // A primitive's fields: engine, kind, implementation, ...; a partition's: ..., kernel, -, time.
+    // Primitive: engine, kind, implementation, ...; partition: ..., kernel, backend, time.
     if (line.kind == logs::VerboseKind::kCreated && fields.size() > 3 && fields[1] != "reorder")
       partition.implementations.emplace_back(fields[2]);
     if (line.kind == logs::VerboseKind::kGraph && line.operation.starts_with("compile") &&
