@@ -79,7 +79,6 @@ inline workload::ProductResult ResultOf(const Conv3dCase& conv,
   return ResultOf(conv.problem, conv.direction, inputs);
 }
 
-// Returns the benchdnn arguments that time the same call, or nullopt if benchdnn has no such call.
 std::optional<std::string> ConvBenchdnn(const Conv3dCase& conv);
 
 }  // namespace dlroof::conv2d

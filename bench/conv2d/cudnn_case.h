@@ -248,8 +248,7 @@ struct PlanChoice {
 // tensors: several kernels then pass data through it. Compulsory bytes are those without padding.
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
-// Returns the start of DescribeCall's text, e.g. "engine 62 (tile_size 3, stages 2), tensor_core,
-// workspace 131 B".
+// Returns the start of DescribeCall's text: engine, knobs, notes and workspace.
 std::string DescribeEngine(const PlanChoice& choice);
 
 // Returns e.g. "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic

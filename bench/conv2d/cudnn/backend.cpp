@@ -345,7 +345,6 @@ void Call::TakeFastest() {
   Chose();
 }
 
-// Sets the result to NaN, runs the candidate, and compares the result with the reference.
 workload::Verification Call::Compared(const Candidate& candidate) {
   const int64_t id = ResultId(request_.conv.direction);
   const bool cut = plain_source_ && id == kSourceId;
