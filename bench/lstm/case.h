@@ -185,7 +185,6 @@ void ForEachInput(Visit visit, First& first, Others&... others) {
     visit(first.layers[k].peephole, others.layers[k].peephole...);
   }
 }
-// Calls visit(the same tensor of each of `outputs`) for every tensor of LstmOutputs.
 template <class Visit, class... Outputs>
 void ForEachOutput(Visit visit, Outputs&... outputs) {
   visit(outputs.output...);
@@ -223,7 +222,6 @@ struct LstmDifference {
 LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected);
 LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected);
 
-// A parsed LSTM benchmark name.
 struct LstmCase {
   LstmDirection direction = LstmDirection::kForwardInference;
   LstmProblem problem;
