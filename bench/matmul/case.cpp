@@ -64,7 +64,6 @@ int64_t Flops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
 
 namespace {
 
-// Throws BadInput for an option that does not apply to the direction, type or problem.
 void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto refuse_if = [&](bool wrong, std::string_view option, std::string_view reason) {
     if (wrong) workload::RefuseOption(name, option, reason);
@@ -220,7 +219,6 @@ MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, 
   return spec;
 }
 
-// Throws BadInput for scales that do not exist for the type or problem.
 void CheckScaling(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   const bool is_fp4 = matmul.types.source == "e2m1", is_fp8 = matmul.types.source == "e4m3";

@@ -188,7 +188,6 @@ class FactorScales {
   double Bytes() const;   // size of all scales, without padding
   // Returns the scale of element `step` of the sum in row `row` of A, or in column `row` of B.
   float At(int64_t row, int64_t step) const;
-  // Multiplies the elements of a factor by their scales.
   void Apply(std::vector<float>& elements) const;
   // Returns the scales in cuBLASLt's order and type, with its padding.
   std::vector<std::byte> Stored() const;
