@@ -124,7 +124,6 @@ onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
   return call;
 }
 
-// Registers a backend. Its `prepare` throws Unsupported if oneDNN or memory does not suffice.
 template <auto kMakeCall>
 bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
   const auto prepare = [&op](const workload::BenchmarkName& name,
