@@ -261,7 +261,7 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
 [[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
     {"Attention", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnCase>, "cuDNN 9.8 or newer"});
 
-// Returns "KERNEL of IMPLEMENTATION + IMPLEMENTATION", without the parts that are not known.
+// Returns "KERNEL of IMPLEMENTATION + IMPLEMENTATION" without the parts that the log lacks.
 std::string ExecutorOf(const GraphPartition& partition) {
   const auto primitives = fmt::format("{}", fmt::join(partition.implementations, " + "));
   if (partition.kernel.empty() || primitives.empty()) return partition.kernel + primitives;
