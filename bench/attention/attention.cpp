@@ -43,8 +43,8 @@ AttentionProblem ReadParts(workload::TextCursor& cursor) {
   return p;
 }
 
-// Checks a parsed problem. Throws BadInput (without a column) if a query sees no key, an option of
-// the mask hides no key, or bytes or FLOPs overflow 64 bits.
+// Throws BadInput (without a column) if a query sees no key, an option of the mask hides no key, or
+// bytes or FLOPs overflow 64 bits.
 void CheckProblem(const AttentionProblem& p) {
   constexpr int64_t kBytes = 8;  // [byte] size of f64, the widest type
   workload::CheckedCount({kBytes, p.b, p.h, p.q, p.d}, "the size of q in byte");
@@ -67,7 +67,7 @@ void CheckProblem(const AttentionProblem& p) {
       refuse_if(KeysOf(p, b, query).size() < 1, "a query sees no key");
 }
 
-// Returns the number of keys that some query sees, summed over all sequences.
+// Returns the number of keys that at least one query sees, summed over all sequences.
 int64_t SeenKeys(const AttentionProblem& p) {
   int64_t seen = 0;
   for (int64_t b = 0; b < p.b; ++b) seen += KeysOf(p, b, p.q - 1).end - KeysOf(p, b, 0).begin;
@@ -147,7 +147,7 @@ Work BackwardWorkOf(const AttentionProblem& p, std::string_view type,
   for (const auto& pipe : pipes) work.flops[pipe] += work.parts["matrix"] / 5;
   work.flops[elementwise] += work.parts["elementwise"];
   double& bytes = work.bytes[Level::kDram];
-  work.written = bytes / 2;  // a gradient of each tensor that was read
+  work.written = bytes / 2;
   bytes = 2 * bytes + 4 * queries;
   return work;
 }
@@ -171,14 +171,14 @@ Work WorkOf(const CudnnAttentionCase& request) {
 
 namespace {
 
-// Throws Unsupported unless `copies` of all tensors and `of_scores` tensors of all pairs fit, in
-// f32 and in the type.
+// Throws Unsupported if memory does not suffice for `copies` copies of q, k, v and o and for
+// `of_scores` tensors with an element per pair, each in f32 and in the type.
 void RequireMemory(const AttentionProblem& p, std::string_view type, double copies,
                    double of_scores) {
   const auto element = static_cast<double>(workload::ElementBytes(type));
   const double pairs = static_cast<double>(p.b * p.h * p.q) * static_cast<double>(p.k);
   const auto tensors = static_cast<double>(2 * p.d * (p.b * p.h * p.q + p.b * p.kv * p.k));
-  // On the host each tensor is also stored as double and, to fill or read it, as f32.
+  // A copy needs 12 bytes more per element: as double and, while it is filled or read, as f32.
   workload::RequireHostMemory(copies * (12 + element) * tensors + of_scores * (4 + element) * pairs,
                               ToText(p));
 }
@@ -189,7 +189,8 @@ void RequireMemory(const AttentionProblem& p, std::string_view type) {
   RequireMemory(p, type, 1, 1);
 }
 
-// Scores and their gradients, and those of the forward call with a copy on the host.
+// Copies: forward call, backward call, gradients. Tensors of pairs: weights, score gradients, and
+// the forward call's scores and their copy.
 void RequireBackwardMemory(const AttentionProblem& p, std::string_view type) {
   RequireMemory(p, type, 3, 4);
 }
@@ -260,7 +261,7 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
 [[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
     {"Attention", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnCase>, "cuDNN 9.8 or newer"});
 
-// Returns what executes a partition: "KERNEL of IMPLEMENTATION + IMPLEMENTATION", or what is known.
+// Returns "KERNEL of IMPLEMENTATION + IMPLEMENTATION" without the parts that the log lacks.
 std::string ExecutorOf(const GraphPartition& partition) {
   const auto primitives = fmt::format("{}", fmt::join(partition.implementations, " + "));
   if (partition.kernel.empty() || primitives.empty()) return partition.kernel + primitives;
@@ -276,11 +277,11 @@ double AbsoluteDot(const double* a, const double* b, int64_t d) {
   return sum;
 }
 
-// A query and a visible key: their softmax weight p, and the gradient of their score, ds = p (do v
-// - do o). Weights are not rounded, so those of a query add up to 1.
+// The softmax weight p of a query and a visible key, and their score's gradient, ds = p (do v -
+// do o). Weights are not rounded: those of a query add up to 1.
 struct Pair {
   double weight = 0, gradient = 0;
-  double magnitude = 0;  // like `gradient`, with absolute values: scales the rounding error
+  double magnitude = 0;  // `gradient` with absolute values: scales its rounding error
 };
 Pair PairOf(const AttentionProblem& p, const Tensors& in, const BackwardInputs& backward,
             int64_t query, int64_t key) {
@@ -294,7 +295,7 @@ Pair PairOf(const AttentionProblem& p, const Tensors& in, const BackwardInputs& 
           weight * (AbsoluteDot(d_o, v, p.d) + AbsoluteDot(d_o, o, p.d))};
 }
 
-// A term of a gradient's row: `factor`, which the library rounds to the call's type, times a row.
+// A term of a gradient's row: `factor` x `row`. The library rounds `factor` to the call's type.
 struct Term {
   double factor = 0, magnitude = 0;
   const double* row = nullptr;
@@ -327,7 +328,7 @@ double GradientError(const std::vector<Term>& terms, std::span<const double> out
   return error;
 }
 
-// Returns the index, in k and v, of the first row of the head that this query uses.
+// Returns the index, in k and v, of the first row of the key-value head of this query.
 int64_t FirstKey(const AttentionProblem& p, int64_t query) {
   const int64_t head = query / p.q % p.h, sequence = query / (p.q * p.h);
   return (sequence * p.kv + head / (p.h / p.kv)) * p.k;
@@ -376,7 +377,7 @@ GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::stri
     if (marker == std::string_view::npos) continue;
     const auto line = logs::ParseLine(text.substr(marker));
     const auto fields = logs::SplitText(line.fields, ',');
-    // engine, kind, implementation, ...; of a partition ..., implementation, library's part, time
+    // Primitive: engine, kind, implementation, ...; partition: ..., kernel, backend, time.
     if (line.kind == logs::VerboseKind::kCreated && fields.size() > 3 && fields[1] != "reorder")
       partition.implementations.emplace_back(fields[2]);
     if (line.kind == logs::VerboseKind::kGraph && line.operation.starts_with("compile") &&
@@ -411,7 +412,7 @@ std::vector<double> SeededGradient(const AttentionProblem& p, std::string_view t
   return {values.begin(), values.end()};
 }
 
-// Allowed error: 64 x 2^-24 x (largest sum of |q k| / sqrt(d) of a visible key + log(sum) + 1).
+// Allowed error: 64 x 2^-24 x (1 + max(1, largest sum |q k| / sqrt(d) of a key) + log(sum)).
 workload::Verification CheckStatistics(const AttentionProblem& p, const Tensors& in,
                                        const std::vector<double>& statistics, uint64_t seed) {
   const auto error = [&](int64_t query, std::span<const double> found) {

@@ -16,7 +16,7 @@
 namespace dlroof::attention {
 
 // Which keys a causal mask lets a query see. Top left: query i sees keys 0 to i. Bottom right: the
-// last query sees all keys of its sequence, each earlier query one less.
+// last query sees all keys of its sequence, and each query one key less than the next query.
 enum class Causal { kNone, kTopLeft, kBottomRight };
 
 // Row-major tensors: q and o are b x h x q x d, k and v are b x kv x k x d. Each key-value head
@@ -25,13 +25,13 @@ struct AttentionProblem {
   int64_t b = 1, h = 1, q = 1, k = 1, d = 1;  // sequences, heads, queries, keys, head size
   int64_t kv = 1;                             // key-value heads
   std::optional<int64_t> window = {};  // number of keys that a query sees, ending at its diagonal
-  std::vector<int64_t> lengths = {};   // keys of each sequence; empty: k, no padding
+  std::vector<int64_t> lengths = {};   // number of keys of each sequence; empty: k for all
   Causal causal = Causal::kNone;
 
   bool operator==(const AttentionProblem&) const = default;
 };
 
-// Returns "b2h32q2048k2048d128_kv8w1024l900:2048br"; defaults after the underscore are omitted.
+// Returns e.g. "b2h32q2048k2048d128_kv8w1024l900:2048br", without defaults after the underscore.
 std::string ToText(const AttentionProblem& problem);
 // The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
 // `column_offset`) of the first bad character; with the problem's first column if a query sees no
@@ -53,40 +53,40 @@ int64_t Pairs(const AttentionProblem& problem);
 
 extern const suites::BenchdnnDriver kSdpaDriver;
 
-// The pipes that compute each of the two products, and scale and softmax.
+// The pipes of the products q k^T (scores) and weights v (values), and of scale and softmax.
 struct Pipes {
   std::string scores, values, elementwise;
 };
-// Returns the work of one call. FLOPs: 2 d per pair for each of the two products; as a separate
-// part "elementwise", 6 per pair less 2 per query for scale and softmax. Compulsory DRAM bytes: q,
-// o and the visible keys and values, each once.
+// Returns the work of one call. FLOPs: 2 d per pair for each of the two products; for scale and
+// softmax, in the part "elementwise", 6 per pair minus 2 per query. Compulsory DRAM bytes: q, o and
+// the visible keys and values, each once.
 Work WorkOf(const AttentionProblem& problem, std::string_view type, const Pipes& pipes,
             size_t launches);
 
-// Returns the work of a backward call, which writes the gradients of q, k and v from these, o, its
-// gradient and the statistics. FLOPs: five products of 2 d per pair (scores again, gradients of
-// weights, q, k and v), each on its pipe; "elementwise" 6 per pair and 2 d per query. Bytes: q, o,
-// do, dq, visible k, v, dk, dv, and 4 byte of statistics per query, each once.
+// Returns the work of a backward call. It reads q, k, v, o, o's gradient and the statistics, and
+// writes the gradients of q, k and v. FLOPs: 2 d per pair for each of five products (scores again,
+// gradients of weights, q, k, v), each on its pipe; "elementwise" 6 per pair and 2 d per query.
+// Bytes: q, o, do, dq, visible k, v, dk, dv, and 4 byte of statistics per query, each once.
 Work BackwardWorkOf(const AttentionProblem& problem, std::string_view type,
                     const std::array<std::string, 5>& pipes, const std::string& elementwise,
                     size_t launches);
 
 // A partition of oneDNN Graph: operations of a graph that the library compiles and runs together.
 struct GraphPartition {
-  std::vector<std::string> operations;  // "MatMul"
-  // What the library's log says about the compilation; empty if it says nothing.
-  std::string kernel = {};                        // "sdp_decomp_kernel_t"
+  std::vector<std::string> operations;  // names, e.g. "MatMul"
+  // From the library's log of the compilation; empty if the log lacks them.
+  std::string kernel = {};                        // e.g. "sdp_decomp_kernel_t"
   std::vector<std::string> implementations = {};  // of the created primitives, without reorders
 };
-// Returns the partition of these operations whose compilation oneDNN logged by "profile_create".
+// Returns the partition of these operations. `log`: oneDNN's log of its compilation (CreationLog).
 GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::string_view log);
-// Returns PreparedCall::algorithm of partitions that run in this order: "graph, fused: ..." only of
-// a single one with one of oneDNN's kernels for attention (sdp_...), which keep scores in caches.
-// Any other kernel of a partition may run primitive after primitive.
+// Returns PreparedCall::algorithm of partitions that run in this order. It is "graph, fused: ..."
+// only for a single partition with a kernel for attention (sdp_...), which keeps scores in caches.
+// Any other kernel may run the partition primitive after primitive.
 std::string GraphAlgorithm(const std::vector<GraphPartition>& partitions);
 
-// Throw Unsupported if memory does not suffice for inputs, results, scores and weights of a forward
-// or backward call.
+// Throw Unsupported if host memory does not suffice for inputs, results, scores and weights of a
+// forward or a backward call.
 void RequireMemory(const AttentionProblem& problem, std::string_view type);
 void RequireBackwardMemory(const AttentionProblem& problem, std::string_view type);
 
@@ -96,16 +96,16 @@ struct CudnnAttentionCase {
   std::string type;               // element type: "f16", "bf16" or "e4m3"
   bool backward = false;          // gradients of q, k and v from q, k, v, o, do and the statistics
   bool training = false;          // the forward call also writes the statistics (BackwardInputs)
-  std::optional<int64_t> page{};  // keys per page, if keys and values are paged
+  std::optional<int64_t> page{};  // keys per page; absent if keys and values are not paged
 };
-// Parses a name of the backend cudnn. Types: f16, bf16, fp8 (e4m3). Options of fwd: training;
-// page16 to page128. Throws BadInput with the column.
+// Parses a name of the backend cudnn. Types: f16, bf16, fp8 (e4m3). Options of fwd: training, and
+// page16, page32, page64 or page128. Throws BadInput with the column.
 CudnnAttentionCase ReadCudnnCase(const workload::BenchmarkName& name);
 // Returns the work of one call. Forward: as WorkOf of the problem; `training` adds 4 byte of
 // statistics per query, page tables 4 byte per page. Backward: BackwardWorkOf.
 Work WorkOf(const CudnnAttentionCase& request);
 
-// Factor that scales weights and result (both at most 1) to the range of e4m3 (at most 448).
+// fp8 kernels multiply weights and result (at most 1) by this factor to use e4m3's range (448).
 inline constexpr double kFp8Scale = 256;
 
 struct Tensors {
@@ -115,8 +115,8 @@ struct Tensors {
 // that weights differ by a factor of some 100; k and v are between -1 and 1.
 Tensors SeededInputs(const AttentionProblem& problem, std::string_view type, uint64_t seed);
 
-// Returns keys or values in pages: page table[i] of the result holds page i of the sequences' rows
-// (`pages` per sequence, sequence after sequence). Unused rows of a sequence's last page are 0.
+// Returns keys or values in pages. table[i] is the page of the result with page i of `rows`, where
+// pages are counted through all sequences. Unused rows of a sequence's last page are 0.
 std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector<double>& rows,
                             const std::vector<int64_t>& table);
 
@@ -140,7 +140,7 @@ std::vector<double> SeededGradient(const AttentionProblem& problem, std::string_
 // Compares the statistics written by a forward call with those computed from the inputs.
 workload::Verification CheckStatistics(const AttentionProblem& problem, const Tensors& in,
                                        const std::vector<double>& statistics, uint64_t seed);
-// Compares gradients of q, k, v row by row with sums in double. Ignores rows of padding.
+// Compares gradients of q, k, v row by row with sums in double. Ignores keys beyond `lengths`.
 workload::Verification CheckGradients(const AttentionProblem& problem, std::string_view type,
                                       const Tensors& in, const BackwardInputs& backward,
                                       Tensors gradients, uint64_t seed);

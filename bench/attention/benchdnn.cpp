@@ -15,7 +15,7 @@
 namespace dlroof::attention {
 namespace {
 
-// Returns the types of Q, K, V and the result; a single word is repeated.
+// Returns the types of Q, K, V and the result. A single type in `value` stands for all four.
 std::string ReadTypes(std::string_view value) {
   const auto words = logs::SplitText(value, ':');
   if (words.size() == 1) return fmt::format("{0}:{0}:{0}:{0}", value);
@@ -23,8 +23,8 @@ std::string ReadTypes(std::string_view value) {
   return std::string(value);
 }
 
-// K as d x k (abx) or as k x d (abdc, which is how dlroof stores it): neither changes FLOPs, bytes
-// or the name. The scale is 1 / sqrt(head size) in each of its forms.
+// K may be stored d x k (abx) or, as in dlroof, k x d (abdc): name, FLOPs and bytes are the same.
+// Each value of "scale" means 1 / sqrt(head size).
 constexpr suites::BenchdnnOption kOptions[] = {
     {"dir", "FWD_I", ""},
     {"dt", "f32:f32:f32:f32", suites::kBenchdnnAny, ReadTypes},
@@ -68,7 +68,7 @@ suites::BenchdnnName NameOf(std::string_view text, const suites::BenchdnnChoice&
     return Reason{fmt::format("types {}", choice["dt"])};
   AttentionProblem p{.b = q[0], .h = q[1], .q = q[2], .k = k[3], .d = q[3], .kv = k[1]};
   if (choice["mask"] == "causal_top_left") p.causal = Causal::kTopLeft;
-  if (choice["mask"] == "causal_bottom_right" && p.q > 1)  // it hides no key from one query
+  if (choice["mask"] == "causal_bottom_right" && p.q > 1)  // hides no key from one query
     p.causal = p.q == p.k ? Causal::kTopLeft : Causal::kBottomRight;
   try {
     return fmt::format("Attention/cpu/onednn/fwd/{}/{}", types[0],

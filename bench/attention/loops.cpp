@@ -35,7 +35,7 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
   return row;
 }
 
-// Returns the change of o's element i, `o`, by rounded scores, in roundings of the type (RowError).
+// Returns how much rounded scores may change element i of a row, whose value is `o`, for RowError.
 double RoundingOfScores(const AttentionProblem& p, const Tensors& in, const Row& row, int64_t i,
                         double o) {
   double changes = 0, squares = 0;
@@ -53,15 +53,14 @@ double RoundingOfScores(const AttentionProblem& p, const Tensors& in, const Row&
 
 // Returns the largest error of a row of o, divided by the allowed error of each element. With the
 // weights w of the n visible values v, the allowed error is the sum of:
-// - 2^-53 (f64) or 2^-24 x (64 + sqrt(n) + 8 d) x sum of w |v|: the errors of a softmax
-//   (bench/rows/softmax.cpp) and of a sum, and 8 d for those of the scores, sums of d products, in
-//   the exponents of each weight and of their sum
-// - bf16, f16: rounding each weight twice, at most 2 x 2^-8 or 2 x 2^-11 of the sum of w |v|. As
-//   these roundings are independent, only 4 x sqrt(sum of (w v)^2), some eight standard deviations,
-//   if that is less, so that one wrong key among thousands is found. Also the rounding of o, and of
-//   weights below the smallest number of f16 or fp8.
-// - rounded scores: likewise rounding each score s twice, which changes w by w |s| and thus o by
-//   w |s| |v - o|
+// - 2^-53 (f64) or 2^-24 x (64 + sqrt(n) + 8 d) x sum of w |v|. 64 + sqrt(n) are the errors of a
+//   softmax (bench/rows/softmax.cpp) and of a sum. 8 d are the errors of the scores, sums of d
+//   products, in the exponents of each weight and of the sum of weights.
+// - bf16, f16: each weight is rounded twice, an error of at most 2 x 2^-8 or 2 x 2^-11 of the sum
+//   of w |v|. These roundings are independent: 4 x sqrt(sum of (w v)^2), some eight standard
+//   deviations, is allowed if that is less, so that one wrong key among thousands is found. Also o
+//   is rounded, and weights below the smallest number of f16 or fp8.
+// - rounded scores: each score s is rounded twice, which changes o by w |s| |v - o|
 double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
                 std::span<const double> output, const workload::TypeRounding& rounding,
                 Scores scores) {

@@ -36,11 +36,11 @@ constexpr suites::BenchdnnOption kOptions[] = {
     {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
 };
 
-// Sizes along one dimension of the image; the defaults if the descriptor does not mention it.
+// Sizes along one dimension of the image; the defaults if the descriptor omits the dimension.
 struct BenchdnnAxis {
   int64_t input = 0, output = 0, filter = 0;
   int64_t stride = 1;
-  int64_t padding = -1;  // before the first element; negative: unknown
+  int64_t padding = -1;  // before the first element; -1: not in the descriptor
   int64_t dilation = 0;  // gaps between taps (0: dense), as in benchdnn
 
   bool operator==(const BenchdnnAxis&) const = default;
@@ -49,15 +49,15 @@ struct BenchdnnAxis {
 struct BenchdnnConv {
   int64_t groups = 1, images = 2, in_channels = 0, out_channels = 0;
   int dimensions = 2;    // number of image dimensions: 1 (w), 2 (h, w) or 3 (d, h, w)
-  BenchdnnAxis d, h, w;  // complete for the dimensions of the image
+  BenchdnnAxis d, h, w;  // Complete() sets all sizes of an absent dimension to 1
 };
 
 int64_t FilterExtent(const BenchdnnAxis& axis) {
   return (axis.filter - 1) * (axis.dilation + 1) + 1;
 }
 
-// Returns the padding after the last element that gives exactly axis.output outputs; negative if
-// the outputs do not use the whole image.
+// Returns the smallest padding after the last element with which the axis has axis.output outputs.
+// It is negative if the filter never reads the last elements of the image.
 int64_t FarPadding(const BenchdnnAxis& axis) {
   return (axis.output - 1) * axis.stride - axis.input + FilterExtent(axis) - axis.padding;
 }
@@ -84,7 +84,7 @@ void Deduce(BenchdnnAxis& axis, char letter) {
                    axis.output);
 }
 
-// Copies sizes that the descriptor omits from the dimensions that it contains.
+// Sets dimensions that the descriptor omits: w as h, both as d; those that the image lacks to 1.
 void Complete(BenchdnnConv& problem) {
   const bool has_d = problem.d.output != 0;
   const bool has_h = problem.h.output != 0;
@@ -111,8 +111,8 @@ std::optional<std::string> ConvType(const workload::ProductTypes& types) {
   return known.find(spelled) == std::string::npos ? std::nullopt : key;
 }
 
-// Returns the padding after the image: equal to the padding before it if that gives the output
-// size, otherwise the smallest one, at least 0, that does; nullopt if only a negative one does.
+// Returns a padding after the image with which it has axis.output outputs: the same as before the
+// image if possible, otherwise the smallest. Returns nullopt if only a negative padding would do.
 std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   const int64_t least = FarPadding(axis);
   const int64_t too_much = least + axis.stride;  // this much padding adds one output
@@ -161,8 +161,8 @@ Conv3dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoi
   return p;
 }
 
-// Returns the problem in dlroof's syntax, or nullopt if dlroof has no such problem: channels that
-// the groups do not divide, or sizes beyond 64 bits.
+// Returns the problem in dlroof's syntax. Returns nullopt if dlroof rejects the problem: the number
+// of channels is not a multiple of the groups, or sizes exceed 64 bits.
 std::optional<std::string> ProblemName(const BenchdnnConv& problem,
                                        const suites::BenchdnnChoice& choice) {
   try {
@@ -187,9 +187,9 @@ std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
   return options;
 }
 
-// Parses a problem. Defaults: 2 images, 1 group, stride 1, no dilation. The output size follows
-// from the padding (default 0), or the padding from the output size. w defaults to h, and both to
-// d. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or no output.
+// Parses a problem. Defaults: 2 images, 1 group, stride 1, no dilation, w as h, both as d. A
+// missing output size is computed from the padding (default 0), a missing padding from the output
+// size. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
   const std::array<suites::BenchdnnLetter, 22> letters = {
@@ -213,10 +213,10 @@ BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   return p;
 }
 
-// Returns dlroof's name: FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D
-// bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. `scales` means scales other than 1 for
-// source (common), weights (per_oc) and an 8-bit destination (common). Padding is symmetric if that
-// gives the same output size.
+// Returns dlroof's name of benchdnn's problem, or the reason why dlroof has no such benchmark.
+// FWD_I becomes fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D bwd_data, BWD_W
+// bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` stands for scales of the source
+// (common), the weights (per_oc) and an 8-bit destination (common).
 suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnConv(text);
   for (const auto reason_of : {ShapeReason, CallReason})
@@ -274,7 +274,7 @@ suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
                              : WorkOfCase(ReadOnednnConv2dCase(name));
 }
 
-// Returns the arguments before layout and algorithm, or nullopt if benchdnn has no such call.
+// Returns benchdnn's arguments up to the layout, or nullopt if benchdnn has no such call.
 std::optional<std::string> CallText(const workload::ProductCase& conv) {
   const bool forward = conv.direction == ProductDirection::kForward;
   const auto dir = suites::DirOf(conv);
@@ -291,7 +291,7 @@ std::string FpmathText(const workload::ProductCase& conv) {
   return conv.fpmath ? fmt::format("--attr-fpmath={} ", *conv.fpmath) : "";
 }
 
-// oneDNN's log writes a convolution's problem in benchdnn's syntax.
+// Primitive kinds in oneDNN's log, which writes these problems in benchdnn's syntax.
 constexpr std::string_view kKinds[] = {"convolution"};
 
 std::optional<std::string> LineOf(const logs::Primitive& primitive) {

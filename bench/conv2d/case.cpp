@@ -54,7 +54,7 @@ workload::ProductSizes SizesOf(const Conv2dProblem& p) { return SizesOf(VolumeOf
 
 namespace {
 
-// Returns `size` rounded up to whole vectors, divided by `size` [1].
+// Returns `size` rounded up to a multiple of `lanes`, divided by `size` [1].
 double Padding(int64_t size, int64_t lanes) {
   const int64_t padded = (size + lanes - 1) / lanes * lanes;
   return static_cast<double>(padded) / static_cast<double>(size);
@@ -147,7 +147,7 @@ bool Has(const std::vector<std::string>& options, std::string_view option) {
 }
 
 // Returns the name in small letters with a blank before, between and after its words, so that a
-// search for " titan " finds the whole word only.
+// search for e.g. " titan " finds only the whole word.
 std::string Words(const std::string& name) {
   std::string words(1, ' ');
   for (const char c : name)
@@ -187,7 +187,7 @@ std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& 
       const auto spec = delta::FindGpu(known);
       const auto prediction = delta::PredictConv(layer_question, spec);
       work.bytes = delta::KnownBytes(prediction);
-      work.bytes.erase(Level::kL1);  // measured L1 bytes include shared memory's
+      work.bytes.erase(Level::kL1);  // L1 counters include shared memory
       how = delta::HowModelled(prediction, spec);
     } catch (const BadInput& error) {
       how = fmt::format("the DeLTA-style model does not cover it: {}", error.what());

@@ -15,7 +15,7 @@ namespace dlroof::conv2d {
 namespace {
 
 constexpr std::array kAxisNames = {"frames", "rows", "columns"};
-// Number of axes in the text of a problem: an image's last two, or all three.
+// Number of axes in a problem's text: an image has the last two, a volume all three.
 constexpr size_t kImage = 2, kVolume = 3;
 
 using Axes = std::span<const VolumeAxis>;
@@ -48,7 +48,7 @@ std::string PaddingText(Axes axes) {
   return text;
 }
 
-// Parse the values after a letter of the problem: "2", "1x2x2" or, for padding, "2:0x1:1x1:1".
+// Parse the values after a letter of the problem, e.g. "2", "1x2x2", or "2:0x1:1x1:1" (padding).
 void ReadValues(workload::TextCursor& cursor, int64_t least, std::string_view what,
                 std::span<VolumeAxis> axes, int64_t VolumeAxis::*value) {
   const int64_t first = cursor.Integer(least, what);
@@ -78,7 +78,7 @@ void ReadPadding(workload::TextCursor& cursor, std::span<VolumeAxis> axes) {
   }
 }
 
-// Parses a problem in any spelling; the caller compares with the canonical one.
+// Parses a problem, also if its text is not canonical, which RequireCanonical rejects later.
 Conv3dProblem ReadLetters(workload::TextCursor& cursor, size_t named_axes) {
   Conv3dProblem p;
   auto& [d, h, w] = p.axes;
@@ -101,7 +101,7 @@ Conv3dProblem ReadLetters(workload::TextCursor& cursor, size_t named_axes) {
   return p;
 }
 
-// Checks a problem's sizes. Throws BadInput (without a column) if ParseConv3d refuses the shape.
+// Throws BadInput (without a column) for the invalid shapes that ParseConv3d's comment lists.
 void CheckShape(const Conv3dProblem& p, size_t named_axes) {
   for (size_t i = 0; i < p.axes.size(); ++i)
     if (Extent(p.axes.at(i)) > Padded(p.axes.at(i)))
@@ -111,7 +111,7 @@ void CheckShape(const Conv3dProblem& p, size_t named_axes) {
   if (p.c % p.groups != 0)
     throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
   if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
-  // Size of the widest type, so that no type overflows.
+  // [byte] The widest type, f64. If its sizes do not overflow, the sizes of no type do.
   constexpr int64_t kBytes = 8;
   const auto [d, h, w] = p.axes;
   const auto source = workload::CheckedCount({kBytes, p.n, p.c, Padded(d), Padded(h), Padded(w)},
@@ -143,7 +143,7 @@ std::string TextOf(const Conv3dProblem& p, size_t named_axes) {
                      options);
 }
 
-// Checks that `text` is `canonical`, which TextOf returned. Throws BadInput with the column if not.
+// Throws BadInput with the column unless `text` equals `canonical`, which TextOf returned.
 void RequireCanonical(std::string_view canonical, std::string_view text, int column_offset) {
   if (canonical == text) return;
   const auto* const differs =
@@ -167,7 +167,7 @@ int64_t Taps(const Conv3dProblem& p) {
   return Product(p, [](const VolumeAxis& axis) { return axis.filter; });
 }
 
-// Returns 2 N K C/groups: the FLOPs per (output, tap) pair of the volume.
+// Returns 2 N K C/groups: the FLOPs of all images and channels for one output point and one tap.
 int64_t FlopsOfPair(const Conv3dProblem& p) { return 2 * p.n * p.k * (p.c / p.groups); }
 
 }  // namespace
@@ -283,7 +283,7 @@ Conv3dCase ReadCudnnConv3dCase(const workload::BenchmarkName& name) {
 
 namespace {
 
-// An index or the sizes of a five-dimensional tensor, outermost dimension first.
+// A position in a five-dimensional tensor, or its sizes. The outermost dimension is first.
 using Five = std::array<int64_t, 5>;
 
 Five PositionOf(int64_t index, const Five& sizes) {
@@ -312,8 +312,8 @@ struct Factors {
 };
 using FactorList = std::vector<Factors>;
 
-// Returns the products along an axis for the element at `index` of the direction's result: pairs
-// (source, tap) for an output, (output, tap) for a source element, (source, output) for a tap.
+// Returns the indices along an axis of the factors whose products make up element `index` of the
+// result: (source, tap) for fwd, (output, tap) for bwd_data, (source, output) for bwd_weights.
 FactorList FactorsOf(const VolumeAxis& axis, ProductDirection direction, int64_t index) {
   FactorList factors;
   const auto add_source = [&](int64_t output, int64_t tap, int64_t second) {
@@ -333,13 +333,13 @@ FactorList FactorsOf(const VolumeAxis& axis, ProductDirection direction, int64_t
   return factors;
 }
 
-// Blocks (of three dimensions) of a tensor: the first one, and the distances between blocks, frames
-// and rows [elements].
+// Equidistant blocks (last three dimensions) of a tensor: address of the first one, and distances
+// from block to block, frame to frame and row to row [elements].
 struct Blocks {
   const float* begin;
   int64_t block, frame, row;
 };
-// Returns every `step`-th block from number `first` on.
+// Returns blocks `first`, `first` + `step`, ...
 Blocks BlocksOf(const std::vector<float>& tensor, const Five& sizes, int64_t first, int64_t step) {
   const int64_t row = sizes[4], frame = sizes[3] * row, block = sizes[2] * frame;
   return {tensor.data() + first * block, step * block, frame, row};
@@ -385,21 +385,21 @@ workload::ProductElement ElementAt(const Conv3dProblem& p, ProductDirection dire
              factors);
 }
 
-// Returns the maximum number of multiply-adds for one element of the result.
+// Returns the largest number of products that are summed for one element of the result.
 int64_t TermsOf(const Conv3dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward) return p.c / p.groups * Taps(p);
   const bool of_data = direction == ProductDirection::kBackwardData;
   int64_t terms = of_data ? p.k / p.groups : p.n;
   for (const auto& axis : p.axes) {
-    // With dense taps at most one of every `stride` taps reads a given source element.
+    // Without dilation at most one of `stride` adjacent taps reads a given source element.
     const int64_t step = axis.dilation == 1 ? axis.stride : 1;
     terms *= of_data ? (axis.filter + step - 1) / step : Outputs(axis);
   }
   return terms;
 }
 
-// Returns indices of elements of a tensor: all corners and random ones. Half of the random ones are
-// moved to the first or last position along an axis of the image, where padding matters.
+// Returns indices of elements of a tensor: all corners and random elements. Half of the random
+// elements are moved to a border along an image axis, where an error of the padding shows.
 std::vector<int64_t> Sampled(const std::vector<int64_t>& sizes, int64_t count, uint64_t seed) {
   const size_t axes = sizes.size() - 2;
   const int64_t corners = int64_t{1} << sizes.size();

@@ -1,5 +1,5 @@
 // Conv3D, of video models: the problem (shape, text, FLOPs), the parsed name, the check of results.
-// Conv2D's problems are volumes of a single frame here, and share all this (VolumeOf in case.h).
+// Conv2D uses the same code: its problems are volumes with one frame (VolumeOf in case.h).
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace dlroof::conv2d {
 
-// One dimension of the volume, in elements.
+// Sizes along one dimension of the volume [elements].
 struct VolumeAxis {
   int64_t size = 1, filter = 1;
   int64_t stride = 1, dilation = 1;
@@ -32,9 +32,9 @@ struct Conv3dProblem {
   bool operator==(const Conv3dProblem&) const = default;
 };
 
-// Returns "n1c16d8h28w28k16t3r3s3_s1x2x2p2:0x1:1x1:1d2g4". After the underscore: stride, padding,
-// dilation and groups unless default. A stride, padding or dilation has one value for all axes, or
-// three (depth x height x width); padding is before:after if these differ.
+// Returns the problem's text, e.g. "n1c16d8h28w28k16t3r3s3_s1x2x2p2:0x1:1x1:1d2g4". After the
+// underscore are stride, padding, dilation and groups, without default values. One value holds for
+// all axes; three values are depth x height x width. Padding is before:after if these differ.
 std::string ToText(const Conv3dProblem& problem);
 // The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
 // `column_offset`) of the first bad character, or of the problem's start for an invalid shape: a
@@ -45,15 +45,15 @@ Conv3dProblem ParseConv3d(std::string_view text, int column_offset = 0);
 std::string ImageText(const Conv3dProblem& problem);
 Conv3dProblem ParseImage(std::string_view text, int column_offset);
 
-// Useful FLOPs: 2 per multiply-add of a tap in the volume, in each direction (work.h).
+// Returns the useful FLOPs: 2 per multiply-add of a tap inside the volume; equal in all directions.
 int64_t Flops(const Conv3dProblem& problem);
 // Returns the dense FLOPs, including those on padding: 2 N K outputs C/groups taps.
 int64_t DenseFlops(const Conv3dProblem& problem);
 
-// Returns the sizes of a problem. Filters are the channels of the destination.
+// Returns the sizes of a problem with this text. `channels` is the number of filters.
 workload::ProductSizes SizesOf(const Conv3dProblem& problem, const std::string& text);
 
-// Checks options. Throws BadInput for one that does not apply to the direction of a convolution.
+// Throws BadInput for an option of the name that the convolution's direction does not allow.
 void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCase& conv);
 
 struct Conv3dCase : workload::ProductCase {
@@ -69,9 +69,9 @@ workload::ProductSizes SizesOf(const Conv3dCase& conv);
 Conv3dCase ReadOnednnConv3dCase(const workload::BenchmarkName& name);
 Conv3dCase ReadCudnnConv3dCase(const workload::BenchmarkName& name);
 
-// Returns the correct results for workload::CheckOutput; elements skip the padding, each sum is in
-// double. Samples contain all corners; half of the other elements are at a border. `named_axes`: 3,
-// or 2 for images.
+// Returns the correct results for workload::CheckOutput, which refer to `inputs`. Each element is a
+// sum in double that skips the padding. Samples contain all corners, and half of the other elements
+// are at a border. `named_axes`: 3 for volumes, 2 for images.
 workload::ProductResult ResultOf(const Conv3dProblem& problem, ProductDirection direction,
                                  const workload::ProductInputs& inputs, size_t named_axes = 3);
 inline workload::ProductResult ResultOf(const Conv3dCase& conv,
@@ -79,7 +79,6 @@ inline workload::ProductResult ResultOf(const Conv3dCase& conv,
   return ResultOf(conv.problem, conv.direction, inputs);
 }
 
-// Returns the benchdnn arguments that time the same call, or nullopt if benchdnn has no such call.
 std::optional<std::string> ConvBenchdnn(const Conv3dCase& conv);
 
 }  // namespace dlroof::conv2d

@@ -35,7 +35,7 @@ std::string NameIn(std::string_view names, int value, std::string_view unknown) 
   return fmt::format("{}{}", unknown, value);
 }
 
-// Returns the failure of a created plan that does not run: broken, unless Unsupported.
+// Returns the failure of a plan whose execution threw `error`; not broken if that is Unsupported.
 workload::Failure NotExecuted(const std::exception& error) {
   return {fmt::format("cuDNN executes none of the plans that it makes: {}", error.what()),
           dynamic_cast<const Unsupported*>(&error) == nullptr};
@@ -111,7 +111,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   const auto fails = [&](TimedPlan& plan, bool first) {
     try {
       if (first) {
-        seconds(plan.config, 1);  // compiles kernels, if the engine does that at run time
+        seconds(plan.config, 1);  // the first call may compile kernels
         const double once = std::max(seconds(plan.config, 1), 1e-9);
         calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMaxCalls));
       } else {
@@ -139,7 +139,7 @@ FastestPlan Confirmed(const FastestPlan& fastest,
     return seconds(plan == 0 ? 0 : fastest.config, calls);
   };
   const auto timed = TimePlans(2, again, require_gpu);
-  if (timed.size() < 2) return fastest;  // the other one failed
+  if (timed.size() < 2) return fastest;  // one of the two plans failed
   const auto found = Fastest(timed);
   if (found.config != 0) return {fastest.config, found.heuristic_over_best};
   return heuristic_is_right() ? found : fastest;
@@ -166,7 +166,7 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
   const auto* const best = &*std::ranges::min_element(
       plans, [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
   if (first.config != 0) return {best->config, std::nullopt};
-  // A plan must be faster than the library's choice by more than the noise of measurements.
+  // A plan replaces the library's choice only if it is faster by more than measurements scatter.
   constexpr double kNoise = 1.02;
   const bool clear =
       *std::ranges::max_element(best->seconds) < *std::ranges::min_element(first.seconds);

@@ -20,11 +20,10 @@
 
 namespace dlroof::conv2d {
 
-// How to choose among cuDNN's engines.
 enum class EngineChoice {
-  kHeuristic,  // the first allowed engine in cuDNN's order (heuristic mode A) that finalizes
-  kBest,       // times all proposals and takes the fastest engine
-  kNumbered    // the first proposal with the engine number in the name
+  kHeuristic,  // the first allowed proposal in cuDNN's order (heuristic mode A) that runs
+  kBest,       // the fastest of all proposals that run and whose result is correct
+  kNumbered    // the first proposal whose engine has the number in the benchmark's name
 };
 
 struct CudnnConv2dCase {
@@ -33,8 +32,8 @@ struct CudnnConv2dCase {
   Conv2dCase conv;
   EngineChoice choice = EngineChoice::kHeuristic;
   int64_t engine = 0;  // cuDNN's global index; only for kNumbered
-  // The call copies the source into a tensor with explicit padding (bwd_data: the gradient out of
-  // one), and cuDNN gets a convolution without padding, as frameworks do for unequal padding.
+  // The call copies the source into a padded tensor (bwd_data: the gradient out of one), and cuDNN
+  // gets a convolution without padding. Frameworks do this for padding that differs at the ends.
   bool padded = false;
 
   bool operator==(const CudnnConv2dCase&) const = default;
@@ -46,7 +45,6 @@ struct CudnnConv2dCase {
 // engineN (default: the heuristic's engine). Throws BadInput with the column in the full name.
 CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& name);
 
-// Ids of the graph's tensors.
 enum TensorId : int64_t {
   kSourceId = 1,       // x, or its gradient
   kWeightsId = 2,      // w, or its gradient
@@ -94,26 +92,26 @@ struct GraphSpec {
   std::vector<PointwiseSpec> pointwise;  // in order of execution
 };
 
-// Returns the graph given to cuDNN. If `request.padded`, its source includes the padding.
+// Returns the graph for cuDNN. If `request.padded`, the graph's source includes the padding.
 GraphSpec GraphOf(const CudnnConv2dCase& request);
 
 // Returns the source without padding: the graph's source unless `request.padded`.
 TensorSpec PlainSource(const CudnnConv2dCase& request);
 
-// Copies a source into (or out of) a tensor with explicit padding: `planes` x `rows` rows of
-// `row_bytes` bytes, with different pitches in the two tensors.
+// The copy of a source into (or out of) a tensor with explicit padding: `planes` x `rows` rows of
+// `row_bytes` bytes. The two tensors have different pitches.
 struct PaddingCopy {
   int64_t row_bytes = 0, rows = 0, planes = 0;
-  int64_t plain_pitch = 0;                    // [byte] distance between rows without padding
-  int64_t padded_pitch = 0, padded_rows = 0;  // [byte] distance with padding; rows per plane
-  int64_t first_byte = 0, first_row = 0;      // offset of the source in a plane with padding
+  int64_t plain_pitch = 0;                    // [byte] from row to row without padding
+  int64_t padded_pitch = 0, padded_rows = 0;  // [byte] from row to row; rows per plane
+  int64_t first_byte = 0, first_row = 0;      // where the source begins in a padded plane
 
   bool operator==(const PaddingCopy&) const = default;
 };
 PaddingCopy PaddingCopyOf(const CudnnConv2dCase& request);
 
-// Returns the strides [elements] of a dense tensor. kNchw: the last dimension is contiguous; kNhwc:
-// the second (channels).
+// Returns the strides [elements] of a dense tensor. The contiguous dimension is the last one for
+// kNchw and the second one (channels) for kNhwc.
 std::array<int64_t, 4> DenseStrides(const std::array<int64_t, 4>& dimensions, Conv2dLayout layout);
 
 // Returns the total memory of the tensors that are not virtual [byte].
@@ -135,9 +133,9 @@ enum class Note {
   kWinograd13x13,
   kStrictNan
 };
-// Returns the name of a note ("tensor_core"), or "note12" for an unknown number.
+// Returns the name of a note, e.g. "tensor_core", or e.g. "note12" for an unknown number.
 std::string NoteName(int note);
-// Returns the name of a knob (cudnnBackendKnobType_t), or "knob50" for an unknown number.
+// Returns the name of a knob (cudnnBackendKnobType_t), or e.g. "knob50" for an unknown number.
 std::string KnobName(int knob);
 
 // A proposal of one of cuDNN's heuristics.
@@ -152,82 +150,82 @@ bool HasNote(const EngineConfig& config, Note note);
 // Returns whether two proposals have the same engine and knobs.
 bool SameKernel(const EngineConfig& conv, const EngineConfig& other);
 
-// Returns why a benchmark must not use this engine, or nullopt, by the benchmark's type:
-// - f32: no tensor cores and no narrowed inputs (for f32 tensors cuDNN prefers TF32 from compute
-//   capability 8.0 on)
-// - tf32: only tensor cores, because other engines compute in f32
-// - all: no accumulation narrower than f32 (a note of some f16 engines)
+// Returns why a benchmark must not use this engine, or nullopt if it may. Rules by its type:
+// - f32: the engine must neither use tensor cores nor narrow its inputs (for f32 tensors cuDNN
+//   prefers TF32 from compute capability 8.0 on)
+// - tf32: the engine must use tensor cores, because other engines compute in f32
+// - every type: the engine must not sum in less than f32, as some f16 engines do
 std::optional<Reason> ForbiddenReason(const Conv2dCase& conv, const EngineConfig& config);
 
-// Returns the pipe of the multiply-adds. Engines with the note kTensorCore: "tf32.matrix",
-// "fp16.matrix" or "bf16.matrix"; others: "fp32.vector", as sums are f32. Before compute capability
-// 10.0 cuDNN's integer engines lack this note even if they use tensor cores: they have
-// "int8.matrix" if they have a tile knob, otherwise "int8.vector".
+// Returns the pipe of the multiply-adds. It is "tf32.matrix", "fp16.matrix" or "bf16.matrix" for
+// engines with the note kTensorCore, else "fp32.vector", because sums are f32. fp8 is always
+// "fp8.matrix". Integer engines have "int8.matrix" with this note or a tile knob, else
+// "int8.vector": before compute capability 10.0 they lack the note even if they use tensor cores.
 std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config);
 
-// Returns the case for checking an engine's result. Winograd engines round the transformed inputs
-// to their type, which corresponds to an fpmath mode of that type (already allowed for f32).
+// Returns the case whose allowed error applies to an engine's result. Winograd engines round the
+// transformed inputs to f16 or bf16, an error like that of an fpmath mode, which is set for these.
 Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config);
 
-// Returns the maximum workspace of a plan [byte]: half of the memory left free by the tensors, at
-// most 8 GiB. Plans that need more are skipped and counted.
+// Returns the largest workspace that a plan may have [byte]: half of `free_bytes`, the GPU memory
+// that the tensors leave free, but at most 8 GiB.
 int64_t WorkspaceLimit(int64_t free_bytes);
 
 struct TimedPlan {
-  size_t config = 0;            // index of the plan's proposal
+  size_t config = 0;            // index of the plan among the candidates
   std::vector<double> seconds;  // [s] per call, one value per repetition
 };
 struct FastestPlan {
   size_t config = 0;
-  // [1] Median time of the heuristic's choice (config 0) / that of the fastest plan, at least 1.
+  // [1] Median time of the heuristic's choice (config 0) / median time of this plan, at least 1.
   // Absent if the heuristic's choice was not timed.
   std::optional<double> heuristic_over_best;
 };
-// Times plans in rounds, so that changes of the GPU's clock affect all alike. seconds(plan, calls)
-// returns the mean time per call [s]; if it throws, the plan is dropped, after `require_gpu`, which
-// throws if the GPU has become unusable. If no plan is left, throws the first broken failure
-// (std::runtime_error), otherwise the first failure (Unsupported).
+// Times plans in rounds, so that changes of the GPU's clock affect all plans alike. seconds(plan,
+// calls) returns the mean time per call [s]. If it throws, require_gpu() is called, which throws if
+// the GPU has become unusable, and the plan is left out. If no plan is left, throws the first
+// broken failure (std::runtime_error), or else the first failure (Unsupported).
 std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<double(size_t plan, int calls)>& seconds,
                                  const std::function<void()>& require_gpu);
 
-// Returns the plan with the smallest median time. It replaces the heuristic's choice (config 0), if
-// that was timed, only if it is 2 % faster or each of its repetitions is faster than all of the
-// choice's. Throws std::logic_error for no plans.
+// Returns the plan with the smallest median time. If the heuristic's choice (config 0) was timed,
+// it is returned instead unless the fastest plan's median is 2 % smaller or all its repetitions are
+// faster than every repetition of that choice. Throws std::logic_error for no plans.
 FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 
-// The fastest plan with a correct result, and the faster plans, whose results are wrong. If all
-// results are wrong: the fastest plan and an empty list.
+// The fastest plan with a correct result, and the plans that are faster but wrong. If all results
+// are wrong, it is the fastest plan and an empty list.
 struct FastestRightPlan {
   FastestPlan plan;
-  std::vector<size_t> wrong = {};  // indices of proposals, fastest first
+  std::vector<size_t> wrong = {};  // indices of plans, fastest first
 };
 FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
                               const std::function<bool(size_t config)>& is_right);
 
-// Times `fastest` and the heuristic's choice (config 0) again, in alternating rounds, because the
-// fastest of many plans may just have been lucky. Returns `fastest` with the new ratio, or the
-// heuristic's choice if it is as fast and `heuristic_is_right`. Returns `fastest` unchanged if it
-// is this choice, or if this was not timed. `seconds` and `require_gpu`: as in TimePlans.
+// Times `fastest` and the heuristic's choice (config 0) again, interleaved, because the fastest of
+// many plans may owe its rank to chance. Returns `fastest` with the new ratio, or the heuristic's
+// choice if this is as fast and its result is correct. Returns `fastest` unchanged if it is the
+// heuristic's choice or if that was not timed. `seconds`, `require_gpu`: as in TimePlans.
 FastestPlan Confirmed(const FastestPlan& fastest,
                       const std::function<double(size_t plan, int calls)>& seconds,
                       const std::function<void()>& require_gpu,
                       const std::function<bool()>& heuristic_is_right);
 
-// Calls `run` for the current plan. If it throws and `require_gpu` does not, tries the next plan,
-// made current by `another` (which returns false if none is left). Returns the number of failed
-// plans. Throws as TimePlans if all fail.
+// Calls run(), which executes the current plan. If it throws and require_gpu() does not, another()
+// makes the next plan current (false: none is left), and run() is called again. Returns the number
+// of plans that failed. If all fail, throws as TimePlans does.
 size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
                          const std::function<void()>& require_gpu);
 
-// Throws Unsupported for calls that no engine supports (integer backward passes) and fp8 calls that
-// GraphOf cannot describe (backward passes, bias, relu).
+// Throws Unsupported for integer backward passes, which no engine supports, and for fp8 calls that
+// GraphOf cannot describe: backward passes, bias, relu.
 void RequireConvSupport(const Conv2dCase& conv);
 
-// Throws the reasons why no proposal became a plan, the most frequent first: "none of 38 proposals
-// of cuDNN can be used: 30 tensor cores round f32 inputs to tf32; 8 workspace above 2.1 GB". For
-// int8 also names the type that cuDNN supports. `modes`: failures of heuristics. Throws
-// std::runtime_error if any failure is broken, otherwise Unsupported.
+// Throws the reasons why no proposal became a plan, the most frequent first, e.g. "none of 38
+// proposals of cuDNN can be used: 30 tensor cores round f32 inputs to tf32; 8 workspace above 2.1
+// GB". For int8 the message also names the type that cuDNN supports. `modes`: broken failures of
+// heuristics. Throws std::runtime_error if any failure is broken, otherwise Unsupported.
 [[noreturn]] void ThrowNoPlan(const Conv2dCase& conv,
                               const std::vector<workload::Failure>& proposals,
                               const std::vector<workload::Failure>& modes = {});
@@ -237,25 +235,24 @@ struct PlanChoice {
   EngineConfig config;
   int64_t workspace_bytes = 0;
   double tensor_bytes = 0;  // [byte] size of the call's tensors
-  size_t proposed = 0;      // proposed by the heuristics
-  size_t refused = 0;       // excluded by ForbiddenReason
-  size_t broke = 0;         // plans that failed to run
-  size_t timed = 0;         // plans that were timed; only for EngineChoice::kBest
-  // Plans with a wrong result that are faster than the chosen one or before it in the heuristic.
+  size_t proposed = 0;      // number of proposals of the heuristics
+  size_t refused = 0;       // number of proposals that ForbiddenReason excludes
+  size_t broke = 0;         // number of plans that failed to run
+  size_t timed = 0;         // number of timed plans; only for EngineChoice::kBest
+  // Number of wrong plans that were tried before the chosen plan, or are faster than it (kBest).
   size_t wrong = 0;
 };
 
-// Returns ProductWork on the engine's pipe, with one launch, or an unknown number if the workspace
-// is as large as the tensors and so holds data between kernels. The copies of a `padded` call (and
-// its zero-fill, except for bwd_data) are launches, too. Compulsory bytes are without padding.
+// Returns ProductWork on the engine's pipe, with one launch, plus one for a `padded` call's copy
+// and (not in bwd_data) one for its zeros. The number is absent if the workspace is as large as the
+// tensors: several kernels then pass data through it. Compulsory bytes are those without padding.
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
-// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", the start of
-// DescribeCall. A workspace as large as all tensors holds a copy of them in another layout.
+// Returns the start of DescribeCall's text: engine, knobs, notes and workspace.
 std::string DescribeEngine(const PlanChoice& choice);
 
-// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A,
-// 40 proposed, 34 not f32", and a `padded` call's copies. No times: equal choices have equal texts.
+// Returns e.g. "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic
+// A, 40 proposed, 34 not f32". The text has no times, so that equal choices have equal texts.
 std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice);
 
 }  // namespace dlroof::conv2d

@@ -1,4 +1,4 @@
-// The reference loops of Conv2D: define the correct result, and are a benchmark.
+// The reference loops of Conv2D, also the benchmark Conv2D/cpu/reference.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,8 @@
 
 namespace dlroof::conv2d {
 
-// Returns zeroed row-major arrays of the problem's sizes. The source (or its gradient) includes its
-// padding (n c h+top+bottom w+left+right), so that the loops multiply padding like any other
-// element: 2 N K P Q (C/groups) R S operations.
+// Returns zeroed row-major arrays for the problem. The source (or its gradient) includes its
+// padding (n c h+top+bottom w+left+right), so that the loops execute DenseFlops(p) operations.
 template <class Number>
 workload::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
   const int64_t padded =
@@ -36,9 +35,9 @@ void ForEachSource(const Conv2dProblem& p, Visit visit) {
         visit(plain++, (image * height + y + p.pad_top) * width + x + p.pad_left);
 }
 
-// Calls row(destination, weight, source) for each pair of an output row and a weight: indices of
-// the row's first element, of the weight, and of the padded source element that they use. The
-// source elements of the row's next elements are stride_w apart.
+// Calls row(destination, weight, source) for each pair of an output row and a weight. The arguments
+// are indices of the row's first element, the weight, and the padded source element that the weight
+// multiplies for it. For the next element of the row that source element is stride_w further on.
 template <class Row>
 void ForEachRow(const Conv2dProblem& p, Row row) {
   const int64_t height = p.h + p.pad_top + p.pad_bottom;
@@ -59,7 +58,7 @@ void ForEachRow(const Conv2dProblem& p, Row row) {
           }
 }
 
-// Computes the result (destination or gradient of padded source or weights) from the others.
+// Computes the array that the direction writes (bwd_data: the padded source) from the others.
 template <class Number>
 void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
                         workload::ProductArrays<Number>& arrays) {
@@ -89,7 +88,7 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
   }
 }
 
-// Runs RunConv2dReference, then adds bias, relu or the bias gradient (workload::AddVariant).
+// Runs RunConv2dReference, then applies bias and relu or computes the bias gradient (AddVariant).
 template <class Number>
 void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arrays) {
   RunConv2dReference(conv.problem, conv.direction, arrays);
@@ -100,7 +99,7 @@ void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arra
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
 }
 
-// Returns the correct results for workload::CheckOutput: those of a volume of one frame.
+// Returns the correct results for workload::CheckOutput (ResultOf of the equal volume).
 inline workload::ProductResult ResultOf(const Conv2dCase& conv,
                                         const workload::ProductInputs& inputs) {
   return ResultOf(VolumeOf(conv.problem), conv.direction, inputs, 2);

@@ -1,9 +1,9 @@
-// Calls of cuDNN's graph API through its header-only frontend (cudnn_frontend.h), for operators
-// that are nodes of the frontend: graph, tensor memory and execution plan. The frontend rejects
-// what the cuDNN version does not support or computes wrongly.
+// Calls of cuDNN's graph API through its header-only frontend (cudnn_frontend.h): graph, tensor
+// memory and execution plan of operators that the frontend has as nodes. The frontend rejects calls
+// that the cuDNN version does not support or computes wrongly.
 #pragma once
 
-// Omits the frontend's copy of nlohmann's JSON, which compiles twice as long as the rest of it.
+// Omits the frontend's copy of nlohmann's JSON: its compilation takes twice as long as the rest.
 #define CUDNN_FRONTEND_SKIP_JSON_LIB
 #include <cudnn_frontend.h>
 
@@ -38,18 +38,18 @@ class GraphCall {
 
   cudnn_frontend::graph::Graph graph;
 
-  // Adds an input tensor; row-major unless `strides` [elements] are given. `type` is one of "f32
-  // f16 bf16 e4m3 s32".
+  // Adds an input tensor; row-major if `strides` [elements] is empty. `type`: one of "f32 f16 bf16
+  // e4m3 s32".
   GraphTensor Input(const std::string& name, const std::vector<int64_t>& sizes,
                     std::string_view type, std::vector<int64_t> strides = {});
   // Makes the result of a node an output tensor of the call.
   void Output(const std::string& name, const GraphTensor& result, const std::vector<int64_t>& sizes,
               std::string_view type, std::vector<int64_t> strides = {});
 
-  // Validates the graph and gets plans from cuDNN's heuristics. Returns their number, at least 1.
-  // Throws Unsupported if there are none, and std::runtime_error if CUDA fails, with the message.
+  // Validates the graph and gets plans for `target` (absent: the current GPU) from cuDNN. Returns
+  // their number, at least 1. Throws Unsupported for none, std::runtime_error if CUDA fails.
   int64_t Propose(const std::optional<DescribedTarget>& target = std::nullopt);
-  // Compiles a plan. Returns the reason if cuDNN cannot, otherwise nullopt.
+  // Compiles a plan. Returns why cuDNN cannot compile it, or nullopt on success.
   std::optional<Reason> Compile(int64_t plan);
 
   // Allocates the tensors. Throws Unsupported if GPU memory is short. `what` names the call.
@@ -61,14 +61,14 @@ class GraphCall {
   bool TakeNext();
   void Enqueue(void* stream) const { Execute(stream, pointers_); }
   void Run() const;
-  // Returns the call on copies of tensors, by their addresses.
+  // Returns a function that starts the call on copies of tensors (GpuCapabilities::on_copies).
   std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const;
   std::string Algorithm() const;
   std::vector<workload::MemoryRegion> Memory() const;
 
-  // Returns a prepared call. Calls upload(seed), which sets the inputs, now and as `new_inputs`.
-  // Its `verify` sets the results to NaN, runs the call and returns compare(), which reads the
-  // results. Chooses the first plan that runs; if there is none, throws as workload::ThrowFirst.
+  // Returns a prepared call of the first plan that runs. upload(seed) sets its inputs, now and as
+  // `new_inputs`. Its `verify` sets the results to NaN, runs the call, and returns compare(), which
+  // reads them. Throws as workload::ThrowFirst does if no plan runs.
   static workload::PreparedCall Prepared(const std::shared_ptr<GraphCall>& call, Work modelled,
                                          unsigned seed, const std::function<void(unsigned)>& upload,
                                          std::function<workload::Verification()> compare);
@@ -95,7 +95,7 @@ class GraphCall {
   std::vector<workload::Failure> failures_;  // of unusable plans
   int64_t workspace_bytes_ = 0;
   std::optional<cuda::DeviceBuffer> workspace_;
-  // The frontend adds pointers to its own constants and workspace.
+  // Mutable, because the frontend adds pointers to its own constants and workspace.
   mutable Pointers pointers_;
   std::optional<cuda::CudaStream> stream_;
   StreamUse use_;  // must be destroyed before stream_

@@ -1,4 +1,4 @@
-// What cuDNN says of itself, for the CUDA module, which may have been built without it.
+// cuDNN's version, for the parts of the CUDA module that are built even without cuDNN.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 namespace dlroof::cudnn {
 
 struct LibraryFacts {
-  std::string version;  // of the loaded cuDNN: "9.19.0"
-  // Set if the loaded cuDNN has another major version than the build's: the reason, and a remedy.
+  std::string version;  // of the loaded cuDNN, e.g. "9.19.0"
+  // Why the loaded cuDNN cannot be used, with a remedy. Set if the build's major version differs.
   std::optional<Reason> unavailable;
 };
 
-// Reads the facts. Set by bench/cudnn, empty in a module without it.
+// Returns the function that reads the facts. bench/cudnn sets it; it is empty without cuDNN.
 inline std::function<LibraryFacts()>& FactsReader() {
   static std::function<LibraryFacts()> reader;
   return reader;

@@ -82,7 +82,7 @@ StreamUse::~StreamUse() {
   try {
     cudnnSetStream(Handle(), nullptr);
   } catch (const std::exception&) {
-    return;  // there is no handle to reset
+    return;  // the handle could not be created
   }
 }
 

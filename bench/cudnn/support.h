@@ -14,25 +14,25 @@
 
 namespace dlroof::cudnn {
 
-// Returns the version of the loaded cuDNN: "9.19.0".
+// Returns the version of the loaded cuDNN, e.g. "9.19.0".
 std::string CudnnVersion();
 
 // Throw Unsupported if the status means that cuDNN does not support the request (IsRefusal), and
-// std::runtime_error for other failures, with the message "WHAT: STATUS: cuDNN's message". Check:
-// for calls that describe or plan; CheckExecuted: for calls that execute.
+// std::runtime_error for other failures. The message is "WHAT: STATUS: cuDNN's message". Check is
+// for calls that describe or plan, CheckExecuted for calls that execute.
 void Check(cudnnStatus_t status, std::string_view what);
 void CheckExecuted(cudnnStatus_t status, std::string_view what);
 
-// Returns the failure for a `status` of a describing or planning call.
+// Returns the failure of the last call, which described or planned and returned `status`.
 workload::Failure FailureOf(cudnnStatus_t status);
 
-// Returns the process's cuDNN handle, created on first use for the device then current. Throws as
-// CheckExecuted.
+// Returns the process's cuDNN handle. The first call creates it for the current GPU. Throws as
+// CheckExecuted does.
 cudnnHandle_t Handle();
 
 void UseStream(void* stream);
-// Resets the handle to CUDA's default stream when destroyed; must be destroyed before the stream in
-// use.
+// Sets Handle()'s stream to CUDA's default stream when destroyed, which must happen before the
+// stream in use is destroyed.
 struct StreamUse {
   StreamUse() = default;
   ~StreamUse();
@@ -65,7 +65,7 @@ class Descriptor {
 
   cudnnBackendDescriptor_t get() const { return descriptor_; }
 
-  // Return an attribute's integer value, the number of its values, or all values.
+  // GetInt returns an attribute's integer value, Count the number of its values, Get all values.
   int64_t GetInt(cudnnBackendAttributeName_t name) const;
   int64_t Count(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const;
   template <class Value>
@@ -79,8 +79,8 @@ class Descriptor {
     values.resize(static_cast<size_t>(count));
     return values;
   }
-  // Returns copies of the descriptors (of type `type`) in an attribute. `most`: upper bound for
-  // attributes whose count cuDNN does not report, such as the knobs of a proposal.
+  // Returns copies of an attribute's descriptors of type `type`. `most`: an upper bound of their
+  // number if cuDNN does not report it, e.g. for the knobs of a proposal.
   std::vector<Descriptor> GetDescriptors(cudnnBackendAttributeName_t name,
                                          cudnnBackendDescriptorType_t type,
                                          std::optional<int64_t> most = std::nullopt) const;

@@ -58,9 +58,9 @@ LstmDirection OurDirection(std::string_view prop) {
   return prop == "FWD_D" ? LstmDirection::kForwardTraining : LstmDirection::kBackward;
 }
 
-// Returns a reason for widths that dlroof does not support: in dlroof a layer reads the previous
-// layer's output, and a step the previous step's state. Others are invalid in benchdnn, too, except
-// a single step that starts from a state of another width.
+// Returns why dlroof lacks a problem of these sizes, or nullopt. In dlroof a layer reads the output
+// of the layer below and a step the state of the step before, so their widths are equal. benchdnn
+// accepts other widths only for a single step, whose initial state may have another width.
 std::optional<Reason> WidthReason(const BenchdnnRnn& p, const suites::BenchdnnChoice& choice) {
   const int64_t layers = Overridden(p.layers, choice.Count("l"));
   if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0)
@@ -133,13 +133,13 @@ bool BeginsProblem(std::string_view text) {
   return suites::BeginsWithLetter(text, kKeys);
 }
 
-// Returns the element type that determines the pipe: "int8" for every mix of integers.
+// Returns no bytes, and the type that determines the pipe: "int8" for every mix of integers.
 suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const LstmType& type = LstmTypeOf(name.type);
   return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
 }
 
-// Arguments per LstmDirection and LstmPasses; empty for benchdnn's defaults.
+// benchdnn's arguments in the order of LstmDirection and LstmPasses; empty for its defaults.
 constexpr std::array<std::string_view, 3> kProps = {"", "--prop=FWD_D", "--prop=BWD_DW"};
 constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=concat",
                                                              "--direction=sum"};

@@ -24,8 +24,8 @@ constexpr KeyRow<LstmDirection> kDirections[] = {
     {LstmDirection::kForwardTraining, "fwd_training"},
     {LstmDirection::kBackward, "bwd"}};
 
-// Throws BadInput unless this product fits 64 bits. All tensor sizes in bytes and operation counts
-// are smaller (the largest factor of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`).
+// Throws BadInput if an upper bound of all tensor sizes [byte] and operation counts overflows 64
+// bits. The largest count, of `bwd`, is t*n*l*passes*h * (16*(input + state) + 4*p + 40).
 void CheckSizes(const LstmProblem& problem) {
   const int64_t widest = std::max(problem.i, OutputWidth(problem)) + StateWidth(problem) + 1;
   workload::CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
@@ -46,7 +46,7 @@ double CountOnce(const LstmElements& elements, const LstmType& type) {
   return sum;
 }
 
-// Returns the problem after one step of Twin, or unchanged if nothing can be halved.
+// Returns the problem after one halving by Twin, or unchanged if no size can be halved.
 LstmProblem Halved(LstmProblem problem) {
   const auto half = [](int64_t size) { return (size + 1) / 2; };
   if (problem.t > 2) {
@@ -368,8 +368,8 @@ LstmDirection ParseDirection(const workload::BenchmarkName& name) {
                  name.direction);
 }
 
-// Returns whether all names contain AMX ("brgemm:avx512_core_amx", since oneDNN 3.13
-// "brgemm:avx10_1_512_amx"). For an f32 LSTM this means that all kernels multiply bf16 tiles,
+// Returns whether all names (joined by " + ") are of AMX kernels, e.g. "brgemm:avx512_core_amx" or,
+// since oneDNN 3.13, "brgemm:avx10_1_512_amx". Then all kernels of an f32 LSTM multiply bf16 tiles,
 // because AMX has no f32 product.
 bool AllOnAmx(std::string_view implementation) {
   constexpr std::string_view kJoint = " + ";

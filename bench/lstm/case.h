@@ -41,7 +41,7 @@ struct LstmProblem {
   bool operator==(const LstmProblem&) const = default;
 };
 
-// Returns "t16n16i32h64", then "l2", "p32", and "bi" or "bisum" if these are not the defaults.
+// Returns e.g. "t16n16i32h64l2p32bi": "l2", "p32" and "bi" or "bisum" only if not the defaults.
 std::string ToText(const LstmProblem& problem);
 
 // The inverse of ToText. Throws BadInput with the column (from 1, plus `column_offset`) of the
@@ -58,7 +58,7 @@ int64_t InputWidth(const LstmProblem& problem, int64_t layer);  // channels that
 // Number of elements of each tensor of a call, over all layers and passes.
 struct LstmElements {
   int64_t source, output;  // t x n x i, t x n x OutputWidth
-  int64_t hidden, cell;    // per set of states: l x passes x n x StateWidth, l x passes x n x h
+  int64_t hidden, cell;    // initial (or final): l x passes x n x StateWidth, l x passes x n x h
   int64_t weights, bias;   // `weights`: of layer input, hidden state and projection
   int64_t peephole;        // l x passes x 3 x h (gates i, f, o), or 0 without peepholes
 };
@@ -67,12 +67,12 @@ LstmElements Elements(const LstmProblem& problem);
 // The FLOPs of one call.
 //
 // `matrix`: products of weights with inputs and states, 2 per multiply-add: 2*n*4h*(input + state)
-// per layer, pass and step, and 2*n*h*p for a projection. `bwd`: twice (data, weights).
+// per layer, pass and step, and 2*n*h*p for a projection; twice in `bwd` (data, weight gradients).
 //
-// `elementwise`: 1 per add, subtraction, multiplication, sigmoid and tanh, per layer, pass, step
-// and sample, as listed per hidden unit by logs::kLstmCell and kLstmPeephole. "bisum" adds the
+// `elementwise`: 1 per add, subtraction, multiplication, sigmoid and tanh. logs::kLstmCell and
+// kLstmPeephole have the number per layer, pass, step, sample and hidden unit. "bisum" adds the
 // outputs of its passes: 1 per output channel of each layer. `bwd` also adds the gradients from
-// above and from the next step: 1 per state channel. The forward call before `bwd` is not counted.
+// above and from the next step: 1 per state channel. `bwd` does not count its forward call.
 struct LstmFlops {
   int64_t matrix, elementwise;
 
@@ -92,14 +92,14 @@ struct LstmProduct {
 
   bool operator==(const LstmProduct&) const = default;
 };
-// Returns the GEMMs of one call. `merged`: one GEMM computes a layer's input product for all steps,
-// since these are independent, and one each weight gradient. Otherwise each step has its own.
+// Returns the GEMMs of one call. `merged`: one GEMM computes a layer's input product for all steps
+// (they are independent), and one GEMM a weight gradient; otherwise each step has its own GEMMs.
 std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction, bool merged);
 
 // The element type of each tensor ("f64 f32 bf16 f16 u8 s8").
 struct LstmType {
   std::string_view name;
-  std::string_view benchdnn;  // in --cfg
+  std::string_view benchdnn;  // the type in benchdnn's --cfg
   std::string_view source;    // input of the stack and data between layers
   std::string_view hidden;    // hidden states, initial and final
   std::string_view output;    // output of the last layer
@@ -110,8 +110,8 @@ struct LstmType {
 
 // Returns all types of oneDNN: "f32", "bf16" (including bias and cell states), "bf16f32" (bias and
 // cell states in f32), "f16", "int8" (u8 activations, s8 weights, f32 bias and cell states) and its
-// variants, spelled as in benchdnn: hidden state in, input, hidden state out, output
-// ("f32u8f32u8"). Types with s8 instead of u8 have no shift.
+// variants, spelled as in benchdnn, e.g. "f32u8f32u8": types of initial hidden state, input, final
+// hidden state, output. Types with s8 instead of u8 have no shift (zero point).
 const std::vector<LstmType>& LstmTypes();
 std::vector<std::string> LstmTypeNames();
 // Returns the type of this name. Throws std::logic_error for an unknown name.
@@ -136,9 +136,9 @@ Work ModelledWork(const LstmProblem& problem, LstmDirection direction, const Lst
                   const std::string& matrix_pipe, const std::string& elementwise_pipe,
                   double launches);
 
-// Returns the problem itself, or a smaller twin, with at most `most_flops` FLOPs in the forward
-// matrix part. A twin has fewer steps (halved down to 2), then fewer samples (down to 2), then
-// fewer channels. Layers, passes and a projection stay: the smallest twin may exceed `most_flops`.
+// Returns the problem if its forward matrix part has at most `most_flops` FLOPs, else a smaller
+// twin. Halving reduces first the steps (down to 2), then the samples (down to 2), then the
+// channels. Layers, passes and projection stay, so the smallest twin may exceed `most_flops`.
 LstmProblem Twin(const LstmProblem& problem, double most_flops);
 
 template <class T>
@@ -163,7 +163,7 @@ struct LstmInput {
   std::vector<LstmLayerWeights<T>> layers;
 };
 
-// Outputs of a call, or the gradients of a loss for them. Final states: after a pass's last step.
+// Outputs of a call, or gradients of a loss for them. A final state is that after the last step.
 template <class T>
 struct LstmOutput {
   std::vector<T> output;        // [step][sample][output channel] of the last layer
@@ -185,7 +185,6 @@ void ForEachInput(Visit visit, First& first, Others&... others) {
     visit(first.layers[k].peephole, others.layers[k].peephole...);
   }
 }
-// Calls visit(the same tensor of each of `outputs`) for every tensor of LstmOutputs.
 template <class Visit, class... Outputs>
 void ForEachOutput(Visit visit, Outputs&... outputs) {
   visit(outputs.output...);
@@ -197,24 +196,23 @@ LstmInput<double> ToDouble(const LstmInput<float>& input);
 LstmOutput<double> ToDouble(const LstmOutput<float>& output);
 
 // Returns the scale of the quantized activations in SeededLstmInput: source and hidden states are
-// multiples of 1 / scale. The scale is 127, or 63 with "bisum": there the library adds the stored
-// numbers of the two passes, and their sum must fit 8 bits.
+// multiples of 1 / scale. It is 127, or 63 for "bisum", where the library adds the stored numbers
+// of the two passes and the sum must fit 8 bits.
 float Int8ActivationScale(const LstmProblem& problem);
-// Number of steps between 0 and the limit of quantized weights. With 63 the sum of two adjacent
-// products, at most 2 * 255 * 63, fits the 16 bits used by implementations without VNNI.
+// The integer that represents the largest quantized weight. With 63 the sum of two adjacent
+// products, at most 2 * 255 * 63, fits the 16 bits that implementations without VNNI use.
 inline constexpr float kInt8WeightSteps = 63;
-// Returns the limit of quantized weights: 1 / sqrt(fewest channels read by any weight tensor).
+// Returns the largest quantized weight: 1 / sqrt(fewest channels that any weight tensor reads).
 float Int8WeightLimit(const LstmProblem& problem);
 
-// Returns inputs exactly representable in `type`. Weights are uniform within +-1 / sqrt(number of
-// channels they read), other inputs within +-1. So a gate's sum has a standard deviation of about
-// 0.5 at any size: no gate saturates, every input matters, and no number is denormal.
+// Returns inputs that the LstmType named `type` represents exactly. Weights are uniform within +-1
+// / sqrt(number of channels that they read), others within +-1. So a gate's sum has a standard
+// deviation of about 0.5 at any size: no gate saturates, every input matters, none is denormal.
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type);
 
 // Returns seeded f32 gradients of a loss with respect to each output, uniform within +-1.
 LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed);
 
-// Result of comparing two sets of tensors.
 struct LstmDifference {
   double max_error = 0;  // [1] maximum of |got - expected| / the tensor's maximum |expected|
   int64_t count = 0;     // number of compared values
@@ -224,13 +222,12 @@ struct LstmDifference {
 LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected);
 LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected);
 
-// A parsed LSTM benchmark name.
 struct LstmCase {
   LstmDirection direction = LstmDirection::kForwardInference;
   LstmProblem problem;
   std::string type = "f32";
   bool plain_weights = false;     // "ldigo": weights [layer][pass][input][gate][hidden unit]
-  std::string fpmath = "strict";  // type used to compute f32; also "bf16", "f16", "tf32", "any"
+  std::string fpmath = "strict";  // how f32 is computed; also "bf16", "f16", "tf32", "any"
 
   bool operator==(const LstmCase&) const = default;
 };
@@ -243,8 +240,8 @@ LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std
 LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name);
 
 // Returns the pipe of the matrix part. Arguments as in workload::MatrixPipe and LstmCase::fpmath.
-// An f32 LSTM has "bf16.matrix" only if the names of all primitives (joined by " + ") contain AMX,
-// because the library may ignore the fpmath mode.
+// `implementation`: names of all primitives, joined by " + ". An f32 LSTM has "bf16.matrix" only if
+// all names contain AMX, because the library may ignore the fpmath mode.
 std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa);
 
@@ -256,15 +253,15 @@ struct LstmStage {
 
   bool operator==(const LstmStage&) const = default;
 };
-// Returns the stages of a problem. Within one primitive all layers have the same input width, and
-// the two passes are combined only after the last layer, unlike in cuDNN and PyTorch; so other
-// problems need several primitives in sequence.
+// Returns the stages of a problem. All layers of a oneDNN primitive have the same input width, and
+// it combines the two passes only after its last layer, where cuDNN and PyTorch combine them after
+// every layer. Other problems need several primitives in sequence.
 std::vector<LstmStage> LstmStages(const LstmProblem& problem);
 
-// Returns benchdnn's line "--rnn --mode=P ... l1t16mb16sic64slc32dhc64dic64" in the syntax of
-// oneDNN 3.2, without options that have default values. It contains --trivial-strides=true, because
-// by default benchdnn pads rows of sources and states by one element. Returns nullopt for calls
-// that benchdnn lacks: several primitives, plain weights, bf16 with a projection.
+// Returns benchdnn's line in the syntax of oneDNN 3.2, without default values, e.g. "--rnn --mode=P
+// ... l1t16mb16sic64slc32dhc64dic64". It contains --trivial-strides=true, because by default
+// benchdnn pads rows of sources and states by one element. Returns nullopt for calls that benchdnn
+// lacks: several primitives, plain weights, bf16 with a projection.
 std::optional<std::string> LstmBenchdnn(const LstmCase& lstm);
 
 }  // namespace dlroof::lstm

@@ -19,7 +19,7 @@ struct TypeRow {
   std::string_view type, storage, pipe;
   RnnMath math;
   int least_capability;
-  std::size_t least_version;  // oldest cuDNN with this type; 0: any
+  std::size_t least_version;  // oldest cuDNN with LSTMs of this type; 0: every version
   double tolerance;
 };
 constexpr std::array<TypeRow, 4> kTypes = {
@@ -48,7 +48,7 @@ std::vector<float> LstmLayerWeights<float>::*TensorOf(const RnnPart& part) {
                                   : &LstmLayerWeights<float>::state;
 }
 
-// Returns the element's index in dlroof's tensor [pass][column][gate][row]; projection: no gate.
+// Returns the index in dlroof's tensor: [pass][column][gate][row], a projection's without gate.
 size_t At(const RnnPart& part, int64_t row, int64_t column) {
   const int64_t channel = part.pass * part.columns + column;
   if (part.IsProjection()) return static_cast<size_t>(channel * part.rows + row);

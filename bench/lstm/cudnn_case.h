@@ -51,32 +51,32 @@ struct RnnSpec {
 
   bool operator==(const RnnSpec&) const = default;
 };
-// Returns cuDNN's arguments for a case. Throws Unsupported for what no cuDNN has: "bisum", and
-// projections that are not narrower than the cell.
+// Returns cuDNN's arguments for a case. Throws Unsupported for LSTMs that no version of cuDNN has:
+// "bisum", and projections that are not narrower than the cell.
 RnnSpec RnnSpecOf(const CudnnLstmCase& lstm);
 
-// Throws Unsupported if a GPU of this compute capability (90 means 9.0) lacks units for the type,
-// because cuDNN would silently compute in another one. tf32 and bf16 need 8.0, f16 needs 7.0.
+// Throws Unsupported if a GPU of this compute capability (90 means 9.0) has no units for the type:
+// cuDNN would silently compute in another type. tf32 and bf16 need 8.0, f16 needs 7.0.
 void RequireRnnUnit(std::string_view type, int compute_capability);
 
-// Throws Unsupported if this cuDNN (91300: 9.13.0) has no LSTM in the type. bf16 needs 9.13.
+// Throws Unsupported if this cuDNN (91300: 9.13.0) has no LSTM of the type. bf16 needs 9.13.
 void RequireRnnType(std::string_view type, std::size_t cudnn_version);
 
 // Returns the pipe that the matrix part is expected to use; cuDNN does not report it for RNNs.
 std::string RnnPipe(std::string_view type);
 
-// Returns the allowed error, divided by the tensor's largest value [1].
-// - f32: 2^-24 per operation, for some tens of consecutive operations through a gate and
-//   exponentials that lose a few more units; less than one rounding to tf32 (2^-11)
-// - tf32: both factors of each product are truncated to 2^-10
-// - f16, bf16: each stored hidden state, which the next step and layer read, is rounded by 2^-11 or
-//   2^-8 of its size, and so are gates and gradients
-// A wrong gate, weight or step causes an error of some tenths. Weight gradients are sums of t*n
-// terms, so their rounding errors grow like sqrt(t*n).
+// Returns the allowed error, divided by the tensor's largest value [1]:
+// - f32: 3e-5. Each of some tens of consecutive operations has an error of 2^-24, exponentials a
+//   few times more. The sum is less than one rounding to tf32 (2^-11).
+// - tf32: 5e-3. Both factors of each product are truncated to 2^-10.
+// - f16, bf16: 0.02, 0.05. Gates, gradients and each stored hidden state, which the next step and
+//   layer read, are rounded by 2^-11 (f16) or 2^-8 (bf16) of their size.
+// These grow like sqrt(t*n) from t*n = 2048 on, because weight gradients are sums of t*n terms. A
+// wrong gate, weight or step causes an error of some tenths.
 double GpuLstmTolerance(const CudnnLstmCase& lstm);
 
-// Returns "standard, no tensor cores, workspace 0 B", or "persist-static, tensor cores allowed and
-// expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B", for run files.
+// Returns e.g. "standard, no tensor cores, workspace 0 B" or "persist-static, tensor cores allowed
+// and expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B", for run files.
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes);
 
 // How cuDNN's RNN interface arranges the weights (cuDNN itself reports the offsets).
@@ -84,8 +84,8 @@ std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t re
 // cuDNN numbers the matrices of a "pseudo-layer" (layer x passes + pass): 0 to 3 read the layer's
 // input, 4 to 7 the hidden state, each in dlroof's order of gates (input, forget, candidate,
 // output); 8 is the projection. A matrix has a row per result and a column per channel: the
-// transpose of dlroof's. Matrices 0 to 7 have a bias each. A gate adds two of them, so each holds
-// half of dlroof's bias, and the gradient of each equals that of dlroof's bias.
+// transpose of dlroof's. Matrices 0 to 7 have a bias each. A gate adds two biases, so each is half
+// of dlroof's bias, and the gradient of each equals that of dlroof's bias.
 
 // One matrix of cuDNN's weight space and its bias.
 struct RnnPart {
@@ -108,8 +108,8 @@ std::vector<float> HalfBiasOf(const RnnPart& part, const LstmInput<float>& input
 
 // Returns zero gradients of weights and biases in dlroof's shapes; the other tensors are empty.
 LstmInput<float> ZeroWeights(const LstmProblem& problem);
-// Copy a part's gradient into `gradients`: its matrix, and half of its bias gradient, so that the
-// two biases of a gate add up to dlroof's and an error of either one shows.
+// PutMatrix copies the gradient of a part's matrix into `gradients`. AddHalfBias adds half of its
+// bias gradient: the result is the mean of a gate's two biases, so that an error of either shows.
 void PutMatrix(const RnnPart& part, const std::vector<float>& matrix, LstmInput<float>& gradients);
 void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<float>& gradients);
 

@@ -127,7 +127,7 @@ LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direct
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward) {
   workload::Verification verification;
-  // This is far above the effect of the summation order of some thousand products of size 1.
+  // Far above the rounding errors of some thousand products of size 1, summed in another order.
   verification.tolerance = 1e-12;
   Note(OutputError(problem, forward), verification.max_error);
   for (int64_t layer = 0; layer < problem.l; ++layer)
@@ -141,7 +141,7 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input) {
-  // A central difference is truncated by O(step^2) and cancels to 1e-16 / step, both below 1e-9.
+  // A central difference has the errors O(step^2) and, by cancellation, 1e-16 / step: below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
   uint64_t seed = 0x646972ULL;
@@ -179,7 +179,7 @@ struct ReferenceCall {
   LstmInput<double> d_input;
 };
 
-// Returns the tensors whose addresses are the same in each call: all but gradients between layers.
+// Returns the tensors that have the same address in each call: all but gradients between layers.
 std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
   std::vector<workload::MemoryRegion> memory;
   const auto add = [&](const std::vector<double>& values, bool weights = false) {

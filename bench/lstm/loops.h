@@ -1,5 +1,5 @@
-// The reference loops of an LSTM stack for any number type. They define the correct results of
-// every library. With a number type that counts operations, tests verify the FLOPs of case.h.
+// The reference loops of an LSTM stack for any number type. They define the correct results. Tests
+// run them with a number type that counts operations, to verify the FLOPs of case.h.
 //
 // One LSTM cell (gate order i, f, g, o; g is the candidate) reads the layer's input x and the
 // states h' and c' of the previous step:
@@ -48,8 +48,8 @@ namespace lstm_reference {
 inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 inline double Tanh(double x) { return std::tanh(x); }
 
-// Used for all multiply-adds of the matrix part. A number type that counts operations overloads it
-// to count these separately from the elementwise part.
+// All multiply-adds of the matrix part call this function. A number type that counts operations
+// overloads it, to count them separately from the elementwise part.
 template <class T>
 void MultiplyAdd(T& sum, const T& a, const T& b) {
   sum = sum + a * b;
@@ -79,7 +79,7 @@ void AddOuterProduct(T* sum, const T* x, const T* y, int64_t rows, int64_t colum
       MultiplyAdd(sum[row * columns + column], x[row], y[column]);
 }
 
-// Sizes of one pass of one layer, and whether it runs from the last step to the first.
+// Sizes of a layer's pass. If `reversed`, it walks from the last time step to the first.
 struct PassShape {
   int64_t steps, samples, input, state, hidden, projection;
   bool peephole, reversed;
@@ -128,15 +128,15 @@ void CellForward(int64_t hidden, const PassWeights<const T>& w, const T* cell_be
   }
 }
 
-// What a step of one sample reads: its row, the layer's input, and the states of the step before.
+// What a step of one sample reads: the layer's input, and states before the step. `at`: its row.
 template <class T>
 struct StepRow {
   int64_t at;
   const T *x, *hidden_before, *cell_before;
 };
 
-// Returns the row of the pass's step number `walked`. The states before the first step are the
-// initial ones, those before others are in `stored`.
+// Returns what the pass's step number `walked` reads. The states before the first step are the
+// initial states; the states before other steps are in `stored`.
 template <class T>
 StepRow<T> RowOf(const PassShape& s, const LstmStoredPass<T>& stored, const T* x,
                  const T* initial_hidden, const T* initial_cell, int64_t walked, int64_t sample) {
@@ -315,7 +315,7 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
     auto& d_weights = d_input.layers[layer];
     for (const auto tensor : kLayerTensors<T>)
       (d_weights.*tensor).assign((weights.*tensor).size(), T(0));
-    // The gradient of the source is at the same address in all calls, as PreparedCall lists it.
+    // Written in place: PreparedCall::memory has the address of the gradient of the source.
     std::vector<T> between;
     std::vector<T>& d_x = layer == 0 ? d_input.source : between;
     d_x.assign(x.size(), T(0));
@@ -335,7 +335,7 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
   }
 }
 
-// [flop] Larger problems are verified by a smaller twin: the loops would outlast the measurement.
+// [flop] Of larger problems a smaller twin is verified: the loops would outlast the measurement.
 inline constexpr double kMaxFlopsToVerify = 50e6;
 
 // Runs the call and compares all outputs (for `bwd` all gradients) with the reference loops in
@@ -367,8 +367,8 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
                                       const LstmForwardResult<double>& forward);
 
 // Compares two derivatives of sum(output * d_output) along a random direction in the space of all
-// inputs: a central difference of two forward calls, and the one from `d_input`. max_error is
-// divided by |d_input| * |direction|.
+// inputs: a central difference of two forward calls, and the derivative by `d_input`. max_error is
+// their difference, divided by |d_input| * |direction|.
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input);

@@ -22,7 +22,7 @@ std::string WeightsAttribute(int64_t group, int64_t depth, std::string_view type
   return fmt::format("wei:per_ocic:{}:{}x1", type, group);
 }
 
-// As ReadScales, but leaves scales of the weights alone that have a type ("wei:per_oc:f16").
+// Like ReadScales, but returns scales of weights with a type (e.g. "wei:per_oc:f16") unchanged.
 std::string ReadMatmulScales(std::string_view value) {
   const auto fields = logs::SplitText(value, ':');
   const bool typed = fields.size() > 2 && std::isalpha(static_cast<unsigned char>(fields[2][0]));
@@ -67,7 +67,7 @@ constexpr suites::BenchdnnOption kIpOptions[] = {
     {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
 };
 
-// Parses the sizes of A, B and, optionally, C ("12x64:64x8:12x8").
+// Parses the sizes of A, B and, optionally, C, e.g. "12x64:64x8:12x8".
 std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at) {
   std::vector<std::vector<int64_t>> matrices;
   for (;;) {
@@ -86,7 +86,7 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
 
 struct BenchdnnMatmul {
   MatmulProblem problem;
-  std::optional<Reason> unsupported;  // why dlroof lacks this problem: "4-D matmul"
+  std::optional<Reason> unsupported;  // why dlroof lacks this problem, e.g. "4-D matmul"
 };
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   size_t at = 0;
@@ -138,7 +138,7 @@ struct Found {
   bool ip = false, training = false, bias = false, any = false;
 };
 
-// The attributes of compressed weights as options of a name, and the choice without them.
+// benchdnn's attributes of compressed weights as options of a name; `rest`: the other arguments.
 struct WeightOptions {
   suites::BenchdnnChoice rest;
   std::vector<std::string> options = {};
@@ -161,7 +161,7 @@ WeightOptions WeightOptionsOf(const Found& found, const suites::BenchdnnChoice& 
                   fpmath == (types.source == "f32" ? "strict" : types.source) ? "" : fpmath);
     read.rest.Set("attr-scales", "");
     if (scales == "wei:per_oc") scales += ":f32";
-    constexpr std::string_view kEach = "wei:per_tensor:";  // of one pair of matrices the same
+    constexpr std::string_view kEach = "wei:per_tensor:";  // means per_ocic for one pair
     if (found.problem.b == 1 && scales.starts_with(kEach))
       scales.replace(0, kEach.size(), "wei:per_ocic:");
     const int64_t depth = found.problem.k;
@@ -235,8 +235,8 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
   return std::nullopt;
 }
 
-// Returns dlroof's name. --stag and --wtag (ab, ba) say whether A and B are transposed. If all tags
-// are `any`, the name has the option `any`.
+// Returns dlroof's name, or the reason why there is none. --stag and --wtag (ab, ba) say whether A
+// and B are transposed. If all tags are `any`, the name has the option `any`.
 suites::BenchdnnName MatmulName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnMatmul(text);
   if (auto reason = MatmulReason(problem, choice)) return *reason;
@@ -246,7 +246,7 @@ suites::BenchdnnName MatmulName(std::string_view text, const suites::BenchdnnCho
   const Order a = order("stag"), b = order("wtag"), c = order("dtag");
   Found found{problem.problem, ProductDirection::kForward, suites::TypesOf(choice)};
   found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
-  // With `any` for B oneDNN packs B only: A and C stay row-major.
+  // Like `any` for all matrices, with which oneDNN packs B only: A and C stay row-major.
   if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
   if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
     return Reason{"layout any of some matrices"};
@@ -342,8 +342,8 @@ std::optional<std::string> LoggedIp(const logs::Primitive& primitive) {
                      primitive.text.problem);
 }
 
-// Returns arguments of the bias. benchdnn's default mask 2 means a single product's columns; in a
-// batch they have the mask 4.
+// Returns benchdnn's arguments of the bias. The default mask 2 selects the columns of a single
+// product; the columns of a batch have the mask 4.
 std::string BiasArguments(const logs::Primitive& primitive) {
   if (!primitive.HasBias()) return "";
   std::string text = fmt::format("--bia_dt={} ", suites::TypeOf(primitive, "bia"));

@@ -31,7 +31,7 @@ MatmulProblem ReadLetters(workload::TextCursor& cursor) {
 
 // Throws BadInput (without a column) if a size in bytes or the FLOPs overflow 64 bits.
 void CheckShape(const MatmulProblem& p) {
-  // Size of the widest type, so that no type overflows.
+  // [byte] The widest type, f64. If its sizes do not overflow, the sizes of no type do.
   constexpr int64_t kBytes = 8;
   int64_t total = workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
   const int64_t b = workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
@@ -64,7 +64,6 @@ int64_t Flops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
 
 namespace {
 
-// Throws BadInput for an option that does not apply to the direction, type or problem.
 void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto refuse_if = [&](bool wrong, std::string_view option, std::string_view reason) {
     if (wrong) workload::RefuseOption(name, option, reason);
@@ -162,10 +161,9 @@ MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
   return {p.b, p.k, p.n, p.m, {Matrix::kA, !a}, {Matrix::kC, false}, Matrix::kB};
 }
 
-// Returns the text with m = `batch`. Throws Unsupported without the option ip.
-
 namespace {
 
+// Returns the problem's text with m = `batch`. Throws Unsupported without the option ip.
 std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   if (!workload::HasOption(name, "ip"))
     throw Unsupported("a matrix product does not say which of its sizes is the batch (ip does)");
@@ -213,7 +211,7 @@ const TypeRow& RowOf(std::string_view type) {
   return *std::ranges::find_if(kTypes, [&](auto& row) { return row.type == type; });
 }
 
-// Describes a row-major factor to cuBLASLt: read as column-major, it is its transpose.
+// Describes a row-major factor to cuBLASLt, which reads it as column-major: as the transpose.
 MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, int64_t columns) {
   MatrixSpec spec{factor.matrix, std::string(TypeOf(matmul.types, factor.matrix)), columns, rows,
                   factor.transposed};
@@ -221,7 +219,6 @@ MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, 
   return spec;
 }
 
-// Throws BadInput for scales that do not exist for the type or problem.
 void CheckScaling(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   const bool is_fp4 = matmul.types.source == "e2m1", is_fp8 = matmul.types.source == "e4m3";
@@ -265,16 +262,16 @@ namespace {
     {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltMatmulCase>,
      "the CUDA module"});
 
-constexpr int64_t kAll = 0;  // the whole row, or all rows
+constexpr int64_t kAll = 0;  // in Block: all rows, or the whole depth
 
 struct Block {
   int64_t rows, depth;
 };
 struct ScalingRow {
   Scaling scaling;
-  std::string_view option, type;  // of a scale
-  Block a, b;
-  int least, most;  // compute capabilities that have it
+  std::string_view option, type;  // option of names; type of a scale
+  Block a, b;                     // elements of A and of B that share a scale
+  int least, most;                // first and last compute capability with such scales
   std::string_view gpus;
 };
 // Types and compute capabilities: cuBLAS 13's documentation, sections 3.1.4.2 to 3.1.4.5. MXFP8's
@@ -383,8 +380,8 @@ size_t FactorScales::StoredIndex(int64_t row_block, int64_t block) const {
     return static_cast<size_t>(tile * kTileRows * kTileBlocks + outer % 32 * 16 + outer / 32 * 4 +
                                inner);
   }
-  // cuBLAS's section 3.1.4.5.1: blocks of 128 x 128 are consecutive along the sum, in multiples of
-  // 4; blocks of 1 x 128 along the rows.
+  // cuBLAS 13's documentation, section 3.1.4.5.1: scales of 128 x 128 blocks are consecutive along
+  // the sum, padded to a multiple of 4; scales of 1 x 128 blocks are consecutive along the rows.
   return static_cast<size_t>(is_padded_ ? row_block * Blocks(depth_blocks_, 4) * 4 + block
                                         : block * row_blocks_ + row_block);
 }

@@ -18,8 +18,8 @@
 
 namespace dlroof::matmul {
 
-// C = A B for each of b pairs of matrices: A is m x k, B is k x n, C is m x n. Row-major;
-// transposed matrices are stored column-major.
+// C = A B for each of b pairs of matrices: A is m x k, B is k x n, C is m x n. Matrices are stored
+// row-major, or column-major if transposed.
 struct MatmulProblem {
   int64_t b = 1, m = 1, n = 1, k = 1;
   bool transposed_a = false;  // A is stored as a k x m matrix
@@ -33,7 +33,7 @@ int64_t CountA(const MatmulProblem& problem);
 int64_t CountB(const MatmulProblem& problem);
 int64_t CountC(const MatmulProblem& problem);
 
-// Returns "b12m128n128k64_tB". The text omits a batch of 1.
+// Returns the problem's text, e.g. "b12m128n128k64_tB". It omits a batch of 1.
 std::string ToText(const MatmulProblem& problem);
 
 // The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
@@ -71,7 +71,7 @@ struct MatmulProduct {
 };
 
 // Returns C = A B for fwd, dA = dC B^T for bwd_data and dB = A^T dC for bwd_weights. A gradient has
-// the memory order of its matrix; if that is transposed, so is the whole equation.
+// the memory order of its matrix. If A (or B) is transposed, the product is dA^T (or dB^T).
 MatmulProduct ProductOf(const MatmulProblem& problem, ProductDirection direction);
 
 // Which elements of a factor share a scale.
@@ -90,7 +90,7 @@ struct MatmulCase : workload::ProductCase {
   bool ip = false;   // inner-product primitive; weights are stored n x k
   bool any = false;  // the library chooses the memory layouts (fwd only)
   Scaling scaling = Scaling::kNone;
-  int64_t group = 0;  // of compressed weights (kGroups); k for one scale per column
+  int64_t group = 0;  // elements of compressed weights that share a scale; else 0
   bool zero_points = false;
 
   bool operator==(const MatmulCase&) const = default;
@@ -104,27 +104,27 @@ MatmulProduct ProductOf(const MatmulCase& matmul);
 
 std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix);
 
-// Parses a name. Throws BadInput with the column, in the full name, as ReadProductCase, for an
-// invalid problem, and for an option that does not apply to the direction, type or problem.
+// Parses a name. Throws BadInput with the column in the full name: for the reasons of
+// ReadProductCase, for an invalid problem, and for options not of its direction, type or problem.
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
 MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name);
 
-// Compressed weights: a weight is (integer - zero point) x scale. Groups of elements along k of a
-// column share both; in order of groups, then columns. Scales have the source's type, zero points
-// that of the weights.
+// Compressed weights: a weight is (integer - zero point) x scale. A group of consecutive elements
+// of a column shares both. Scales (in the source's type) and zero points (in the weights' type) are
+// stored group by group, for all columns of a group.
 struct GroupRow {
-  std::string_view option;  // "scales-g128"
+  std::string_view option;  // e.g. "scales-g128"
   int64_t group;            // [1] elements
 };
 inline constexpr std::array<GroupRow, 3> kGroups = {
     {{"scales-g32", 32}, {"scales-g64", 64}, {"scales-g128", 128}}};
 struct Quantization {
-  std::vector<float> scales, zero_points;  // empty without compressed weights, or zero points
+  std::vector<float> scales, zero_points;  // empty if the call has none
 };
-// Returns the same in every call. Scales are powers of two, so that a weight is exact in every
-// floating-point type.
+// Returns the scales and zero points of a case, equal in every call. Scales are powers of two, so
+// that a weight is exact in every floating-point type.
 Quantization QuantizationOf(const MatmulCase& matmul);
 double QuantizationBytes(const MatmulCase& matmul);
 // Replaces the integers of B, in its memory order, by the weights that they represent.
@@ -132,10 +132,10 @@ void Expand(const MatmulCase& matmul, std::vector<float>& b);
 
 extern const suites::BenchdnnDriver kMatmulDriver, kIpDriver;
 
-// Returns the benchdnn arguments that time the same call: "--matmul --mode=P --stag=ab --wtag=ba
-// --dtag=ab 128x64:64x128" or "--ip --mode=P --dir=FWD_I mb16ic2048oc1000". A gradient by the
-// matmul primitive becomes the equivalent forward call. Returns nullopt if benchdnn has no such
-// call: ip with bias in inference (FWD_I has none), scales in a backward pass.
+// Returns the benchdnn arguments that time the same call, e.g. "--matmul --mode=P --stag=ab
+// --wtag=ba --dtag=ab 128x64:64x128" or "--ip --mode=P --dir=FWD_I mb16ic2048oc1000". A gradient by
+// the matmul primitive becomes the equivalent forward call. Returns nullopt if benchdnn has no such
+// call: ip with bias in inference, scales in a backward pass.
 std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul);
 
 // Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16, s8s8s32, e4m3e4m3bf16,
@@ -154,8 +154,8 @@ struct MatrixSpec {
   bool operator==(const MatrixSpec&) const = default;
 };
 
-// `batch` products result = first x second of dense, consecutive matrices. It is the transposed
-// equation of MatmulProduct (row-major), so `first` is the right factor there.
+// `batch` products result = first x second of dense, consecutive, column-major matrices. This is
+// the transposed equation of the row-major MatmulProduct, so `first` is its right factor.
 struct ProductSpec {
   MatrixSpec first, second, result;
   int64_t batch = 1;
@@ -174,21 +174,20 @@ std::vector<std::string_view> ScalingOptions();
 // Returns the scales that an option of the name chooses, or kNone.
 Scaling ScalingOf(const workload::BenchmarkName& name);
 
-// Returns why a GPU of this compute capability (90 for 9.0) has no such product, or nullopt.
+// Returns why a GPU of this compute capability (90: 9.0) has no such product, or nullopt if it has.
 std::optional<Reason> ScalingRefusal(const MatmulCase& matmul, int compute_capability);
 
-// The scales of one factor of a forward product. A scaled element is the element times its scale.
-// Both factors are stored with consecutive elements along the sum's dimension.
+// The scales of one factor of a forward product, which multiplies each element by its scale.
+// In both factors the elements along the sum's dimension are adjacent in memory.
 class FactorScales {
  public:
-  // `matrix` is kA or kB. The scales are seeded: 1/2, 1 or 2, which every scale's type has.
+  // `matrix` is kA or kB. The scales are seeded: 1/2, 1 or 2, which every type of scale can store.
   FactorScales(const MatmulCase& matmul, Matrix matrix, uint64_t seed);
 
-  int64_t count() const;  // 0 without scales
-  double Bytes() const;   // of all scales, without padding
+  int64_t count() const;  // number of scales
+  double Bytes() const;   // size of all scales, without padding
   // Returns the scale of element `step` of the sum in row `row` of A, or in column `row` of B.
   float At(int64_t row, int64_t step) const;
-  // Multiplies the elements of a factor by their scales.
   void Apply(std::vector<float>& elements) const;
   // Returns the scales in cuBLASLt's order and type, with its padding.
   std::vector<std::byte> Stored() const;

@@ -25,7 +25,7 @@ GroupedProblem ReadLetters(workload::TextCursor& cursor) {
 
 // Throws BadInput (without a column) if a size in bytes or the FLOPs overflow 64 bits.
 void CheckShape(const GroupedProblem& p) {
-  constexpr int64_t kBytes = 8;  // of the widest type
+  constexpr int64_t kBytes = 8;  // [byte] of f64, the widest type
   int64_t total = workload::CheckedCount({kBytes, p.m, p.k}, "A's size in byte");
   for (const auto bytes : {workload::CheckedCount({kBytes, p.g, p.n, p.k}, "B's size in byte"),
                            workload::CheckedCount({kBytes, p.m, p.n}, "C's size in byte")})
@@ -98,7 +98,7 @@ workload::ProductResult ResultOf(const GroupedCase& grouped,
   return {p.m * p.n,
           p.k,
           [p, expert_of](int64_t count, uint64_t seed) {
-            // Samples first and last element of each expert's rows, and seeded indices.
+            // Samples the first and the last element of each expert's rows, and seeded indices.
             auto indices = workload::SeededIndices(count / 2, seed, p.m * p.n);
             for (int64_t row = 0; row < p.m && std::ssize(indices) < count; ++row)
               if (row == 0 ||

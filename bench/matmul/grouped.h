@@ -26,9 +26,9 @@ struct GroupedProblem {
   bool operator==(const GroupedProblem&) const = default;
 };
 
-// Returns "g128m8192n768k2048_zipf7".
+// Returns the problem's text, e.g. "g128m8192n768k2048_zipf7".
 std::string ToText(const GroupedProblem& problem);
-// The inverse of ToText; each problem has one text. Throws BadInput as ParseMatmul.
+// The inverse of ToText; each problem has one text. Throws BadInput as ParseMatmul does.
 GroupedProblem ParseGrouped(std::string_view text, int column_offset = 0);
 
 // Returns the number of rows of each expert; some may be 0. The sum is m.
@@ -42,8 +42,8 @@ struct GroupedCase : workload::ProductCase {
 
 workload::ProductSizes SizesOf(const GroupedCase& grouped);
 
-// Returns the work of one call: 2 m n k FLOPs on `pipe`, and the compulsory bytes: A, C and the
-// weights of experts with at least one row, each once.
+// Returns the work of one call: 2 m n k FLOPs on `pipe`; a launch per expert with at least one row;
+// compulsory bytes of A, C and the weights of these experts, each once.
 Work WorkOf(const GroupedCase& grouped, const std::string& pipe);
 
 // Returns the matrix product of an expert that has `rows` rows.

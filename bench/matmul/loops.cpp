@@ -10,7 +10,7 @@
 namespace dlroof::matmul {
 namespace {
 
-// Returns the bias gradient of one column, for matrices with n columns.
+// Returns the bias gradient of one column of C, which has n columns.
 workload::ProductElement BiasGradientAt(int64_t n, const workload::ProductInputs& inputs,
                                         int64_t column) {
   const auto& c = inputs.destination;
@@ -20,7 +20,7 @@ workload::ProductElement BiasGradientAt(int64_t n, const workload::ProductInputs
   return sum;
 }
 
-// Returns the indices of the eight corners and seeded ones.
+// Returns the indices of the eight corners and of `count` - 8 seeded elements.
 std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint64_t seed) {
   std::vector<int64_t> indices;
   for (const int64_t pair : {int64_t{0}, p.batch - 1})
@@ -62,8 +62,8 @@ Quantization QuantizationOf(const MatmulCase& matmul) {
   if (matmul.group == 0) return found;
   constexpr uint64_t kSeed = 1;
   const auto& [type, low, high] = *workload::FindIntegerWeights(matmul.types.weights);
-  // The exponents -1.49 to 1.49 round to -1, 0 and 1 about equally often. Weights are up to
-  // about 2.
+  // Exponents from -1.49 to 1.49 round to -1, 0 and 1 about equally often. `exponent` makes the
+  // largest weights about 2.
   const float exponent = workload::IsByte(type) ? -7 : -3;
   found.scales = workload::SeededValues(Groups(matmul), kSeed, "f32", -1.49F, 1.49F);
   for (float& scale : found.scales) scale = std::exp2(std::round(scale) + exponent);

@@ -1,4 +1,4 @@
-// The reference loops of Matmul: define the correct result, and are a benchmark.
+// The reference loops of Matmul, also the benchmark Matmul/cpu/reference.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,6 @@ auto& MatrixOf(Arrays& arrays, Matrix matrix) {
                                 : arrays.destination;
 }
 
-// Returns zeroed arrays of the problem's sizes.
 template <class Number>
 workload::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
   return {std::vector<Number>(static_cast<size_t>(CountA(p))),
@@ -42,7 +41,7 @@ void RunProduct(const MatmulProduct& p, workload::ProductArrays<Number>& arrays)
     }
 }
 
-// Runs RunProduct, then adds bias, sum, activation function, bias gradient (workload::AddVariant).
+// Runs RunProduct, then applies bias, sum and activation function (workload::AddVariant).
 template <class Number>
 void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);
@@ -54,7 +53,7 @@ void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<Number>& ar
 // Returns the case's correct results for workload::CheckOutput. Samples contain every corner.
 workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::ProductInputs& inputs);
 
-// Returns one element of the product; `index`: its position in the stored result.
+// Returns one element of the product. `index` is its position in the stored result.
 workload::ProductElement MatmulElementAt(const MatmulProduct& product,
                                          const workload::ProductInputs& inputs, int64_t index);
 

@@ -153,7 +153,7 @@ void RequireSupport(const workload::ProductCase& product, const workload::Produc
                     std::string_view int8_gradient_reason) {
   if (workload::IsInt8(product.types) && product.direction != ProductDirection::kForward)
     throw Unsupported(std::string(int8_gradient_reason));
-  // Host memory per tensor: in its type, and as f32 to fill or read it.
+  // A tensor needs host memory in its type and, while it is filled or read, as f32.
   const auto bytes = [](int64_t count, std::string_view type) {
     return static_cast<double>(4 * count + workload::StoredBytes(count, type));
   };

@@ -28,19 +28,19 @@ namespace dlroof::onednn {
 // GEMMs), and the loaded library: which versions are usable, and how they are threaded.
 
 const dnnl::engine& CpuEngine();
-// The only stream, in-order. Call wait() after every execute.
+// Returns the process's only stream, which is in order. Call wait() after every execute.
 dnnl::stream& CpuStream();
 
-// Returns what oneDNN logs while create() compiles primitives (ONEDNN_VERBOSE=profile_create). It
-// logs to stdout, which goes to a file meanwhile. With the user's own ONEDNN_VERBOSE the log has
-// what that selects, and stdout gets it too.
+// Returns what oneDNN logs while create() compiles primitives (ONEDNN_VERBOSE=profile_create).
+// oneDNN logs to stdout, which is redirected to a file meanwhile. If the user has set
+// ONEDNN_VERBOSE, the log has what that selects, and stdout gets the log, too.
 std::string CreationLog(const std::function<void()>& create);
 
-// Returns oneDNN's type for "f32 f16 bf16 s32 s8 u8", and for "s4 u4" of 3.5 and newer. Throws
-// Unsupported for others on CPUs.
+// Returns oneDNN's type for "f32 f16 bf16 s32 s8 u8 s4 u4" (s4 and u4 need oneDNN 3.5). Throws
+// Unsupported for other types.
 dnnl::memory::data_type DataType(std::string_view type);
 
-// Returns the loaded library's version: "3.2.0 (commit ...)".
+// Returns the loaded library's version, e.g. "3.2.0 (commit ...)".
 std::string Version();
 
 // Calls a function of oneDNN that the headers of 3.2 do not declare. Throws Unsupported if the
@@ -63,12 +63,12 @@ using ArgumentList = std::vector<dnnl_exec_arg_t>;
 ArgumentList ListedArguments(const std::unordered_map<int, dnnl::memory>& arguments);
 void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments);
 
-// Returns the distinct, nonempty memory regions of the arguments; `weights` has the weights' keys.
+// Returns the distinct, nonempty memory regions of the arguments. `weights`: keys of the weights.
 std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
                                             const std::vector<int>& weights);
 
-// Returns the highest ISA that oneDNN may use on this CPU, limited by ONEDNN_MAX_CPU_ISA:
-// "avx512_core_vnni", or "isa_0x3fef" for one unknown to this source.
+// Returns the highest ISA that oneDNN may use on this CPU, limited by ONEDNN_MAX_CPU_ISA, e.g.
+// "avx512_core_vnni", or e.g. "isa_0x3fef" if dlroof does not know its name.
 std::string EffectiveIsa();
 
 // Returns the pipe for matrix work of `type` on this CPU (workload::MatrixPipe).
@@ -81,9 +81,9 @@ void SetThreads(int threads);
 // Returns the row-major descriptor for these dimensions (1 to 6).
 dnnl::memory::desc PlainDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
 
-// Owns the memory of a call's tensors. Each tensor starts at a multiple of 2 MiB, as in benchdnn:
-// distances between tensors and alignment to huge pages affect the speed by some percent, and this
-// makes them the same in every process.
+// Owns the memory of a call's tensors. Each tensor starts at a multiple of 2 MiB, as in benchdnn.
+// Distances between tensors and alignment to huge pages, which affect the speed by some percent,
+// are then the same in every process.
 class Tensors {
  public:
   // Returns uninitialized memory.
@@ -107,11 +107,11 @@ class Tensors {
 // Returns the elements of memory of any layout and type as f32, row-major.
 std::vector<float> Plain(const dnnl::memory& memory);
 
-// Throws oneDNN's error: Unsupported for the status "unimplemented", with oneDNN's message, `what`
-// and the ISA; otherwise std::runtime_error with message and status.
+// Throws oneDNN's error with its message and `what`: Unsupported, with the ISA, for the status
+// "unimplemented", otherwise std::runtime_error, with the status.
 [[noreturn]] void Rethrow(const dnnl::error& error, std::string_view what);
 
-// Returns make(). Converts oneDNN's errors by Rethrow. `what` names the call: "conv2d fwd f16".
+// Returns make(). Converts oneDNN's errors by Rethrow. `what` names the call, e.g. "conv2d f16".
 template <class Make>
 auto Translated(std::string_view what, Make make) -> decltype(make()) {
   try {
@@ -127,9 +127,9 @@ struct PartCost {
   std::optional<double> instructions;  // [1] executed; absent without a hardware counter
 };
 
-// Returns the cost of sigmoid on `sigmoids` and tanh on `tanhs` f32 elements, measured with
-// oneDNN's primitives on 64 kB at a time, because oneDNN's LSTM applies them to data in near
-// caches. Returns nullopt if oneDNN lacks the primitives. Measured once per process.
+// Returns the cost of sigmoid on `sigmoids` and tanh on `tanhs` f32 elements. It is measured once
+// per process with oneDNN's primitives on 64 KiB, because the data of oneDNN's LSTM are in near
+// caches. Returns nullopt if oneDNN lacks the primitives.
 std::optional<PartCost> FunctionCost(double sigmoids, double tanhs);
 
 // `count` products of an m x k and a k x n matrix.
@@ -138,34 +138,34 @@ struct Product {
   double count = 0;
 };
 enum class ProductBy { kMatmul, kGemm };  // the matmul primitive, or dnnl_sgemm (f32 only)
-// Returns the cost of the GEMMs with matrices in the nearest caches that hold them, minus the cost
-// of an 8 x 8 x 8 GEMM. `type`: type of both factors; results are f32. Returns nullopt if oneDNN
-// has no such GEMM. Each size is measured once per process.
+// Returns the cost of the GEMMs with matrices in the nearest caches that can hold them. The cost of
+// an 8 x 8 x 8 GEMM (the overhead of a call) is subtracted from each. `type`: of both factors;
+// results are f32. Returns nullopt if oneDNN has no such GEMM. Measures a size once per process.
 std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
                                     ProductBy by);
 
 // How a oneDNN build is threaded (dnnl_version_t::cpu_runtime).
 enum class Threading { kSequential, kOpenMp, kTbb, kThreadpool, kSycl, kUnknown };
 Threading ThreadingOf(unsigned cpu_runtime);
-std::string_view NameOf(Threading threading);  // "OpenMP"
+std::string_view NameOf(Threading threading);  // e.g. "OpenMP"
 
-// Returns why this program cannot use the version, or nullopt: 3.2 and every later 3.x is accepted,
-// since all functions called here exist in them.
+// Returns why this program cannot use the version, or nullopt if it can: 3.2 and every later 3.x
+// have all functions that this program links.
 std::optional<Reason> VersionRefusal(const dnnl_version_t& version);
 
-// Returns why a call cannot use `threads` threads on `cpus` CPUs with this threading, or nullopt.
-// Only OpenMP's number of threads can be chosen: TBB and SYCL use all allowed CPUs; a sequential
-// library, or one with the caller's thread pool, uses one thread.
+// Returns why a call cannot use `threads` threads on `cpus` CPUs with this threading, or nullopt if
+// it can. Only OpenMP's number of threads can be chosen. TBB and SYCL use all allowed CPUs; a
+// sequential library, or one with the caller's thread pool, uses one thread.
 std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus);
 
 Threading LoadedThreading();
 // Throws Unsupported if the loaded library cannot use `threads` threads.
 void RequireThreads(int threads);
 
-// Returns whether the loaded version is 3.2. An LSTM's breakdown assumes how that one divides work.
+// Returns whether the loaded version is 3.2. The breakdown of an LSTM's time holds for 3.2 only.
 bool IsVersion32();
 
-// Copies the contents of a tensor to another of the same layout.
+// Copies the contents of a tensor. Throws std::logic_error if the layouts differ.
 void CopyTensor(const dnnl::memory& from, const dnnl::memory& to);
 
 // A primitive with everything needed to execute it.
@@ -175,18 +175,16 @@ struct Call {
   std::string implementation;
   std::unordered_map<int, dnnl::memory> arguments = {};
   std::vector<int> weights = {};  // keys of `arguments` that are trained parameters
-  ArgumentList listed = {};       // `arguments` in the form for Execute; set by MakeShared
+  ArgumentList listed = {};       // ListedArguments(arguments); set when these are complete
 
-  // Add an argument and return its memory. Inputs get `values` (row-major). Outputs are set to NaN,
-  // so that a check detects elements that are never written.
+  // Add an argument and return its memory: Tensors::Filled or Tensors::Poisoned.
   const dnnl::memory& AddInput(int argument, const dnnl::memory::desc& desc,
                                const std::vector<float>& values);
   const dnnl::memory& AddOutput(int argument, const dnnl::memory::desc& desc);
 
-  // Copies the contents of all tensors from the same call with other inputs.
+  // Copies the contents of all tensors of `from`, the same call with other inputs, to this call.
   void CopyTensors(const Call& from) const;
   void Run() const { Execute(primitive, listed); }
-  // Returns an argument's elements as f32, row-major.
   std::vector<float> Values(int argument) const { return Plain(arguments.at(argument)); }
 };
 
@@ -194,23 +192,23 @@ inline dnnl::prop_kind ForwardKind(bool training) {
   return training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
 
-// Returns a call for a primitive descriptor, without arguments.
+// Returns a call of the primitive that the descriptor describes, still without arguments.
 template <class Primitive>
 Call CallOf(const typename Primitive::primitive_desc& chosen) {
   return {{}, Primitive(chosen), chosen.impl_info_str()};
 }
 
-// Throws Unsupported if oneDNN computes a large problem with its reference loops, which are four
-// orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores): the run would take
-// too long and not show the library's speed.
+// Throws Unsupported if oneDNN computes a problem of more than 1e8 FLOPs with its reference loops.
+// They are four orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so
+// that the run would take too long and not show the library's speed.
 void RefuseReferenceLoops(std::string_view implementation, const Work& work);
 
-// Returns a prepared call without `verify`, with a folded copy of its tensors for `dlroof explain`.
-// Refuses reference loops.
+// Returns a prepared call with ExplainCapabilities::folded and without `verify`. Throws Unsupported
+// for reference loops (RefuseReferenceLoops).
 workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled);
 
-// Returns the result of make(), a Call or a derived type, ready to run and shared. Its primitives
-// use `settings.threads` threads. `what` names the call in oneDNN's messages: "softmax fwd f16".
+// Returns make(), which is a Call or a derived type, ready to run. Its primitives use
+// `settings.threads` threads. `what` names the call in messages, e.g. "softmax fwd f16".
 template <class Make>
 auto MakeShared(const workload::RunSettings& settings, std::string_view what, Make make) {
   SetThreads(settings.threads);
@@ -219,9 +217,9 @@ auto MakeShared(const workload::RunSettings& settings, std::string_view what, Ma
   return std::make_shared<const decltype(made)>(std::move(made));
 }
 
-// Prepares the call returned by make(inputs_of(seed)). work(call) returns its modelled work. To
-// verify the result: before(inputs, call), one run, check(inputs, call), which returns a
-// Verification. Then the inputs are freed, as they may take gigabytes that timed calls do not need.
+// Prepares the call that make(inputs_of(seed)) returns. work(call) returns its modelled work.
+// PreparedCall::verify calls before(inputs, call), runs the call, and returns check(inputs, call).
+// Then it frees the inputs, which may take gigabytes and which timed calls do not read.
 struct DoNothing {
   template <class... Arguments>
   void operator()(const Arguments&... /*unused*/) const {}
@@ -252,7 +250,7 @@ struct ProductCall : Call {
   int output = 0;                      // key of the result in `arguments`
   std::optional<int> bias_gradient{};  // key of the bias gradient, if computed
 
-  // Adds the result's memory, initialized with `addend` unless that is empty.
+  // Adds the result's memory, initialized with `addend`, or with NaN if `addend` is empty.
   void AddResult(int argument, const dnnl::memory::desc& desc,
                  const std::vector<float>& addend = {});
   // Adds the case's bias and scales.
@@ -262,15 +260,15 @@ struct ProductCall : Call {
   workload::ProductOutput<float> Output() const;
 };
 
-// Returns attributes with the case's fpmath mode, post-ops and scales. Bit i of `weights_mask`: the
-// weights have separate scales along dimension i.
+// Returns attributes with the case's fpmath mode, post-ops and scales. If bit i of `weights_mask`
+// is set, the weights have separate scales along dimension i.
 dnnl::primitive_attr AttributesOf(const workload::ProductCase& product,
                                   const workload::ProductScales& scales, int weights_mask);
 
-// Returns the propagation kind (training, inference) of a forward call or a gradient's hint.
+// Returns the propagation kind of a forward call, or of a backward call's forward hint (training).
 dnnl::prop_kind ForwardKind(const workload::ProductCase& product);
 
-// Create the call for one direction from its primitive descriptor.
+// Each of these three returns the call of one direction from its primitive descriptor.
 template <class Primitive>
 ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
                         const workload::ProductCase& product, const workload::ProductScales& scales,
@@ -308,13 +306,13 @@ ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen
   return call;
 }
 
-// Throws Unsupported for an int8 gradient, with the reason `int8_gradient_reason`, and if memory
-// does not suffice for the call. Call before allocating memory.
+// Throws Unsupported for an int8 gradient, with the message `int8_gradient_reason`, and if memory
+// does not suffice for the call. Call it before allocating memory.
 void RequireSupport(const workload::ProductCase& product, const workload::ProductSizes& sizes,
                     std::string_view int8_gradient_reason);
 
-// Returns the pipe of the matrix work. With an fpmath mode oneDNN may compute f32 in a narrower
-// type: the implementation's name then contains an ISA that f32 itself cannot use.
+// Returns the pipe of the matrix work. With an fpmath mode oneDNN may compute f32 in bf16. Then the
+// implementation's name contains "amx" or "bf16", ISAs that f32 itself cannot use.
 std::string PipeOf(const workload::ProductCase& product, const std::string& implementation);
 
 // Prepares the call returned by make(inputs). `what` names the call in messages.

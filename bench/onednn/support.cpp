@@ -52,8 +52,8 @@ constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 4> kFpmathM
      {"any", dnnl::fpmath_mode::any}}};
 
 // oneDNN's ISAs and their names. The last two are missing in oneDNN 3.2's headers and have these
-// numbers since 3.9. From 3.5 on avx10_1_512 is another name with the number of avx512_core_fp16;
-// likewise with AMX.
+// numbers since 3.9. Since 3.5 avx10_1_512 is another name of avx512_core_fp16, and
+// avx10_1_512_amx_fp16 of avx512_core_amx_fp16.
 constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 13> kIsas = {
     {{dnnl::cpu_isa::sse41, "sse41"},
      {dnnl::cpu_isa::avx, "avx"},
@@ -99,7 +99,7 @@ void Fill(memory& target, int byte) {
   std::memset(mapping.bytes(), byte, bytes);
 }
 
-// Sends stdout to a file, and makes oneDNN log to it, until the end of its life.
+// While an object of this class exists, stdout goes to a file and oneDNN logs to it.
 class LogFile {
  public:
   LogFile() {
@@ -131,10 +131,10 @@ class LogFile {
       stdout_{dup(STDOUT_FILENO)};
 };
 
-// Pins OpenMP's threads; they stay pinned, because OpenMP reuses them. A primitive that runs on
-// fewer threads than it was created for computes a wrong result, so OMP_DYNAMIC and
-// OMP_MAX_ACTIVE_LEVELS=0, which allow this, are overridden, and any other cause is an error. Does
-// nothing for other threadings: TBB and SYCL would then use only the calling thread's CPUs.
+// Pins OpenMP's threads. They stay pinned, because OpenMP reuses them. A primitive that runs on
+// fewer threads than it was created for computes a wrong result. So Pin overrides OMP_DYNAMIC and
+// OMP_MAX_ACTIVE_LEVELS=0, which allow fewer threads, and throws if there still are fewer. Does
+// nothing for other threadings: TBB and SYCL would use only the CPUs of the calling thread.
 void Pin(const std::vector<int>& cpus) {
   if (LoadedThreading() != Threading::kOpenMp) return;
   omp_set_dynamic(0);
@@ -355,7 +355,7 @@ std::vector<float> Numbers(const Dims& dims) {
 }
 
 // Returns the time of one execution [s]: the minimum of ten tries of half a millisecond each,
-// because other programs only slow tries down. Fewer tries for long executions.
+// because other programs only slow tries down. Long executions have fewer tries (0.5 s in all).
 double FastestSeconds(const std::function<void()>& run) {
   constexpr int kTries = 10;
   constexpr double kTrySeconds = 5e-4, kMaxSeconds = 0.5;
@@ -383,7 +383,7 @@ PartCost CostOf(const dnnl::primitive& primitive,
   return CostOf([&] { Execute(primitive, listed); });
 }
 
-// Adds `count` x `cost` to `sum`. Removes the sum's instructions if either lacks them.
+// Adds `count` x `cost` to `sum`. If `cost` or `sum` lacks instructions, `sum` has none afterwards.
 void Add(double count, const PartCost& cost, PartCost& sum) {
   sum.seconds += count * cost.seconds;
   if (sum.instructions && cost.instructions)
@@ -406,7 +406,7 @@ PartCost CostOfElement(dnnl::algorithm function) {
   return cost;
 }
 
-// Returns the cost per element, or nullopt if oneDNN lacks the primitive.
+// Returns the single-threaded cost of one element, or nullopt if oneDNN lacks the primitive.
 std::optional<PartCost> MeasureElement(dnnl::algorithm function) {
   const OneThread one_thread;
   try {

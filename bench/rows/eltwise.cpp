@@ -12,7 +12,7 @@ namespace {
 
 using workload::Eltwise;
 
-// Returns the correct value, by other formulas than those of the loops.
+// Returns the correct value by formulas that differ from those of the loops.
 double Right(Eltwise function, double x) {
   const auto logistic = [](double at) { return std::exp(at) / (1 + std::exp(at)); };
   switch (function) {
@@ -36,8 +36,8 @@ void RunLoops(const RowsCase& eltwise, const Tensors<double>& in,
     destination[i] = Apply(eltwise.function, in.source[i]);
 }
 
-// Allowed error: 64 x 2^-24 (f64: 2^-53) x |x| for both GELUs, as libraries approximate erf and
-// tanh with an absolute error, and x |result| for other functions; bf16 adds 2^-8 of the result.
+// The allowed error is 64 x 2^-24 (f64: 2^-53) x |result|. For both GELUs it is a multiple of |x|
+// instead, as libraries approximate erf and tanh with an absolute error. bf16 adds 2^-8 |result|.
 double RowError(const RowsCase& eltwise, const Tensors<float>& /*in*/, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const bool gelu = eltwise.function == Eltwise::kGeluErf || eltwise.function == Eltwise::kGeluTanh;
@@ -76,7 +76,7 @@ std::optional<Reason> UnsupportedReason(size_t /*dimensions*/,
                                         const suites::BenchdnnChoice& choice) {
   if (choice["alg"] == "relu" && choice["alpha"].find_first_not_of("0.") != std::string_view::npos)
     return Reason{"relu with a slope"};
-  // The order of dimensions does not matter, but blocked layouts may be padded.
+  // Any order of dimensions is fine. Blocked layouts, e.g. "nChw16c", are not: they may be padded.
   if (choice["tag"].find_first_of("0123456789") != std::string_view::npos)
     return Reason{fmt::format("layout {}", choice["tag"])};
   return std::nullopt;

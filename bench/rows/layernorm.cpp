@@ -40,8 +40,8 @@ void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<doubl
 
 // The allowed error is 2^-24 (f64: 2^-53) x (64 + sqrt(n)) x ((|x| + |mean|) x scale /
 // sqrt(variance + epsilon) + |shift|), because a sum's rounding errors grow like the square root of
-// its length and the mean is subtracted; bf16 adds 2^-8 of the result, with a residual twice: the
-// sum may be rounded before it is normalized.
+// its length and the mean is subtracted. bf16 adds 2^-8 of the result; with a residual twice that,
+// because the sum x + residual may be rounded before it is normalized.
 double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const float> source,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   if (norm.backward) return NormRowError(norm, in, source, y, rounding);
@@ -69,8 +69,8 @@ double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const 
   return error;
 }
 
-// Source and residual between -1 and 3, so that the mean matters; scale between 0.5 and 1.5, in f32
-// or with a residual in the type of the rows; f32 shift between -1 and 1.
+// Returns source and residual between -1 and 3, so that the mean matters; scale from 0.5 to 1.5, in
+// f32 or, with a residual, in the type of the rows; shift between -1 and 1, in f32.
 Tensors<float> Inputs(const RowsCase& norm, uint64_t seed) {
   const std::string type = norm.residual && norm.type != "f64" ? norm.type : "f32";
   const auto column = [&](bool used, uint64_t which, float low, float high) {
@@ -92,7 +92,7 @@ constexpr suites::BenchdnnOption kOptions[] = {
     {"dt", "f32", "f32:f32 bf16 bf16:bf16"},  // for both tensors, or "source:destination"
     {"tag", "tnc", suites::kBenchdnnAny},     // for both tensors, or "abx:any"
     {"stat-tag", "tn", suites::kBenchdnnAny},
-    {"flags", "", "C H CH HC"},  // C scale, H shift; G (given statistics) has no benchmark
+    {"flags", "", "C H CH HC"},  // C: scale, H: shift; no benchmark has G (mean as input)
     {"attr-scales", "", ""},
     {"inplace", "false", "0"},
 };
@@ -188,7 +188,7 @@ struct Row {
   bool centred;
 };
 
-// The two means of a row's gradient.
+// The two means in the formula of dx: mean(g) and mean(g h).
 struct Means {
   double of_gradient = 0, with_normalized = 0;
 };

@@ -15,7 +15,7 @@
 namespace dlroof::rows {
 namespace {
 
-// Parses a name. Throws BadInput with the column for an invalid problem; checks no other part.
+// Parses a name. Throws BadInput with the column for an invalid problem. Checks nothing else.
 RowsCase CaseOf(const RowsOperator& op, const workload::BenchmarkName& name) {
   RowsCase read{&op,
                 ParseRows(name.problem, workload::ColumnOfPart(name, 5) - 1),
@@ -36,7 +36,7 @@ std::vector<std::string_view> DirectionsOf(const RowsOperator& op) {
   return {"fwd"};
 }
 
-// Parses a name. Throws BadInput with the column for directions, types and options not allowed.
+// Parses a name. Throws BadInput with the column for a direction, type or option not allowed.
 RowsCase ReadCase(const RowsOperator& op, const workload::BenchmarkName& name,
                   const std::vector<std::string_view>& types, const workload::OptionRows& options) {
   workload::RequireDirection(name, DirectionsOf(op));
@@ -77,7 +77,7 @@ workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
   return call;
 }
 
-// Returns the number of rows; `batch`, if not 0, replaces the first size. Saturates at 2^31.
+// Returns the number of rows, at most 2^31. `batch` replaces the first size unless it is 0.
 int64_t RowCount(const std::vector<int64_t>& sizes, int64_t batch) {
   constexpr int64_t kTooMany = int64_t{1} << 31;
   int64_t rows = 1;
@@ -167,14 +167,14 @@ Work WorkOf(const RowsCase& request) {
   const auto element = static_cast<double>(workload::ElementBytes(request.type));
   work.written = element * elements;
   if (request.op != &kRmsNorm) return work;
-  // RmsNorm has no mean: training would write it, a gradient would read it. Per element 3 FLOPs
-  // less than LayerNorm's: forward the sum and two subtractions; backward the subtraction of the
-  // mean, and the sum and the subtraction of the gradient's mean.
+  // RmsNorm has no mean, which LayerNorm writes in training and reads in backward calls. It saves 3
+  // FLOPs per element: forward a sum and two subtractions; backward the subtraction of the mean,
+  // and the sum and the subtraction of mean(g).
   for (auto& [pipe, flops] : work.flops) flops -= 3 * elements;
   for (auto& [part, flops] : work.parts) flops -= 3 * elements;
   if (request.training || request.backward) work.bytes[Level::kDram] -= 4 * rows;
   if (!request.residual) return work;
-  // A residual is read and added, the sum is written, and the scale has the type of the rows.
+  // The call reads and adds the residual, writes the sum, and has a scale in the type of the rows.
   for (auto& [pipe, flops] : work.flops) flops += elements;
   for (auto& [part, flops] : work.parts) flops += elements;
   work.bytes[Level::kDram] += 2 * element * elements;
@@ -196,7 +196,7 @@ std::vector<Number> Part(const std::vector<Number>& output, int64_t first, int64
   return {output.begin() + first, output.begin() + first + count};
 }
 
-// Returns the largest error of a row of the sums of source and residual, over the allowed error.
+// Returns the largest error of a row of source + residual, divided by the allowed error.
 double SumError(const Tensors<float>& in, int64_t first, std::span<const double> sums,
                 const workload::TypeRounding& rounding) {
   double error = 0;
@@ -253,7 +253,7 @@ template workload::Verification Check(const RowsCase&, const Tensors<float>&,
 suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn) {
   return {.name = benchdnn.driver,
           .options = benchdnn.options,
-          // A problem such as "8x16" without a driver's name is one of matmul.
+          // Without a driver's name a problem such as "8x16" is read as matmul's.
           .begins_problem = nullptr,
           .name_of =
               [&op, benchdnn](std::string_view text, const suites::BenchdnnChoice& choice) {
@@ -289,7 +289,7 @@ bool Register(const RowsOperator& op, workload::Op row) {
                              [&op](const workload::BenchmarkName& name) -> workload::Workload {
                                const auto logged =
                                    logs::ReadPrimitive(Logged(ReadOnednnCase(op, name)));
-                               if (&op == &kRmsNorm) return {};  // a line of LayerNorm
+                               if (&op == &kRmsNorm) return {};  // it would be LayerNorm's line
                                return {.repro = suites::BenchdnnLine(logged)};
                              },
                              &op == &kRmsNorm ? "oneDNN 3.9 or newer" : "oneDNN 3.2 or newer"});

@@ -25,11 +25,11 @@ void RunLoops(const RowsCase& softmax, const Tensors<double>& in,
 }
 
 // Compares without subtracting the maximum. The allowed error, relative to an element's value:
-// - f64, f32: 2^-53, 2^-24 x (64 + sqrt(n)): rounding an exponent of up to 16 in size takes 8 of
-//   the 64 units; the rounding errors of a sum of n terms grow like sqrt(n)
-// - bf16: as f32, plus 2 x 2^-8, because oneDNN stores the exponentials in the destination's type,
-//   so that each element is rounded twice
-// - f16: as bf16 with its precision, plus the rounding of its smallest numbers
+// - f64, f32: 2^-53 or 2^-24 x (64 + sqrt(n)). Rounding an exponent of up to 16 in size takes 8 of
+//   the 64 units; the rounding errors of a sum of n terms grow like sqrt(n).
+// - bf16: as f32, plus 2 x 2^-8, because oneDNN stores the exponentials in the destination's type
+//   and so rounds each element twice
+// - f16: as f32, plus 2 x 2^-11 and the rounding error of its smallest numbers
 double RowError(const RowsCase& /*softmax*/, const Tensors<float>& /*in*/, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const auto n = static_cast<double>(y.size());

@@ -15,8 +15,8 @@ void RunLoops(const RowsCase& /*gated*/, const Tensors<double>& in,
     destination[i] = in.source[i] / (1 + std::exp(-in.source[i])) * in.parameters[kUp][i];
 }
 
-// By another formula than the loops'. The allowed error is 64 x 2^-24 (f64: 2^-53) x |x u|, as
-// libraries approximate the logistic function with an absolute error; bf16 adds 2^-8 of the result.
+// Computes y by another formula than the loops. The allowed error is |x u| x 64 x 2^-24 (f64:
+// 2^-53), as libraries approximate the logistic function with an absolute error; bf16: + 2^-8 |y|.
 double RowError(const RowsCase& /*gated*/, const Tensors<float>& in, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const float* const up = in.parameters[kUp].data() + (x.data() - in.source.data());

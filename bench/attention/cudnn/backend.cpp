@@ -28,7 +28,7 @@ int64_t PagesOf(const CudnnAttentionCase& request) {  // pages per sequence
   return (request.problem.k + *request.page - 1) / *request.page;
 }
 
-// Returns whether lengths are inputs. Paged keys need them: the last page may be partly unused.
+// Returns whether lengths are inputs. Paged keys need them, as the last page may be partly unused.
 bool HasLengths(const CudnnAttentionCase& request) {
   return request.page || !request.problem.lengths.empty();
 }
@@ -52,7 +52,7 @@ void SetMask(const CudnnAttentionCase& request, GraphCall& call, Attributes& att
         .set_seq_len_kv(call.Input("lengths_k", {p.b, 1, 1, 1}, "s32"));
 }
 
-// Scalars of cuDNN's fp8 node, in its order: descale of q, k, v, weights; scale of weights, result.
+// Factors of cuDNN's fp8 node in its order: descale q, k, v and weights; scale weights and result.
 constexpr double kFp8Scales[] = {1, 1, 1, 1 / kFp8Scale, kFp8Scale, kFp8Scale};
 std::string ScaleName(size_t index) { return fmt::format("scale{}", index); }
 
@@ -153,7 +153,7 @@ workload::Verification CheckForward(const CudnnAttentionCase& request, const Ten
   return statistics.ok ? found : statistics;
 }
 
-// Returns a forward call. Uploading its inputs for a seed also stores them in `in`.
+// Returns a forward call. Whenever the inputs of a seed are uploaded, they are also stored in `in`.
 workload::PreparedCall PrepareForward(const CudnnAttentionCase& request,
                                       const std::shared_ptr<GraphCall>& call,
                                       const std::shared_ptr<Tensors>& in, unsigned seed) {
@@ -166,8 +166,8 @@ workload::PreparedCall PrepareForward(const CudnnAttentionCase& request,
       [request, in, seed, call = call.get()] { return CheckForward(request, *in, seed, *call); });
 }
 
-// Returns result and statistics of a forward call, and a gradient. Throws std::runtime_error if
-// the forward call is wrong.
+// Runs a forward call. Returns its result and statistics, and a seeded gradient. Throws
+// std::runtime_error if the result is wrong.
 BackwardInputs InputsOfBackward(const CudnnAttentionCase& request,
                                 const std::shared_ptr<Tensors>& in, unsigned seed) {
   const CudnnAttentionCase forward = {
@@ -202,7 +202,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto request = ReadCudnnCase(name);
   const auto& p = request.problem;
-  constexpr double kHostBytes = 12;  // [byte] per element of q, k, v, o, stored as double and f32
+  constexpr double kHostBytes = 12;  // [byte] an element of q, k, v or o, as double and as f32
   workload::RequireHostMemory(
       kHostBytes * 2 * static_cast<double>(p.d * (p.b * p.h * p.q + p.b * p.kv * p.k)), ToText(p));
   const auto in = std::make_shared<Tensors>();

@@ -1,7 +1,7 @@
 // Attention/cpu/onednn by unfused primitives of oneDNN 3.x: a matmul writes the scores in f32, a
 // binary adds the mask, a softmax writes the weights in the call's type, a matmul sums the values.
-// With the option graph by the partitions into which oneDNN Graph divides the published pattern of
-// attention. Both compute all pairs, also those hidden by the mask.
+// With the option `graph` instead by the partitions into which oneDNN Graph divides its documented
+// pattern of attention. Both ways compute all pairs, also those that the mask hides.
 #include "bench/attention/onednn/backend.h"
 
 #include <dlfcn.h>
@@ -24,10 +24,10 @@ using dnnl::memory;
 using onednn::CpuEngine;
 using onednn::PlainDesc;
 
-// A way to compute a call, ready to run.
+// A call by primitives or by a graph, ready to run.
 struct Computation {
   std::function<void()> run;
-  // All tensors, the result last; in the same order for other inputs of the same call.
+  // All tensors, the result last. Their order is the same for all inputs of a call.
   std::vector<memory> tensors;
   std::string algorithm;
   std::string scores, values;  // implementations of the two products
@@ -37,8 +37,8 @@ struct Computation {
 
 bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
 
-// Returns the masks added to the scores: minus infinity where a query does not see a key. `masks`:
-// p.b, or 1 for all sequences if there are no lengths.
+// Returns the masks that are added to the scores: minus infinity where a query does not see a key,
+// else 0. `masks`: p.b, or 1 if one mask serves all sequences.
 std::vector<float> MaskOf(const AttentionProblem& p, int64_t masks) {
   std::vector<float> mask(static_cast<size_t>(masks * p.q * p.k),
                           -std::numeric_limits<float>::infinity());
@@ -73,7 +73,7 @@ std::string AlgorithmOf(const Steps& steps) {
   return text;
 }
 
-// Query heads that share keys are one product, so keys are read once.
+// One product has all query heads that share keys, so that the keys are read once.
 Steps ForwardSteps(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
   const int64_t products = p.b * p.kv, rows = p.h / p.kv * p.q;
   const auto queries = PlainDesc({products, rows, p.d}, type);
@@ -134,17 +134,17 @@ Computation ByPrimitives(const AttentionProblem& p, memory::data_type type, cons
 using dnnl::graph::logical_tensor;
 using Operation = dnnl::graph::op;
 
-// The tensors of a graph that have values before a call, and its result. Others count from kInner.
+// Ids of a graph's inputs and of its result. The ids of all other tensors begin at kInner.
 enum GraphTensorId : size_t { kQuery, kKey, kValue, kScale, kMask, kResult, kInner };
 
 // The graph that oneDNN documents as "Scaled Dot-Product Attention" and, for shared heads, "Grouped
-// Query Attention", whose products are 5-D. Each sequence has a mask, as there: oneDNN 3.6 reads
-// beyond the end of one that sequences share.
+// Query Attention", whose products are 5-D. As documented, each sequence has its own mask: oneDNN
+// 3.6 reads beyond the end of a mask that sequences share.
 class Pattern {
  public:
-  // `stored`: the type of the scores. `reshaped`: as oneDNN documents shared heads, operations turn
-  // 4-D inputs into 5-D ones; else the inputs are 5-D. Throws dnnl::error if the library's rules
-  // for an operation exclude its types.
+  // `stored`: the type of the scores. `reshaped`: operations of the graph turn 4-D inputs into 5-D
+  // ones, as oneDNN documents for shared heads; otherwise the inputs are 5-D. Throws dnnl::error if
+  // an operation does not have these types in oneDNN.
   Pattern(const AttentionProblem& p, memory::data_type type, memory::data_type stored,
           bool reshaped)
       : reshaped_(reshaped) {
@@ -178,7 +178,6 @@ class Pattern {
     graph.finalize();
     return graph.get_partitions();
   }
-  // Returns the names of a partition's operations.
   std::vector<std::string> NamesOf(const dnnl::graph::partition& partition) const {
     std::vector<std::string> names;
     for (const size_t id : partition.get_ops()) names.push_back(operations_.at(id).second);
@@ -193,7 +192,7 @@ class Pattern {
   logical_tensor Inner(memory::data_type type, const memory::dims& dims) {
     return Strided(next_tensor_++, type, dims);
   }
-  // Returns the input in the shape of the products, row-major. 4-D has dimensions 1 and 2 joined.
+  // Returns an input in the products' shape. A 4-D input joins the dimensions 1 and 2 of a 5-D one.
   logical_tensor Input(size_t id, memory::data_type type, const memory::dims& dims) {
     if (!reshaped_) return Strided(id, type, dims);
     const auto shaped = Inner(type, dims);
@@ -214,10 +213,10 @@ class Pattern {
 
   bool reshaped_;
   size_t next_tensor_ = kInner;
-  std::vector<std::pair<Operation, std::string>> operations_;  // in order; the index is the id
+  std::vector<std::pair<Operation, std::string>> operations_;  // with names; the index is the id
 };
 
-// A partition of a pattern, and what compiles and runs it.
+// A compiled partition of a pattern, with its tensors.
 struct PartitionCall {
   dnnl::graph::compiled_partition compiled = {};
   std::vector<dnnl::graph::tensor> tensors = {};
@@ -238,9 +237,9 @@ struct Division {
   Scores stored = Scores::kF32;
 };
 
-// Returns the form of the pattern that the library divides least. Older versions store scores only
-// in the call's type; 3.2 supports no reshapes, and 3.6 fuses shared heads only with them. Throws
-// Unsupported if the library does not support an operation in any form, or was built without Graph.
+// Returns the form of the pattern that the library divides into the fewest partitions. Older
+// versions store scores only in the call's type; 3.2 has no reshapes, and 3.6 fuses shared heads
+// only with reshapes. Throws Unsupported if oneDNN supports no form or was built without Graph.
 Division Divide(const AttentionProblem& p, std::string_view type) {
   if (dlsym(RTLD_DEFAULT, "dnnl_graph_graph_create") == nullptr)
     throw Unsupported("oneDNN {} was built without oneDNN Graph", onednn::Version());
@@ -276,7 +275,7 @@ struct GraphCall {
   std::vector<PartitionCall> partitions;
 };
 
-// As partition.compile(), which leaks the compiled partition that the library then refuses.
+// Like partition.compile(), but does not leak the compiled partition if the library refuses it.
 dnnl::graph::compiled_partition Compiled(const dnnl::graph::partition& partition, size_t inputs,
                                          size_t outputs) {
   using dnnl::error;
@@ -317,7 +316,7 @@ Computation ByGraph(const AttentionProblem& p, std::string_view type, const Tens
                                                       : call->tensors.Poisoned(desc));
     return dnnl::graph::tensor(tensor, CpuEngine(), call->memories.at(id).get_data_handle());
   };
-  // A partition from the cache would be compiled without a line about its primitives in the log.
+  // If a partition came from the cache, the log would have no line about its primitives.
   dnnl::graph::set_compiled_partition_cache_capacity(0);
   for (size_t i = 0; i < division.partitions.size(); ++i) {
     const auto& partition = division.partitions[i];

@@ -13,7 +13,7 @@ inline constexpr auto kF32 = dnnl::memory::data_type::f32;
 
 std::vector<float> Floats(const std::vector<double>& values);
 
-// Primitives executed in order. A tensor's memory is owned by the first primitive that uses it.
+// Primitives in order of execution. The first primitive that uses a tensor owns its memory.
 using Steps = std::vector<onednn::Call>;
 // Returns a forward call's primitives: the first writes the scores, the last the result.
 Steps ForwardSteps(const AttentionProblem& problem, dnnl::memory::data_type type,
@@ -23,7 +23,6 @@ void AppendMask(const AttentionProblem& problem, const dnnl::memory& scores, Ste
 // Returns "unfused IMPLEMENTATION + IMPLEMENTATION".
 std::string AlgorithmOf(const Steps& steps);
 
-// Prepares a call that computes the gradients of q, k and v.
 workload::PreparedCall PrepareBackward(const AttentionProblem& problem, const std::string& type,
                                        const workload::RunSettings& settings);
 

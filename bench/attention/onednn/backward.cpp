@@ -1,7 +1,6 @@
-// Attention/cpu/onednn/bwd by unfused primitives of oneDNN 3.x. The weights p = exp(scores - log of
-// their sum) are made again from q, k and a forward call's statistics; then dv = p^T do, dp = do
-// v^T, ds = p (dp - sum of do o), dq = ds k and dk = ds^T q. All pairs are computed, also hidden
-// ones.
+// Attention/cpu/onednn/bwd by unfused primitives of oneDNN 3.x. The weights p = exp(scores -
+// statistics) are computed again from q, k and a forward call's statistics; then dv = p^T do, dp =
+// do v^T, ds = p (dp - sum of do o), dq = ds k, dk = ds^T q. Hidden pairs are computed, too.
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -17,24 +16,22 @@ using dnnl::memory;
 using onednn::CpuEngine;
 using onednn::PlainDesc;
 
-// Returns the same memory with another descriptor.
 memory As(const memory& tensor, const memory::desc& desc) {
   return {desc, CpuEngine(), tensor.get_data_handle()};
 }
-// Returns a tensor of matrices as their transposes.
+// Returns a view of a batch of matrices as their transposes.
 memory Transposed(const memory& tensor) {
   const auto desc = tensor.get_desc();
   const auto d = desc.get_dims();
   return As(tensor, {{d[0], d[2], d[1]}, desc.get_data_type(), memory::dims{d[1] * d[2], 1, d[2]}});
 }
 
-// The primitives of a call, in order.
 class Backward {
  public:
   Backward(const AttentionProblem& p, memory::data_type type, const Tensors& in,
            const BackwardInputs& backward)
       : type_(type) {
-    const int64_t heads = p.b * p.kv, rows = p.h / p.kv * p.q;  // of one product
+    const int64_t heads = p.b * p.kv, rows = p.h / p.kv * p.q;  // products; rows of a product
     const auto queries = PlainDesc({heads, rows, p.d}, type),
                keys = PlainDesc({heads, p.k, p.d}, type);
     const auto pairs = PlainDesc({heads, rows, p.k}, kF32),
@@ -60,7 +57,7 @@ class Backward {
     const auto products = p.d == 1 ? sums : New(PlainDesc({heads, rows, p.d}, kF32));
     Product(d_o, Transposed(v), d_scores, 1);
     Binary(dnnl::algorithm::binary_mul, d_o, o, products, {});
-    if (p.d > 1)  // the library refuses a reduction that reduces nothing
+    if (p.d > 1)  // oneDNN refuses a reduction along a dimension of size 1
       steps_
           .emplace_back(onednn::CallOf<dnnl::reduction>(
               {CpuEngine(), dnnl::algorithm::reduction_sum, products.get_desc(), each, 0, 0}))
@@ -77,7 +74,7 @@ class Backward {
     for (auto& step : steps_) {
       step.listed = onednn::ListedArguments(step.arguments);
       for (const auto& [argument, tensor] : step.arguments)
-        if (argument == DNNL_ARG_SRC_1) tensors_.push_back(tensor);  // the mask among them
+        if (argument == DNNL_ARG_SRC_1) tensors_.push_back(tensor);  // e.g. the mask
     }
   }
 
@@ -86,7 +83,7 @@ class Backward {
   }
   const Steps& steps() const { return steps_; }
   const std::array<std::string, 5>& products() const { return products_; }
-  // All tensors; the same in calls with other inputs. Some are there twice.
+  // All tensors, some of them twice, in the same order for all inputs of a call.
   const std::vector<memory>& tensors() const { return tensors_; }
   Tensors Gradients() const {
     const auto read = [](const memory& tensor) {
@@ -134,7 +131,7 @@ class Backward {
   onednn::Tensors owner_;
   std::vector<memory> tensors_;
   Steps steps_;
-  std::array<std::string, 5> products_;  // implementations
+  std::array<std::string, 5> products_;  // implementation of each product
   size_t made_products_ = 0;
   std::array<memory, 3> gradients_;
 };
@@ -144,8 +141,8 @@ struct Inputs {
   BackwardInputs backward;
 };
 
-// Returns seeded inputs with the result and statistics of a forward call. Throws std::runtime_error
-// if the forward call is wrong.
+// Returns seeded inputs with the result and statistics of a forward call, which it runs. Throws
+// std::runtime_error if the result is wrong.
 Inputs InputsOf(const AttentionProblem& p, const std::string& type, unsigned seed) {
   Inputs inputs{SeededInputs(p, type, seed), {}};
   const auto steps = ForwardSteps(p, onednn::DataType(type), inputs.tensors);

@@ -37,8 +37,8 @@ int64_t ResultId(ProductDirection direction) {
   return direction == ProductDirection::kBackwardData ? kSourceId : kWeightsId;
 }
 
-// Throws Unsupported if GPU or host memory does not suffice; call before allocating. Host memory
-// per tensor: f32 row-major, f32 in the device's order, and encoded.
+// Throws Unsupported if GPU or host memory does not suffice. Call it before allocating. The host
+// needs three copies of a tensor: f32 in row-major order, f32 in the GPU's order, and encoded.
 void RequireMemory(const GraphSpec& graph, const std::string& what) {
   double host = 0;
   for (const auto& tensor : graph.tensors)
@@ -49,7 +49,7 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   cuda::RequireDeviceMemory(TensorBytes(graph), what);
 }
 
-// A plan, its proposal, and its variant pack (pointers for execution).
+// An executable plan with its proposal and its variant pack (the pointers to tensors, workspace).
 struct Candidate {
   Proposal proposal;
   Plan plan;
@@ -58,14 +58,13 @@ struct Candidate {
 
 class Call {
  public:
-  // Gets cuDNN's proposals, fills GPU memory, and chooses an engine: the first allowed one that
-  // runs, or the fastest with a correct result (EngineChoice::kBest). Throws with cuDNN's message;
-  // Unsupported if cuDNN does not support the call.
+  // Gets cuDNN's proposals, fills GPU memory, and chooses an engine as `request.choice` says.
+  // Throws Unsupported with cuDNN's message if cuDNN does not support the call.
   Call(const CudnnConv2dCase& request, unsigned seed);
 
   void Enqueue(void* on) const { Execute(Chosen(), on); }
-  // Returns a function that starts the call with copies (values) instead of its tensors (keys:
-  // their addresses). Not for calls that pad their source.
+  // Returns a function that starts the call on copies of its tensors (GpuCapabilities::on_copies).
+  // Not for `padded` calls.
   std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
     const auto pack = std::make_shared<cudnn::Descriptor>(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     Point(*pack, copies);
@@ -73,17 +72,16 @@ class Call {
   }
   void Run() const { Run(Chosen()); }
   workload::Verification Verify();
-  // Replaces the inputs by those of another seed, in the same memory.
   void NewInputs(unsigned seed) {
     seed_ = seed;
     FillTensors();
   }
-  // After Verify found a wrong result: chooses the next proposal that runs, or returns false.
+  // Chooses the next proposal that runs. Returns false if none is left or the choice is fixed.
   bool TakeNext();
   const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
   std::string Algorithm() const { return DescribeCall(request_, choice_); }
   Work Modelled() const { return CallWork(request_, choice_); }
-  // [1] See FastestPlan. Set only for EngineChoice::kBest, if the first plan could be timed.
+  // [1] FastestPlan::heuristic_over_best. Absent unless EngineChoice::kBest timed the first plan.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
   std::vector<workload::MemoryRegion> Memory() const;
 
@@ -126,10 +124,10 @@ class Call {
   GraphSpec graph_;
   workload::ProductInputs inputs_;
   std::map<int64_t, cuda::DeviceBuffer> tensors_;  // by id
-  // Source, or its gradient, without padding; set only if tensors_ has it with padding.
+  // The source, or its gradient, without padding; only for `padded` calls (tensors_: with padding).
   std::optional<cuda::DeviceBuffer> plain_source_;
   std::optional<cuda::DeviceBuffer> workspace_;
-  // Owned here, because cuDNN does not promise that a plan owns the objects it was created from.
+  // Owned here, because cuDNN does not promise that a plan keeps its graph and target alive.
   std::optional<Graph> described_;
   std::optional<Target> target_;
   std::vector<Proposal> proposals_;
@@ -140,7 +138,7 @@ class Call {
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
-  std::vector<record::WrongEngine> wrong_engines_;  // with wrong results: faster, or tried earlier
+  std::vector<record::WrongEngine> wrong_engines_;  // kBest: faster plans that are wrong
   cuda::CudaStream stream_;
   cudnn::StreamUse use_;  // must be destroyed before stream_
 };
@@ -167,8 +165,8 @@ void Call::FillTensors() {
   }
 }
 
-// If `adds`, zeroes the padded source and copies the source into it; otherwise copies the gradient
-// out of the padded tensor. CUDA's 3-D copy needs no kernel and can be captured by a graph.
+// If `adds`, zeroes the padded tensor and copies the source into it; otherwise copies the source's
+// gradient out of it. A CUDA graph can capture CUDA's 3-D copy, which needs no kernel of dlroof's.
 void Call::CopyPadding(void* on, bool adds) const {
   const auto box = PaddingCopyOf(request_);
   const auto stream = static_cast<cudaStream_t>(on);
@@ -202,7 +200,7 @@ void Call::Ask() {
     if (ForbiddenReason(request_.conv, proposal.config)) ++choice_.refused;
 }
 
-// Returns the proposal's plan. If it cannot or may not be used, sets `failure`, returns nullopt.
+// Returns the proposal's plan, or sets `failure` and returns nullopt if it cannot or must not run.
 std::optional<Candidate> Call::Try(Proposal& proposal, workload::Failure& failure) const {
   if (const auto reason = ForbiddenReason(request_.conv, proposal.config)) {
     failure.text = reason->text;
@@ -258,7 +256,7 @@ void Call::Point(cudnn::Descriptor& pack, const std::map<const void*, void*>& co
   pack.Finalize("the pointers of a convolution");
 }
 
-// Removes all other candidates and frees their workspaces, which may take gigabytes.
+// Removes all other candidates. Shrinks the shared workspace, which may take gigabytes, to fit.
 void Call::KeepOnly(size_t candidate) {
   Candidate chosen = std::move(candidates_[candidate]);
   chosen.pack = cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
@@ -268,7 +266,7 @@ void Call::KeepOnly(size_t candidate) {
   Pack();
 }
 
-// Returns a function that times queued calls of a candidate with device events [s per call].
+// Returns a function that returns the mean time of `calls` queued calls by device events [s].
 std::function<double(size_t candidate, int calls)> Call::DeviceSeconds() const {
   struct Timer {
     std::unique_ptr<gpu::GpuClock> clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
@@ -347,7 +345,6 @@ void Call::TakeFastest() {
   Chose();
 }
 
-// Sets the result to NaN, runs the candidate, and compares the result with the reference.
 workload::Verification Call::Compared(const Candidate& candidate) {
   const int64_t id = ResultId(request_.conv.direction);
   const bool cut = plain_source_ && id == kSourceId;
@@ -378,7 +375,7 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
 
 workload::Verification Call::Verify() {
   auto found = Compared(Chosen());
-  // Frees gigabytes that timed calls do not use. After a wrong result the next engine needs them.
+  // Frees gigabytes that timed calls do not read. After a wrong result the next check reads them.
   if (found.ok) inputs_ = {};
   return found;
 }

@@ -39,7 +39,7 @@ Sizes ChannelsInnermost(const Sizes& sizes) {
   return {plane * sizes[2], 1, plane, row, sizes[1]};
 }
 
-// Returns the elements in another order: row-major to channels innermost if `pack`, else back.
+// Returns elements in another order: from row-major to channels innermost if `pack`, else back.
 template <class To, class From>
 std::vector<To> Permuted(const std::vector<From>& from, const Sizes& sizes, bool pack) {
   const auto channels = static_cast<size_t>(sizes[1]);

@@ -67,7 +67,7 @@ constexpr std::array<OperationRow, 3> kOperations = {
 
 using Tensors = std::map<int64_t, cudnn::Descriptor>;  // by id
 
-// Creates the operation. Appends the other descriptors it needs, except tensors, to `parts`.
+// Returns the operation. Appends descriptors that it refers to, except tensors, to `parts`.
 cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
                               std::vector<cudnn::Descriptor>& parts) {
   const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
@@ -136,7 +136,7 @@ struct Mode {
   std::string_view name;
 };
 
-// Appends the proposals of one heuristic mode. Returns a failure if there are none.
+// Appends the proposals of one heuristic mode. Returns cuDNN's failure, or nullopt on success.
 std::optional<workload::Failure> Append(const Graph& graph, const Target& target, const Mode& mode,
                                         std::vector<Proposal>& proposals) {
   cudnn::Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);

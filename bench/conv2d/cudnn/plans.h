@@ -1,5 +1,5 @@
-// Creates cuDNN's graph, proposals and executable plans from a ConvolutionSpec; possible without
-// the GPU that they are for. Part of the CUDA module.
+// Creates cuDNN's graph, its engine proposals and plans from a GraphSpec. They may be for a GPU
+// that this machine does not have. Part of the CUDA module.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ namespace dlroof::conv2d {
 // The GPU for which cuDNN plans.
 class Target {
  public:
-  static Target Here();  // the GPU of cuDNN's handle; throws as Handle()
-  // A GPU given by its properties in cuDNN's JSON (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, cuDNN
-  // 9.8). Needs neither GPU nor driver, but without libcuda.so.1 cuDNN does not propose engines
-  // that compile at run time, which include all engines for fp8.
+  static Target Here();  // the GPU of cudnn::Handle(); throws what that throws
+  // A GPU with these properties in cuDNN's JSON (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, since
+  // cuDNN 9.8). Needs neither GPU nor driver. But without libcuda.so.1 cuDNN does not propose
+  // engines that compile at run time, and all engines for fp8 do.
   static Target Described(const std::string& json);
 
-  // SetOn sets the handle, SetPropertiesOn a described GPU's properties, each only if there is one.
+  // Set an attribute of a descriptor: Here()'s handle, or Described()'s properties; else no-ops.
   void SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
   void SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
 
@@ -50,9 +50,9 @@ struct Proposal {
   cudnn::Descriptor descriptor;
 };
 
-// Returns the heuristics' proposals, without repeated kernels: of mode A, then (if `all`) of mode
-// B, then of the fallback. Failing modes propose nothing. If all fail, throws cuDNN's message:
-// std::runtime_error if one is broken, else Unsupported. `broken`: failures of broken modes.
+// Returns the proposals of heuristic mode A, then (if `all`) of mode B, then of the fallback,
+// without repeated kernels. `broken` gets the failures of broken modes. If no mode proposes
+// anything, throws the first failure: std::runtime_error if broken, else Unsupported.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
                               std::vector<workload::Failure>* broken = nullptr);
 
@@ -60,11 +60,11 @@ struct Plan {
   cudnn::Descriptor descriptor;
   int64_t workspace_bytes = 0;
 };
-// Returns a plan, or sets `failure` and returns nullopt if cuDNN cannot create one.
+// Returns the proposal's plan, or sets `failure` and returns nullopt if cuDNN cannot create it.
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
                              workload::Failure& failure);
 
-// Adds the convolution and its tensors "source", "weights", "destination" (channels innermost).
+// Adds the convolution and tensors "source", "weights", "destination", "bias", channels innermost.
 void Describe(const Conv3dCase& conv, cudnn::GraphCall& call);
 
 }  // namespace dlroof::conv2d

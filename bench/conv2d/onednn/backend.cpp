@@ -1,5 +1,5 @@
-// Conv2D and Conv3D/cpu/onednn: convolutions by oneDNN 3.x. The library chooses the layouts (`any`)
-// unless the name specifies one. Reorders happen once, before the timing.
+// Conv2D/cpu/onednn and Conv3D/cpu/onednn: convolutions by oneDNN 3.x. oneDNN chooses the layouts
+// that the name does not specify. Tensors are reordered once, before the timing.
 #include <fmt/format.h>
 
 #include <span>
@@ -34,7 +34,7 @@ memory::desc BiasOf(const workload::ProductCase& conv, int64_t filters) {
   return conv.bias ? Desc({filters}, workload::BiasType(conv.types)) : memory::desc();
 }
 
-// Returns a convolution's descriptors. `axes`: the last two of `p` for an image, all for a volume.
+// Returns a convolution's descriptors. `axes`: the last two axes of `p` for an image, else all.
 Shape ShapeOf(const workload::ProductCase& conv, const Conv3dProblem& p,
               std::span<const VolumeAxis> axes, memory::format_tag tag) {
   const auto of_axes = [&](memory::dims first, auto of) {

@@ -199,7 +199,7 @@ struct LstmGpuCall::State {
     };
     return {offset(matrix_at), part.HasBias() ? offset(bias_at) : 0};
   }
-  // Starts a forward call with copies (values) instead of tensors (keys: their addresses).
+  // Starts a forward call. It uses copies (values) instead of the tensors at the keys' addresses.
   void Forward(const std::map<const void*, void*>& copies = {}) const {
     const auto at = [&](void* tensor) {
       const auto copy = copies.find(tensor);

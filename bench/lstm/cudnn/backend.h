@@ -28,13 +28,12 @@ class LstmGpuCall {
   // Starts one call on a cudaStream_t and returns without waiting. A forward call uses the copies
   // (values) instead of its tensors (keys: their addresses); `bwd` ignores `copies`.
   void Enqueue(void* stream, const std::map<const void*, void*>& copies = {}) const;
-  // Makes one call and returns when it has finished.
   void Run() const;
   // Restores what `bwd` changes of its inputs: the reserve space of the forward call, which cuDNN
   // overwrites, and the weight gradients, to which it adds. No effect for other directions.
   void Restore() const;
-  // Sets results to NaN and weight gradients to zero. Of `bwd` it also runs the forward call, which
-  // fills the reserve space that Restore brings back.
+  // Sets results to NaN and weight gradients to zero. For `bwd` it also runs the forward call, and
+  // saves the reserve space that this fills for Restore.
   void Renew() const;
 
   LstmOutput<float> Outputs() const;

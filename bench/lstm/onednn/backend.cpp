@@ -30,7 +30,7 @@ bool IsInteger(memory::data_type type) {
   return type == memory::data_type::u8 || type == memory::data_type::s8;
 }
 
-// Returns the zero point: for u8 the middle of the range of integers that the scale uses, else 0.
+// Returns the zero point: for u8 the middle of the integers that the scale uses, else 0.
 float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
 }
@@ -58,16 +58,16 @@ memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
 }
 
 // Creates the primitives and memory of an LSTM stack from plain tensors. Sources, states and
-// outputs have plain layouts (tnc, ldnc); the library chooses the layout of the weights unless the
-// name has the option for plain weights. Layouts and attributes are those of benchdnn (with
-// --trivial-strides=true), so that times are comparable. Only the int8 scale and shift differ, to
-// use the whole range: 127 and 128 (for s8 127 and 0; for "bisum" see Int8ActivationScale) instead
-// of 63.5 and 28. Weights have one common scale, benchdnn's default.
+// outputs have plain layouts (tnc, ldnc). oneDNN chooses the layout of the weights unless the name
+// has the option ldigo. Layouts and attributes are those of benchdnn with --trivial-strides=true,
+// so that times are comparable. Only scale and shift of int8 differ: to use the whole range of
+// integers they are 127 and 128 (s8: 127 and 0; "bisum": see Int8ActivationScale), not benchdnn's
+// 63.5 and 28. Weights have one common scale, benchdnn's default.
 class LstmBuilder {
  public:
   using Forward = dnnl::lstm_forward::primitive_desc;
 
-  // Stores references to the arguments. Throws Unsupported for a type that oneDNN lacks.
+  // Stores references to the arguments. Throws Unsupported for a type that oneDNN does not have.
   LstmBuilder(const LstmCase& lstm, const LstmInput<float>& input)
       : lstm_(lstm), problem_(lstm.problem), type_(LstmTypeOf(lstm.type)), input_(input) {
     // Sets the mode even if it is strict, because the environment may change oneDNN's default.
@@ -214,7 +214,7 @@ class LstmBuilder {
         d.hidden, d.cell, forward, attributes_);
   }
 
-  // Reorders the weights again for this primitive, which may prefer another layout.
+  // Adds the weights in this primitive's layouts, which may differ between forward and backward.
   template <class AnyDescriptor>
   void AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor,
                   onednn::Call& step) const {
@@ -243,7 +243,7 @@ class LstmBuilder {
     return tensors.Filled(target, values);
   }
 
-  // Returns memory with the weights. Quantized weights include sums that only a reorder computes.
+  // Returns memory with the weights. Only a reorder can add the sums that quantized weights need.
   memory Weight(const memory::desc& target, std::vector<float> values,
                 onednn::Tensors& tensors) const {
     if (!IsQuantized(type_)) return tensors.Filled(target, values);
@@ -263,7 +263,7 @@ class LstmBuilder {
   dnnl::primitive_attr attributes_, quantization_;
 };
 
-// Returns real numbers. `summed`: how many stored values the library added to get each element.
+// Returns the dequantized values. `summed`: number of stored values that oneDNN added per element.
 std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
                                   int summed = 1) {
   auto values = onednn::Plain(activation);
@@ -300,16 +300,16 @@ void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm) {
                       lstm.fpmath, type.name);
 }
 
-// Returns the allowed error, divided by the tensor's largest value.
-// - f32: 2^-24 per operation, for some tens of consecutive operations through a gate; states damp
-//   earlier errors. Observed: 2e-6.
-// - bf16, f16: each stored hidden state, which the next step and layer read, is rounded by 2^-9 of
-//   its size, and so are gates in the backward pass. Observed with bf16: 6e-3. An fpmath mode may
-//   round the factors of products to these types (tf32 has the precision of f16), a smaller error.
-// - int8: a hidden state is off by 1/254 of full scale, and by twice as much after a projection,
-//   whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
-// A wrong gate, weight or step causes an error of some tenths. Weight gradients are sums of t*n
-// terms, so their rounding errors grow like sqrt(t*n).
+// Returns the allowed error, divided by the tensor's largest value [1]:
+// - f32: 1e-5. Each of some tens of consecutive operations through a gate has an error of 2^-24;
+//   states damp earlier errors. Observed: 2e-6.
+// - bf16, f16: 0.02. Each stored hidden state, which the next step and layer read, is rounded by
+//   2^-9 of its size, and so are gates in the backward pass. Observed with bf16: 6e-3. The same
+//   holds for f32 with an fpmath mode, which rounds factors of products: a smaller error.
+// - int8: 0.1. A hidden state is off by 1/254 of full scale, and by twice as much after a
+//   projection, whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
+// A wrong gate, weight or step causes an error of some tenths. Except for int8 the allowed error
+// grows like sqrt(t*n) from t*n = 2048 on, because weight gradients are sums of t*n terms.
 double Tolerance(const LstmCase& lstm) {
   const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
   const double growth = std::sqrt(std::max(1.0, terms / 2048));
@@ -336,8 +336,8 @@ workload::Verification Verify(LstmCall& call, unsigned seed) {
   return verification;
 }
 
-// Returns the costs of functions and, by oneDNN 3.2 only, of products: its reference LSTM calls
-// gemm and merges the GEMMs of all steps; its brgemm LSTM does neither. Other versions may differ.
+// Returns the costs of functions and, for oneDNN 3.2 only, of products: it is known that its
+// reference LSTM calls gemm and merges the GEMMs of all steps, and that its brgemm LSTM does not.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
                   std::string_view algorithm) {
   const auto functions = Functions(problem, direction);
@@ -371,7 +371,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   auto call =
       std::make_shared<LstmCall>(lstm, SeededLstmInput(lstm.problem, settings.seed, lstm.type),
                                  SeededLstmGradient(lstm.problem, settings.seed));
-  // oneDNN accepts calls that it cannot execute.
+  // oneDNN creates some primitives that it cannot execute.
   onednn::Translated(fmt::format("LSTM {}", type.name), [&] { call->Run(); });
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };

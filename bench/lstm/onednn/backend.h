@@ -12,26 +12,25 @@ namespace dlroof::lstm {
 
 class LstmCall {
  public:
-  // Creates all that Run() uses. For `bwd` runs the forward training call that fills the workspace;
-  // only `bwd` reads `d_output`. Call onednn::SetThreads before. Throws Unsupported with oneDNN's
-  // message.
+  // Creates what Run() uses; for `bwd` runs a forward training call. Only `bwd` reads `d_output`.
+  // Call onednn::SetThreads before. Throws Unsupported with oneDNN's message.
   LstmCall(const LstmCase& lstm, const LstmInput<float>& input, const LstmOutput<float>& d_output);
 
-  // Makes one call and returns when it has finished. oneDNN adds to the weight gradients, so these
-  // grow with every `bwd`.
+  // Makes one call and returns when it has finished. `bwd` adds to the weight gradients, so that
+  // they grow with every call.
   void Run() const {
     for (const auto& step : Steps()) step.Run();
   }
 
   // Returns the outputs of the last forward call as real numbers, dequantized if necessary.
   LstmOutput<float> Outputs() const;
-  // Returns the gradients by `bwd`. Of weights and bias they are sums since ClearWeightGradients().
+  // Returns the results of `bwd`; weights and bias: sums of all calls since ClearWeightGradients().
   LstmInput<float> Gradients() const;
   void ClearWeightGradients();
-  // Copies the tensors of a call of the same case that did not run: invalid results, too.
+  // Copies all tensors from a call of the same case that has not run, so that results are invalid.
   void CopyTensors(const LstmCall& from);
 
-  // Returns "brgemm:avx512_core": distinct implementation names of all primitives, with " + ".
+  // Returns the distinct names of all primitives' implementations, joined by " + ".
   std::string Algorithm() const;
   int64_t Launches() const { return static_cast<int64_t>(forward_.size()); }
   // Returns each tensor that Run() reads or writes once, including data between primitives but not
@@ -53,7 +52,7 @@ class LstmCall {
 };
 
 // Runs the call and compares all outputs or gradients with the reference loops in double on the
-// same inputs. Errors are relative to a tensor's largest value, tolerances by type and fpmath.
+// same inputs. Errors are divided by a tensor's largest value; the tolerance depends on the type.
 workload::Verification CompareWithLoops(LstmCall& call, const LstmInput<float>& input,
                                         const LstmOutput<float>& d_output);
 

@@ -71,7 +71,7 @@ cublasLtMatmulMatrixScale_t ModeOf(Scaling scaling, bool is_weights) {
   }
 }
 
-// What a product reads beside its factors, in GPU memory; null if it has none.
+// GPU addresses of what a product reads besides its factors; null if it has no such tensor.
 struct Extras {
   const void *bias = nullptr, *scales_a = nullptr, *scales_b = nullptr;
 };
@@ -133,14 +133,13 @@ std::map<Matrix, DeviceTensor> EmptyTensors(const MatmulCase& matmul) {
   return tensors;
 }
 
-// A factor's scales in GPU memory.
 struct DeviceScales {
   FactorScales scales;
   cuda::DeviceBuffer buffer;
 
   DeviceScales(const MatmulCase& matmul, Matrix matrix)
       : scales(matmul, matrix, 0), buffer(std::max<size_t>(scales.Stored().size(), 1)) {}
-  // Sets seeded scales, and multiplies `elements` (the check's) by them.
+  // Uploads seeded scales, and multiplies `elements`, the inputs of the check, by them.
   void Set(const MatmulCase& matmul, Matrix matrix, uint64_t seed, std::vector<float>& elements) {
     scales = FactorScales(matmul, matrix, 4 * seed + (matrix == Matrix::kA ? 0 : 1));
     if (scales.count() == 0) return;
@@ -149,7 +148,7 @@ struct DeviceScales {
   }
 };
 
-// A product as cuBLASLt computes it: its descriptors and the chosen algorithm.
+// cuBLASLt's descriptors of a product, and the chosen algorithm.
 class Plan {
  public:
   Plan(const MatmulCase& matmul, const Extras& extras)
@@ -164,7 +163,7 @@ class Plan {
 
   struct Memory {
     const void *first, *second;
-    void *result, *workspace;  // of kWorkspaceBytes bytes
+    void *result, *workspace;  // `workspace` has kWorkspaceBytes bytes
   };
   cublasStatus_t Multiply(const Library& library, const Memory& at, cudaStream_t stream) const {
     const std::array<float, 2> reals = {1, 0};
@@ -245,7 +244,7 @@ class Call {
   }
 
   void Enqueue(void* stream) const { Enqueue(At(), stream); }
-  // Returns the call with copies (values) instead of matrices at the keys; bias and scales stay.
+  // Returns a function that starts the call on copies of its matrices, not of bias and scales.
   std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
     auto at = At();
     for (const auto& [tensor, copy] : copies) {
@@ -303,8 +302,8 @@ class Call {
   cuda::CudaStream stream_;
 };
 
-// Baseline of a grouped product: one product per expert in sequence. Experts with equal numbers of
-// rows share a plan.
+// The baseline of a grouped product: a product per expert with rows, in sequence. Experts with
+// equal numbers of rows share a plan.
 class GroupedCall {
  public:
   GroupedCall(const GroupedCase& grouped, unsigned seed)
@@ -381,7 +380,7 @@ class GroupedCall {
   cuda::CudaStream stream_;
 };
 
-// Throws Unsupported if host or GPU memory does not suffice. Call before allocating.
+// Throws Unsupported if host or GPU memory does not suffice. Call it before allocating.
 void RequireMemory(const workload::ProductSizes& sizes, double bytes) {
   constexpr double kHostBytes = 12;  // per element: two f32 copies and the encoded value
   const auto elements = static_cast<double>(sizes.source + sizes.weights + sizes.destination);

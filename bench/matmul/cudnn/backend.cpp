@@ -22,7 +22,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto request = ReadCudnnGroupedCase(name);
   const auto sizes = SizesOf(request);
-  constexpr double kHostBytes = 20;  // per element: in f32, in f64, encoded
+  constexpr double kHostBytes = 20;  // [byte] an element in f32, in f64, encoded
   workload::RequireHostMemory(
       kHostBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
       sizes.problem);

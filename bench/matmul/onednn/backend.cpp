@@ -1,6 +1,6 @@
 // Matmul/cpu/onednn: matrix products by oneDNN 3.x, by its matmul or (option ip) inner-product
-// primitive. Layouts follow from the name, except for inner products and the option `any`, where
-// the library chooses. Reorders are done once, before timing.
+// primitive. The name determines the layouts, except for inner products and the option `any`, where
+// oneDNN chooses them. Tensors are reordered once, before the timing.
 #include <fmt/format.h>
 
 #include "bench/matmul/loops.h"
@@ -11,7 +11,7 @@ namespace {
 
 using dnnl::memory;
 
-// Throws Unsupported if the loaded library is older than the first one for CPUs with such weights.
+// Throws Unsupported if the loaded oneDNN is too old to multiply compressed weights on CPUs.
 void RequireCompressedWeights(const MatmulCase& matmul) {
   const bool is_byte = workload::IsByte(matmul.types.weights);
   const int needed = is_byte ? 4 : 5;
@@ -22,7 +22,7 @@ void RequireCompressedWeights(const MatmulCase& matmul) {
 
 bool IsGrouped(const MatmulCase& matmul) { return matmul.group < matmul.problem.k; }
 
-// Sets what makes oneDNN convert integer weights within a product ("weights decompression").
+// Sets the attributes for a product that converts integer weights ("weights decompression").
 void SetCompressedWeights(const MatmulCase& matmul, int per_column, dnnl::primitive_attr& to) {
   const auto& source = matmul.types.source;
   const auto mode = matmul.fpmath     ? onednn::FpmathMode(*matmul.fpmath)
@@ -34,7 +34,7 @@ void SetCompressedWeights(const MatmulCase& matmul, int per_column, dnnl::primit
       kApplyToIntegers);
   const auto set = [&](const char* function, std::string_view type) {
     const dnnl_dims_t group = {matmul.group, 1};
-    const bool grouped = IsGrouped(matmul);  // then along k too, the dimension before the columns
+    const bool grouped = IsGrouped(matmul);  // the mask then has k, too, the dimension before n
     onednn::CallNewer<dnnl_status_t(dnnl_primitive_attr_t, int, int, int, const dnnl_dim_t*,
                                     dnnl_data_type_t)>(
         function, to.get(), DNNL_ARG_WEIGHTS, per_column | (grouped ? per_column / 2 : 0),
@@ -45,7 +45,6 @@ void SetCompressedWeights(const MatmulCase& matmul, int per_column, dnnl::primit
   if (matmul.zero_points) set("dnnl_primitive_attr_set_zero_points", matmul.types.weights);
 }
 
-// Adds the scales and zero points of compressed weights.
 void AddQuantization(const MatmulCase& matmul, onednn::ProductCall& call) {
   const auto [scales, zero_points] = QuantizationOf(matmul);
   const auto add = [&](int argument, std::string_view type, const std::vector<float>& values) {
@@ -79,13 +78,13 @@ memory::desc BiasDesc(const MatmulCase& matmul) {
   return onednn::PlainDesc(dims, onednn::DataType(workload::BiasType(matmul.types)));
 }
 
-// Returns the descriptor of a matrix whose transpose is stored row-major.
+// Returns the descriptor of rows x columns matrices whose transposes are stored row-major.
 memory::desc TransposedDesc(int64_t batch, int64_t rows, int64_t columns, memory::data_type type) {
   if (batch == 1) return {{rows, columns}, type, memory::dims{1, rows}};
   return {{batch, rows, columns}, type, memory::dims{rows * columns, 1, rows}};
 }
 
-// Returns memory with the factor's dimensions, filled with `values` in the factor's layout.
+// Returns memory of a factor with the descriptor `desc`, filled with `values` as they are stored.
 memory FilledFactor(onednn::Tensors& tensors, const memory::desc& desc, bool transposed,
                     const std::vector<float>& values) {
   if (!transposed) return tensors.Filled(desc, values);

@@ -17,7 +17,7 @@ namespace {
 using dnnl::memory;
 using onednn::CpuEngine;
 
-// One product per expert with rows, each on its part of the three tensors.
+// A product for each expert that has rows. Each works on its part of the three tensors.
 struct GroupedCall {
   onednn::Tensors tensors{};
   memory source{}, weights{}, destination{};
@@ -35,7 +35,7 @@ struct GroupedCall {
   }
 };
 
-// Returns a memory of layout `desc` that begins at this element of `tensor`.
+// Returns a view of `tensor` with the layout `desc` that begins at this element.
 memory PartOf(const memory& tensor, const memory::desc& desc, int64_t element) {
   const auto type = tensor.get_desc().get_data_type();
   auto* const begin = static_cast<std::byte*>(tensor.get_data_handle());

@@ -1,5 +1,5 @@
-// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu /gpu/cudnn, row by row and out of place, by
-// cuDNN's graph API; Softmax by cudnnSoftmaxForward.
+// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu on gpu/cudnn, row by row and out of place:
+// Softmax by cudnnSoftmaxForward, the others by cuDNN's graph API.
 #include "bench/rows/cudnn/backend.h"
 
 #include <cmath>
@@ -146,8 +146,8 @@ bool RegisterCudnn(const std::string& name_of_op) {
     RegisterCudnn<kRmsNorm>("RmsNorm") && RegisterCudnn<kEltwise>("Eltwise") &&
     RegisterCudnn<kSwiGlu>("SwiGlu");
 
-// Sizes of the tensors, and the strides of those that have columns. Columns are the channels, for
-// which cuDNN requires the layout NHWC.
+// Sizes of the tensors, and `nhwc`, the strides of tensors with columns. Columns are cuDNN's
+// channels, for which it requires the layout NHWC.
 struct Layout {
   explicit Layout(const Rows& rows)
       : matrix{rows.m, rows.n, 1, 1},
@@ -162,7 +162,6 @@ frontend::graph::Pointwise_attributes Pointwise(frontend::PointwiseMode_t mode) 
   return frontend::graph::Pointwise_attributes().set_mode(mode);
 }
 
-// Adds the function of Eltwise or SwiGlu, and its output, to `call`.
 void DescribeFunction(const RowsCase& request, const Layout& at, const cudnn::GraphTensor& x,
                       GraphCall& call) {
   auto y = call.graph.pointwise(

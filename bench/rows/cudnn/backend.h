@@ -6,8 +6,8 @@
 
 namespace dlroof::rows {
 
-// Adds the operation and its tensors to `call`; not for Softmax, which uses no graph. Throws
-// Unsupported if cuDNN lacks the operation.
+// Adds the operation and its tensors to `call`. Not for Softmax, which has no graph. Throws
+// Unsupported for a normalization that cuDNN lacks (without scale or shift).
 void Describe(const RowsCase& request, cudnn::GraphCall& call);
 
 }  // namespace dlroof::rows

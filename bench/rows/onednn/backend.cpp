@@ -1,5 +1,5 @@
-// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu /cpu/onednn by oneDNN 3.x: over the last axis,
-// out of place, row-major. In training LayerNorm also writes mean and variance, RmsNorm the latter.
+// Softmax, LayerNorm, RmsNorm, Eltwise and SwiGlu on cpu/onednn by oneDNN 3.x: over the last axis,
+// out of place, row-major. In training LayerNorm also writes mean and variance, RmsNorm variance.
 #include <fmt/format.h>
 
 #include "bench/onednn/call.h"
@@ -53,9 +53,9 @@ dnnl::memory::desc ColumnDesc(const RowsCase& norm) {
   return onednn::PlainDesc({norm.rows.n}, dnnl::memory::data_type::f32);
 }
 
-// Returns the primitive's flags. Headers before oneDNN 3.9 lack RMS normalization's: dnnl_rms_norm
-// of include/oneapi/dnnl/dnnl_types.h. Throws Unsupported if the loaded library is older. The
-// gradient that oneDNN 3.13 computes fails verification: it is that of layer normalization.
+// Returns the primitive's flags. kRms is dnnl_rms_norm of include/oneapi/dnnl/dnnl_types.h, which
+// headers before oneDNN 3.9 lack. Throws Unsupported for RmsNorm if the loaded library is older.
+// oneDNN 3.13 computes the gradient of layer normalization for RmsNorm, which fails verification.
 dnnl::normalization_flags FlagsOf(const RowsCase& norm) {
   constexpr unsigned kRms = 0x20;
   constexpr int kFirstMinor = 9;
@@ -124,7 +124,6 @@ onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
   return call;
 }
 
-// Registers a backend, whose `prepare` throws Unsupported if oneDNN or memory cannot take the call.
 template <auto kMakeCall>
 bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
   const auto prepare = [&op](const workload::BenchmarkName& name,
@@ -144,7 +143,7 @@ bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
       {.op = name_of_op, .device = "cpu", .library = "onednn", .prepare = prepare});
 }
 
-// Names are literals, because `op`, a static object of another file, may not be initialized yet.
+// Names are literals, because kSoftmax etc., in other files, may be initialized after this object.
 [[maybe_unused]] const bool backends_registered =
     RegisterOnednn<SoftmaxCall>("Softmax", kSoftmax) &&
     RegisterOnednn<EltwiseCall>("Eltwise", kEltwise) &&
