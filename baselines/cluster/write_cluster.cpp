@@ -37,7 +37,7 @@ Table RoofTable(const Cluster& cluster, const NodeEffects& effects) {
   return table;
 }
 
-// Returns "3 of 4", or "" if no node's time is an estimate.
+// Returns e.g. "3 of 4", or "" if no node's time is an estimate.
 std::string EstimatesText(const EstimateCount& count) {
   return count.estimates > 0 ? fmt::format("{} of {}", count.estimates, count.times) : "";
 }
@@ -81,7 +81,7 @@ Table NodeTable(const Cluster& cluster, const NodeEffects& effects) {
   return table;
 }
 
-// Returns a table of nodes whose measurement was interfered with, the most noisy first.
+// Returns a table of the nodes with interference, the largest share of noisy repetitions first.
 Table InterferenceTable(const Cluster& cluster) {
   Table table{.title = "Interference on nodes",
               .columns = {"node", "noisy repetitions", "all over clean time", "steal",
@@ -137,7 +137,7 @@ std::string FindingsText(const Cluster& cluster) {
       100 * OutlierRules().effect);
 }
 
-// Returns "64 nodes" or "16 GPUs of 2 nodes".
+// Returns e.g. "64 nodes" or "16 GPUs of 2 nodes".
 std::string CountText(const Cluster& cluster) {
   std::set<std::string> hosts;
   for (const auto& node : cluster.nodes) hosts.insert(HostOf(node));
