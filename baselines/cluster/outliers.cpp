@@ -131,7 +131,7 @@ constexpr const char* kAlgorithms = "algorithms";
 // [1] Larger / smaller memory size of equal nodes: firmware and kernel reserve different amounts.
 constexpr double kSameMemory = 1.03;
 
-// Returns the number with which `text` (e.g. "23.5 GiB") begins, or nullopt if none is above 0.
+// Returns 23.5 for "23.5 GiB"; nullopt if `text` does not begin with a number above 0.
 std::optional<double> NumberIn(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);

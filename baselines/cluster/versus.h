@@ -83,7 +83,7 @@ struct SummedTime {
 };
 
 // `nodes_of_a` [1]: number of A's nodes as fast as one node of B by the sums of `times`. Returns
-// the row whose removal changes this number most, because the sums say little about the other rows.
+// the row whose removal changes this number most; the sums then say little about the other rows.
 // Returns nullopt for a single row, and if no removal changes it by more than a factor of 1.5.
 std::optional<LargestEffect> LargestEffectIn(const std::vector<SummedTime>& times,
                                              double nodes_of_a);
@@ -279,7 +279,7 @@ struct VersusModel {
   std::optional<Quantity> a, b, nodes_of_a;
   Energies energies_a, energies_b;                // [J] sums over the layers in A and B
   std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
-  std::optional<double> cost_ratio;               // [1] A's cost of a pass / B's, if both are known
+  std::optional<double> cost_ratio;               // [1] A's cost of a pass / B's, if known
   std::optional<LargestEffect> largest = {};      // by layer
   std::vector<std::string> missing;               // problems of layers that A or B lacks
 };
