@@ -1,6 +1,5 @@
 // The cluster file: a run file with a member "cluster", whose repetitions are the times of nodes.
-// Readers of run files can read it. This header also declares the cluster's report and medians over
-// nodes.
+// Readers of run files can read it. Also declared here: the cluster's report, medians over nodes.
 #pragma once
 
 #include <iosfwd>

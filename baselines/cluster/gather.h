@@ -89,8 +89,7 @@ struct NodeCeiling {
   double value = 0;        // [flop/s], [byte/s] or, of a launch, [s]
   bool validated = false;  // validated, or specified by the user
 };
-// Device, threads and row, e.g. {"cpu", 2, "flops.fp32.vector"}, {"cpu", 2, "bytes.dram"} or
-// {"gpu", 1, "launch"}.
+// Device, threads and row (e.g. "bytes.dram", "launch"), e.g. {"cpu", 2, "flops.fp32.vector"}.
 using CeilingRow = std::tuple<std::string, int, std::string>;
 
 struct ClusterNode {
@@ -135,8 +134,7 @@ struct ClusterKind {
 
 // Returns groups of the nodes i with counts[i], the largest first; nodes are indices into
 // `summaries`. Memory sizes within 3 % of each other count as equal. Nodes that used another
-// algorithm for a benchmark than most nodes of their group form groups of their own, with a trait
-// "algorithms".
+// algorithm for a benchmark than most of their group form own groups, with a trait "algorithms".
 std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
                                  const std::vector<bool>& counts);
 

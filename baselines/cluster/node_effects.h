@@ -1,5 +1,5 @@
-// Differences between the nodes of a cluster: the spread of each benchmark and roof over the nodes,
-// the search for slow nodes by repeated measurements (outliers.h), and limits that nodes must meet.
+// Differences between the nodes of a cluster: the spread of benchmarks and roofs over the nodes,
+// the search for slow nodes by repeated measurements (outliers.h), limits that nodes must meet.
 // Pure.
 #pragma once
 

@@ -21,9 +21,8 @@ using nlohmann::json;
 
 using SampleTime = std::optional<double> record::GpuSample::*;
 
-// Replaces the seconds of all repetitions by a field of their GPU samples, and sets record.timed,
-// unless a repetition lacks the field. Then marks noisy repetitions again, unless repetitions are
-// nodes (`is_node`).
+// Unless a repetition lacks `field`, replaces all repetitions' seconds by it, sets record.timed,
+// and marks noisy repetitions again, unless repetitions are nodes (`is_node`).
 void Replace(SampleTime field, const char* timed, bool is_node, record::Record& record) {
   const auto has = [&](const record::Repetition& repetition) {
     return repetition.gpu && (*repetition.gpu).*field;
@@ -76,8 +75,7 @@ Quantity Times(double factor, Quantity quantity) {
 // If A's and B's FLOPs of a problem differ by a larger share [1], their counting rules differ.
 constexpr double kSameFlops = 0.01;
 
-// Returns op/direction/type/problem[/option...] without implementation options, or "" for a name
-// without these parts.
+// Returns VersusRow::key with this type, or "" for a record whose name has no problem.
 std::string KeyOfType(const record::Record& record, const std::string& type,
                       const IsImplementationOption& is_implementation_option) {
   if (record.problem.empty()) return "";

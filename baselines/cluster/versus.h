@@ -198,8 +198,7 @@ Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const Versu
                   const Quantity& b_seconds);
 
 struct VersusRow {
-  // op/direction/type/problem[/option...], without implementation options; the type is "bf16|f16"
-  // if A's and B's differ.
+  // op/direction/type/problem[/option...], no implementation options; type A|B if they differ
   std::string key;
   std::string type;  // by which both are compared (ComparedType), or "best" with best_type
   VersusSide a, b;
@@ -257,9 +256,9 @@ struct Model {
   std::vector<VersusLayer> layers;
 };
 
-// Returns the layers of the named benchmarks, each with its number of occurrences. Names that
-// differ only in device, library, direction, type or implementation options are one layer, with the
-// largest of their numbers.
+// Returns the layers of the named benchmarks with their numbers of occurrences. Names that differ
+// only in device, library, direction, type or implementation options are one layer (largest
+// number).
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,
                      const IsImplementationOption& is_implementation_option);

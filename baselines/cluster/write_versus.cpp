@@ -36,8 +36,7 @@ std::string MachinesText(const VersusCluster& cluster) {
 namespace {
 
 // The distinct VersusRow::differences, in the rows' order, by whether all rows or only some rows
-// have them. The last cell of an operator's row has the positions (from 1) of its differences in
-// of_some.
+// have them. The last cell of an operator's row numbers its differences by position in of_some.
 struct DifferenceKinds {
   std::vector<std::string> of_all, of_some;
 };
@@ -82,7 +81,6 @@ std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyCla
   return found == values.end() ? "" : QuantityText(found->second, unit);
 }
 
-// Returns the energy classes that occur in at least one row.
 std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
   std::vector<EnergyClass> classes;
   for (const auto kind : kEnergyClasses)
@@ -291,7 +289,6 @@ Table OperatorTable(const VersusReport& report) {
   return table;
 }
 
-// Returns a table with a row per operator and type: sums over one call of each problem.
 Table TotalTable(const VersusReport& report) {
   Table table{.title = "Totals",
               .columns = {"all rows of", "number", "A", "B", "nodes of A for one of B", "95 %"}};

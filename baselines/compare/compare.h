@@ -49,14 +49,11 @@ struct Comparison {
   const NamedRun* stored = nullptr;  // the stored run that contains `base`, if BASE is a folder
   statistics::Verdict verdict = statistics::Verdict::kInsufficient;
   std::string reason;  // explains the verdict; may be empty for kSame, kFaster, kSlower
-  // Null if not judged. Its ratio is that of the times, NEW / BASE; across machines that of (time /
-  // roof time). Above 1: slower.
+  // Null if not judged. Its ratio is time NEW / BASE, across machines of (time / roof time).
   record::Rare<statistics::Judgement> judgement;
-  // before.fraction is absent if the runs count the operator's FLOPs by different conventions
-  // (CountFlopsAlike).
+  // before.fraction is nullopt if the runs count FLOPs by different conventions (CountFlopsAlike).
   Side before, after;
-  // Which GPU time was judged if not Repetition::seconds: "device", "graph", "throughput" or "call"
-  // (record::timed).
+  // The judged kind of GPU time (record::timed, e.g. "graph"), if not that of Repetition::seconds.
   record::Rare<std::string> timed;
   // [1] If several processes were measured: the mean of this share of all repetitions, the fastest
   // ones, was judged. Absent if clean repetitions were judged.

@@ -10,7 +10,6 @@ namespace {
 
 using Field = std::optional<double> record::GpuSample::*;
 
-// A kind of GPU time: its field in GpuSample and its name.
 struct Kind {
   Field field;
   const char* timed;

@@ -27,8 +27,7 @@ struct JudgedTimes {
 // both have the same `timed` and no other common kind. Throws Unsupported without a common kind.
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record::Record& contender);
 
-// Returns the levels that a comparison judges, or nullopt if the records have no common kind of
-// time or too few clean times.
+// Returns the levels that a comparison judges, or nullopt without a common kind or enough times.
 std::optional<statistics::LevelPair> LevelsOfTimes(const record::Record& base,
                                                    const record::Record& contender);
 

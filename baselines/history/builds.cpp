@@ -61,7 +61,6 @@ bool IsSystems(const std::string& path) {
       [&](const std::string& folder) { return path.starts_with(folder); });
 }
 
-// Returns the paths of a program's files: the executable first, then its libraries.
 std::vector<fs::path> FilesOf(const fs::path& program) {
   std::vector<fs::path> files = {program};
   // ldd fails for a script, which has no libraries.

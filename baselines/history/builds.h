@@ -103,9 +103,8 @@ std::vector<compare::NamedRun> ChooseBaseline(const History& history,
                                               const compare::NamedRun& contender,
                                               std::ostream& warnings);
 
-// Returns, to estimate noise, the newest 30 runs that are older than `base` and can be compared
-// with it, oldest first. Runs without a date count as older. If `base` has no date, all runs are
-// older.
+// Returns the newest 30 runs before `base` that can be compared with it, oldest first, to estimate
+// noise. Runs without a date are before `base`; if `base` has no date, all runs are.
 std::vector<compare::NamedRun> RunsBefore(const History& history, const compare::NamedRun& base);
 
 // Returns the stored program of the newest run that has one, or nullopt. `runs`: oldest first.

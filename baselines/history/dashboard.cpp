@@ -61,7 +61,6 @@ json EmptyTimes() {
   return times;
 }
 
-// Appends a point's time, its interval, and how many of its repetitions are clean.
 void AddTime(const Point& point, std::size_t run, double median,
              const std::optional<std::pair<double, double>>& ci95, json& times) {
   times["run"].push_back(run);

@@ -21,8 +21,7 @@ struct PackedRecord {
   std::string facts;  // JSON (record::ToJson)
   // CBOR: one array per repetition with seconds, iterations, noisy, CPU time, CPU time of the main
   // thread, run delay, core share, block, an array of the GPU's quantities in the order of
-  // GpuSampleFields, link share and clean calls. Unknown items are null; at the end they are
-  // omitted.
+  // GpuSampleFields, link share and clean calls. Unknown items are null, or omitted at the end.
   std::string repetitions;
   std::optional<double> median;  // [s] of clean repetitions (record::Summarize), if status is ok
   std::optional<std::pair<double, double>> ci95;  // [s]
@@ -30,8 +29,7 @@ struct PackedRecord {
 };
 
 PackedRecord Pack(const record::Record& record);
-// Inverse of Pack. `repetitions` "" means none. Throws BadInput, beginning with `where`, if
-// damaged.
+// Inverse of Pack; "" is no repetitions. Throws BadInput, beginning with `where`, if damaged.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 

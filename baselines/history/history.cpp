@@ -144,7 +144,6 @@ Prepared Prepare(const compare::NamedRun& run) {
   return made;
 }
 
-// Writes a run into the tables, within one transaction.
 class Writer {
  public:
   explicit Writer(SQLite::Database& database)

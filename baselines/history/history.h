@@ -75,8 +75,7 @@ struct Point {
   std::uint64_t facts = 0;       // hash of the record without its times; for History::Facts
   std::optional<double> median;  // [s] set if status is ok and enough repetitions are clean
   std::optional<std::pair<double, double>> ci95;  // [s]
-  // If too few repetitions are clean, but the status is ok: estimate from all repetitions
-  // (record::TimeOf).
+  // record::TimeOf of all repetitions if the status is ok but `median` is not set
   std::optional<record::Timing> estimate;
   int clean = 0, repetitions = 0;  // [1]
   // [1] Wall time / CPU time of the main thread (record::WallOverCpu).
@@ -170,9 +169,8 @@ struct DashboardCounts {
 
 // Writes a site into `folder` (created if missing): index.html (recent changes, all series,
 // comparison of two dates), roofline.html (the roofline of a chosen date), badge.svg, shared
-// scripts, and their data in data/: series-*.js, times-*.js, run-*.js, machines-*.js. Replaces
-// existing files. Throws BadInput for an empty history, an unwritable folder, and a build without
-// plotly.js.
+// scripts, and data/ with series-*.js, times-*.js, run-*.js, machines-*.js. Replaces existing
+// files. Throws BadInput for an empty history, an unwritable folder, and a build without plotly.js.
 DashboardCounts WriteDashboard(const history::History& history,
                                const std::filesystem::path& folder);
 
@@ -235,17 +233,15 @@ std::vector<LevelChange> ChangesOf(std::size_t series, const SeriesProfile& prof
 std::vector<Event> FindEvents(const std::vector<LevelChange>& changes,
                               const std::vector<std::size_t>& series_in_run = {});
 
-// Returns a pattern for the names, e.g. "conv/{f16,f32}/*": for each part between slashes its
-// texts, or "*" if there are more than three. Returns "*" if the names have different numbers of
-// parts.
+// Returns a pattern for the names, e.g. "conv/{f16,f32}/*": for each part between slashes its texts
+// ("*" if more than three). Returns "*" if the names have different numbers of parts.
 std::string PatternOf(const std::vector<std::string>& names);
 
 // A gate for CI: which benchmarks may still be slower and should be measured again, and reports for
 // merge requests (at most ten lines), GitHub annotations and terminals. Pure functions.
 
-// Returns the benchmarks with the verdict slower or faster, and those for which the comparison
-// cannot exclude a slowdown above the minimum effect, most likely slower ones first. Omits
-// `settled`.
+// Returns the slower and faster benchmarks and those for which the comparison cannot exclude a
+// slowdown above the minimum effect, without `settled`, the most likely slower first.
 std::vector<std::string> UnclearNames(const compare::CompareResult& result,
                                       const std::set<std::string>& settled);
 

@@ -49,7 +49,6 @@ std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double devi
   return outliers;
 }
 
-// Splits values into levels.
 class Levels {
  public:
   Levels(const std::vector<double>& values, std::optional<Verdict> newest)

@@ -1,5 +1,4 @@
-// Finds changes of level, drifts and outliers in a series of measurements, and the noise around the
-// levels. Pure.
+// Finds changes of level, drifts, outliers and the noise in a series of measurements. Pure.
 //
 // An outlier is a value far from the values on both sides; the last value is never an outlier. The
 // other values are split in two at the likeliest position for normal noise, and so are the parts

@@ -98,9 +98,8 @@ constexpr double kMinOfWork = 0.5;
 constexpr std::size_t kMinSteps = 3;
 constexpr double kMaxOfUsual = 1.5;  // [1] maximum number of a step's launches / median
 
-// Returns the steps that begin with the launches `begins` (in order). Omits steps with more than
-// kMaxOfUsual times the median number of launches: they contain other work. The last step gets the
-// median number.
+// Returns the steps that begin with the launches `begins` (in order). Omits steps with many more
+// launches than the median: they contain other work. The last step gets the median number.
 std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std::size_t launches) {
   std::vector<double> lengths;
   for (std::size_t i = 1; i < begins.size(); ++i)
@@ -141,7 +140,7 @@ Steps StepsOfGraph(const DeviceWork& work) {
   return {.from = StepsFrom::kGraphs, .ranges = StepsBetween(begins, work.stream.size())};
 }
 
-// NVTX ranges that may mark steps and whose names differ in numbers only.
+// NVTX ranges that may mark steps and whose names differ only in digits.
 struct Marks {
   bool of_model = false;            // calls of an outermost PyTorch module (`--gpu --torch`)
   std::string name;                 // name of the first range

@@ -58,8 +58,7 @@ struct GpuProgram {
   GpuCounting counting;
 };
 
-// Two further runs of the program, traced in other ways: the traces of its processes. Empty if the
-// program did not run again.
+// The processes' traces of two further runs, traced in other ways; empty if there was no such run.
 struct OtherRuns {
   std::vector<gpu_trace::Trace> nodes;  // each kernel of a CUDA graph by itself
   std::vector<gpu_trace::Trace> calls;  // only CUDA calls, no kernels: the program's own pace
@@ -67,8 +66,7 @@ struct OtherRuns {
 // Returns the program whose processes have these traces. `steps`: number of its steps, if known.
 GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces,
                            std::optional<int> steps = std::nullopt, const OtherRuns& others = {});
-// Returns whether a CUDA graph was traced as a whole, so that OtherRuns::nodes is needed for its
-// kernels.
+// Returns whether a CUDA graph was traced as a whole: only OtherRuns::nodes has its kernels.
 bool NeedsNodes(const std::vector<gpu_trace::Trace>& traces);
 // Returns whether tracing may have caused idle time, so that OtherRuns::calls is needed to know.
 bool NeedsCalls(const GpuProgram& program);

@@ -40,7 +40,6 @@ void SortEvents(const Trace& trace, std::vector<Event>& events) {
   });
 }
 
-// Kinds of ranges, by their names.
 enum class Sort { kOther, kModule, kOperator, kEngine };
 
 struct RangeFacts {

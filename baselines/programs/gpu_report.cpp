@@ -57,7 +57,7 @@ class KernelPlaces {
   std::map<std::string_view, std::size_t> index_;
 };
 
-// [s] The time of kernels, divided by their roofs. The four times add up to the kernels' time.
+// [s] The kernels' time, split at their roofs. The four times add up to it.
 struct RoofTimes {
   double roof_seconds = 0;       // time that the roofs require
   double above_seconds = 0;      // the rest of the time of kernels with a roof

@@ -24,7 +24,6 @@ constexpr std::size_t kMaxLanes = 16;
 using Sort = DeviceTask::Sort;
 using Work = DeviceTask;
 
-// A window of time: [begin_ns, end_ns).
 using Window = Interval;
 
 // Divides the time of windows among the kernels, copies and fills that run in them.

@@ -150,7 +150,6 @@ class TimeDivider {
       std::erase(active_, bound.segment);
   }
 
-  // Marks the innermost operators in which a primitive runs.
   void MarkActive() {
     for (const auto i : active_)
       if (segments_[i].in_operator) has_primitive_[segments_[i].call] = true;

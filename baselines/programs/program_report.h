@@ -30,8 +30,7 @@ struct PrimitiveUse {
   std::optional<double> potential_seconds;
 };
 
-// Returns the primitives with calls, sorted by descending potential_seconds (by time if no roof is
-// known).
+// Returns the primitives with calls, by descending potential_seconds (by time if no roof is known).
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
 // The kinds of components, in the order of ProgramBreakdown::components.

@@ -160,7 +160,6 @@ void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& break
   AddComponent(ProgramComponentKind::kOperator, "other operators", little, breakdown);
 }
 
-// Returns the label for the time outside of oneDNN (and of operators, if they were traced).
 std::string OutsideLabel(const ProgramSummary& summary, bool of_step) {
   if (!HasOperators(summary.traced)) return "outside oneDNN";
   if (!of_step) return "not traced, or outside of oneDNN and operators";

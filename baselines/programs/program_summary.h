@@ -179,8 +179,7 @@ void SetStepMeans(const logs::VerboseLog& log, const Timeline& timeline, std::ve
 // median: the warm-up. Leaves at least two steps.
 std::size_t WarmUpSteps(const std::vector<double>& walls);
 
-// Returns the index of the range [first, second) that contains `place`, or nullopt. `ranges` must
-// be ascending and disjoint.
+// Returns the index of the range [first, second) with `place`. Ranges must ascend without overlap.
 template <class Place>
 std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>& ranges,
                                      Place place) {
@@ -204,8 +203,7 @@ struct OperatorTime {
   std::size_t op = 0;        // index into Trace::ops
   double seconds = 0;        // [s] self time in the ranges, without oneDNN's primitives
   std::vector<double> each;  // [s] by call that began in the ranges, in order
-  // At least half of these calls ran oneDNN's primitives: their FLOPs are in the primitives'
-  // records.
+  // At least half of these calls ran oneDNN's primitives, whose records have the FLOPs.
   bool by_onednn = false;
 };
 
@@ -240,9 +238,8 @@ std::string ModulePath(std::string_view span);
 // The name of spans in which dlroof's hooks of modules run; their time is not the program's.
 inline constexpr const char* kHookSpan = "dlroof hook";
 
-// Adds PyTorch's operators to the time breakdown of a step: adds to summary.primitives an entry for
-// each operator (operators below 0.1 % share the last entry), and sets summary.traced. The steps
-// are
+// Adds PyTorch's operators to the time breakdown of a step: appends an entry per operator (one for
+// all below 0.1 %) to summary.primitives, and sets summary.traced. The steps are
 //   - the log's `steps` that the trace contains completely; if the log has steps with wall times,
 //     but the trace contains none of them, adds no operators;
 //   - else, if the log has no steps, ModelSteps without the warm-up, if at least two are left;

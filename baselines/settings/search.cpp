@@ -54,7 +54,6 @@ class CoordinateSearch {
   CoordinateSearch(TrialSequence& trials, Tuning& tuning, const Coordinate& coordinate)
       : trials_(trials), tuning_(tuning), coordinate_(coordinate) {}
 
-  // Measures one block of all candidates that have not failed.
   void Survey(std::vector<Candidate>& all) {
     ForSome(PointersTo(all), [&](const Candidates& some) { MeasureOnce(some); });
   }
@@ -220,8 +219,7 @@ class Descent {
   }
 
   // Searches the choices of one coordinate. Returns whether the best setting changed. `surveyed`:
-  // the coordinate's candidates, if the survey measured them against the current best setting, else
-  // null.
+  // the coordinate's candidates if the survey measured them against the best setting, else null.
   bool SearchOne(const Coordinate& coordinate, const std::vector<Candidate>* surveyed) {
     auto candidates = surveyed != nullptr ? *surveyed : CandidatesOf(coordinate);
     if (candidates.empty()) return false;

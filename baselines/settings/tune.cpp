@@ -94,8 +94,7 @@ class Chain {
     }
   }
 
-  // Returns a statement (a ratio of times) per step, in order; then, if there are several steps,
-  // one for all steps together.
+  // Returns a statement (ratio of times) per step and, after several steps, one for all together.
   const std::vector<Statement>& statements() const { return statements_; }
   // Returns the last failure of settings[index], if any.
   const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }
@@ -135,7 +134,6 @@ const Coordinate& CoordinateOf(const Tuning& tuning, const TuningStep& step) {
   return *std::ranges::find(tuning.plan.coordinates, step.coordinate, &Coordinate::name);
 }
 
-// Returns the default, then the setting after each step.
 std::vector<Setting> SettingsOf(const Tuning& tuning) {
   std::vector<Setting> settings(1);
   for (const auto& step : tuning.steps)
@@ -165,8 +163,7 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
       tuning.dropped.push_back(DroppedText(step, chain.failure(i + 1)));
   }
   if (confirmed.size() == tuning.steps.size()) confirmed.clear();
-  // If the budget is spent (`over`), only the first step can remain: its effect is against the
-  // default.
+  // With the budget spent (`over`), only the first step can remain: it is relative to the default.
   if (over) {
     const bool first =
         !confirmed.empty() && confirmed.front().coordinate == tuning.steps.front().coordinate;

@@ -18,8 +18,8 @@
 
 namespace dlroof::settings {
 
-// Values of a program's knobs by name, e.g. {"OMP_WAIT_POLICY": "active"}. A knob that is missing
-// has its default value.
+// Values of a program's knobs by name, e.g. {"OMP_WAIT_POLICY": "active"}; the others have
+// defaults.
 using Setting = std::map<std::string, std::string>;
 
 // Returns e.g. "OMP_WAIT_POLICY=active, threads=1", or "default" for an empty setting.
@@ -45,8 +45,7 @@ Setting With(Setting setting, const Coordinate& coordinate, const Setting& value
 // Returns the part of `setting` with the coordinate's knobs.
 Setting PartOf(const Setting& setting, const Coordinate& coordinate);
 
-// Returns a coordinate with all combinations of the two coordinates' choices and defaults, except
-// default with default.
+// Returns all combinations of both coordinates' choices and defaults, except default with default.
 Coordinate Crossed(const Coordinate& inner, const Coordinate& other);
 
 // The times of one setting in one block.
@@ -70,8 +69,7 @@ struct TrialBlock {
 };
 
 // Measures the block's settings interleaved, in a random order from `seed`, and sets `results` and
-// `seconds`. Returns false if the user interrupted it: the block is then invalid. A failing setting
-// is in `results`.
+// `seconds`. Returns false if the user interrupted it: the block is then invalid.
 using MeasureBlock = std::function<bool(TrialBlock& block, std::uint64_t seed)>;
 
 // Returns the times [s] of the clean windows, or of all windows if fewer than half are clean.
@@ -117,12 +115,10 @@ Repetitions CountRepetitions(const std::vector<TrialBlock>& blocks, std::string_
 // Ratio of the times of two settings, measured in blocks after the search.
 struct Effect {
   double ratio = 1;  // [1] time with the later setting / time with the earlier setting
-  // [1] Interval of `ratio`, at 95 % for all effects of a tuning together; on a GPU the blocks'
-  // range
+  // [1] of `ratio`: at 95 % for all effects of a tuning together; on a GPU the range of the blocks
   std::pair<double, double> interval;
   int blocks = 0;  // [1]
-  // The interval excludes 1, the gain is above TuningPlan::min_effect, and at most half of the
-  // repetitions are noisy.
+  // The interval excludes 1, the gain is above min_effect, at most half of the repetitions noisy.
   bool confirmed = false;
   Repetitions repetitions = {};  // of its blocks; 0 in older files
 };
@@ -266,8 +262,7 @@ class TrialSequence {
 
 // Searches the coordinates one by one, with successive halving of each one's choices. Sets `best`,
 // `steps` (without effects) and `tried`. Stops when the budget is spent or, if there is a step to
-// confirm, 60 % of the budget. Throws TuningInterrupted, and TuningFailed if the default has no
-// time.
+// confirm, 60 % of it. Throws TuningInterrupted, and TuningFailed if the default has no time.
 void Search(TrialSequence& trials, Tuning& tuning);
 
 }  // namespace dlroof::settings

@@ -25,8 +25,7 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
 
 // [1] Default minimum effect: the placement of a loop in memory changes its time by as much.
 constexpr double kMinEffect = 0.02;
-// [1] Upper limit of the default minimum effect for noisy runs: 5 % plus the noise assumed between
-// two runs of one process.
+// [1] Upper limit of the default minimum effect: 5 % + the noise assumed between one-process runs.
 constexpr double kMaxEffect = 0.08;
 // A minimum effect of this many standard errors makes 90 % of unchanged benchmarks "same".
 constexpr double kExcludeAndShow = 1.96 + 1.28;
@@ -61,8 +60,7 @@ constexpr double kOfOneProcess = 0.01;
 // repetitions: at most 3.2 % in 10 unslowed pairs of unchanged runs (baselines/studies/stored).
 constexpr double kMaxScatter = 0.06;
 constexpr double kMinBetween = 0.005;  // [1] lower limit of a scatter estimated from benchmarks
-// [1] Share of the ratios, the nearest to their center, from which noise is estimated: the others
-// may be changes.
+// [1] Noise is estimated from this share of the ratios, the nearest: the others may be changes.
 constexpr double kTypical = 0.75;
 // [1] Other programs may slow a whole benchmark in one run. The noise is then chosen so that this
 // share of the ratios, or of the earlier runs, is within 1.96 standard errors.
@@ -194,7 +192,6 @@ class JudgeOfRuns {
   }
 
  private:
-  // Collects the levels that make up BASE's level.
   void FindRuns(const std::vector<std::size_t>& members) {
     const auto shifts = ShiftsOfRuns(candidates_, members);
     for (const auto i : members) {

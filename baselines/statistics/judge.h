@@ -37,8 +37,7 @@ inline constexpr std::size_t kMinForCommon = 20;
 // Unchanged programs drift by 0 to 6 % between runs (baselines/studies/stored).
 inline constexpr double kMaxDrift = 0.095;
 
-// How both runs of a benchmark were measured: determines the noise assumed between runs (BetweenOf
-// in judge.cpp).
+// How both runs of a benchmark were measured. BetweenOf in judge.cpp assumes their noise by this.
 enum class Measured { kOneProcess, kProcesses, kDevice };
 
 // The level of a benchmark in an earlier run on BASE's machine.
@@ -90,8 +89,7 @@ struct CommonShift {
   std::optional<JointShift> machine;
   bool by_controls = false;
   JointShift removed;  // the shift removed from the ratios
-  // The benchmarks' shift differs from the machine's, so the program changed: `removed` is
-  // `machine`.
+  // The benchmarks' and the machine's shift differ, so the program changed: `removed` is `machine`.
   bool is_of_program = false;
   // The shift exceeds the minimum effect and may be due to the program or the machine: the
   // comparison must not conclude that nothing is slower.
@@ -166,9 +164,8 @@ struct Centre {
 };
 
 // Returns the weighted mean of the values within 2.5 standard deviations of the densest 40 %.
-// `between` is estimated from the values above the center and from those below it, and the smaller
-// result is used: noise scatters ratios to both sides, a change of the program to one side only.
-// Needs at least one value.
+// `between` is the smaller result from the values above and those below the center: noise scatters
+// ratios to both sides, a change of the program to one side only. Needs at least one value.
 Centre CentreOf(const std::vector<Estimate>& values);
 
 }  // namespace dlroof::statistics

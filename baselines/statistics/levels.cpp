@@ -32,8 +32,8 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
   return all;
 }
 
-// Returns whether other programs used the cores, or the main thread waited for a core, during most
-// of the fastest repetitions.
+// Returns whether most of the fastest repetitions shared cores, or their main thread waited for
+// one.
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
   constexpr std::size_t kMinCount = 3;

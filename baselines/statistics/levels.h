@@ -1,8 +1,7 @@
 // The level of one benchmark in one run (its typical log time), and its error within the run. Pure.
 // Formulas: statistics.md. Other programs on a shared machine only slow calls down, so the fastest
 // repetitions vary less from run to run than medians. A process may be slow for its whole life
-// because of its memory pages and addresses, so the error is taken from the differences between
-// processes.
+// because of its memory pages and addresses, so differences between processes give the error.
 #pragma once
 
 #include <optional>

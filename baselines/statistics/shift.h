@@ -12,8 +12,7 @@
 namespace dlroof::statistics {
 
 inline double Square(double value) { return value * value; }
-// Standard error of the median of normally distributed values, divided by that of their mean:
-// sqrt(pi / 2).
+// Standard error of the median of normal values / standard error of their mean: sqrt(pi / 2).
 inline constexpr double kMedianError = 1.2533;
 // Returns the standard deviation of normal values around `centre`, estimated from their median
 // distance to it, so that outliers hardly affect it.
