@@ -44,7 +44,7 @@ std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowG
 
 struct Suspect {
   std::size_t node = 0;
-  std::size_t group = 0;  // index into the vector of RowGroup
+  std::size_t group = 0;  // index into the judged groups
   double effect = 0;      // [1] logarithm of the ratio of times in the first measurement
 };
 
@@ -62,8 +62,8 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
 
 enum class NodeVerdict {
   kSuspect,       // slow in the first measurement
-  kSlow,          // confirmed by re-measurements
-  kNotConfirmed,  // re-measured and not slow
+  kSlow,          // confirmed by further visits
+  kNotConfirmed,  // not slow in further visits
   kLimited,       // a quota limits its CPU time
   kDisturbed      // other programs or the host took its CPUs
 };
@@ -76,13 +76,12 @@ struct Finding {
   // [1] ratio of times, exp(effect): the median over the further visits, or that of the first visit
   // if there are none. For kLimited and kDisturbed: Interference::wall_over_clean, at least 1.
   double ratio = 1;
-  int visits = 0;  // [1] re-measurements that have an effect
+  int visits = 0;  // [1] further visits in which the node has an effect
   NodeVerdict verdict = NodeVerdict::kSuspect;
 };
 
-// Judges each suspect by its re-measurements (`further`): it is slow if the median of its effects
-// relative to the `controls` exceeds rules.effect. Suspects with fewer than rules.visits
-// re-measurements stay suspects.
+// Judges each suspect by its `further` visits: it is slow if the median of its effects relative to
+// the `controls` exceeds rules.effect. With fewer than rules.visits visits it stays a suspect.
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<RowGroup>& groups,
                                 const std::vector<VisitTimes>& further,

@@ -46,7 +46,7 @@ struct Side {
 struct Comparison {
   const record::Record* base = nullptr;       // null if only NEW has the benchmark
   const record::Record* contender = nullptr;  // null for Verdict::kGone
-  const NamedRun* stored = nullptr;  // the stored run that contains `base`, if BASE is a folder
+  const NamedRun* stored = nullptr;           // run of CompareWithStored with `base`; else null
   statistics::Verdict verdict = statistics::Verdict::kInsufficient;
   std::string reason;  // explains the verdict; may be empty for kSame, kFaster, kSlower
   // Null if not judged. Its ratio is time NEW / BASE, across machines of (time / roof time).
@@ -59,7 +59,7 @@ struct Comparison {
   // ones, was judged. Absent if clean repetitions were judged.
   std::optional<double> fastest_share;
   std::optional<double> added_seconds;  // [s] as JudgedTimes::added_seconds
-  bool newly_failed = false;            // ok in BASE, without a time in NEW
+  bool newly_failed = false;            // ok in BASE, but not in NEW
   std::vector<record::Change> changes;
 
   const std::string& name() const { return contender != nullptr ? contender->name : base->name; }

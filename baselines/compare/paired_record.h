@@ -25,7 +25,7 @@ struct NamedRun {
 struct PairedRecord {
   const record::Record* base = nullptr;
   const record::Record* contender = nullptr;
-  const NamedRun* run = nullptr;  // BASE
+  const NamedRun* run = nullptr;  // BASE's run, also if `base` is null
   std::size_t earlier = 0;        // [1] number of stored runs older than `run`
 };
 

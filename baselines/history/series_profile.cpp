@@ -13,14 +13,14 @@ using statistics::RobustDeviation, statistics::Square, statistics::StudentTwoSid
     statistics::Verdict;
 
 constexpr double kFalse = 0.005;     // [1] share of unchanged series that show a change (or drift)
-constexpr double kMinNoise = 0.001;  // [1] standard deviation between runs of quiet machines
+constexpr double kMinNoise = 0.001;  // [1] minimum standard deviation between runs
 constexpr double kAssumed = 0.021;   // [1] for few values: BetweenOf (judge.cpp) / sqrt(2)
 constexpr double kMinDegrees = 4, kManyDegrees = 1e6;
 constexpr double kOutlier = 4;      // [standard deviations]: 1 in 16,000 values of normal noise
 constexpr double kMaxMemory = 0.8;  // [1] upper limit of the autocorrelation
 constexpr double kLikelihood = 3;   // [1] log likelihood ratio of a change's positions
 constexpr std::size_t kMinWithNoise = 3;  // two values have equal distances from their median
-constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // values
+constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // [values]
 
 // Estimates the standard deviation from differences of successive values: changes hardly affect it.
 double DeviationOfDifferences(const std::vector<double>& logs) {

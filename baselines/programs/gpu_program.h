@@ -24,7 +24,7 @@ struct GpuProcess {
   std::optional<std::uint32_t> pid;
   std::string command;
   double launches = 0, copies = 0, fills = 0;  // [1]
-  double calls = 0, ranges = 0;                // [1]
+  double calls = 0, ranges = 0;                // [1] recorded CUDA calls and NVTX ranges
   double dropped = 0, untimed = 0;             // [1] lost records; records without a time
   bool ended = false;   // it ended by exit(); otherwise the end of the trace may be missing
   bool full = false;    // the trace reached its maximum size

@@ -307,7 +307,7 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
 
 void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
                   Document& document) {
-  constexpr double kAbove = 1.02;  // [1]
+  constexpr double kAbove = 1.02;  // [1] share of the roof that is beyond noise
   double kernels = 0, seconds = 0, most = 0;
   const GpuKernelUse* highest = nullptr;
   for (const auto& use : timeline.kernels) {

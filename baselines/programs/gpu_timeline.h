@@ -102,7 +102,7 @@ struct GpuSteps {
   int outliers = 0;              // [1] ignored steps: longer than 1.5 times the median
   double launches = 0;           // [1] per step, mean
   double warm_up_launches = 0;   // [1] before the first steady step
-  double warm_up_seconds = 0;    // [s]
+  double warm_up_seconds = 0;    // [s] before the first steady step
   // [s] wall time of the steady steps
   double least_seconds = 0, lower_seconds = 0, median_seconds = 0, upper_seconds = 0,
          most_seconds = 0;
@@ -130,7 +130,7 @@ struct GpuTimeline {
   std::string device_name;                     // "" if unknown
   std::uint32_t compute_capability = 0;        // [1] major * 10 + minor; 0 if unknown
   double launches = 0, copies = 0, fills = 0;  // [1] in the trace
-  double wall_seconds = 0;                     // [s] from the begin of the first work to the end
+  double wall_seconds = 0;                     // [s] from the first begin to the last end of work
   GpuSteps steps;
   GpuTimes times;                     // mean per steady step; without steps of the whole trace
   std::vector<GpuKernelUse> kernels;  // the most time of a step first

@@ -108,7 +108,7 @@ struct ProgramSteps {
   // Number of steps with time stamps at both ends, without outliers: wall times are over these.
   int timed = 0;                                                  // [1]
   std::optional<double> wall_seconds;                             // [s] mean
-  std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 %; 6 steps or more
+  std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 % interval (6+ steps)
   std::optional<double> least_wall_seconds, median_wall_seconds, most_wall_seconds;  // [s]
   double creation_seconds = 0;                    // [s] of wall time per step, on average
   double creation_hits = 0, creation_misses = 0;  // [1] per step, on average
@@ -117,7 +117,7 @@ struct ProgramSteps {
 // A process that executed primitives.
 struct ProgramProcess {
   std::int64_t id = 0;  // 0: the log does not name its processes
-  bool main = false;    // its calls are the steps
+  bool main = false;    // the steps consist of its calls
   double calls = 0;     // [1]
   double seconds = 0;   // [s] of all its calls
 };
@@ -151,7 +151,7 @@ struct ProgramSummary {
   std::optional<int> threads;
   logs::LineCounts lines;
   double seconds = 0;                     // [s] sum of all executions in the log
-  std::optional<double> covered_seconds;  // [s] wall time with any call running; needs time stamps
+  std::optional<double> covered_seconds;  // [s] wall time in which calls ran, if stamped
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
   std::vector<ProgramProcess> processes;                                // in order of appearance
   std::vector<ProgramPrimitive> primitives;                             // in order of appearance

@@ -312,7 +312,7 @@ class Descent {
 
   TrialSequence& trials_;
   Tuning& tuning_;
-  std::vector<std::vector<Candidate>> surveyed_;  // per coordinate, relative to the default
+  std::vector<std::vector<Candidate>> surveyed_;  // by coordinate; measured against the default
   std::vector<std::size_t> order_;                // indices of coordinates, in search order
   int changes_ = 0;                               // [1] number of changes of the best setting
 };

@@ -38,7 +38,7 @@ constexpr double kInOtherViews = 0.01;
 constexpr double kSlowForLife = 0.14, kTimesOpposite = 2;
 // [1] A change must be larger than the temporary deviations of all but this share of earlier runs.
 constexpr double kMaxReturned = 0.01;
-constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between runs of quiet machines
+constexpr double kMinRunNoise = 0.001;      // [1] minimum standard deviation between runs
 constexpr double kMinMachineError = 0.004;  // [1] of the log of the machine's shift
 constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error

@@ -24,7 +24,7 @@ enum class Verdict {
   kNew,
   kGone,
   kFailed,
-  kUnsupported  // in both runs
+  kUnsupported  // unsupported in both runs
 };
 std::string_view Key(Verdict verdict);
 inline bool IsChange(Verdict verdict) {
@@ -71,7 +71,7 @@ struct Candidate {
 
 // The typical shift of several benchmarks, controls (known to be unchanged) or ceilings.
 struct JointShift {
-  double log_ratio = 0, standard_error = 0;  // [1] of times, NEW / BASE
+  double log_ratio = 0, standard_error = 0;  // [1] of log(NEW / BASE)
   int count = 0;                             // [1] number of benchmarks, controls or ceilings
 
   double ratio() const { return std::exp(log_ratio); }
@@ -130,7 +130,7 @@ struct Judgement {
 
 struct Judged {
   std::vector<Judgement> each;                        // in the candidates' order
-  double false_discovery_rate = kFalseDiscoveryRate;  // [1] allowed among slower, among faster
+  double false_discovery_rate = kFalseDiscoveryRate;  // [1] limit for slower, for faster verdicts
   double min_effect = 0;                              // [1]
   std::string min_effect_from;
   double run_noise = 0;  // [1] median standard deviation between runs, beyond that within runs

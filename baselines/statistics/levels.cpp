@@ -140,7 +140,7 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   // The share with the smallest standard error is chosen, so this error is up to a fifth too small:
   // without kErrorOfLevels, 95 % intervals missed up to 8 % of simulated unchanged pairs.
   constexpr double kError = 0.05, kOfRatios = 0.5, kErrorOfLevels = 1.2;
-  constexpr std::size_t kMinBlocksOfLevels = 20, kMinFastest = 4;  // repetitions
+  constexpr std::size_t kMinBlocksOfLevels = 20, kMinFastest = 4;  // [repetitions]
   constexpr double kVarianceOfBetter = 0.5;
   constexpr double kExact = 1e9;  // [1] used as BASE's count, so that BASE adds no error
   const auto log_ratios = BlockLogRatios(base, contender);

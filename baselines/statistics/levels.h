@@ -23,7 +23,7 @@ inline constexpr int kMinClean = 4;
 inline constexpr double kFastestShare = 0.25;
 
 struct Level {
-  double log_seconds = 0;  // [1]
+  double log_seconds = 0;  // [1] natural logarithm of the time in seconds
   double count = 1;        // [1] number of repetitions, or of processes
   double variance = 0;     // of log_seconds of one repetition or process
   double degrees = 0;      // [1] degrees of freedom of `variance`
@@ -57,7 +57,7 @@ Shift ShiftOfLevels(const Level& base, const Level& contender, double error = 0.
 // The levels of two records, computed in the same way.
 struct LevelPair {
   Level base, contender;
-  std::optional<double> fastest_share = {};  // [1] set if levels of several processes
+  std::optional<double> fastest_share = {};  // [1] set for levels of several processes
 };
 
 // Returns the levels of several processes if both records have them, otherwise those of the clean
