@@ -29,7 +29,7 @@ struct PackedRecord {
 };
 
 PackedRecord Pack(const record::Record& record);
-// Inverse of Pack; "" is no repetitions. Throws BadInput, beginning with `where`, if damaged.
+// Inverse of Pack. Empty `repetitions`: none. Throws BadInput, beginning with `where`, if damaged.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 

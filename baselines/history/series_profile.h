@@ -4,9 +4,9 @@
 // other values are split in two at the likeliest position for normal noise, and so are the parts
 // (binary segmentation, Scott and Knott, Biometrics 30 (1974) 507). A change remains if Student's t
 // between its two levels, with the noise of all levels, would occur by chance in at most 1 of 200
-// series (Bonferroni over the positions). Autocorrelated noise raises the variance by the factor (1
-// + r) / (1 - r), where r is the lag-1 autocorrelation of the residuals. If a line fits better than
-// the levels, the series has a drift.
+// series (Bonferroni over the positions). Autocorrelated noise raises the variance by a factor of
+// (1 + r) / (1 - r), where r is the lag-1 autocorrelation of the residuals. If a line fits better
+// than the levels, the series has a drift.
 #pragma once
 
 #include <cstddef>

@@ -77,7 +77,7 @@ inline constexpr double kCountSeconds = 0.2;  // [s] to count one launch, measur
 struct LaunchSelection {
   std::vector<std::string> arguments;  // of ncu, before the program
   std::size_t launches = 0;            // [1] number of launches to count
-  std::set<std::uint32_t> kernels;     // represented ones: indices into GpuTimeline::kernels
+  std::set<std::uint32_t> kernels;     // the represented kernels: indices into GpuTimeline::kernels
   double share = 0;                    // [1] share of `kernels` in the kernel time of a step
 };
 

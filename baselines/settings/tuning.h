@@ -18,8 +18,7 @@
 
 namespace dlroof::settings {
 
-// Values of a program's knobs by name, e.g. {"OMP_WAIT_POLICY": "active"}; the others have
-// defaults.
+// Values of a program's knobs, e.g. {"OMP_WAIT_POLICY": "active"}. Missing knobs have defaults.
 using Setting = std::map<std::string, std::string>;
 
 // Returns e.g. "OMP_WAIT_POLICY=active, threads=1", or "default" for an empty setting.
@@ -141,7 +140,7 @@ struct TriedChoice {
   Setting values;
   int blocks = 0;  // [1] blocks that gave a ratio
   // [1] Time / time of `reference`. Only for display: it is biased, because the search selects low
-  // ratios. nullopt if a trial failed, and for fewer than two blocks (on a GPU: none).
+  // ratios. nullopt if a trial failed, and for fewer than two blocks (on a GPU: one).
   std::optional<double> ratio;
   bool failed = false;  // a trial failed; `verdict` contains the reason
   // e.g. "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
