@@ -57,7 +57,7 @@ constexpr double BetweenOf(Measured measured) {
 // pairs of unchanged runs had a benchmark with the verdict slower.
 constexpr double kOfOneProcess = 0.01;
 // [1] A larger scatter of one-process ratios is attributed to changes, unless other programs slowed
-// repetitions: at most 3.2 % in 10 unslowed pairs of unchanged runs (baselines/studies/stored).
+// repetitions: it was up to 3.2 % in 10 unslowed unchanged pairs (baselines/studies/stored).
 constexpr double kMaxScatter = 0.06;
 constexpr double kMinBetween = 0.005;  // [1] lower limit of a scatter estimated from benchmarks
 // [1] Noise is estimated from this share of the ratios, the nearest: the others may be changes.
@@ -352,7 +352,7 @@ class JudgeOfRuns {
 
   void ChooseRemoved(CommonShift& common) const {
     if (!common.machine) {
-      // Below kMinForCommon benchmarks only a slowdown counts as unexplained, not a speedup.
+      // Below kMinForCommon benchmarks a speedup may be drift: only a slowdown is unexplained.
       const double shift = common.all.log_ratio, size = common.is_known() ? std::abs(shift) : shift;
       const bool is_drift = size <= kMaxDrift;
       common.is_unexplained = size - 1.96 * common.all.standard_error >

@@ -37,7 +37,7 @@ inline constexpr std::size_t kMinForCommon = 20;
 // Unchanged programs drift by 0 to 6 % between runs (baselines/studies/stored).
 inline constexpr double kMaxDrift = 0.095;
 
-// How both runs of a benchmark were measured. BetweenOf in judge.cpp assumes their noise by this.
+// How both runs of a benchmark were measured; decides the assumed noise (BetweenOf in judge.cpp).
 enum class Measured { kOneProcess, kProcesses, kDevice };
 
 // The level of a benchmark in an earlier run on BASE's machine.

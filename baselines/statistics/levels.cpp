@@ -32,8 +32,7 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
   return all;
 }
 
-// Returns whether most of the fastest repetitions shared cores, or their main thread waited for
-// one.
+// Returns whether most of the fastest repetitions shared cores with other programs, or waited.
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
   constexpr std::size_t kMinCount = 3;
