@@ -128,7 +128,6 @@ void AddNodes(const Cluster& cluster, json& records) {
   }
 }
 
-// Sets `nodes_of` and `estimates` from the members of each repetition.
 void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster) {
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     auto& nodes = cluster.nodes_of.emplace_back();

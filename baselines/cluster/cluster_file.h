@@ -1,5 +1,5 @@
 // The cluster file: a run file with a member "cluster", whose repetitions are the times of nodes.
-// Readers of run files can read it. Also the report of a cluster, and medians over nodes.
+// Readers of run files can read it. Also declared here: the cluster's report, medians over nodes.
 #pragma once
 
 #include <iosfwd>
@@ -34,15 +34,15 @@ nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 Cluster ReadClusterFile(const std::string& path);
 
 // Replaces each rate of `machine` by its median over `nodes`, with a 95 % interval from 6 nodes on,
-// and each launch cost by its median. If at least half of the nodes with a rate validated it, it is
-// validated, and its median is over these nodes. Removes facts that cannot be merged over nodes:
-// sustained rates, access mixes, sweeps of working sets, measured ridge points, numbers of
-// validations.
+// and each launch cost by its median. A rate is validated if at least half of the nodes that
+// measured it validated it; the median is then over the nodes that validated it. Removes facts that
+// cannot be merged: sustained rates, clocks, access mixes, sweeps of working sets, measured ridge
+// points, results of validation.
 void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine);
 
-// Returns the energy of a call as medians over nodes, with the interval of the joules' median from
-// 6 nodes on; the shortest window; and the most CPUs that other programs used. Returns nullopt for
-// no nodes, and if nodes measured different energy domains.
+// Returns the energy of a call: medians over `nodes` (joules with a 95 % interval from 6 nodes on),
+// the shortest window, and the most CPUs that other programs used on a node. Returns nullopt for no
+// nodes, and if nodes measured different energy domains.
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes);
 
 // Returns the report of a cluster: findings, remarks, nodes (the slowest first), interference, and
@@ -50,10 +50,11 @@ std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& no
 document::Document ClusterDocument(const Cluster& cluster, const NodeEffects& effects,
                                    bool verbose);
 std::string ClusterTitle(const Cluster& cluster);
-// Writes CSV, by benchmark and node: node, status, benchmark, seconds, noisy (estimate), ratio.
+// Writes a CSV line per benchmark and node: node, status, benchmark, seconds, noisy (1: the time is
+// an estimate), ratio of the time to the median over nodes.
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out);
 
-// Returns the heat map of the nodes with a time and the benchmarks with a time on any node.
+// Returns the heat map of the nodes with a time and of the benchmarks with a time on any node.
 figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects);
 
 }  // namespace dlroof::cluster

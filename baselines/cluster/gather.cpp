@@ -18,7 +18,7 @@
 namespace dlroof::cluster {
 namespace {
 
-// Returns the nodes' most frequent arguments of dlroof_bench (of tied ones the first), if any.
+// Returns the dlroof_bench arguments of most nodes with times (in a tie, the smallest), if any.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
   std::map<std::vector<std::string>, int> counts;
   for (const auto& summary : summaries)
@@ -40,8 +40,7 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
   }
 }
 
-// Groups the complete and partial nodes that have times by machine, traits and algorithms
-// (KindsOf), the largest group first, and sets each node's group.
+// Groups the complete and partial nodes that have times by KindsOf, and sets each node's kind.
 void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
   std::vector<bool> counts;
   for (const auto& summary : summaries)
@@ -52,9 +51,9 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
     for (const auto i : cluster.kinds[k].nodes) cluster.nodes[i].kind = k;
 }
 
-// Merges the records of a group's nodes: one record per benchmark, with one repetition per node, in
-// the order of the nodes' files. Other members of a record are from the first node that timed the
-// benchmark; the file of such a node is read again, once.
+// Merges the records of a kind's nodes: one record per benchmark, with one repetition per node. The
+// other members of a record are those of the first node that timed the benchmark; this node's file
+// is read again, once per node.
 void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& kind,
                 const std::function<record::RunFile(const std::string&)>& reread,
                 Cluster& cluster) {
@@ -200,8 +199,8 @@ std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) 
       record::SummarizeSamples(clean.empty() ? all : clean));
 }
 
-// Adds the record's time and the counts of its repetitions to `summary`, and mean time of all
-// repetitions / median of the clean ones to `wall_over_clean`. Without a time, adds the reason.
+// Adds the record's time and counts to `summary`, or the reason if it has no time. Appends (mean
+// time of all repetitions / median of the clean ones) to `wall_over_clean`.
 void AddTime(const record::Record& record, NodeSummary& summary,
              std::vector<double>& wall_over_clean) {
   const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)

@@ -21,24 +21,25 @@ namespace dlroof::cluster {
 // letters, digits, '.', '_' and '-'. Such names are safe in job scripts and as names of files.
 void CheckNodeName(const std::string& name, const std::string& where);
 
-// Returns the first three names and the number of the others: "n1, n2, n3 and 4 more".
+// Returns the first three names and the number of the others, e.g. "n1, n2, n3 and 4 more".
 std::string Named(const std::vector<std::string>& names);
 
-// The load of a node's system during its measurement. What the system does not count is not set.
+// The load of a node's system during its measurement. Members that the system lacks are not set.
 struct NodeLoad {
   std::optional<double> wall_seconds;  // [s]
   std::optional<double> steal_share;   // [1] steal time / time of all CPUs
   std::optional<double> quota_cpus;    // [1] the control group's quota: CPU time / wall time
-  std::optional<double> periods;       // [1] periods of the quota in which a thread ran
+  std::optional<double> periods;       // [1] the quota's periods in which a thread ran
   std::optional<double> throttled;     // [1] periods in which the quota stopped threads
 
   bool operator==(const NodeLoad&) const = default;
 };
 
-// Interference as seen in the repetitions of a node's benchmarks.
+// Interference from other programs in the repetitions of a node's benchmarks.
 struct Interference {
   std::size_t repetitions = 0, noisy = 0;  // [1] numbers over all benchmarks
-  // [1] mean time of all repetitions / median time of the clean ones; median over benchmarks
+  // [1] per benchmark: mean time of all repetitions / median time of the clean repetitions; this is
+  // the median over benchmarks. Not set if no benchmark has a time.
   std::optional<double> wall_over_clean;
 
   // Returns the share of noisy repetitions [1]; 0 without repetitions.
@@ -51,21 +52,21 @@ struct NodeFacts {
   std::string name;      // "n17"; "n17-task0" for one of several tasks on a node; "n17-gpu0" for a
                          // process with one of the node's GPUs
   std::string host;      // "n17"; empty in older files (use HostOf)
-  std::string known_by;  // source of `name`: a variable, "SLURMD_NODENAME", or "hostname"
+  std::string known_by;  // source of `name`: "hostname", or a variable, e.g. "SLURMD_NODENAME"
   std::string engine;    // launcher: "slurm", "openmpi", "pmix", "pmi", "flux", or ""
   std::string rank, job, place;        // as reported by the launcher, or ""
   std::string gpu;                     // CUDA_VISIBLE_DEVICES of a process with one GPU, else ""
   std::optional<int> cpus_specified;   // [1] CPUs that the process may use
   std::optional<int> cpus;             // [1] CPUs online on the node
   std::vector<std::string> arguments;  // of dlroof_bench
-  // Facts that are not in a node's run file: "governor", "clock limits", "kernel", "microcode".
+  // Facts of the running system: "governor", "clock limits", "kernel", "microcode".
   std::map<std::string, std::string> system = {};
   NodeLoad load = {};  // set in files of complete nodes
 
   bool operator==(const NodeFacts&) const = default;
 };
 nlohmann::json ToJson(const NodeFacts& facts);
-// Reads what ToJson writes. Throws BadInput, which begins with `where`.
+// Inverse of ToJson. Throws BadInput, which begins with `where`.
 NodeFacts NodeFactsFromJson(const nlohmann::json& json, const std::string& where);
 
 enum class NodeStatus { kComplete, kPartial, kMissing, kFailed };
@@ -77,7 +78,7 @@ struct NodeTime {
   std::string name;       // of the benchmark
   double seconds = 0;     // [s] median, > 0
   double iterations = 0;  // [1] sum over all repetitions
-  bool estimate = false;  // too few of the node's repetitions were clean (record::TimeOf)
+  bool estimate = false;  // `seconds` is an estimate: too few clean repetitions (record::TimeOf)
   // The node's GPU measurements of the call, medians of its clean repetitions; null on CPUs.
   std::shared_ptr<const record::GpuSample> gpu = {};
   std::shared_ptr<const energy::Energy> energy = {};  // set in runs with --dlroof_energy
@@ -88,30 +89,30 @@ struct NodeCeiling {
   double value = 0;        // [flop/s], [byte/s] or, of a launch, [s]
   bool validated = false;  // validated, or specified by the user
 };
-// Device, threads and row: {"cpu", 2, "flops.fp32.vector"}; other rows are "bytes.dram", "launch".
+// Device, threads and row (e.g. "bytes.dram", "launch"), e.g. {"cpu", 2, "flops.fp32.vector"}.
 using CeilingRow = std::tuple<std::string, int, std::string>;
 
 struct ClusterNode {
   NodeFacts facts;  // of a missing node only `name` and perhaps `host`
   NodeStatus status = NodeStatus::kComplete;
-  std::string reason;  // reason why `status` is not kComplete
+  std::string reason;  // why `status` is not kComplete
   std::string file;
   std::string started_at;                      // ISO 8601; may be empty
   std::map<std::string, std::string> untimed;  // benchmark -> reason why it has no time here
   Interference interference;
-  std::optional<std::size_t> kind;      // index into Cluster::kinds; set if its ceilings are known
+  std::optional<std::size_t> kind;      // index into Cluster::kinds; set if the node has times
   std::map<std::string, double> roofs;  // as returned by RoofsOf
 
   const std::string& name() const { return facts.name; }
 };
 
-// The facts of one node's run that Gather needs.
+// The part of one node's run file that Gather needs.
 struct NodeSummary : ClusterNode {
   std::map<std::string, std::string> machines;  // fingerprints by device
   std::string machine_name;                     // shown to users
   std::vector<NodeTime> times;                  // in the file's order
   std::map<CeilingRow, NodeCeiling> ceilings;
-  // Software and settings: "kernel" -> "6.1.0". Medians are over nodes with equal traits.
+  // Software and settings, e.g. "kernel" -> "6.1.0". Medians are over nodes with equal traits.
   std::map<std::string, std::string> traits;
   std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
 };
@@ -119,8 +120,8 @@ struct NodeSummary : ClusterNode {
 // Returns the summary of a node's run file. Throws BadInput if the context of `run` names no node.
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file);
 
-// Returns the summary's ceilings [flop/s], [byte/s], [s] by device and row ("cpu.bytes.dram"), each
-// at the device's largest number of threads. Leaves out finer rows ("fp32.vector.avx2").
+// Returns the summary's ceilings [flop/s], [byte/s], [s] by device and row, e.g. "cpu.bytes.dram",
+// at the device's largest number of threads. Omits finer rows, e.g. "cpu.flops.fp32.vector.avx2".
 std::map<std::string, double> RoofsOf(const NodeSummary& summary);
 
 // A group of like nodes: equal machines (the same fingerprints) and equal traits.
@@ -131,14 +132,13 @@ struct ClusterKind {
   std::vector<std::size_t> nodes;
 };
 
-// Returns the groups of the nodes for which `counts` is true, the largest first; indices are into
-// `summaries`. Sizes of memory within 3 % of each other are equal. Nodes that used another
-// algorithm for a benchmark than most nodes of their group form groups of their own, with a trait
-// "algorithms".
+// Returns groups of the nodes i with counts[i], the largest first; nodes are indices into
+// `summaries`. Memory sizes within 3 % of each other count as equal. Nodes that used another
+// algorithm for a benchmark than most of their group form own groups, with a trait "algorithms".
 std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
                                  const std::vector<bool>& counts);
 
-// Returns how a kind differs from the most common one: "kernel: 5.10.0, most nodes: 6.1.0".
+// Returns how a kind differs from the most common kind, e.g. "kernel: 5.10.0, most nodes: 6.1.0".
 std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKind& most_common);
 
 struct Cluster {
@@ -156,7 +156,7 @@ struct Cluster {
   std::vector<Finding> findings;  // slow and suspect nodes, set by AddFindings
 };
 
-// Nodes' times and how many of them are estimates.
+// Number of the nodes' times, and how many of these are estimates.
 struct EstimateCount {
   std::size_t times = 0, estimates = 0;  // [1]
 };
@@ -179,13 +179,13 @@ const std::string& HostOf(const ClusterNode& node);
 // Returns the largest number of one-GPU processes on a host, or nullopt if there are none.
 std::optional<int> GpusOfHosts(const Cluster& cluster);
 
-// Returns whether name a is before name b in natural order (n2 before n10).
+// Returns whether name a is before name b in natural order, e.g. n2 before n10.
 bool NodeNameLess(const std::string& a, const std::string& b);
 
-// Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. Marks a
-// node as failed if its arguments differ from those of most nodes. `reread(file)` must return a
-// node's run file: it is called for a few nodes, for facts that summaries lack. The order of
-// `summaries` does not matter. Throws BadInput if no node has a benchmark with a time.
+// Joins the nodes. `asked`: names of the requested nodes, if the list was recorded; adds those
+// without a summary as missing. Marks a node as failed if its dlroof_bench arguments differ from
+// those of most nodes. `reread(file)` must return a node's run file; it is called for a few nodes,
+// because summaries lack some facts. Throws BadInput if no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
                const std::function<record::RunFile(const std::string& file)>& reread);

@@ -17,7 +17,7 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMinRows = 3;  // min rows in a group that is judged by its median
+constexpr std::size_t kMinRows = 3;  // [1] of a group that is judged by its median
 
 std::string_view GroupOf(roofline::Bound bound) {
   if (bound == roofline::Bound::kCompute) return "compute";
@@ -37,7 +37,7 @@ std::vector<std::string> RoofRows(const Cluster& cluster) {
   return {rows.begin(), rows.end()};
 }
 
-// Returns the time per FLOP, byte or launch [s], if known.
+// Returns the roof's time per FLOP, byte or launch [s]; nullopt if `roofs` lacks it.
 std::optional<double> TimeAt(const std::string& roof, const std::map<std::string, double>& roofs) {
   const auto found = roofs.find(roof);
   if (found == roofs.end()) return std::nullopt;
@@ -88,7 +88,6 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
   return times;
 }
 
-// A node's index and a value of the node.
 using NodeValue = std::pair<std::size_t, double>;
 
 Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
@@ -115,10 +114,9 @@ std::vector<Spread> RoofSpreads(const Cluster& cluster) {
   return spreads;
 }
 
-// A benchmark and the ratio of a node's time for it to the median over nodes.
+// A benchmark's name, and a node's time divided by the median over nodes.
 using BenchmarkRatio = std::pair<std::string, double>;
 
-// Returns a node's effect over all benchmarks, or nullopt without a ratio.
 std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<BenchmarkRatio>& ratios) {
   if (ratios.empty()) return std::nullopt;
   const auto worst = std::ranges::max_element(ratios, {}, &BenchmarkRatio::second);
@@ -131,7 +129,6 @@ std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<Benchmark
   return effect;
 }
 
-// Returns the effects of all nodes from their ratios, the largest first.
 std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>& ratios) {
   std::vector<NodeEffect> effects;
   for (std::size_t node = 0; node < ratios.size(); ++node)
@@ -163,7 +160,6 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
       const auto& time = placed.places[i].placement.time;
       if (time && time->bound == bound) group.rows.push_back(i);
     }
-    // Omits a group of all benchmarks, which would repeat "all".
     if (group.rows.size() >= kMinRows && group.rows.size() < placed.places.size())
       groups.push_back(std::move(group));
   }

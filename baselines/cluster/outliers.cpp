@@ -32,7 +32,7 @@ std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
   return known.empty() ? std::nullopt : std::optional(Median(std::move(known)));
 }
 
-// The 90 % quantile of a normal distribution, in standard deviations.
+// [standard deviations] The 90 % quantile of a normal distribution.
 constexpr double kNinthDecile = 1.2816;
 // A distribution is skewed if Width::upper / Width::middle is larger than this.
 constexpr double kSkewed = 1.35;
@@ -60,7 +60,7 @@ Width WidthOf(const std::vector<std::optional<double>>& effects,
   return {kNormal * Median(std::move(known)), (decile - middle) / kNinthDecile};
 }
 
-// Returns the effect [1] above which a node of a group is a suspect. `nodes`: number of nodes.
+// Returns the effect [1] above which a node is a suspect in this group. `nodes`: number of nodes.
 double SuspectEffect(const RowGroup& group, bool first_group, const Width& width, std::size_t nodes,
                      const OutlierRules& rules) {
   const double few = 1 + 4 / static_cast<double>(nodes);  // the width of few nodes is uncertain
@@ -78,7 +78,7 @@ constexpr double kMinOfSteal = 10;        // [s] of measurement: steal is counte
 constexpr double kNoisyShare = 0.5;       // [1] min share of noisy repetitions
 constexpr double kNoisierThanOthers = 0.4;  // [1] min difference from the median node's share
 constexpr double kSlowerThanOthers = 1.25;  // [1] min ratio to the median node's wall_over_clean
-constexpr std::size_t kMinNodes = 3;        // a median of fewer may be the node itself
+constexpr std::size_t kMinNodes = 3;        // the median of fewer nodes may be the judged node
 
 bool IsUnderQuota(const ClusterNode& node) {
   const auto& load = node.facts.load;
@@ -131,7 +131,7 @@ constexpr const char* kAlgorithms = "algorithms";
 // [1] Larger / smaller memory size of equal nodes: firmware and kernel reserve different amounts.
 constexpr double kSameMemory = 1.03;
 
-// Returns the number at the begin of "23.5 GiB", or nullopt if there is none above 0.
+// Returns 23.5 for "23.5 GiB"; nullopt if `text` does not begin with a number above 0.
 std::optional<double> NumberIn(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -151,7 +151,7 @@ std::map<std::string, std::string> SameMemory(const std::vector<Traits>& all) {
   std::map<std::string, std::string> same;
   std::size_t first = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    // "1.5 TiB" and "1.5 GiB" have the same number and other units.
+    // "1.5 TiB" and "1.5 GiB" have the same number but different units.
     const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ') + 1); };
     if (sizes[i].first > kSameMemory * sizes[first].first ||
         unit(sizes[i].second) != unit(sizes[first].second))
@@ -161,7 +161,7 @@ std::map<std::string, std::string> SameMemory(const std::vector<Traits>& all) {
   return same;
 }
 
-// Returns the most frequent algorithm of each benchmark over the nodes, of tied ones the first.
+// Returns the algorithm of each benchmark that most nodes used; in a tie, the first by name.
 std::map<std::string, std::string> UsualAlgorithms(const std::vector<NodeSummary>& summaries,
                                                    const std::vector<std::size_t>& nodes) {
   std::map<std::string, std::map<std::string, int>> counts;
@@ -176,7 +176,8 @@ std::map<std::string, std::string> UsualAlgorithms(const std::vector<NodeSummary
   return usual;
 }
 
-// Returns "3 benchmarks, such as X: ref, most nodes: jit", or nullopt if no algorithm is unusual.
+// Returns e.g. "3 benchmarks, such as X: ref, most nodes: jit", or nullopt if the node used the
+// usual algorithm for every benchmark.
 std::optional<std::string> UnusualAlgorithms(const NodeSummary& summary,
                                              const std::map<std::string, std::string>& usual) {
   std::size_t count = 0;
@@ -190,7 +191,7 @@ std::optional<std::string> UnusualAlgorithms(const NodeSummary& summary,
   return fmt::format("{} benchmark{}, such as {}", count, count == 1 ? "" : "s", first);
 }
 
-// Adds the node to the kind with these machines and traits, or to a new kind if there is none.
+// Adds the node to the kind with its machines and these traits; makes the kind if there is none.
 void AddNode(const NodeSummary& summary, const Traits& traits, std::size_t node,
              std::vector<ClusterKind>& kinds) {
   auto found = std::ranges::find_if(kinds, [&](const ClusterKind& kind) {

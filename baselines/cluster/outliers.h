@@ -1,6 +1,6 @@
 // Finds slow nodes. A visit is one measurement of a node. The first visit of all nodes finds
-// suspects; five further visits measure suspects and ordinary nodes (controls) again: a suspect
-// that is slow by more than 3 % in the median of these visits is slow. Pure.
+// suspects. Five further visits measure the suspects and ordinary nodes (controls) again. A suspect
+// is slow if it is more than 3 % slower than the controls in the median of these visits. Pure.
 #pragma once
 
 #include <optional>
@@ -12,39 +12,39 @@ namespace dlroof::cluster {
 
 struct OutlierRules {
   double effect = 0.03;      // [1] minimum effect: logarithm of a ratio of times
-  double lone_effect = 0.1;  // [1] `effect` for a group of one row, which has no median over rows
-  // A suspect's effect must also exceed this number of standard deviations [1] of the nodes'
+  double lone_effect = 0.1;  // [1] `effect` for a lone row (RowGroup::lone)
+  // [1] A suspect's effect must also exceed this number of standard deviations of the nodes'
   // effects (by the median absolute deviation), so that few nodes are suspects by chance if nodes
-  // scatter much. `lone_deviations` is for a group of one row.
+  // scatter much. `lone_deviations` is for a lone row.
   double deviations = 5, lone_deviations = 12;
-  // Upper limit [1] of the threshold that `deviations` sets for the group of all benchmarks. It
-  // does not apply to the part that is added for a skewed distribution of the effects.
+  // [1] Upper limit of the threshold that `deviations` sets for the group of all benchmarks. More
+  // is added to it if the distribution of the effects is skewed.
   double most_effect = 0.055;
-  int visits = 5;               // [1] re-measurements of a suspect; with fewer it stays a suspect
-  std::size_t controls = 16;    // [1] ordinary nodes that are measured again together with suspects
+  int visits = 5;               // [1] further visits needed to judge a suspect
+  std::size_t controls = 16;    // [1] maximum number of controls
   std::size_t least_nodes = 5;  // [1] with fewer nodes no node is judged
 };
 
-// Times [s] of one measurement of the nodes, by row and node, if measured. A row is a benchmark
-// (time of a call) or a roof (time per FLOP or byte).
+// Times [s] of one visit by row and node; nullopt if not measured. A row is a benchmark (time of a
+// call) or a roof (time per FLOP, byte or launch).
 using VisitTimes = std::vector<std::vector<std::optional<double>>>;
 
 // Benchmarks or roofs (rows of VisitTimes) that are judged together, by their median.
 struct RowGroup {
-  std::string name;               // "all", "compute", "ceilings", "cpu.dram"
+  std::string name;               // e.g. "all", "compute", "ceilings", "cpu.dram"
   std::vector<std::size_t> rows;  // indices into VisitTimes, at least one
-  bool lone = false;              // one row: judged by OutlierRules::lone_effect
+  bool lone = false;              // a roof by itself: judged by OutlierRules::lone_effect
 };
 
 // Returns each node's effect [1]: the median over the group's rows of log(time / median time of the
-// `reference` nodes), minus the median effect of the reference nodes, which removes a shift of all
-// nodes of a visit. A node has no effect if it shares no row with the reference nodes.
+// `reference` nodes), minus the median effect of the reference nodes. The subtraction removes a
+// shift of all nodes of a visit. nullopt if a node shares no row with the reference nodes.
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
                                              const std::vector<std::size_t>& reference);
 
 struct Suspect {
   std::size_t node = 0;
-  std::size_t group = 0;  // index into the vector of RowGroup
+  std::size_t group = 0;  // index into the judged groups
   double effect = 0;      // [1] logarithm of the ratio of times in the first measurement
 };
 
@@ -62,8 +62,8 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
 
 enum class NodeVerdict {
   kSuspect,       // slow in the first measurement
-  kSlow,          // confirmed by re-measurements
-  kNotConfirmed,  // re-measured and not slow
+  kSlow,          // confirmed by further visits
+  kNotConfirmed,  // not slow in further visits
   kLimited,       // a quota limits its CPU time
   kDisturbed      // other programs or the host took its CPUs
 };
@@ -73,16 +73,15 @@ std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
 struct Finding {
   std::size_t node = 0;
   std::string what;  // the group's name
-  // [1] ratio of times, exp(effect): median over the re-measurements, or without these of the
-  // first measurement. For kLimited and kDisturbed: Interference::wall_over_clean, at least 1.
+  // [1] ratio of times, exp(effect): the median over the further visits, or that of the first visit
+  // if there are none. For kLimited and kDisturbed: Interference::wall_over_clean, at least 1.
   double ratio = 1;
-  int visits = 0;  // [1] re-measurements that have an effect
+  int visits = 0;  // [1] further visits in which the node has an effect
   NodeVerdict verdict = NodeVerdict::kSuspect;
 };
 
-// Judges each suspect by its re-measurements (`further`): it is slow if the median of its effects
-// relative to the `controls` exceeds rules.effect. Suspects with fewer than rules.visits
-// re-measurements stay suspects.
+// Judges each suspect by its `further` visits: it is slow if the median of its effects relative to
+// the `controls` exceeds rules.effect. With fewer than rules.visits visits it stays a suspect.
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<RowGroup>& groups,
                                 const std::vector<VisitTimes>& further,

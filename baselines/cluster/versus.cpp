@@ -21,9 +21,8 @@ using nlohmann::json;
 
 using SampleTime = std::optional<double> record::GpuSample::*;
 
-// Replaces the seconds of all repetitions by a field of their GPU samples, and sets record.timed,
-// unless a repetition lacks the field. Then marks noisy repetitions again, unless repetitions are
-// nodes (`is_node`).
+// Unless a repetition lacks `field`, replaces all repetitions' seconds by it, sets record.timed,
+// and marks noisy repetitions again, unless repetitions are nodes (`is_node`).
 void Replace(SampleTime field, const char* timed, bool is_node, record::Record& record) {
   const auto has = [&](const record::Repetition& repetition) {
     return repetition.gpu && (*repetition.gpu).*field;
@@ -76,8 +75,7 @@ Quantity Times(double factor, Quantity quantity) {
 // If A's and B's FLOPs of a problem differ by a larger share [1], their counting rules differ.
 constexpr double kSameFlops = 0.01;
 
-// Returns op/direction/type/problem[/option...] without implementation options, or "" for a name
-// without these parts.
+// Returns VersusRow::key with this type, or "" for a record whose name has no problem.
 std::string KeyOfType(const record::Record& record, const std::string& type,
                       const IsImplementationOption& is_implementation_option) {
   if (record.problem.empty()) return "";
@@ -87,7 +85,8 @@ std::string KeyOfType(const record::Record& record, const std::string& type,
   return key;
 }
 
-// Returns the record's FLOPs from the most trusted provenance that has them, and its key.
+// Returns the record's FLOPs from the most trusted provenance that has them, and the provenance's
+// key; nullopt and "unknown" if none has them.
 std::pair<std::optional<double>, std::string_view> BestFlops(const record::Record& record) {
   for (const auto from : AllProvenances())
     if (const auto flops = CountedFlops(record, from)) return {flops, Key(from)};
@@ -137,7 +136,7 @@ std::string RoofsText(const VersusSide& side) {
   return side.specified ? "given" : "measured";
 }
 
-// Returns "1 of 2 CPUs" if the call had fewer threads than its machine has CPUs, else "".
+// Returns e.g. "1 of 2 CPUs" if the call used fewer threads than its machine has CPUs, else "".
 std::string PartOfCpus(const VersusCluster& cluster, const record::Record& record) {
   const auto* machine = record::MachineFor(cluster.run.file, record);
   if (machine == nullptr || record.device != "cpu" || !record.threads) return "";
@@ -167,7 +166,7 @@ std::vector<std::string> Differences(const VersusCluster& cluster_a, const Versu
   };
   add("type", a.type, b.type);
   add("library", a.library, b.library);
-  if (a.library == b.library) {  // between libraries these always differ
+  if (a.library == b.library) {  // they always differ between libraries
     add("algorithm", record::AlgorithmText(a), record::AlgorithmText(b));
     add("options", options(a), options(b));
   }
@@ -204,7 +203,6 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
   return row;
 }
 
-// Returns the prices of a cluster's machines as text, and names the machines that have no price.
 std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
   std::vector<std::string> texts;
   for (const auto& machine : cluster.run.file.machines) {
@@ -218,7 +216,7 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
                        : fmt::format("{}", fmt::join(texts, "; "));
 }
 
-// Returns the price that all machines of a cluster have, or null if one has none or another price.
+// Returns the price of all machines of a cluster, or null if one has no price or prices differ.
 const PriceKind* FirstPrice(const Prices& prices, const VersusCluster& cluster) {
   const PriceKind* first = nullptr;
   for (const auto& machine : cluster.run.file.machines) {

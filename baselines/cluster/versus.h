@@ -1,5 +1,5 @@
-// Compares the same operators on two clusters A and B (for example with GPUs and with CPUs), by
-// time, price and energy (both measured, or both assumed from watts). Pure, except ReadPrices.
+// Compares the same operators on two clusters A and B (e.g. GPUs and CPUs) by time, price and
+// energy (measured on both, or assumed from watts on both). Pure, except ReadPrices.
 #pragma once
 
 #include <array>
@@ -37,16 +37,16 @@ enum class CallTime {
 // sample. Marks noisy repetitions again, except in cluster files, whose repetitions are nodes.
 void UseTimes(CallTime wanted, record::RunFile& run);
 
-// Returns the kind of the record's times as shown to users: "queued calls"; "" for a CPU.
+// Returns the kind of a GPU record's times as text, e.g. "queued calls"; "" for a CPU.
 std::string TimedText(const record::Record& record);
 
 // Returns whether the record's times are of this kind; true for CPUs.
 bool IsTimed(CallTime wanted, const record::Record& record);
 
-// A quantity, or a ratio of two.
+// A measured value, or a ratio of two, with its interval.
 struct Quantity {
   double value = 0;
-  std::optional<std::pair<double, double>> ci95;  // set if all its inputs have an interval
+  std::optional<std::pair<double, double>> ci95;  // set if all inputs of `value` have an interval
   bool noisy = false;  // from an estimated time, or includes energy of other programs
 };
 
@@ -70,10 +70,10 @@ class QuantitySum {
   int added_ = 0;
 };
 
-// The row of a sum whose removal changes the number of A's nodes for one node of B most.
+// The row of two sums (on A and on B) that changes their ratio most if it is left out.
 struct LargestEffect {
   std::string name;
-  double nodes_without = 0;  // [1] this number without the row
+  double nodes_without = 0;  // [1] nodes of A as fast as one of B, by the sums without the row
 };
 
 // One row of a sum of times.
@@ -82,9 +82,9 @@ struct SummedTime {
   double a = 0, b = 0;  // [s] times of all its calls on A and on B
 };
 
-// Returns the row whose removal changes `nodes_of_a` [1], the number of A's nodes for one node of B
-// by the sums of `times`, most, if by more than a factor of 1.5: the sum then says little about the
-// other rows. Returns nullopt otherwise, and for a single row.
+// `nodes_of_a` [1]: number of A's nodes as fast as one node of B by the sums of `times`. Returns
+// the row whose removal changes this number most; the sums then say little about the other rows.
+// Returns nullopt for a single row, and if no removal changes it by more than a factor of 1.5.
 std::optional<LargestEffect> LargestEffectIn(const std::vector<SummedTime>& times,
                                              double nodes_of_a);
 
@@ -98,7 +98,7 @@ struct PriceKind {
 };
 
 struct Prices {
-  std::string currency;  // "USD"
+  std::string currency;  // e.g. "USD"
   std::vector<PriceKind> kinds;
 };
 
@@ -125,7 +125,7 @@ using Energies = std::map<EnergyClass, Quantity>;
 // Returns A's energy divided by B's, for each class that both have.
 std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b);
 
-// Returns whether an option of a name only chooses an implementation ("nchw"), not the result.
+// Returns whether an option in a name (e.g. "nchw") only chooses an implementation, not the result.
 using IsImplementationOption = std::function<bool(std::string_view option)>;
 // Returns the options without those that choose an implementation.
 std::vector<std::string> WithoutImplementationOptions(
@@ -141,10 +141,9 @@ struct VersusCluster {
   std::optional<EstimateCount> node_times = {};
 };
 
-// Returns the energies of one call of the record at `index`. Measured: as in the record. Assumed,
-// unless overhead binds the call: the node's watts times its seconds, divided by the number of
-// devices that make the call at the same time: the price's, or else the cluster's. `prices` may be
-// null.
+// Returns the energies of one call of the record at `index`. kMeasured: as in the record. kAssumed,
+// if `prices` (may be null) has watts and overhead does not bind the call: the node's watts times
+// the call's seconds / number of devices per node (PriceKind::devices, else the cluster's).
 Energies EnergiesOf(const VersusCluster& cluster, std::size_t index, const Prices* prices);
 
 // Returns the cost [currency] of one call of `seconds` on a device, or nullopt if `prices` is null
@@ -152,18 +151,19 @@ Energies EnergiesOf(const VersusCluster& cluster, std::size_t index, const Price
 std::optional<double> CallCost(const Prices* prices, const VersusCluster& cluster,
                                const record::Record& record, double seconds);
 
-// Returns the data type as which a record is compared: its own, but f32 for tf32 on a GPU, because
-// frameworks use tf32 for f32 data.
+// Returns the data type by which a record is compared: its own type, but "f32" for tf32 on a GPU,
+// because frameworks use tf32 for f32 data.
 std::string ComparedType(const record::Record& record);
 
-// Returns for each key of `key_of(record)` the record that a framework would use: the fastest with
-// a checked result, else the fastest. Skips records without a time or with an empty key.
+// Groups the records by key_of(record). Returns for each key the index of the record that a
+// framework would use: the fastest with a verified result, or if none is verified the fastest.
+// Skips records without a time or with an empty key.
 std::map<std::string, std::size_t> FastestByKey(
     const roofline::PlacedRun& run,
     const std::function<std::string(const record::Record&)>& key_of);
 
-// A call whose share of its roof [1] is less, and which is not bound by launches, is taken for a
-// fallback implementation; a framework would pad, transpose or use another type instead.
+// [1] A call that reaches a smaller share of its roof and is not bound by overhead is taken for a
+// fallback implementation: a framework would pad, transpose or use another type instead.
 inline constexpr double kFallbackShare = 0.02;
 bool IsFallback(const roofline::Placed& placed);
 
@@ -171,7 +171,7 @@ struct VersusOptions {
   const Prices* prices = nullptr;  // may be null
   // Empty: no option chooses an implementation.
   IsImplementationOption is_implementation_option;
-  bool best_type = false;                  // compare each cluster's fastest record of any data type
+  bool best_type = false;                  // compare the fastest records over all data types
   CallTime times = CallTime::kThroughput;  // kind of times, set in both runs by UseTimes
 };
 
@@ -179,11 +179,11 @@ struct VersusOptions {
 struct VersusSide {
   std::size_t record = 0;  // index into the cluster's records
   Quantity seconds;        // [s] of one call on one device
-  // [1/s] of a node with all its devices: back-to-back calls, unless latency is compared
+  // [1/s] VersusCluster::devices / `seconds`
   double node_calls_per_second = 0;
   std::optional<roofline::RoofShare> share;  // of the binding roof
   bool specified = false;                    // the binding roof is specified, not measured
-  std::string bound;                         // "DRAM", "compute", "overhead"; may be empty
+  std::string bound;                         // e.g. "DRAM", "compute", "overhead"; "" if unknown
   bool bound_by_overhead = false;
   bool fallback = false;  // by IsFallback; totals exclude it
   // [flop] of one call, by the most trusted provenance of this record
@@ -193,27 +193,26 @@ struct VersusSide {
   Energies energies;                // [J] of one call
 };
 
-// Returns how many of A's nodes are as fast as one of B's, from times of a device of each.
+// Returns how many nodes of A are as fast as one node of B, from the seconds of one device of each.
 Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,
                   const Quantity& b_seconds);
 
 struct VersusRow {
-  // op/direction/type/problem[/option...], without implementation options; the type is "bf16|f16"
-  // if A's and B's differ.
+  // op/direction/type/problem[/option...], no implementation options; type A|B if they differ
   std::string key;
-  std::string type;  // as which both are compared: "f32"; "best" with best_type
+  std::string type;  // by which both are compared (ComparedType), or "best" with best_type
   VersusSide a, b;
-  // [flop] of one call on both clusters: modelled by A or B, else counted equally by both. Not set
-  // if they are unknown or differ; each cluster's cost then uses its own counted_flops.
+  // [flop] of one call on both clusters: modelled by A or B, else counted equally on both. Not set
+  // if unknown or different; each cluster's cost then uses its own counted_flops.
   std::optional<double> flops;
   Quantity nodes_of_a;  // [1] number of A's nodes with the calls per second of one node of B
-  std::map<EnergyClass, Quantity> energy_ratios;  // of classes that both sides have
-  std::vector<std::string> differences;           // "library: onednn | cudnn", A's first
+  std::map<EnergyClass, Quantity> energy_ratios;  // A / B, of classes that both have
+  std::vector<std::string> differences;           // A | B, e.g. "library: onednn | cudnn"
 };
 
 // Sums over one call of each problem of one operator and type.
 struct VersusTotal {
-  std::string of;                       // "Conv2D f32|tf32": operator, types of A and B
+  std::string of;                       // operator, types of A and B, e.g. "Conv2D f32|tf32"
   double operators = 0, fallbacks = 0;  // [1] rows in the sums; rows omitted as fallbacks
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
@@ -227,7 +226,7 @@ struct Versus {
   std::map<std::string, std::size_t> only_a, only_b;
   CallTime times = CallTime::kThroughput;
   std::string currency;  // "" without prices
-  // Price of their nodes ("2.5 USD per node and hour") or why it is unknown; "" without prices.
+  // The nodes' price, e.g. "2.5 USD per node and hour", or why it is unknown; "" without prices.
   std::string price_a, price_b;
   // [1] B's price and watts over A's, of one node each, where both are known
   std::optional<double> price_ratio = {}, watts_ratio = {};
@@ -237,8 +236,8 @@ struct Versus {
 std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
                                   const Versus& versus);
 
-// Returns a row for each operator and type (ComparedType) in A and B, of the fastest records
-// (FastestByKey). Throws BadInput if the runs have different conventions, or no operator in common.
+// Returns a row for each operator and type (ComparedType) that both A and B have, of their fastest
+// records (FastestByKey). Throws BadInput if the runs' conventions differ, or without any row.
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options);
 
 // Returns the FLOPs of a record [flop] that were counted by the provenance `from`, if known.
@@ -249,7 +248,7 @@ struct VersusLayer {
   std::string op, problem;
   std::vector<std::string> options;  // without implementation options
   std::set<std::string> directions;  // "fwd", "bwd_data", ...
-  double count = 1;                  // [1] occurrences in the model
+  double count = 1;                  // [1] number of occurrences in the model
 };
 
 struct Model {
@@ -257,9 +256,9 @@ struct Model {
   std::vector<VersusLayer> layers;
 };
 
-// Returns the layers of the named benchmarks, each with its number of occurrences. Names that
-// differ only in device, library, direction, type or implementation options are one layer, with the
-// largest of their numbers.
+// Returns the layers of the named benchmarks with their numbers of occurrences. Names that differ
+// only in device, library, direction, type or implementation options are one layer (largest
+// number).
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,
                      const IsImplementationOption& is_implementation_option);
@@ -267,21 +266,21 @@ Model ModelFromNames(const std::string& suite,
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
                             const IsImplementationOption& is_implementation_option);
 
-// One pass of a model in one type (ComparedType); each layer by the record that FastestByKey chose.
+// One pass of a model in one type (ComparedType), with each layer's FastestByKey record.
 struct VersusModel {
   std::string model, pass;  // "inference", or "training": forward and both gradients
   std::string type;
   double layers = 0;  // [1] of the model, counting each occurrence
-  // [1] layers that A (B) can run: each of their calls has a time, and none is a fallback
+  // [1] layers that A (or B) can run: each call of the layer has a time, and none is a fallback
   double in_a = 0, in_b = 0;
   double in_both = 0;  // [1] layers in A and B; all sums below are over these
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `in_both` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
   Energies energies_a, energies_b;                // [J] sums over the layers in A and B
   std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
-  std::optional<double> cost_ratio;               // [1] A's cost of a pass / B's, if both are known
-  std::optional<LargestEffect> largest = {};      // a layer's
-  std::vector<std::string> missing;               // problems that A or B lacks, each once
+  std::optional<double> cost_ratio;               // [1] A's cost of a pass / B's, if known
+  std::optional<LargestEffect> largest = {};      // by layer
+  std::vector<std::string> missing;               // problems of layers that A or B lacks
 };
 
 // Returns a row for each model, pass and type with a layer on both clusters, and a row with 0
@@ -298,15 +297,15 @@ struct VersusReport {
   std::vector<VersusModel> models;
 };
 
-// Returns the tables, their sources and assumptions.
+// Returns the report: tables, and sentences on their sources and assumptions.
 document::Document VersusDocument(const VersusReport& report);
 std::string VersusTitle(const VersusReport& report);
-// Writes a CSV line per row, all digits; unknown fields are empty.
+// Writes a CSV line per row, with all digits; unknown fields are empty.
 void WriteVersusCsv(const VersusReport& report, std::ostream& out);
 // Returns an object with "a", "b", "rows", "totals", "models"; unknown quantities have no key.
 nlohmann::json VersusJson(const VersusReport& report);
 
-// Returns the machines of a cluster: "AMD EPYC (2 threads)".
+// Returns the machines of a cluster as text, e.g. "AMD EPYC (2 threads)".
 std::string MachinesText(const VersusCluster& cluster);
 
 }  // namespace dlroof::cluster

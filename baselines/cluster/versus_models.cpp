@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 
-// One call of a layer.
 struct LayerCall {
   Quantity seconds;
   Energies energies;
@@ -26,8 +25,8 @@ bool IsInteger(const std::string& type) {
   return type.find("u8") != type.npos || type.find("s8") != type.npos || type == "int8";
 }
 
-// A cluster's fastest call of each operator in one type (ComparedType) or, if this is "best", of
-// any type that the pass can use, without fallbacks.
+// A cluster's fastest call of each operator in one type (ComparedType), or for the type "best" in
+// any type that the pass can use. Omits fallbacks.
 class TimesOf {
  public:
   TimesOf(const VersusCluster& cluster, const std::string& type, std::string_view pass,
@@ -66,7 +65,7 @@ class TimesOf {
   std::map<std::string, LayerCall> calls_;
 };
 
-// The sums over the calls of a pass; energies and costs only if every call has them.
+// Sums over the calls of a pass. Sums of energies and costs exist only if every call has them.
 struct PassSum {
   QuantitySum seconds;
   std::map<EnergyClass, QuantitySum> joules;
@@ -86,8 +85,8 @@ struct PassSum {
   }
 };
 
-// Returns the layer's calls in a pass ("inference", "training"), or nullopt if one has no time. The
-// two gradients may be one call ("bwd") or two.
+// Returns the layer's calls in a pass ("inference", "training"), or nullopt if a call has no time.
+// The two gradients may be one call ("bwd") or two.
 std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const VersusLayer& layer,
                                                 std::string_view pass) {
   std::vector<LayerCall> all;
@@ -109,7 +108,7 @@ std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const Vers
   return both && add("bwd") ? std::optional(all) : std::nullopt;
 }
 
-// Returns the row, except type, nodes_of_a and largest, and the times of its layers.
+// Returns the model's row (without type, nodes_of_a, largest), and its layers' times for `largest`.
 std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
                                                              std::string_view pass,
                                                              const TimesOf& in_a,

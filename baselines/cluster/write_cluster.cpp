@@ -37,12 +37,11 @@ Table RoofTable(const Cluster& cluster, const NodeEffects& effects) {
   return table;
 }
 
-// Returns "3 of 4", or "" if no node's time is an estimate.
+// Returns e.g. "3 of 4", or "" if no node's time is an estimate.
 std::string EstimatesText(const EstimateCount& count) {
   return count.estimates > 0 ? fmt::format("{} of {}", count.estimates, count.times) : "";
 }
 
-// Returns a table of the benchmarks, the largest spread over nodes first.
 Table BenchmarkTable(const Cluster& cluster, const NodeEffects& effects) {
   std::vector<const Spread*> spreads;
   for (const auto& spread : effects.benchmarks)
@@ -81,7 +80,6 @@ Table NodeTable(const Cluster& cluster, const NodeEffects& effects) {
   return table;
 }
 
-// Returns a table of nodes whose measurement was interfered with, the most noisy first.
 Table InterferenceTable(const Cluster& cluster) {
   Table table{.title = "Interference on nodes",
               .columns = {"node", "noisy repetitions", "all over clean time", "steal",
@@ -118,7 +116,6 @@ Table FindingTable(const Cluster& cluster) {
   return table;
 }
 
-// Returns a sentence that explains the findings, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
   const auto is_of_times = [](const Finding& finding) {
     return finding.verdict != NodeVerdict::kLimited && finding.verdict != NodeVerdict::kDisturbed;
@@ -137,7 +134,7 @@ std::string FindingsText(const Cluster& cluster) {
       100 * OutlierRules().effect);
 }
 
-// Returns "64 nodes" or "16 GPUs of 2 nodes".
+// Returns e.g. "64 nodes" or "16 GPUs of 2 nodes".
 std::string CountText(const Cluster& cluster) {
   std::set<std::string> hosts;
   for (const auto& node : cluster.nodes) hosts.insert(HostOf(node));
@@ -146,7 +143,6 @@ std::string CountText(const Cluster& cluster) {
                      hosts.size() == 1 ? "" : "s");
 }
 
-// Returns sentences on incomplete nodes, kinds, failures, and the meaning of the numbers.
 std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effects) {
   std::map<NodeStatus, std::size_t> counts;
   for (const auto& node : cluster.nodes) ++counts[node.status];

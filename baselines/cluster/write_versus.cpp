@@ -35,9 +35,8 @@ std::string MachinesText(const VersusCluster& cluster) {
 
 namespace {
 
-// The distinct VersusRow::differences, in the rows' order: those that all rows have, and those that
-// only some rows have. The last cell of an operator's row has the positions (from 1) of its
-// differences in of_some.
+// The distinct VersusRow::differences, in the rows' order, by whether all rows or only some rows
+// have them. The last cell of an operator's row numbers its differences by position in of_some.
 struct DifferenceKinds {
   std::vector<std::string> of_all, of_some;
 };
@@ -55,7 +54,7 @@ DifferenceKinds DifferenceKindsOf(const Versus& versus) {
   return kinds;
 }
 
-// Returns "~1.23 ms", or for a ratio (without a unit) "~1.23".
+// Returns e.g. "~1.23 ms", or for a ratio (unit "") "~1.23"; "~" marks an estimate.
 std::string QuantityText(const Quantity& quantity, const char* unit) {
   const std::string number =
       *unit == '\0' ? ThreeDigits(quantity.value) : text::WithPrefix(quantity.value, unit);
@@ -82,7 +81,6 @@ std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyCla
   return found == values.end() ? "" : QuantityText(found->second, unit);
 }
 
-// Returns the energy classes that occur in at least one row.
 std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
   std::vector<EnergyClass> classes;
   for (const auto kind : kEnergyClasses)
@@ -108,7 +106,7 @@ void AddEnergyCells(const VersusReport& report, const Energies& a, const Energie
                              TextOfClass(ratios, kind, "")});
 }
 
-// Returns the distinct results of `text` for the rows' records of A or of B: "x or y".
+// Returns the distinct results of `text` for the rows' records of A or of B, e.g. "x or y".
 template <class Text>
 std::string EachOnce(const VersusReport& report, bool of_a, const Text& text) {
   std::set<std::string> texts;
@@ -120,7 +118,7 @@ std::string EachOnce(const VersusReport& report, bool of_a, const Text& text) {
   return fmt::format("{}", fmt::join(texts, " or "));
 }
 
-// Returns the parts of the system in a side's energies: "powercap: packages and DRAM; no fans".
+// Returns what a side's energies cover, e.g. "powercap: packages and DRAM; no fans".
 std::string CoversText(const VersusReport& report, bool of_a) {
   const auto covers = EachOnce(report, of_a, [](const record::Record& record) {
     return record.energy ? fmt::format("{}: {}", record.energy->from, record.energy->covers) : "";
@@ -180,7 +178,7 @@ void AddLargestNotes(const VersusReport& report, std::vector<std::string>& notes
         model.largest);
 }
 
-// Returns the positions of `some` in `kinds`, from 1.
+// Returns the positions (from 1) of `some` in `kinds`, e.g. "1,3".
 std::string NumbersText(const std::vector<std::string>& some,
                         const std::vector<std::string>& kinds) {
   std::vector<std::ptrdiff_t> numbers;
@@ -228,9 +226,8 @@ std::string TimesText(const record::Record& record) {
   return text == "queued calls" ? "queued calls by the GPU's clock" : text + " on the GPU";
 }
 
-// Older files have the time of a queued call and, beside it, that of the same call in a CUDA graph.
-// Returns "Conv2D 1.04, LSTM 1.71": their ratio, the median over an operator's rows; "" if no row
-// has both.
+// Returns, e.g. "Conv2D 1.04, LSTM 1.71", each operator's median of (time of a queued call / time
+// of the call in a CUDA graph). Only older files have both times; "" if no row has them.
 std::string QueuedOverGraph(const VersusReport& report, const VersusCluster& cluster,
                             const VersusSide VersusRow::*side) {
   std::map<std::string, std::vector<double>> ratios;
@@ -292,7 +289,6 @@ Table OperatorTable(const VersusReport& report) {
   return table;
 }
 
-// Returns a table with a row per operator and type: sums over one call of each problem.
 Table TotalTable(const VersusReport& report) {
   Table table{.title = "Totals",
               .columns = {"all rows of", "number", "A", "B", "nodes of A for one of B", "95 %"}};
@@ -339,7 +335,7 @@ std::size_t Number(const std::map<std::string, std::size_t>& by_type) {
   return sum;
 }
 
-// Returns "67 on A only (38 bf16, 29 int8)".
+// Returns e.g. "67 on A only (38 bf16, 29 int8)".
 std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const char* name) {
   std::vector<std::string> types;
   for (const auto& [type, count] : by_type) types.push_back(fmt::format("{} {}", count, type));
@@ -347,8 +343,8 @@ std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const ch
                      types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")));
 }
 
-// Names each f32 total whose operator also has a tf32 total: its rows are of other problems, which
-// the GPU's file has in f32 only.
+// Adds a note on each f32 total whose operator also has a tf32 total. The two totals are of
+// different problems: the GPU's file has the problems of the f32 total in f32 only.
 void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
   std::set<std::string> totals;
   for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) totals.insert(total.of);
@@ -362,7 +358,6 @@ void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
           total));
 }
 
-// Returns sentences on A, B, a node's devices, prices, coverage, marks, rows bound by overhead.
 std::vector<std::string> VersusNotes(const VersusReport& report) {
   const auto& versus = report.versus;
   std::vector<std::string> notes = {
@@ -442,7 +437,7 @@ std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
   return fields;
 }
 
-// Returns {NAME: value, "ci95", "disturbed"}.
+// Returns an object with `name`: the value, "ci95" if known, and "disturbed" if noisy.
 nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
   nlohmann::json object = {{name, quantity.value}};
   if (quantity.ci95) object["ci95"] = {quantity.ci95->first, quantity.ci95->second};

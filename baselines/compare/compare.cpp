@@ -23,7 +23,7 @@ namespace {
 
 using statistics::Verdict;
 
-// `judged_seconds`: [s] the level that is judged, if it is a time.
+// `judged_seconds`: [s] the judged level; if unset, the median of the clean times is shown.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
             std::optional<double> judged_seconds) {
   Side side{.seconds = judged_seconds};
@@ -47,7 +47,7 @@ std::string StatusText(const record::Record& record) {
                      record.reason);
 }
 
-// Sets the verdict if not both records have times (new, gone, failed) and returns true.
+// Returns true and sets the verdict (gone, new, failed...) if a record is absent or not ok.
 bool DecideByStatus(Comparison& row) {
   using record::Status;
   const auto decide = [&](Verdict verdict, std::string reason) {
@@ -96,11 +96,11 @@ std::string TooFew(const Comparison& row) {
                      counts, statistics::kMinClean);
 }
 
-constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if there are few
+constexpr double kAssumedDeviation = 0.02;  // [1] of a ceiling's log rate, if there are few
 constexpr std::size_t kMinForScatter = 4;
 
-// Returns how much slower the machine was in the second run: the median shift over the ceilings
-// that both runs measured, with its standard error. Returns nullopt if there is no such ceiling.
+// Returns how much slower the machine was in NEW: the median shift over the ceilings that both runs
+// measured, with its standard error. Returns nullopt if there is no such ceiling.
 std::optional<statistics::JointShift> RoofShiftOf(const machine::Machine& base,
                                                   const machine::Machine& contender) {
   const auto ratios = machine::LogRateRatios(base, contender);
@@ -128,8 +128,9 @@ class EarlierRuns {
         by_name_[record.name].emplace_back(run, &record);
   }
 
-  // Returns the benchmark's levels in the first `runs` earlier runs, computed as the judged ones
-  // (`share`: see LevelPair::fastest_share). Omits runs whose repetitions are identical to BASE's.
+  // Returns the benchmark's levels in the first `runs` earlier runs. Omits runs whose level must be
+  // computed differently from the judged ones (`share`: their LevelPair::fastest_share), and runs
+  // with the same repetitions as BASE.
   std::vector<statistics::EarlierLevel> LevelsOf(const record::Record& base, std::size_t runs,
                                                  std::optional<double> share) const {
     std::vector<statistics::EarlierLevel> levels;
@@ -150,7 +151,6 @@ class EarlierRuns {
       by_name_;  // with the number of the run
 };
 
-// Compares pairs of records.
 class Comparer {
  public:
   Comparer(const std::vector<PairedRecord>& pairs, std::span<const NamedRun> earlier, bool window,
@@ -188,8 +188,8 @@ class Comparer {
     return *std::ranges::max_element(pairs, {}, &PairedRecord::earlier)->run;
   }
 
-  // For run files that dlroof did not write: names context differences (debug build, clock) as the
-  // cause when the record shows none.
+  // For run files that dlroof did not write: if a record shows no cause of a change, names the
+  // differences of the context (e.g. debug build, clock) as the cause.
   void ExplainByContext(const std::vector<std::string>& context) {
     if (context.empty() || newest_.file.context.contains("dlroof")) return;
     for (auto& row : rows_)
@@ -198,8 +198,8 @@ class Comparer {
             {"run", fmt::format("differs between the runs: {}", fmt::join(context, "; "))});
   }
 
-  // Returns what the judge needs of the row (levels: log times). If it cannot be judged, sets
-  // row.reason and returns nullopt.
+  // Returns the row's candidate for the judge and sets the row's displayed facts. If the row cannot
+  // be judged, sets row.reason and returns nullopt.
   std::optional<statistics::Candidate> Measure(const PairedRecord& pair, Comparison& row) const {
     std::optional<JudgedTimes> chosen;
     try {
@@ -299,7 +299,7 @@ class Comparer {
         .look_for_common_shift = !options_.across_machines && !interleaved_,
         .window = window_};
     if (!interleaved_) return settings;
-    // The shift's error includes the noise between processes, as each block has new processes.
+    // The error of the blocks' shift includes noise between runs: each block has new processes.
     if (!settings.run_noise) settings.run_noise = 0;
     if (!settings.min_effect) settings.min_effect = interleaved_->min_effect;
     return settings;
@@ -326,7 +326,6 @@ class Comparer {
     }
   }
 
-  // Judges the rows that have a candidate.
   void Judge(std::vector<record::Rare<statistics::Candidate>>& measured, CompareResult& result) {
     std::vector<statistics::Candidate> candidates;
     std::vector<std::size_t> row_of;
@@ -359,7 +358,7 @@ class Comparer {
   const bool window_;
   const NamedRun& contender_;
   const CompareOptions& options_;
-  const NamedRun& newest_;  // of BASE's runs; its context is compared
+  const NamedRun& newest_;  // newest of BASE's runs; its context is compared
   const std::optional<record::InterleavedComparison> interleaved_;
   std::vector<Comparison> rows_;
 };
@@ -397,8 +396,8 @@ CompareResult Compare(const NamedRun& base, const NamedRun& contender,
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options) {
-  std::unordered_map<const record::Record*, PairedRecord> pair_of;  // by NEW's record
-  std::vector<PairedRecord> gone;                                   // of the newest run first
+  std::unordered_map<const record::Record*, PairedRecord> pair_of;  // key: NEW's record
+  std::vector<PairedRecord> gone;                                   // those of the newest run first
   for (std::size_t run = stored.size(); run-- > 0;)
     for (auto& pair : PairRecords(stored[run], contender, NamesIn(stored[run], options.names))) {
       pair.earlier = run;

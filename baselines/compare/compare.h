@@ -34,8 +34,9 @@ struct RerunCheck {
 
 // The displayed times of one record.
 struct Side {
-  std::optional<double> seconds;  // [s] the level that is judged, else the median
-  // [1] of the binding roof. fraction_at_most: upper limit if that is not validated (not judged).
+  std::optional<double> seconds;  // [s] the level that is judged, else the median of clean times
+  // [1] Share of the binding roof that is reached. If this roof is not validated, only
+  // fraction_at_most is set: an upper limit, which is not judged.
   std::optional<double> fraction, fraction_at_most;
   std::optional<double> roof_seconds;  // [s] time at the binding roof
   bool specified_roof = false;         // the roof comes from a data sheet
@@ -43,30 +44,28 @@ struct Side {
 
 // The comparison of one benchmark. Points into the run files, which must outlive it.
 struct Comparison {
-  const record::Record* base = nullptr;       // null for Verdict::kNew
+  const record::Record* base = nullptr;       // null if only NEW has the benchmark
   const record::Record* contender = nullptr;  // null for Verdict::kGone
-  const NamedRun* stored = nullptr;  // the stored run that contains `base`, if BASE is a folder
+  const NamedRun* stored = nullptr;           // run of CompareWithStored with `base`; else null
   statistics::Verdict verdict = statistics::Verdict::kInsufficient;
-  std::string reason;  // explains verdicts other than kSame, kFaster and kSlower
-  // [1] ratio of times NEW / BASE; across machines, of times / roof times. Above 1: slower.
+  std::string reason;  // explains the verdict; may be empty for kSame, kFaster, kSlower
+  // Null if not judged. Its ratio is time NEW / BASE, across machines of (time / roof time).
   record::Rare<statistics::Judgement> judgement;
-  // before.fraction is absent if the runs count the operator's FLOPs by different conventions
-  // (CountFlopsAlike).
+  // before.fraction is nullopt if the runs count FLOPs by different conventions (CountFlopsAlike).
   Side before, after;
-  // Which GPU time was judged if not Repetition::seconds: "device", "graph", "throughput" or "call"
-  // (record::timed).
+  // The judged kind of GPU time (record::timed, e.g. "graph"), if not that of Repetition::seconds.
   record::Rare<std::string> timed;
   // [1] If several processes were measured: the mean of this share of all repetitions, the fastest
   // ones, was judged. Absent if clean repetitions were judged.
   std::optional<double> fastest_share;
-  std::optional<double> added_seconds;  // [s] see JudgedTimes::added_seconds
-  bool newly_failed = false;            // ok in BASE, without a time in NEW
+  std::optional<double> added_seconds;  // [s] as JudgedTimes::added_seconds
+  bool newly_failed = false;            // ok in BASE, but not in NEW
   std::vector<record::Change> changes;
 
   const std::string& name() const { return contender != nullptr ? contender->name : base->name; }
   // Returns whether the benchmark fails the comparison.
   bool GotWorse() const { return verdict == statistics::Verdict::kSlower || newly_failed; }
-  // Returns the changes as text; a slower or faster row without any: "unexplained: ...".
+  // Returns the changes as text; "unexplained: ..." for a slower or faster row without changes.
   std::string Cause() const;
 };
 
@@ -77,11 +76,11 @@ struct CompareResult {
   std::vector<std::string> context;  // other differences between the runs, see ContextChanges
   std::optional<RerunCheck> rerun;
   bool across_machines = false;
-  bool interleaved = false;  // the two builds were measured interleaved: all, or what was unclear
+  bool interleaved = false;  // both builds were measured interleaved, at least where unclear
   std::map<statistics::Verdict, int> count;  // [1] number of rows
-  // 0: nothing got worse. 1: some benchmark is slower or newly failed. 3: half of them could not be
-  // judged, a slowdown is denied by one check alone, or all moved together and it is unknown
-  // whether the program or the machine caused it.
+  // 0: nothing got worse. 1: a benchmark is slower or newly failed. 3: unknown, because half of the
+  // benchmarks are ambiguous or insufficient, one is suspect (Judgement::is_suspect), or all moved
+  // together by an unexplained shift.
   int exit_code = 0;
 };
 
@@ -89,9 +88,9 @@ struct CompareResult {
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options);
 
-// As Compare, with the newest run of `stored` (oldest first; must outlive the result) that has the
-// benchmark as BASE. Skips a stored result with too few clean repetitions if an older run has
-// enough. BASE's level is the mean over that run and the earlier ones, without outliers
+// As Compare. A benchmark's BASE is the newest run of `stored` (oldest first; must outlive the
+// result) that has it; a result with too few clean repetitions is skipped if an older run has
+// enough. BASE's level is the mean over this run and the earlier runs, without outliers
 // (statistics.md). The benchmarks compared with one stored run share a common shift. A benchmark
 // missing in `contender` is kGone if another benchmark of its stored run was compared. Throws
 // BadInput as PairRecords and CheckComparable, and if `stored` has no benchmark of `contender`.

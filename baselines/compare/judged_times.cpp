@@ -10,11 +10,10 @@ namespace {
 
 using Field = std::optional<double> record::GpuSample::*;
 
-// A kind of GPU time: its field in GpuSample and its name.
 struct Kind {
   Field field;
   const char* timed;
-  bool same;  // records with Record::timed == timed have this kind in Repetition::seconds
+  bool same;  // if Record::timed == timed, Repetition::seconds already is of this kind
 };
 
 constexpr Kind kKinds[] = {
@@ -31,7 +30,7 @@ std::optional<record::Record> As(const Kind& kind, const record::Record& record)
   for (auto& repetition : copy.repetitions) {
     if (!repetition.gpu || !((*repetition.gpu).*kind.field)) return std::nullopt;
     repetition.seconds = *((*repetition.gpu).*kind.field);
-    // Noise of the host does not affect device times; only a throttled clock does.
+    // The host's noise does not affect device times; a throttled clock does.
     if (copy.timed != record::timed::kCall) repetition.noisy = record::IsThrottled(*repetition.gpu);
   }
   return copy;

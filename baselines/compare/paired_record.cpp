@@ -14,7 +14,6 @@ namespace {
 
 using Index = std::unordered_map<std::string_view, const record::Record*>;
 
-// Returns the records of a run, indexed by name. Throws BadInput if a name occurs twice.
 Index IndexOf(const NamedRun& run) {
   Index records;
   records.reserve(run.file.records.size());
@@ -25,7 +24,6 @@ Index IndexOf(const NamedRun& run) {
   return records;
 }
 
-// Returns the record with this name, or null.
 const record::Record* Find(const Index& records, std::string_view name) {
   const auto found = records.find(name);
   return found == records.end() ? nullptr : found->second;
@@ -49,7 +47,7 @@ std::string FirstOf(const record::RunFile& file) {
                               : fmt::format("'{}' is the first of one", file.records.front().name);
 }
 
-// `by_device`: a record of each device.
+// `by_device`: device -> one of NEW's records on it.
 void CheckMachines(const NamedRun& base, const NamedRun& contender,
                    const std::map<std::string, const record::Record*>& by_device) {
   bool unknown = false;  // a device has no fingerprint in one of the files

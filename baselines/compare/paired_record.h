@@ -25,7 +25,7 @@ struct NamedRun {
 struct PairedRecord {
   const record::Record* base = nullptr;
   const record::Record* contender = nullptr;
-  const NamedRun* run = nullptr;  // BASE
+  const NamedRun* run = nullptr;  // BASE's run, also if `base` is null
   std::size_t earlier = 0;        // [1] number of stored runs older than `run`
 };
 
@@ -41,11 +41,11 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
                                       const NameMap& names);
 
 // Throws BadInput if the runs are not comparable: one is by dlroof and one by plain Google
-// Benchmark; different schema, conventions (of those in both files) or machine fingerprint (plain
-// files: CPUs and caches); or a common benchmark has another type, cache state, thread count or
-// time unit. Conventions of counting FLOPs may differ, since times do not depend on them
-// (CountFlopsAlike). With `across_machines` machines and threads may differ too. Pairs of other
-// runs than `base` are not looked at.
+// Benchmark; they share no benchmark; their schema, a convention that both state, or their machine
+// fingerprint (plain files: CPUs and caches) differs; or a common benchmark has another device,
+// type, cache state or thread count. Conventions of counting FLOPs may differ, since times do not
+// depend on them (CountFlopsAlike). With `across_machines` machines and threads may differ, too.
+// Ignores pairs whose `run` is not `base`.
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 

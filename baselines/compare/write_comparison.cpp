@@ -29,7 +29,6 @@ constexpr std::size_t kMaxRows = 40;  // larger tables omit unchanged rows and s
 
 using Rows = std::vector<const Comparison*>;
 
-// Returns the rows sorted by verdict, worst first.
 Rows Ordered(const CompareResult& result) {
   Rows rows;
   for (const auto& row : result.rows) rows.push_back(&row);
@@ -86,7 +85,7 @@ document::Table TableOf(const CompareResult& result, const Rows& rows) {
   return table;
 }
 
-// Returns "67 ambiguous, 2 same", worst first.
+// Returns the counts, worst verdict first, e.g. "67 ambiguous, 2 same".
 std::string CountsIn(const std::map<Verdict, int>& count) {
   std::vector<std::string> counts;
   for (const Verdict verdict : kWorstFirst)
@@ -95,8 +94,8 @@ std::string CountsIn(const std::map<Verdict, int>& count) {
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
-// Removes rows that neither run supports and, from more than kMaxRows rows (unless `all`), those
-// without a change. Returns the number of the latter: "67 ambiguous, 2 same".
+// Removes rows that neither run supports. If more than kMaxRows rows are left and not `all`, also
+// removes rows without a change and returns their counts, e.g. "67 ambiguous, 2 same"; else "".
 std::string DropUnchanged(bool all, Rows& rows) {
   std::erase_if(rows, [](const auto* row) { return row->verdict == Verdict::kUnsupported; });
   if (all || rows.size() <= kMaxRows) return "";
@@ -110,7 +109,7 @@ std::string DropUnchanged(bool all, Rows& rows) {
   return CountsIn(dropped);
 }
 
-// Groups rows with equal notes into one item each, which names the first benchmark of the group.
+// Returns one item for each group of rows with equal notes. It names the group's first benchmark.
 document::List NotesList(const Rows& rows) {
   document::InOrder<Rows> groups;
   for (const auto* row : rows)
@@ -123,7 +122,6 @@ document::List NotesList(const Rows& rows) {
   return list;
 }
 
-// Returns the report; it begins with the common shift of all benchmarks.
 Document DocumentOf(const CompareResult& result, const Rows& rows, const std::string& dropped,
                     const Rows& explained) {
   Document report;
@@ -205,7 +203,7 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
   return head;
 }
 
-// Returns the class name of a JUnit test case: "Conv2D.cpu.onednn.fwd".
+// Returns the class name of a JUnit test case, e.g. "Conv2D.cpu.onednn.fwd".
 std::string ClassOf(const record::Record& record) {
   std::string text = record.op;
   for (const auto* part : {&record.device, &record.library, &record.direction})
@@ -213,7 +211,7 @@ std::string ClassOf(const record::Record& record) {
   return text;
 }
 
-// Returns the element of a test case that did not pass, else "".
+// Returns the JUnit element ("error", "failure", "skipped") of a test case; "" if it passed.
 std::string_view ElementOf(const Comparison& row) {
   if (row.newly_failed) return "error";
   if (row.GotWorse()) return "failure";
@@ -246,7 +244,7 @@ std::string FewSharedText(const CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
-// Returns the median of record::WallOverCpu [1] over benchmarks, or 1 if it is known of none.
+// Returns the median of record::WallOverCpu [1] over benchmarks, or 1 if no benchmark has it.
 double WallOverCpu(const CompareResult& result, const record::Record* Comparison::*side) {
   std::vector<double> ratios;
   for (const auto& row : result.rows)

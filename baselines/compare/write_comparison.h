@@ -39,13 +39,13 @@ void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std:
 void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ostream& out);
 
 // Writes JUnit XML for CI servers, one test case per benchmark: failure if slower, error if newly
-// failed, skipped if not judged. Characters that XML 1.0 does not allow are written as "\u0001".
+// failed, skipped if not judged. Characters that XML 1.0 forbids are written as e.g. "\u0001".
 void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::ostream& out);
 
-// Returns the number of benchmarks per verdict, worst first: "3 slower, 1 faster, 70 same".
+// Returns the number of benchmarks per verdict, worst first, e.g. "3 slower, 1 faster, 70 same".
 std::string CountsText(const CompareResult& result);
-// Returns "only 1 of 40 benchmarks is in both files (75 in BASE, 40 in NEW)" if fewer than half of
-// the smaller file's benchmarks are in both, else "".
+// If fewer than half of the smaller file's benchmarks are in both files, returns e.g. "only 1 of 40
+// benchmarks is in both files (75 in BASE, 40 in NEW)", else "".
 std::string FewSharedText(const CompareResult& result);
 // Returns lines on how the runs were judged: minimum effect, noise, other differences.
 std::vector<std::string> RemarksOf(const CompareResult& result);

@@ -29,7 +29,7 @@ using nlohmann::json;
 constexpr const char* kObjects = "objects";
 constexpr const char* kDescription = "program.json";
 constexpr const char* kRun = "run";
-constexpr std::size_t kMinAbbreviation = 7;  // characters, as Git abbreviates
+constexpr std::size_t kMinAbbreviation = 7;  // [characters] as Git abbreviates
 
 // Starts the program with the libraries stored beside it.
 constexpr const char* kRunScript =
@@ -61,7 +61,6 @@ bool IsSystems(const std::string& path) {
       [&](const std::string& folder) { return path.starts_with(folder); });
 }
 
-// Returns the paths of a program's files: the executable first, then its libraries.
 std::vector<fs::path> FilesOf(const fs::path& program) {
   std::vector<fs::path> files = {program};
   // ldd fails for a script, which has no libraries.
@@ -72,8 +71,7 @@ std::vector<fs::path> FilesOf(const fs::path& program) {
   return files;
 }
 
-// A lock on the folder between processes, held while programs are stored or evicted. The
-// constructor waits until the lock is free.
+// Locks the folder against other processes that store or evict programs. Waits for the lock.
 class Lock {
  public:
   explicit Lock(const fs::path& folder)
@@ -122,7 +120,7 @@ bool SharesMachine(const record::RunFile& a, const record::RunFile& b) {
   });
 }
 
-// Returns whether the runs can be compared. Writes the reason to `warnings` if not.
+// Returns whether the runs can be compared. If not, writes the reason to `warnings`.
 bool IsComparable(const NamedRun& run, const NamedRun& contender, const compare::NameMap& names,
                   std::ostream& warnings) {
   try {
@@ -184,7 +182,7 @@ std::uintmax_t Builds::AddFile(const fs::path& from, const fs::path& to) const {
   std::uintmax_t added = 0;
   Guarded([&] {
     if (!fs::exists(object)) {
-      fs::copy_file(from, to);  // into a folder that is new: no link is in its way
+      fs::copy_file(from, to);  // `to` is in a new folder, so it replaces no link
       fs::permissions(to, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                               fs::perms::others_read | fs::perms::others_exec);
       fs::rename(to, object);

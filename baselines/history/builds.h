@@ -31,7 +31,7 @@ struct StoredProgram {
 
 struct Kept {
   StoredProgram program;
-  std::uintmax_t added_bytes = 0;    // [byte] size of the files that were not stored before
+  std::uintmax_t added_bytes = 0;    // [byte] size of the files that were not yet stored
   std::vector<std::string> evicted;  // commits whose programs were removed
   std::uintmax_t all_bytes = 0;      // [byte] total size of stored files afterwards
 };
@@ -40,23 +40,23 @@ struct Kept {
 // folders (/lib*, /usr/lib*, /usr/local/lib*).
 std::vector<std::string> OwnLibraries(std::string_view ldd_output);
 
-// Parses a size in bytes such as "500M", "2G" or "100000" (decimal: M is 10^6). Throws BadInput
-// with the name of the flag for other text.
+// Returns a size in bytes from e.g. "500M", "2G" or "100000" (M is 10^6). Throws BadInput with the
+// name of the flag for other text.
 std::uintmax_t ParseSize(const std::string& flag, const std::string& text);
 
 class Builds {
  public:
   explicit Builds(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Stores for `commit` (replacing its earlier program): the executable, its libraries outside the
-  // system folders, and libdlroof_cuda.so if it lies beside the executable. Then evicts the least
-  // recently used programs until the total is at most `most_bytes`. Throws BadInput if `commit` has
-  // characters not allowed in a folder name, a file cannot be read or stored, or this program alone
-  // exceeds `most_bytes`.
+  // Stores the program of `commit` in place of its earlier one: the executable, its libraries
+  // outside the system folders, and libdlroof_cuda.so if it is beside the executable. Then removes
+  // the least recently used programs until the total is at most `most_bytes`. Throws BadInput if
+  // `commit` has characters not allowed in a folder name, a file cannot be read or stored, or this
+  // program alone exceeds `most_bytes`.
   Kept Keep(const std::string& commit, const std::filesystem::path& program,
             std::uintmax_t most_bytes) const;
 
-  // Returns the commit's program and sets its time of last use to now, or nullopt if none is
+  // Returns the commit's program and sets its time of last use to now. Returns nullopt if none is
   // stored. The commit may be abbreviated to at least 7 characters.
   std::optional<StoredProgram> Find(const std::string& commit) const;
 
@@ -71,21 +71,21 @@ class Builds {
   std::filesystem::path folder_;
 };
 
-// Returns the folder for the stored programs of a history file, such as "perf.sqlite.builds".
+// Returns the folder for the stored programs of a history file, e.g. "perf.sqlite.builds".
 inline std::filesystem::path FolderBeside(const std::string& database) {
   return database + ".builds";
 }
 
 // Returns all *.json files below `folder`, sorted by path. Throws BadInput if it is not a folder.
 std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
-// Reads a run file. Returns nullopt for a truncated run file and for other JSON files.
+// Reads a run file. Returns nullopt for a truncated run file and for JSON files of other kinds.
 std::optional<compare::NamedRun> ReadIfRun(const std::filesystem::path& path);
 
 // Returns the run files under `folder` (*.json, recursively) that can be compared with `contender`:
 // same machine, conventions (except of FLOPs), threads and cache state, and at least one common
 // benchmark (`names` maps old names to new ones). Sorted by date, oldest first; never empty. Skips
-// `contender` itself and files that are not run files; says in `warnings` why other runs of this
-// machine are skipped. Throws BadInput for a missing folder, a `contender` without a machine, no
+// `contender` itself and files that are not run files; writes to `warnings` why it skips other runs
+// of this machine. Throws BadInput for a missing folder, a `contender` without a machine, no
 // comparable run, and a name in `names` that no returned run has.
 std::vector<compare::NamedRun> FindBaselines(const std::filesystem::path& folder,
                                              const compare::NamedRun& contender,
@@ -96,18 +96,18 @@ std::vector<compare::NamedRun> FindBaselines(const std::filesystem::path& folder
 std::vector<StoredRun> RunsOfBranch(const std::vector<StoredRun>& runs, const std::string& branch,
                                     const std::set<std::string>& reachable);
 
-// Returns the last `most` of `runs` (oldest first) that can be compared with `contender`, see
-// FindBaselines. Says in `warnings` why a run is skipped.
+// Returns the newest `most` of those `runs` (oldest first) that can be compared with `contender`,
+// see FindBaselines. Writes to `warnings` why a run is skipped.
 std::vector<compare::NamedRun> ChooseBaseline(const History& history,
                                               const std::vector<StoredRun>& runs, std::size_t most,
                                               const compare::NamedRun& contender,
                                               std::ostream& warnings);
 
-// Returns the last 30 runs before `base` that can be compared with it, oldest first, to estimate
-// noise. Runs without a date count as older; if `base` has none, all runs do.
+// Returns the newest 30 runs before `base` that can be compared with it, oldest first, to estimate
+// noise. Runs without a date are before `base`; if `base` has no date, all runs are.
 std::vector<compare::NamedRun> RunsBefore(const History& history, const compare::NamedRun& base);
 
-// Returns the stored program of the newest run that has one. `runs`: oldest first.
+// Returns the stored program of the newest run that has one, or nullopt. `runs`: oldest first.
 std::optional<StoredProgram> NewestProgram(const Builds& builds,
                                            const std::vector<compare::NamedRun>& runs);
 

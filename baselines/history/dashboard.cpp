@@ -35,14 +35,14 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxSparkPoints = 60;
 
-// Rounds to six significant digits: enough for any chart, and the files are half the size.
+// Rounds to six significant digits: enough for charts, and the files are half as large.
 double Rounded(double value) { return text::Rounded(value, 6); }
 
 json NumberOrNull(const std::optional<double>& value) {
   return value ? json(Rounded(*value)) : json(nullptr);
 }
 
-// Returns the points of a sparkline: medians of consecutive, equally large groups of `values`.
+// Returns the points of a sparkline: medians of consecutive, equally large groups of values.
 json Spark(const std::vector<double>& values) {
   json spark = json::array();
   const std::size_t groups = std::min(values.size(), kMaxSparkPoints);
@@ -61,7 +61,6 @@ json EmptyTimes() {
   return times;
 }
 
-// Appends a point's time, its interval, and how many of its repetitions are clean.
 void AddTime(const Point& point, std::size_t run, double median,
              const std::optional<std::pair<double, double>>& ci95, json& times) {
   times["run"].push_back(run);
@@ -72,7 +71,7 @@ void AddTime(const Point& point, std::size_t run, double median,
   times["of"].push_back(point.repetitions);
 }
 
-// Returns the points that have only an estimate of the time. Levels and changes ignore them.
+// Returns the points whose time is an estimate, or null. Levels and changes ignore them.
 json EstimatesJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of) {
   json all = EmptyTimes();
   for (std::size_t i = 0; i < points.size(); ++i)
@@ -96,13 +95,13 @@ json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>
 struct SeriesView {
   nlohmann::json summary;            // for index.html: last time, levels, changes, noise, sparkline
   nlohmann::json points;             // all points, for the chart
-  std::vector<LevelChange> changes;  // their `series` is 0; the caller sets the index
+  std::vector<LevelChange> changes;  // the caller sets LevelChange::series
   std::vector<std::size_t> changed_at;  // runs with a change of level, ascending
   bool last_slower = false;             // the last change was a slowdown
 };
 
-// Returns the data of a series. `run_of[i]` is the index of the run of points[i]. cause(i, j) says
-// what else changed (such as the compiler) between points i and j, where the level changed.
+// Returns the data of a series. `run_of[i]`: index of the run of points[i]. cause(i, j) must return
+// as text what else (e.g. the compiler) changed between points i and j, where the level changed.
 SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
                   const std::vector<std::size_t>& run_of, RunVerdicts& verdicts,
                   const std::function<std::string(std::size_t, std::size_t)>& cause) {
@@ -151,7 +150,7 @@ constexpr std::string_view kLoader = "load";  // script that loads one date's ro
 
 std::string_view SiteStyle() { return SiteStyleFiles().at(0).text; }
 
-// Returns the scripts of index.html only. They run after the first script of figure::PageScripts.
+// Returns the scripts that only index.html has. They run after the first of figure::PageScripts.
 std::vector<EmbeddedFile> SiteScripts() {
   auto scripts = figure::InRunningOrder(SiteScriptFiles());
   std::erase_if(scripts, [](const auto& script) { return script.name == kLoader; });
@@ -293,8 +292,8 @@ class Site {
     ++(view.last_slower ? slower : faster);
   }
 
-  // Returns the events, each with a curve over all runs: the median of its benchmarks' times, each
-  // divided by the benchmark's median before the event.
+  // Returns the events, each with its course: per run the median over its benchmarks of (time /
+  // median of the benchmark's times before the event).
   json Events(const json& series) const {
     json all = json::array();
     const auto series_in_run =
@@ -419,8 +418,8 @@ class Site {
   json machines_ = json::array();
   std::map<std::string, std::size_t> machine_index_;  // by machine fingerprint
   std::set<std::string> written_machines_;
-  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: count of slower, faster
-  std::string last_change_;                                  // "since 2026-11-29"
+  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: numbers of slower, faster
+  std::string last_change_;                                  // e.g. "since 2026-11-29"
   DashboardCounts counts_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// The quantities that a repetition may lack, with their keys in run files.
+// A quantity that a repetition may lack, and its key in run files.
 struct OptionalField {
   const char* key;
   std::optional<double> record::Repetition::*member;
@@ -29,7 +29,7 @@ constexpr OptionalField kOptional[] = {
     {"core_share", &record::Repetition::core_share}};
 constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + std::size(kOptional),
                       kGpuColumn = kBlockColumn + 1;
-// Items that the format got later. They are stored after the GPU's quantities.
+// Stored after the GPU's quantities, because older files lack them.
 constexpr OptionalField kLater[] = {{"link_share", &record::Repetition::link_share},
                                     {"clean_calls", &record::Repetition::clean_calls}};
 
@@ -79,7 +79,7 @@ record::Repetition FromRow(const json& row, const std::string& where) {
 }
 
 // Returns whether the bytes are CBOR as Pack writes it: arrays of at most three levels, numbers,
-// booleans and null. The library would read other CBOR by recursion, of any depth.
+// booleans and null. (json::from_cbor would read other CBOR by recursion of any depth.)
 bool IsPacked(std::string_view bytes) {
   std::vector<std::uint64_t> left = {1};  // items left in each open array
   while (!left.empty()) {
@@ -106,8 +106,8 @@ bool IsPacked(std::string_view bytes) {
 
 constexpr int kBusyTimeoutMilliseconds = 60000;
 
-// Switches to write-ahead logging. This needs exclusive access, for which SQLite does not wait, so
-// it is tried again for up to kBusyTimeoutMilliseconds.
+// Switches to write-ahead logging. This needs exclusive access, for which SQLite does not wait. So
+// it retries for up to kBusyTimeoutMilliseconds.
 void UseWriteAheadLog(SQLite::Database& database) {
   constexpr int kStep = 10;  // [ms]
   for (int waited = 0;; waited += kStep) {

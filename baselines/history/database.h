@@ -1,6 +1,6 @@
-// The database of a history: packing records for storage (facts that rarely change as JSON,
-// repetitions as CBOR, both lossless), opening the file, and prepared statements of SQLiteCpp that
-// turn SQLite errors into BadInput with the file's path.
+// The database of a history: packs records for storage without loss (facts that rarely change as
+// JSON, repetitions as CBOR), opens the file, and wraps SQLiteCpp's prepared statements so that
+// SQLite errors become BadInput with the file's path.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -29,30 +29,29 @@ struct PackedRecord {
 };
 
 PackedRecord Pack(const record::Record& record);
-// Inverse of Pack. Empty `repetitions` means none. Throws BadInput, beginning with `where`, for
-// damaged text.
+// Inverse of Pack. Empty `repetitions`: none. Throws BadInput, beginning with `where`, if damaged.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 
-// Reads PackedRecord::repetitions. Throws BadInput, beginning with `where`, for damaged bytes.
+// Reads PackedRecord::repetitions. Throws BadInput, beginning with `where`, if they are damaged.
 std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions,
                                                   const std::string& where);
 
-// Returns `number`, a value of the member `key` in run files. Throws BadInput, beginning with
-// `where`, if it is outside the range of this member.
+// Returns `number`. Throws BadInput, beginning with `where`, if it is outside the range that member
+// `key` of run files has (RangeOf).
 double InRange(double number, std::string_view key, const std::string& where);
 
-// Opens a database; for writing in write-ahead mode. Readers see the last committed transaction
-// while another process writes. A writer waits up to a minute for another writer. A killed process
-// leaves only complete transactions. Does not work on network file systems, because locks use
-// shared memory. ":memory:" opens a private database. Throws BadInput for a missing file to read,
-// another format, and a file that is not writable.
+// Opens a database (kWrite: in SQLite's write-ahead mode). Readers see the last committed
+// transaction while another process writes. A writer waits up to a minute for another writer. A
+// killed process leaves only complete transactions. Network file systems do not work, because locks
+// use shared memory. ":memory:" opens a private database. Throws BadInput for a missing file
+// (kRead), another format, and a file that is not writable (kWrite).
 std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access access);
 
 // Throws BadInput with the file's path and SQLite's message.
 [[noreturn]] void Refuse(const std::string& path, const SQLite::Exception& error);
 
-// Returns ask(); converts SQLite's exceptions to BadInput.
+// Returns ask(). Converts SQLite's exceptions to BadInput.
 template <class Ask>
 auto Guarded(const SQLite::Database& database, const Ask& ask) {
   try {

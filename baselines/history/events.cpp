@@ -19,20 +19,20 @@ constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kSure, "sure"},
                                           {Sureness::kMayBeChance, "may be chance"},
                                           {Sureness::kProgramOrMachine, "program or machine?"}};
 
-// Without a real change, 500 series of 50 runs show a change of four standard errors once in one or
-// two histories. Three series that change in the same run are not chance.
+// One of 500 unchanged series of 50 runs changes by four standard errors in every first or second
+// history. Three series that change in the same run are not chance.
 constexpr double kSureErrors = 4;
 constexpr std::size_t kMinGroup = 3;
-// [1] Minimum share of the series for kProgramOrMachine: more than half, as a common shift just
-// beyond kMinChange has.
+// [1] Minimum share of a run's series that change, for kProgramOrMachine. A common shift just
+// beyond kMinChange is found in little more than half of the series.
 constexpr double kMostSeries = 0.6;
 
-// Standard deviation of log(time) that is assumed when it is unknown (fewer than three values).
+// [1] Standard deviation of log(time), assumed if it is unknown (fewer than three values).
 constexpr double kUnknownNoise = 0.1;
 constexpr double kNormal95 = 1.96;
 
-// Returns the run that is in the ranges [earliest, latest] of the most changes. A narrow range
-// weighs more, and in each range the change's own `run` weighs 1.5 times as much.
+// Returns the run that is in the ranges [earliest, latest] of the most changes. Narrow ranges weigh
+// more, and LevelChange::run weighs 1.5 times as much as other runs of the range.
 std::size_t MostLikelyRun(const std::vector<LevelChange>& changes) {
   std::map<std::size_t, double> weight;
   for (const auto& change : changes)

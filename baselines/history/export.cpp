@@ -68,7 +68,6 @@ std::size_t Characters(std::string_view utf8) {
   return count;
 }
 
-// Returns Bencher's measure "latency" in ns.
 json Latency(const ExportedTime& time) {
   json latency = {{"value", time.median * 1e9}};
   if (time.ci95) {
@@ -107,7 +106,6 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
   }
 }
 
-// Writes a line per benchmark and run, with more fields than the other formats have.
 void WriteCsv(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
          "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"

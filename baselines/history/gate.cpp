@@ -19,8 +19,8 @@ bool BothRan(const compare::Comparison& row) {
          row.base->status == record::Status::kOk && row.contender->status == record::Status::kOk;
 }
 
-// Returns a sort key (larger: more likely slower), or nullopt if a slowdown is excluded. A faster
-// benchmark is suspicious, too: if the machine became quieter, that may hide a slowdown.
+// Returns a sort key (larger: more likely slower), or nullopt if a slowdown is excluded. For a
+// faster benchmark it is not excluded: if the machine became quieter, this may hide a slowdown.
 std::optional<double> Suspicion(const compare::Comparison& row, double min_effect) {
   constexpr double kSlowerFirst = 1e6;
   if (!BothRan(row)) return std::nullopt;
@@ -93,7 +93,7 @@ std::string CountsWithUnclear(const Report& report) {
   return text;
 }
 
-// Returns "+12.1 % (+10.3 % to +14.0 %), 1.2 ms to 1.3 ms: cause", or why the benchmark fails now.
+// Returns e.g. "+12.1 % (+10.3 % to +14.0 %), 1.2 ms to 1.3 ms: cause", or why the benchmark fails.
 std::string WhatHappened(const compare::Comparison& row) {
   if (row.newly_failed) return "fails now: " + compare::NotesOf(row);
   std::string text;
@@ -130,8 +130,8 @@ std::string AboutText(const Report& report) {
                      AgainText(report));
 }
 
-// Returns the `dlroof bisect` command for the worst slowdown, if both commits are known: the last
-// one before its level and the first one at it.
+// Returns the `dlroof bisect` command for the worst slowdown, from the last commit before the
+// slower level to the first commit at it, or "" if a commit is unknown.
 std::string BisectText(const Report& report) {
   const auto worse = Worse(*report.result);
   if (worse.empty() || worse.front()->newly_failed) return "";
@@ -147,7 +147,7 @@ std::string BisectText(const Report& report) {
   return BisectCommand(Short(good), Short(bad), worse.front()->name(), report.own_program);
 }
 
-// Replaces line breaks by spaces and cuts the text after `most` bytes.
+// Replaces line breaks by spaces. Cuts the text after `most` bytes.
 std::string OneLine(std::string text, std::size_t most) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';

@@ -51,7 +51,7 @@ SQLite::Transaction BeginWriting(SQLite::Database& database) {
 
 void MakeTables(SQLite::Database& database) {
   auto making = BeginWriting(database);
-  // Another program may have created the tables in the meantime.
+  // Another process may have created the tables in the meantime.
   if (OneNumber(database, "SELECT count(*) FROM sqlite_master") > 0) return;
   for (const char* sql : kTables) Execute(database, sql);
   Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId));
@@ -69,8 +69,8 @@ void CheckSchema(SQLite::Database& database) {
   if (schema < kHistorySchema)
     throw BadInput("{}: written by an older dlroof (schema {}): add its run files to a new history",
                    database.getFilename(), schema);
-  // Rejects views and triggers, of any name: they could replace a table's content or run code on
-  // access. Only the indexes of SQLite itself have no text.
+  // Rejects views and triggers of any name: they could replace a table's content or run code on
+  // access. Only SQLite's own indexes have no sql.
   Query parts(database, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL");
   std::size_t known = 0;
   while (parts.Next()) {
@@ -90,9 +90,9 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns the conventions that affect times, as JSON. Other conventions, such as how FLOPs are
-// counted, may change within a series. Device times measured in different ways (record.timed) are
-// separate series; the oldest runs' times include the launch and have no `timed`.
+// Returns the conventions that affect times, as JSON. Other conventions (e.g. of counting FLOPs)
+// may change within a series. Device times of different kinds (record.timed) are separate series;
+// times of the oldest runs include the launch and have no `timed`.
 std::string TimeConventions(const record::RunFile& file, const record::Record& record) {
   const auto& all = record::Member(record::Member(file.context, "dlroof"), "conventions");
   json some = json::object();
@@ -105,7 +105,7 @@ std::string TimeConventions(const record::RunFile& file, const record::Record& r
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
   const auto* machine = record::MachineFor(file, record);
-  // A name without a device is of the file's machine, if that is the only one.
+  // A benchmark whose name has no device belongs to the file's machine if the file has only one.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
   if (machine != nullptr) {
     series.fingerprint = machine->fingerprint;
@@ -144,7 +144,6 @@ Prepared Prepare(const compare::NamedRun& run) {
   return made;
 }
 
-// Writes a run into the tables, within one transaction.
 class Writer {
  public:
   explicit Writer(SQLite::Database& database)
@@ -284,7 +283,7 @@ std::optional<double> Moment(const record::RunFile& file) {
       std::sscanf(date.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
                   &parts.tm_mday, &between, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end);
   if (read < 7 || (between != 'T' && between != ' ')) return std::nullopt;
-  // The zone: "Z", "+01:00", "-0530", "+01" or nothing, after fractions of a second.
+  // After fractions of a second: the zone, e.g. "Z", "+01:00", "-0530" or "+01", or nothing.
   const auto zone = date.find_first_not_of(".,0123456789", static_cast<std::size_t>(end));
   if (zone != std::string::npos &&
       std::sscanf(date.c_str() + zone, " %c%2d:%2d", &sign, &hours, &minutes) == 2)
@@ -420,7 +419,7 @@ compare::NamedRun History::Read(const StoredRun& stored) const {
         record::kMaxEntriesAndBenchmarks / (1 + record::kEntriesOfBenchmark);
     for (std::size_t bytes = 0; row.Next();) {
       const auto facts = row.Text(0);
-      bytes += facts.size();  // of a text that many points share: of each
+      bytes += facts.size();  // counts a text that points share once per point
       if (bytes > record::kMaxFileBytes || run.file.records.size() == kMaxRecords)
         throw BadInput("{}: damaged: it has more than a run file", run.where);
       run.file.records.push_back(Unpack(facts, row.Text(1), run.where));

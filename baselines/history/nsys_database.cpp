@@ -10,7 +10,7 @@
 namespace dlroof::history {
 namespace {
 
-// Limit of SQLite's virtual machine steps: enough for 10^8 launches; stops a malicious file.
+// Limit of steps of SQLite's virtual machine: enough for 10^8 launches; stops malicious files.
 constexpr int kMaxSteps = 2'000'000'000;
 
 constexpr const char* kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
@@ -27,7 +27,7 @@ bool Has(SQLite::Database& database, const char* table, const char* column) {
   return query.executeStep() && query.getColumn(0).getInt() > 0;
 }
 
-// Returns the texts of a table's column by the rows' ids. Skips rows with other types.
+// Returns a table's texts in `column` by the rows' ids. Skips rows with values of other types.
 std::map<std::int64_t, std::string> TextsById(SQLite::Database& database, const char* table,
                                               const char* column) {
   std::map<std::int64_t, std::string> texts;

@@ -46,7 +46,7 @@ RunVerdicts::Verdicts RunVerdicts::Judge(std::int64_t run) const {
   if (baseline.empty()) return verdicts;
   try {
     const auto result = compare::CompareWithStored(baseline, contender, {});
-    // All moved together: shown as one event of all, "program or machine?".
+    // If all moved together, each gets the common verdict: the site then shows one event of all.
     std::optional<statistics::Verdict> all;
     if (const auto& common = result.judged.common; common && common->is_unexplained)
       all = common->all.log_ratio > 0 ? statistics::Verdict::kSlower : statistics::Verdict::kFaster;

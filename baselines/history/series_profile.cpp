@@ -13,16 +13,16 @@ using statistics::RobustDeviation, statistics::Square, statistics::StudentTwoSid
     statistics::Verdict;
 
 constexpr double kFalse = 0.005;     // [1] share of unchanged series that show a change (or drift)
-constexpr double kMinNoise = 0.001;  // [1] standard deviation between runs of quiet machines
-constexpr double kAssumed = 0.021;   // [1] for few values; 0.03 / sqrt(2), see statistics/judge.cpp
+constexpr double kMinNoise = 0.001;  // [1] minimum standard deviation between runs
+constexpr double kAssumed = 0.021;   // [1] for few values: BetweenOf (judge.cpp) / sqrt(2)
 constexpr double kMinDegrees = 4, kManyDegrees = 1e6;
 constexpr double kOutlier = 4;      // [standard deviations]: 1 in 16,000 values of normal noise
-constexpr double kMaxMemory = 0.8;  // [1] autocorrelation
-constexpr double kLikelihood = 3;   // [1] log likelihood ratio
-constexpr std::size_t kMinWithNoise = 3;  // two always have equal distances from their median
-constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // values
+constexpr double kMaxMemory = 0.8;  // [1] upper limit of the autocorrelation
+constexpr double kLikelihood = 3;   // [1] log likelihood ratio of a change's positions
+constexpr std::size_t kMinWithNoise = 3;  // two values have equal distances from their median
+constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // [values]
 
-// Returns the standard deviation, from differences of neighbours, which changes hardly affect.
+// Estimates the standard deviation from differences of successive values: changes hardly affect it.
 double DeviationOfDifferences(const std::vector<double>& logs) {
   std::vector<double> differences;
   for (std::size_t i = 1; i < logs.size(); ++i) differences.push_back(logs[i] - logs[i - 1]);
@@ -49,7 +49,6 @@ std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double devi
   return outliers;
 }
 
-// Splits values into levels.
 class Levels {
  public:
   Levels(const std::vector<double>& values, std::optional<Verdict> newest)
@@ -60,8 +59,8 @@ class Levels {
     }
   }
 
-  // Cuts [begin, end) in two where that lowers the sum of squares most, and both parts likewise, as
-  // long as it is lowered by more than `penalty`. Finds more changes than are sure.
+  // Cuts [begin, end) in two where this lowers the sum of squares most, if by more than `penalty`;
+  // then cuts both parts in the same way. KeepSure removes the cuts that may be chance.
   void Cut(std::size_t begin, std::size_t end, double penalty) {
     if (end - begin < 2) return;
     const std::size_t at = Best(begin, end);
@@ -88,8 +87,8 @@ class Levels {
     }
   }
 
-  // Makes the last value a level of its own if its run was found slower or faster, and it is so
-  // relative to its level.
+  // Makes the last value a level of its own if the verdict on its run is slower or faster, and the
+  // value is (by more than kMinChange) slower or faster than the level.
   void CutNewest() {
     const std::size_t begin = Begin(cuts_.size()), last = values_.size() - 1;
     if (begin == last) return;
@@ -100,7 +99,7 @@ class Levels {
       cuts_.push_back(last);
   }
 
-  // Returns the slope per value of a fitted line, if significant and a better fit than the levels.
+  // Returns the slope per value of a fitted line if it is significant and fits better than levels.
   std::optional<double> Slope() const {
     const auto count = static_cast<double>(values_.size());
     if (values_.size() < kMinForDrift) return std::nullopt;
@@ -131,7 +130,7 @@ class Levels {
         cuts_.erase(cuts_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
-  // Returns whether the CPU time shows a change of the logarithm between [begin, at) and [at, end).
+  // Returns whether the CPU time, too, shows the change of log time from [begin, at) to [at, end).
   static bool IsInCpuTime(double change, std::size_t begin, std::size_t at, std::size_t end,
                           const std::vector<double>& waits) {
     if (waits.empty()) return true;
@@ -140,7 +139,7 @@ class Levels {
            1 - std::log(after / before) / change > statistics::kMinInOther;
   }
 
-  // Returns the positions of change i that are at most e^kLikelihood times less likely.
+  // Returns the first and last position that are at most e^kLikelihood less likely for change i.
   std::pair<std::size_t, std::size_t> RangeOf(std::size_t i) const {
     const std::size_t begin = Begin(i), end = End(i + 1);
     const double allowed = SplitSquares(begin, cuts_[i], end) + 2 * kLikelihood * Noise().variance;
@@ -207,8 +206,8 @@ class Levels {
                  static_cast<double>(values_.size()) - static_cast<double>(cuts_.size()) - 1);
   }
 
-  // Returns the probability that a series without this change shows one as large, or 1 if the
-  // change is below kMinChange or a comparison denies it.
+  // Returns the probability that a series without this change shows such a change. Returns 1 if the
+  // change is below kMinChange, or is of the newest run, whose verdict is no change.
   double Chance(std::size_t i) const {
     const std::size_t begin = Begin(i), at = cuts_[i], end = End(i + 1);
     const double change = Mean(at, end) - Mean(begin, at);

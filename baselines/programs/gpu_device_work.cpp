@@ -21,7 +21,7 @@
 namespace dlroof::programs {
 namespace {
 
-// Words in kernels' names, in lower case, by kind. The first kind with a word in the name is used.
+// By kind: lower-case words of which one is in the kernel's name. The first matching kind is used.
 // PyTorch's kernels that copy or convert are elementwise kernels whose functor contains "copy".
 const std::vector<std::pair<KernelKind, std::vector<std::string_view>>>& KindWords() {
   static const std::vector<std::pair<KernelKind, std::vector<std::string_view>>> words = {
@@ -41,7 +41,7 @@ bool HasAny(const std::string& text, const std::vector<std::string_view>& words)
 
 using gpu_trace::Trace;
 
-// Merges the trace's kernels with equal name, grid and block.
+// Gives the trace's kernels with equal name, grid and block one row of GpuTimeline::kernels.
 class KernelIndex {
  public:
   explicit KernelIndex(const Trace& trace) : trace_(trace), rows_(trace.kernels.size(), kNone) {}
@@ -96,10 +96,10 @@ void AddCopiesAndFills(const Trace& trace, std::uint32_t device, DeviceWork& wor
 // [1] The launches of a CUDA graph are steps if it has at least this share of all kernel time.
 constexpr double kMinOfWork = 0.5;
 constexpr std::size_t kMinSteps = 3;
-constexpr double kMaxOfUsual = 1.5;  // [1] limit of a step's launches / the median
+constexpr double kMaxOfUsual = 1.5;  // [1] maximum number of a step's launches / median
 
 // Returns the steps that begin with the launches `begins` (in order). Omits steps with many more
-// launches than usual, which contain other work. The last step gets the usual length.
+// launches than the median: they contain other work. The last step gets the median number.
 std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std::size_t launches) {
   std::vector<double> lengths;
   for (std::size_t i = 1; i < begins.size(); ++i)
@@ -115,7 +115,7 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
 }
 
 // Returns the steps that begin with launches of the CUDA graph with the most kernel time. Returns
-// no steps if that is less than half of all kernel time, or the graph has few launches.
+// no steps if this is less than kMinOfWork of all kernel time, or with too few launches.
 Steps StepsOfGraph(const DeviceWork& work) {
   std::map<std::uint32_t, double> seconds;  // [s] by graph
   double all = 0;
@@ -140,10 +140,10 @@ Steps StepsOfGraph(const DeviceWork& work) {
   return {.from = StepsFrom::kGraphs, .ranges = StepsBetween(begins, work.stream.size())};
 }
 
-// Ranges that may mark steps and have the same name except for numbers.
+// NVTX ranges that may mark steps and whose names differ only in digits.
 struct Marks {
-  bool of_model = false;  // each is a call of an outermost module of PyTorch (`--gpu --torch`)
-  std::string name;       // name of the first range
+  bool of_model = false;            // calls of an outermost PyTorch module (`--gpu --torch`)
+  std::string name;                 // name of the first range
   std::vector<std::size_t> begins;  // first launch of each range, in order
   double seconds = 0;               // [s] sum of the ranges' durations on the host
 };
@@ -161,8 +161,8 @@ std::string WithoutNumbers(std::string name) {
   return name;
 }
 
-// Returns the groups of at least kMinSteps ranges that may mark steps: ranges of steps before calls
-// of a model; among each of these, the longest sum of durations first.
+// Returns the groups of ranges that may mark at least kMinSteps steps: IsStepRange groups, then
+// calls of models, both by descending sum of durations.
 std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const DeviceWork& work) {
   std::map<std::string, Marks> groups;
   std::vector<Marks*> group_of(trace.ranges.size());
@@ -195,8 +195,8 @@ std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const
 }
 
 // Returns the steps that begin where the ranges begin. dlroof's hook marks only some calls of a
-// model: if the kernels repeat, and the shortest marked step is a multiple of the repeated
-// sequence, each repetition of that length is a step.
+// model. So if the kernels repeat (FindRepetition), and the shortest marked step is a multiple of
+// the repeated sequence, divides the repetitions into steps of that length.
 FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
   FoundGpuSteps found{.steps = {.from = StepsFrom::kMarks}, .range = marks.name};
   auto& ranges = found.steps.ranges;
@@ -261,7 +261,7 @@ bool NamesStep(const std::string& name) {
 bool IsFp32Product(std::string_view name) {
   const auto lower = boost::to_lower_copy(std::string(name));
   if (KernelKindOf(name) != KernelKind::kProduct) return false;
-  // Kernels for tensor cores: cuBLAS's tf32 kernels contain "s1688gemm", for example.
+  // Words of kernels for tensor cores: e.g. cuBLAS's tf32 kernels contain "s1688gemm".
   if (HasAny(lower, {"tf32", "s1688", "s16816", "s884", "bf16", "f16", "fp16", "half"}))
     return false;
   return HasAny(lower,

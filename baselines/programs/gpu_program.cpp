@@ -99,8 +99,8 @@ MatchingLaunches MatchingOf(const GpuTimeline& timeline, std::span<const std::st
   return matching;
 }
 
-// Returns the selection of at most `max_launches` successive launches of these names that
-// represents most of a step's time. Its `share` is this time [s], not yet a share. Takes n log n.
+// Returns the at most `max_launches` successive launches of these names that represent most of a
+// step's time. LaunchSelection::share is this time [s], not yet a share. Takes n log n.
 LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::string> names,
                            std::size_t max_launches) {
   constexpr double kSameTime = 0.1;  // [1] relative difference of means that is noise
@@ -148,9 +148,9 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
   return best;
 }
 
-// Returns the process in another run (`others`) that corresponds to the last process P of `until`:
-// if P is the n-th process of its command in `until`, the n-th of this command in `others`. Returns
-// null if there are fewer.
+// Returns the process of another run (`others`) that corresponds to the last process of `until`. If
+// this is the n-th process with its command, returns the n-th process with this command in
+// `others`, or null if there are fewer.
 const gpu_trace::Trace* SameProcess(std::span<const gpu_trace::Trace> until,
                                     const std::vector<gpu_trace::Trace>& others) {
   const auto same = [&](const auto& other) { return other.command == until.back().command; };
@@ -160,14 +160,14 @@ const gpu_trace::Trace* SameProcess(std::span<const gpu_trace::Trace> until,
   return nullptr;
 }
 
-constexpr double kMinShare = 0.03;        // [1] of a step: smaller savings get no sentence
+constexpr double kMinShare = 0.03;        // [1] of a step: smaller savings are not proposed
 constexpr std::uint32_t kFirstTf32 = 80;  // Ampere: the first compute capability with tf32
 
 std::string ShareText(double seconds, const GpuTimeline& timeline) {
   return text::PercentText(seconds / timeline.times.wall_seconds);
 }
 
-// Returns the name of a gap's neighbour: a kernel's short name, or "a copy ...".
+// `name`: GpuGap::before or after. Shortens a kernel's name.
 std::string Neighbour(const std::string& name) {
   return name.starts_with("a ") ? name : text::ShortKernelName(name);
 }
@@ -352,7 +352,7 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_laun
       names.push_back(MangledOf(use));
   }
   LaunchSelection best;
-  // Tries fewer and fewer names: `max_launches` are a larger part of the launches of few kernels.
+  // Tries fewer and fewer names: of few kernels, `max_launches` are a larger part of the launches.
   for (std::size_t count = names.size(); count > 0 && max_launches > 0; count /= 2) {
     auto window = BestWindow(timeline, std::span(names).first(count), max_launches);
     if (window.share > best.share && window.arguments[5].size() <= kMaxPattern)

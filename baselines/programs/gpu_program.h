@@ -1,5 +1,5 @@
 // The GPU part of a program's profile: the timelines of its processes, the overhead of tracing, and
-// counts of kernels. The content of context.dlroof.gpu_program of a run file. Pure.
+// counts of kernels. It is stored as context.dlroof.gpu_program of a run file. Pure.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct GpuProcess {
   std::optional<std::uint32_t> pid;
   std::string command;
   double launches = 0, copies = 0, fills = 0;  // [1]
-  double calls = 0, ranges = 0;                // [1]
+  double calls = 0, ranges = 0;                // [1] recorded CUDA calls and NVTX ranges
   double dropped = 0, untimed = 0;             // [1] lost records; records without a time
   bool ended = false;   // it ended by exit(); otherwise the end of the trace may be missing
   bool full = false;    // the trace reached its maximum size
@@ -32,7 +32,7 @@ struct GpuProcess {
   std::vector<std::string> remarks;
 };
 
-// Counts of a kernel by Nsight Compute: means over its counted launches.
+// A kernel's counts by Nsight Compute: means over its counted launches.
 struct CountedKernel {
   std::string name;  // mangled, as in the trace
   gpu_trace::Size3 grid = {}, block = {};
@@ -40,7 +40,7 @@ struct CountedKernel {
   std::map<Level, double> bytes;        // [byte] of one launch
 };
 
-// How much of the kernels' time is counted.
+// How much of the kernels' time Nsight Compute counted.
 struct GpuCounting {
   bool requested = false;
   std::optional<Reason> reason;  // why nothing is counted
@@ -58,58 +58,57 @@ struct GpuProgram {
   GpuCounting counting;
 };
 
-// Further runs of the program, traced in another way. Per run a trace of each process, empty if the
-// program did not run again.
+// The processes' traces of two further runs, traced in other ways; empty if there was no such run.
 struct OtherRuns {
   std::vector<gpu_trace::Trace> nodes;  // each kernel of a CUDA graph by itself
-  std::vector<gpu_trace::Trace> calls;  // only CUDA calls, without kernels: the program's own pace
+  std::vector<gpu_trace::Trace> calls;  // only CUDA calls, no kernels: the program's own pace
 };
-// Returns the program of the traces of its processes. `steps`: its number of steps, if known.
+// Returns the program whose processes have these traces. `steps`: number of its steps, if known.
 GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces,
                            std::optional<int> steps = std::nullopt, const OtherRuns& others = {});
-// Returns whether CUDA graphs were traced as a whole, so that OtherRuns::nodes adds their kernels.
+// Returns whether a CUDA graph was traced as a whole: only OtherRuns::nodes has its kernels.
 bool NeedsNodes(const std::vector<gpu_trace::Trace>& traces);
-// Returns whether tracing may have caused idle time, which OtherRuns::calls can tell.
+// Returns whether tracing may have caused idle time, so that OtherRuns::calls is needed to know.
 bool NeedsCalls(const GpuProgram& program);
 
-inline constexpr double kCountSeconds = 0.2;  // [s] to count a launch on an H200
+inline constexpr double kCountSeconds = 0.2;  // [s] to count one launch, measured on an H200
 
 // The launches that Nsight Compute will count.
 struct LaunchSelection {
-  std::vector<std::string> arguments;  // for ncu, before the program
+  std::vector<std::string> arguments;  // of ncu, before the program
   std::size_t launches = 0;            // [1] number of launches to count
-  std::set<std::uint32_t> kernels;     // represented kernels: indices into GpuTimeline::kernels
+  std::set<std::uint32_t> kernels;     // the represented kernels: indices into GpuTimeline::kernels
   double share = 0;                    // [1] share of `kernels` in the kernel time of a step
 };
 
-// Chooses successive launches of the kernels with the most time in a steady step (without steps: in
-// the trace): all launches or, if there are more, the `max_launches` that represent most of the
-// step's time. Some launches of a kernel represent it if their mean duration is within 10 % of the
-// mean over all its launches in the step. The arguments tell ncu which names match, how many
-// matching launches to skip and how many to count; then ncu ends the program.
+// Chooses at most `max_launches` successive launches of the kernels with the most time in a steady
+// step (without steps: in the trace), so that they represent most of the step's time. A kernel is
+// represented if the mean duration of its chosen launches is within 10 % of the mean over all its
+// launches in the step. The arguments tell ncu which kernel names match, how many matching launches
+// to skip and how many to count; then ncu ends the program.
 LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_launches);
 
 // Returns the regular expression that matches exactly these names.
 std::string ExactNames(const std::vector<std::string>& names);
 
-// Returns the counts of the chosen kernels: means over their counted launches. A launch belongs to
-// the kernel with its grid, block and mangled or full C++ name. The counted run may have
-// chosen another grid (autotuning): if only one kernel of a name has no launches, it gets the
-// launches of this name that belong to no kernel, if these all have the same grid.
+// Returns the counts of the selected kernels: means over their counted launches. A launch belongs
+// to the kernel with its grid, block and mangled or full C++ name. The counted run may have chosen
+// another grid (autotuning): if exactly one selected kernel of a name has no launches, it gets the
+// launches of this name that belong to no kernel, provided that they all have the same grid.
 std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
                                       const std::vector<imports::CountedLaunch>& launches);
 
 // Returns why there is nothing to report: no process used CUDA, CUPTI failed, or nothing ran.
 std::optional<Reason> NothingTraced(const GpuProgram& program);
 
-// Returns a record for each kernel in a step of the first timeline, for the sum of its launches in
-// the step: the time is from the trace, the work is the mean count of a launch times the number of
-// launches. Sets GpuKernelUse::record, and GpuCounting::kernels and share.
+// Returns a record for each kernel of a step of the first timeline. It describes all launches of
+// the kernel in the step: the time is from the trace, the work is the mean count of a launch times
+// the number of launches. Sets GpuKernelUse::record, GpuCounting::kernels and GpuCounting::share.
 std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& set,
                                       const std::vector<CountedKernel>& counted);
 
 nlohmann::json ToJson(const GpuProgram& program);
-// Reads context.dlroof.gpu_program, if it exists. Ignores members with an unexpected type.
+// Reads context.dlroof.gpu_program; nullopt if it is absent. Ignores members of unexpected types.
 std::optional<GpuProgram> GpuProgramOf(const nlohmann::json& context);
 
 // A proposal to make the program faster.
@@ -121,8 +120,8 @@ struct GpuAdvice {
 std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline);
 
 // Returns the report of a run file with a GPU program: the best proposals, the time of a step, its
-// kernels, streams, gaps and copies, and the overhead of tracing. Empty for other files. With
-// `full_names`, does not shorten kernels' names and shows all kernels.
+// kernels, streams, gaps and copies, and the overhead of tracing. Empty for other files.
+// `full_names`: show all kernels, with names that are not shortened.
 document::Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names = false);
 
 }  // namespace dlroof::programs

@@ -28,7 +28,7 @@ struct Event {
 };
 
 void SortEvents(const Trace& trace, std::vector<Event>& events) {
-  // If ranges begin at the same time, the longer one is the outer one.
+  // If two ranges begin at the same time, the longer range encloses the other.
   std::ranges::sort(events, [&](const Event& a, const Event& b) {
     if (a.thread != b.thread) return a.thread < b.thread;
     if (a.at_ns != b.at_ns) return a.at_ns < b.at_ns;
@@ -40,7 +40,6 @@ void SortEvents(const Trace& trace, std::vector<Event>& events) {
   });
 }
 
-// Kinds of ranges, by their names.
 enum class Sort { kOther, kModule, kOperator, kEngine };
 
 struct RangeFacts {
@@ -69,7 +68,7 @@ RangeFacts FactsOf(const std::string& name) {
           NumberAfter(kSequenceNumber, name)};
 }
 
-// A row of the result: all ranges with the same name within ranges of the same row.
+// A row of the result: all ranges with the same name that are in ranges of the same outer row.
 struct Node {
   std::uint32_t parent = kNone;
   Sort sort = Sort::kOther;
@@ -123,7 +122,7 @@ class RangeTree {
   std::vector<GpuRangeWork> Rows(const std::vector<GpuKernelUse>& kernels) {
     std::vector<GpuRangeWork> rows;
     if (nodes_.empty()) return rows;
-    // Adds the kernels of inner nodes, which have higher numbers, to their outer nodes.
+    // Adds the kernels of inner nodes (which have larger indices) to their outer nodes.
     for (std::size_t i = nodes_.size(); i-- > 0;) {
       auto& node = nodes_[i];
       const auto* longest = LongestOf(node);
@@ -157,9 +156,9 @@ class RangeTree {
     return kNone;
   }
 
-  // Returns the tree's node that counts the kernels launched in this range, and adds it if it is
-  // new. A module has a node of its own, and so has a range of the program outside of operators.
-  // The autograd engine's ranges have a node "backward"; in it, a backward operator counts for the
+  // Returns the tree's node for the kernels launched in this range; makes it if it is new. A module
+  // has a node of its own, and so has a range of the program that is not in an operator. The
+  // autograd engine's ranges share a node "backward"; in it, a backward operator counts for the
   // modules around its forward operator. Other operators have a node only if they are in no module,
   // operator or "backward". All other ranges count for the node of the range around them.
   std::uint32_t NodeOf(std::uint32_t range) {
@@ -202,7 +201,7 @@ class RangeTree {
     return Within(parent, "backward", Sort::kEngine);
   }
 
-  // Returns the last forward operator with this number that began until `at_ns`, or kNone.
+  // Returns the last forward operator with this number that began by `at_ns`, or kNone.
   std::uint32_t ForwardOf(std::uint64_t sequence, std::int64_t at_ns) const {
     const auto found = forward_.find(sequence);
     if (found == forward_.end()) return kNone;
@@ -232,8 +231,8 @@ class RangeTree {
     return found->second;
   }
 
-  // Links the kMaxRangeRows nodes with the most time, the longest first. An outer node has at least
-  // the time of its inner nodes, so it comes first.
+  // Links the kMaxRangeRows nodes with the most time to their parents, the longest first. A parent
+  // has at least the time of its inner nodes, so it is among them.
   void SetInner() {
     std::vector<std::uint32_t> order(nodes_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -256,16 +255,17 @@ class RangeTree {
   const DeviceWork& work_;
   const RangesAround& around_;
   std::vector<std::uint32_t> node_of_;  // by range; kNone: not looked up yet
-  std::vector<bool> counts_;            // by range: counts in GpuRangeWork::ranges of its node
+  std::vector<bool> counts_;            // by range: whether GpuRangeWork::ranges counts it
   std::vector<bool> seen_;              // by range: already counted
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> outermost_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> forward_;  // operators by number
+  // Forward operators (ranges in a module) by sequence number.
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> forward_;
   GpuRangeWork outside_;
 };
 
-// Removes ", KEY = NUMBER".
+// Removes `key` and the number after it.
 void RemoveNumber(std::string_view key, std::string& name) {
   const auto at = name.find(key);
   if (at == std::string::npos) return;

@@ -21,7 +21,7 @@ using document::Document;
 using document::PartKind;
 using document::Table;
 
-// Finds the records of a run by name. The run must outlive this.
+// Finds kernels' records in a run by name. The run must outlive this object.
 class KernelPlaces {
  public:
   explicit KernelPlaces(const roofline::PlacedRun& run) : run_(run) {
@@ -57,11 +57,11 @@ class KernelPlaces {
   std::map<std::string_view, std::size_t> index_;
 };
 
-// The time of kernels [s] relative to their roofs. The four times add up to the kernels' time.
+// [s] The kernels' time, split at their roofs. The four times add up to it.
 struct RoofTimes {
   double roof_seconds = 0;       // time that the roofs require
-  double above_seconds = 0;      // time of placed kernels above the roofs
-  double zero_flop_seconds = 0;  // of kernels that were counted and have no FLOPs
+  double above_seconds = 0;      // the rest of the time of kernels with a roof
+  double zero_flop_seconds = 0;  // of counted kernels without FLOPs
   double uncounted_seconds = 0;  // of kernels without counts or without a roof
   bool at_most = false;          // roof_seconds is an upper limit: a roof is not validated
 
@@ -123,7 +123,7 @@ std::string BarTitle(const GpuTimeline& timeline) {
                          : "");
 }
 
-// Splits the wall time into parts, which add up to it.
+// Returns parts of the bar that add up to the wall time.
 std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const KernelPlaces& places) {
   RoofTimes kernels;
   for (const auto& use : timeline.kernels) kernels.Add(use, use.step_wall_seconds, places);
@@ -192,7 +192,7 @@ void AddTraceCost(const GpuTimeline& timeline, Document& document) {
 
 using Names = std::map<std::string, std::string>;
 
-// Returns the displayed name of each kernel: a short unique name, or the full name (`full_names`).
+// Returns full name -> displayed name: a short unique name, or with `full_names` the full name.
 Names NamesOf(const GpuTimeline& timeline, bool full_names) {
   std::vector<std::string> whole;
   Names names;
@@ -203,7 +203,7 @@ Names NamesOf(const GpuTimeline& timeline, bool full_names) {
   return names;
 }
 
-// Returns a cell with a kernel's short and full name, or with `whole` if it has no short name.
+// Returns a cell with the short and the full name of a kernel. `whole`: its full name.
 Cell NameCell(const std::string& whole, const Names& names) {
   const auto found = names.find(whole);
   if (found == names.end() || found->second == whole) return {whole};
@@ -307,7 +307,7 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
 
 void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
                   Document& document) {
-  constexpr double kAbove = 1.02;  // [1]
+  constexpr double kAbove = 1.02;  // [1] share of the roof that is beyond noise
   double kernels = 0, seconds = 0, most = 0;
   const GpuKernelUse* highest = nullptr;
   for (const auto& use : timeline.kernels) {
@@ -338,7 +338,7 @@ void AddCopies(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(table));
 }
 
-// Adds the slices of a lane as intervals, each with the share of it that is busy.
+// Adds each slice of a lane as an interval with the busy share of its time.
 void AddIntervals(const std::vector<double>& shares, PartKind kind, const char* label,
                   double slice_seconds, document::Strip::Row& row) {
   for (std::size_t i = 0; i < shares.size(); ++i)

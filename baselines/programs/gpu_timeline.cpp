@@ -24,10 +24,9 @@ constexpr std::size_t kMaxLanes = 16;
 using Sort = DeviceTask::Sort;
 using Work = DeviceTask;
 
-// A window of time: [begin_ns, end_ns).
 using Window = Interval;
 
-// Divides the time of a window among the work that runs in it.
+// Divides the time of windows among the kernels, copies and fills that run in them.
 class Sweep {
  public:
   Sweep(const DeviceWork& work, const GpuTimeline& timeline)
@@ -64,7 +63,8 @@ class Sweep {
   void Run(const Window& window, GpuTimes& times) {
     std::array<int, 3> running = {};
     std::int64_t at = window.begin_ns;
-    // [s] integral over time of 1 / number of running kernels; its increase is a kernel's share
+    // [s] Integral over time of 1 / number of running kernels. Its increase while a kernel runs is
+    // the kernel's share of the time.
     double clock = 0;
     opened_.clear();
     const auto pass = [&](std::int64_t to) {
@@ -117,8 +117,8 @@ struct Step {
   Window window;
 };
 
-// Returns the steps with times. A step reaches from its first launch to the first launch of the
-// next step, so that idle time between steps counts. The last step has no end and is ignored.
+// Returns the steps with their times. A step lasts until the first launch after it, so that idle
+// time between steps counts. A step that ends with the trace has no end and is left out.
 std::vector<Step> TimedSteps(const DeviceWork& work, const Steps& found) {
   std::vector<Step> steps;
   const auto begin_of = [&](std::size_t launch) {
@@ -158,7 +158,7 @@ void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& 
   summary.most_seconds = walls.back();
 }
 
-// Finds the first work that may still run at a time: all work before it has ended.
+// Finds the index of the first task that may still run at a given time: all tasks before it ended.
 class FirstRunning {
  public:
   explicit FirstRunning(const DeviceWork& work) : latest_(work.all.size()) {
@@ -210,7 +210,7 @@ std::string NameOf(const Work& work, const GpuTimeline& timeline) {
   return "";
 }
 
-// Returns the name of the innermost range that is open at `at_ns`.
+// Returns the name of the innermost NVTX range that is open at `at_ns`, or "".
 std::string RangeAt(const Trace& trace, std::int64_t at_ns) {
   const gpu_trace::Range* innermost = nullptr;
   for (const auto& range : trace.ranges) {
@@ -270,7 +270,7 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     if (timeline.lanes.size() < kMaxLanes) timeline.lanes.push_back(std::move(lane));
 }
 
-// Sums kernel time by range over all steps, outliers too: marking ranges slows a step down.
+// Sums kernel time by NVTX range over all steps, with outliers: marking ranges slows steps down.
 void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                   const Steps& found, GpuTimeline& timeline) {
   std::vector<LaunchRange> steps;
@@ -314,8 +314,8 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
   }
 }
 
-// Stores the found steps in timeline.steps. Returns the steps whose work the report sums up: those,
-// or the whole trace as a single step if none were found.
+// Describes the found steps in timeline.steps. Returns the steady steps, or the whole trace as a
+// single step if there are none.
 std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
                              GpuTimeline& timeline) {
   auto steps = TimedSteps(work, found.steps);
@@ -333,7 +333,7 @@ std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
   return {{0, work.stream.size(), WholeOf(work)}};
 }
 
-// Sorts the kernels, the most time first, and sets the kernel of each launch.
+// Sorts the kernels, the most time first, and sets the kernel and time of each launch in `order`.
 void SortKernels(const DeviceWork& work, GpuTimeline& timeline) {
   auto& kernels = timeline.kernels;
   std::vector<std::uint32_t> rows(kernels.size()), places(kernels.size());

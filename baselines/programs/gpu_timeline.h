@@ -26,10 +26,10 @@ bool IsFp32Product(std::string_view name);
 // Returns whether the kernel with this grid is a CUDA graph that was traced as a whole.
 inline bool IsWholeGraph(const gpu_trace::Size3& grid) { return grid == gpu_trace::Size3(); }
 
-// Returns a grid or a block without trailing ones: "128", "16x8", "16x1x4".
+// Returns a grid or block without trailing ones, e.g. "128", "16x8"; "" for a whole graph.
 std::string SizeText(const gpu_trace::Size3& size);
 
-// All launches of one kernel with the same grid and block. Each launch is in exactly one use.
+// All launches of one kernel with the same grid and block. Each launch is in one GpuKernelUse.
 struct GpuKernelUse {
   std::string name;     // full demangled name
   std::string mangled;  // mangled name; "" if it is the same
@@ -40,27 +40,27 @@ struct GpuKernelUse {
   // Means per steady step, or the sums over the trace if there are no steps.
   double step_launches = 0;  // [1]
   double step_seconds = 0;   // [s] sum of durations
-  // [s] its share of the device's time: time with several running kernels is divided among them, so
-  // that the sum over all kernels is GpuTimes::kernel_seconds
+  // [s] The kernel's share of the device's time. Time in which several kernels run is divided among
+  // them, so the sum over all kernels is GpuTimes::kernel_seconds.
   double step_wall_seconds = 0;
   std::string record;  // name of its record in the run file
 };
 
-// How a GPU spent a step, or the whole trace. The first five members add up to wall_seconds. [s]
+// [s] How a GPU spent a step, or the whole trace. The first five members add up to wall_seconds.
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
-  double copy_seconds = 0;    // a copy runs, and no kernel
-  double fill_seconds = 0;    // a fill runs, and nothing else
+  double copy_seconds = 0;    // a copy runs, but no kernel
+  double fill_seconds = 0;    // only a fill of memory runs
   double idle_seconds = 0;    // nothing runs
-  // from begin to end of a CUDA graph that was traced as a whole: none of its work runs
+  // a CUDA graph that was traced as a whole runs, but none of its kernels, copies and fills
   double graph_idle_seconds = 0;
   double wall_seconds = 0;
   double overlap_seconds = 0;      // sum of the kernels' durations - kernel_seconds
   double hidden_copy_seconds = 0;  // copies that run while a kernel runs
-  double short_idle_seconds = 0;   // idle in gaps of at most kShortGap
-  double short_gaps = 0;           // [1] number of gaps of at most kShortGap
+  double short_idle_seconds = 0;   // idle time in gaps of at most kShortGap
+  double short_gaps = 0;           // [1] number of these gaps
 };
-inline constexpr double kShortGap = 100e-6;  // [s] longer gaps have other causes than launches
+inline constexpr double kShortGap = 100e-6;  // [s] launches do not cause longer gaps
 
 // All copies of one kind: means per step, or sums over the trace.
 struct GpuCopies {
@@ -69,25 +69,25 @@ struct GpuCopies {
   double pageable_bytes = 0;                  // [byte] from or to memory that is not pinned
 };
 
-// A time in which nothing runs.
+// A period in which nothing runs on the GPU.
 struct GpuGap {
   double seconds = 0;         // [s]
-  std::string before, after;  // the work before and after it: a kernel's full name, or "a copy ..."
-  std::string range;          // innermost NVTX range of the host at its begin, or ""
+  std::string before, after;  // work around it: a kernel's full name, "a copy", "a fill of memory"
+  std::string range;          // innermost NVTX range of the host when it begins, or ""
 };
 
-// A step (or the trace) of one stream in equal slices of time: the share [1] of each slice in which
-// a kernel runs, and in which a copy or a fill runs.
+// One stream during a step (or the trace), in equal slices of time: per slice the share [1] in
+// which a kernel runs (`kernels`), and in which a copy or a fill runs (`copies`).
 struct GpuLane {
   std::uint32_t context = 0, stream = 0;
   std::vector<double> kernels, copies;
 };
 
-// The kernels launched in an NVTX range of the program, or in ranges within it. Means over the
-// steps with ranges; without steps the sums over the trace.
+// The kernels launched in NVTX ranges of one name, and in ranges within these. Means over the steps
+// with ranges; without steps the sums over the trace.
 struct GpuRangeWork {
   std::string name;     // RangeName; "" for launches outside of ranges
-  int depth = 0;        // [1] number of rows around it, which precede it
+  int depth = 0;        // [1] number of enclosing rows, all of which precede this row
   double ranges = 0;    // [1] number of ranges that launched kernels
   double launches = 0;  // [1] of kernels
   double seconds = 0;   // [s] sum of the kernels' durations
@@ -96,29 +96,29 @@ struct GpuRangeWork {
 
 struct GpuSteps {
   StepsFrom from = StepsFrom::kNone;
-  std::string range;             // the NVTX range at the begin of steps (StepsFrom::kMarks)
+  std::string range;             // NVTX range with which steps begin (StepsFrom::kMarks)
   std::optional<Reason> reason;  // set if there are no steps
   int count = 0;                 // [1] steady steps
   int outliers = 0;              // [1] ignored steps: longer than 1.5 times the median
   double launches = 0;           // [1] per step, mean
   double warm_up_launches = 0;   // [1] before the first steady step
-  double warm_up_seconds = 0;    // [s]
+  double warm_up_seconds = 0;    // [s] before the first steady step
   // [s] wall time of the steady steps
   double least_seconds = 0, lower_seconds = 0, median_seconds = 0, upper_seconds = 0,
          most_seconds = 0;
-  // [s] median time between the CUDA calls at the begin of successive steps: in the traced run, and
-  // in a run in which only CUDA calls were recorded
+  // [s] Median time between the CUDA calls that begin successive steps, in the traced run and in a
+  // run in which only CUDA calls were recorded (OtherRuns::calls). Set by AddPace.
   std::optional<double> call_seconds, untraced_call_seconds;
-  // [s] median step of the run in which the nodes of CUDA graphs were traced
+  // [s] Median step of the run in which nodes of CUDA graphs were traced. Set by TakeNodes.
   std::optional<double> node_seconds;
 };
 
-// The launches of one GPU in their order, for SelectLaunches, AddPace and TakeNodes.
+// The launches of one GPU, in order of time.
 struct OrderedLaunches {
   std::vector<std::uint32_t> kernels;            // by launch: index of GpuTimeline::kernels
   std::vector<double> seconds;                   // [s] by launch
-  std::size_t steady_begin = 0, steady_end = 0;  // launches of a steady step in the middle
-  // Correlation numbers of the CUDA calls at the begin of each steady step and of its next step.
+  std::size_t steady_begin = 0, steady_end = 0;  // launches of the middle one of the steady steps
+  // Per steady step: correlation numbers of the CUDA calls that begin it and the following step.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> step_calls;
   double step_graphs = 0;  // [1] launches of CUDA graphs in a steady step, mean
 };
@@ -130,17 +130,17 @@ struct GpuTimeline {
   std::string device_name;                     // "" if unknown
   std::uint32_t compute_capability = 0;        // [1] major * 10 + minor; 0 if unknown
   double launches = 0, copies = 0, fills = 0;  // [1] in the trace
-  double wall_seconds = 0;                     // [s] from the begin of the first work to the end
+  double wall_seconds = 0;                     // [s] from the first begin to the last end of work
   GpuSteps steps;
   GpuTimes times;                     // mean per steady step; without steps of the whole trace
   std::vector<GpuKernelUse> kernels;  // the most time of a step first
   std::vector<GpuCopies> copy_kinds;
-  std::optional<GpuGap> gap;  // the longest in the steady steps; without steps in the trace
+  std::optional<GpuGap> gap;  // the longest gap in the steady steps (or the trace)
   std::vector<GpuLane> lanes;
   double lane_seconds = 0;               // [s] duration of the lanes
   std::vector<GpuRangeWork> range_work;  // by RangeWorkOf
   int range_steps = 0;                   // [1] steps with ranges
-  // Why range_work is empty, though the program has ranges.
+  // Why range_work is empty although the program has NVTX ranges.
   std::optional<Reason> range_reason;
   OrderedLaunches order;  // not in a run file
 
@@ -152,26 +152,26 @@ struct GpuTimeline {
 std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
                                      std::optional<int> steps = std::nullopt);
 
-// Sets call_seconds and untraced_call_seconds of the timeline of `traced`. `untraced` is a run of
-// the same process with CUDA calls only. Matches calls by their number counted from the end,
-// because a program's start (autotuning) differs. Sets nothing if calls of the steps are missing.
+// Sets GpuSteps::call_seconds and untraced_call_seconds of the timeline of `traced`. `untraced` is
+// the same process in the run with CUDA calls only. Matches the runs' calls by counting from the
+// end, because their starts may differ (autotuning). Sets nothing if calls of steps are missing.
 void AddPace(const gpu_trace::Trace& traced, const gpu_trace::Trace& untraced,
              GpuTimeline& timeline);
 
-// Replaces the kernels, copies, fills and ranges of a timeline with CUDA graphs traced as a whole
-// by those of a run with their nodes traced (`nodes`). Scales their times down if they exceed the
-// busy time of `timeline`; otherwise the difference becomes graph_idle_seconds. Returns false and
-// changes nothing if the devices differ, a run has no steps, or their steps have different numbers
-// of graph launches.
+// In `timeline`, whose CUDA graphs were traced as a whole, replaces kernels, copies, fills and
+// ranges by those of `nodes`, a run in which the graphs' nodes were traced. If their times exceed
+// the busy time of `timeline`, scales them down; else the rest becomes graph_idle_seconds. Returns
+// false and changes nothing if the devices differ, a run has no steps, or their steps have
+// different numbers of graph launches.
 bool TakeNodes(GpuTimeline nodes, GpuTimeline& timeline);
 
-// The idle time that a step would have without tracing, which slows down the host.
+// The idle time that a step would have without tracing. (Tracing slows the host down.)
 struct GpuIdle {
-  // Whether the traced idle time is the program's own: tracing made the step at most kTraceCost
-  // longer, or at most this share of the step is idle.
+  // Whether the traced idle time is the program's own: tracing lengthened the step by at most
+  // kTraceCost, or at most kTraceCost of the step is idle.
   bool seen = false;
-  // [s] Upper limit of the idle time without tracing. Absent if unknown: there was no run without
-  // tracing, or in one of the runs the host is ahead of the device.
+  // [s] Upper limit of the idle time without tracing. nullopt if there was no run without tracing,
+  // or the host was ahead of the device in a run.
   std::optional<double> most_seconds;
 };
 GpuIdle IdleOf(const GpuTimeline& timeline);
@@ -187,7 +187,7 @@ struct DeviceTask {
   std::uint32_t launch = 0;  // index into Trace::launches, for kernels
   std::uint32_t context = 0, stream = 0;
   std::uint32_t graph = 0;  // number of the CUDA graph that contains it; 0 outside graphs
-  std::uint32_t call = 0;   // correlation number of the CUDA call that launched it or its graph
+  std::uint32_t call = 0;   // correlation number of the call that launched it or its graph
 };
 
 struct DeviceWork {
@@ -203,23 +203,23 @@ inline double Seconds(const gpu_trace::Interval& time) {
   return Seconds(time.end_ns - time.begin_ns);
 }
 
-// Returns the device's work. Adds a row of `timeline` for each name, grid and block, and counts the
-// timeline's launches, copies and fills.
+// Returns the device's work. Adds an entry to timeline.kernels for each name, grid and block, and
+// sets the timeline's numbers of launches, copies and fills.
 DeviceWork WorkOn(const gpu_trace::Trace& trace, std::uint32_t device, GpuTimeline& timeline);
 
 using LaunchRange = std::pair<std::size_t, std::size_t>;  // launches [first, second)
 
-// Returns the name of a range without numbers that differ from call to call: of steps ("step *"),
-// and those that PyTorch's emit_nvtx gives to operators.
+// Returns the name of a range without the numbers that differ from call to call: of a step ("step
+// *" for "step 12"), and "seq" and "op_id" of PyTorch's emit_nvtx.
 std::string RangeName(const std::string& name);
 
-// Returns whether the name says that the range is a step ("step", "iter").
+// Returns whether the name contains "step" or "iter", as names of steps do.
 bool NamesStep(const std::string& name);
 
-// Returns whether the name is from PyTorch's emit_nvtx: "aten::conv2d, seq = 2, op_id = 7".
+// Returns whether the name is of PyTorch's emit_nvtx, e.g. "aten::conv2d, seq = 2, op_id = 7".
 bool IsOperatorRange(const std::string& name);
 
-// The NVTX ranges around each range and each CUDA call, on the same thread.
+// Finds the NVTX range around each range and around each CUDA call, on the same thread.
 class RangesAround {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -230,7 +230,7 @@ class RangesAround {
   // Returns the innermost range (index into Trace::ranges) around the CUDA call that made the
   // launch (index into Trace::launches), or kNone if there is none or the call was not recorded.
   std::uint32_t OfLaunch(std::size_t launch) const;
-  // Returns whether the call of any of these launches was recorded.
+  // Returns whether the CUDA call of at least one launch of `work` was recorded.
   bool KnowsCalls(const DeviceWork& work) const;
   // Returns the innermost range around a range, or kNone. Ranges are nested at most 64 deep.
   std::uint32_t OfRange(std::uint32_t range) const { return of_range_[range]; }
@@ -249,16 +249,16 @@ struct RangeWork {
 };
 
 // Sums kernel time per NVTX range. A launch belongs to the innermost range that is open on its CPU
-// thread at its CUDA API call. `steps` are half-open ranges of launches of `work`, `kernels` the
-// timeline's. Rows are a tree in pre-order, siblings by descending time; the last row has launches
-// outside any range. Sums are means over the steps with ranges, because a program may mark only
-// some of its steps. Returns at most kMaxRangeRows rows, those with the most time, and no rows if
-// no launch was in a range or the trace has no API calls. Takes n log n for n ranges and calls.
+// thread at its CUDA API call. `steps` are half-open ranges of launches of `work`; `kernels` is
+// GpuTimeline::kernels. Rows are a tree in pre-order, siblings by descending time; the last row has
+// launches outside any range. Sums are means over the steps with ranges, because a program may mark
+// only some of its steps. Returns at most kMaxRangeRows rows, those with the most time, and no rows
+// if no launch was in a range or the trace has no API calls. Takes n log n for n ranges and calls.
 //
 // Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators within modules or operators,
-// and libraries' ranges within operators, have no rows of their own. A backward operator counts
-// in the row "backward" and, below it, in the row of a module: that of the forward operator whose
-// sequence number ("seq") is the same.
+// and libraries' ranges within operators, have no rows of their own. A backward operator counts in
+// the row "backward" and, below it, in the row of the module that contains the forward operator
+// with the same sequence number ("seq").
 RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
                       const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
                       std::span<const LaunchRange> steps);
@@ -266,7 +266,7 @@ inline constexpr std::size_t kMaxRangeRows = 1000;
 
 struct FoundGpuSteps {
   Steps steps;        // ranges of indices into DeviceWork::stream
-  std::string range;  // the NVTX range at the begin of steps (StepsFrom::kMarks)
+  std::string range;  // NVTX range with which steps begin (StepsFrom::kMarks)
 };
 
 // Returns the steps of a device, by the first method that applies:
@@ -276,7 +276,7 @@ struct FoundGpuSteps {
 // - a step begins with each launch of the CUDA graph with the most kernel time, if that is at least
 //   half of all kernel time;
 // - a step begins with each call of PyTorch's outermost module (`profile --gpu --torch`);
-// - RepeatedSteps.
+// - the steps are the RepeatedSteps of the kernels.
 FoundGpuSteps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
                            const DeviceWork& work, std::optional<int> count);
 

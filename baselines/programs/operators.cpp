@@ -13,10 +13,10 @@
 namespace dlroof::programs {
 namespace {
 
-constexpr std::size_t kWarmUpFrom = 4;  // [1] with at least 4 steps the first one is ignored
-constexpr double kSmall = 1e-3;         // [1] operators below this share of the time get one entry
+constexpr std::size_t kWarmUpFrom = 4;  // [1] from 4 steps on, at least the first is warm-up
+constexpr double kSmall = 1e-3;         // [1] operators with less of the time share one entry
 
-// A time on one thread in which the innermost call is the same.
+// A period on one thread during which the innermost call stays the same.
 struct Segment {
   double begin = 0, end = 0;               // [s]
   std::size_t call = 0;                    // index into Trace::calls
@@ -31,7 +31,7 @@ bool IsModule(const imports::TraceCall& call) {
 
 bool IsHook(const imports::TraceCall& call) { return !call.op && call.span == kHookSpan; }
 
-// The open calls of a thread: turns nested calls into segments.
+// The open calls of a thread. Turns nested calls into segments.
 class CallStack {
  public:
   CallStack(const std::vector<imports::TraceCall>& calls, std::vector<Segment>& segments)
@@ -56,7 +56,7 @@ class CallStack {
   }
 
  private:
-  // Adds the segment of the innermost open call that ends at `time`, unless it is empty.
+  // Ends the segment of the innermost open call at `time` and adds it unless it is empty.
   void Emit(double time) {
     if (!open_.empty() && time > cursor_) {
       auto segment = open_.back();
@@ -85,7 +85,7 @@ std::vector<Segment> SegmentsOf(const std::vector<imports::TraceCall>& calls) {
   return segments;
 }
 
-// The begin or end of a range, a primitive or a segment.
+// The begin or end of a range (whose time is divided), a primitive or a segment.
 struct Bound {
   enum Kind { kRange, kPrimitive, kSegment };
   double at = 0;  // [s]
@@ -94,7 +94,7 @@ struct Bound {
   std::size_t segment = 0;  // index of the segment, for kSegment
 };
 
-// Visits all bounds in order of time; credits each interval to the calls that are open in it.
+// Visits all bounds in order of time and credits each interval to the calls open in it.
 class TimeDivider {
  public:
   TimeDivider(const imports::Trace& trace, std::vector<Segment> segments)
@@ -118,7 +118,7 @@ class TimeDivider {
     double before = 0;
     for (const auto& bound : bounds_) {
       if (bound.at > before) {
-        // Marks outside of the ranges, too: a step's first operator may begin before the step.
+        // Also outside of the ranges: a step's first operator may begin before the step.
         if (primitives_ > 0) MarkActive();
         if (ranges_ > 0) Count(bound.at - before);
       }
@@ -150,7 +150,6 @@ class TimeDivider {
       std::erase(active_, bound.segment);
   }
 
-  // Marks the innermost operators in which a primitive runs.
   void MarkActive() {
     for (const auto i : active_)
       if (segments_[i].in_operator) has_primitive_[segments_[i].call] = true;
@@ -219,7 +218,7 @@ class TimeDivider {
   std::vector<bool> has_primitive_;        // by call: a primitive ran while it was the innermost
   std::map<std::size_t, double> modules_;  // [s] self time by index of the module's call
   std::vector<Bound> bounds_;
-  std::vector<std::size_t> active_;  // segments, at most one for each thread
+  std::vector<std::size_t> active_;  // open segments, at most one per thread
   int ranges_ = 0, primitives_ = 0;
   DividedTime divided_;
 };
@@ -242,7 +241,7 @@ std::vector<TimeRange> StepsIn(const imports::Trace& trace, const Steps& all,
   return whole;
 }
 
-// Removes the model's slow first steps (which compile it), at least one if there are kWarmUpFrom.
+// Removes the model's slow first steps (which compile it), at least one from kWarmUpFrom steps on.
 void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   const auto walls =
       VectorOf<double>(ranges, [](const auto& row) { return row.second - row.first; });
@@ -251,7 +250,7 @@ void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
-// Returns the duration [s] of each range without the hooks in it. `ranges`: ascending, disjoint.
+// Returns the duration [s] of each range without that of hooks. `ranges`: ascending, disjoint.
 std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
                                         const std::vector<TimeRange>& ranges) {
   auto seconds = VectorOf<double>(ranges, [](const auto& row) { return row.second - row.first; });
@@ -263,7 +262,7 @@ std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
   return seconds;
 }
 
-// Sets the ranges as the summary's steps. A primitive is in the step in which it begins.
+// Makes the ranges the summary's steps. A primitive is in the step in which it begins.
 void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>& ranges,
                        const logs::VerboseLog& log, ProgramSummary& summary) {
   summary.steps.from = StepsFrom::kModel;
@@ -317,8 +316,8 @@ std::vector<OperatorTime> AddEntries(const imports::Trace& trace, const DividedT
   return taken;
 }
 
-// Returns what the trace says of a step, or of the whole trace if `steps`, the number of complete
-// steps in it, is 0. `number`: number of steps in the divided time, or 1 for the whole trace.
+// `steps`: number of complete steps in the trace; 0 if the whole trace was divided. `number`: the
+// same, but 1 for the whole trace.
 TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
   TracedProgram traced{.steps = steps,
                        .window_seconds = divided.seconds,
@@ -333,8 +332,8 @@ TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
   return traced;
 }
 
-// Returns the factor [1] that converts operators' times in the trace to times in the mean step; 1
-// if the step's time outside oneDNN is unknown.
+// Returns the factor [1] that converts operators' times in the trace to times in the mean step: the
+// ratio of their times outside of oneDNN, or 1 if the step's is unknown.
 double ScaleOf(const DividedTime& divided, double steps, const ProgramSummary& summary) {
   if (summary.steps.count == 0 || !summary.steps.wall_seconds) return 1;
   double inside = summary.steps.creation_seconds;
@@ -380,7 +379,7 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace) {
   std::optional<std::size_t> thread;
   for (const auto& call : trace.calls) {
     if (!IsModule(call)) continue;
-    if (thread == call.thread && call.begin < end) continue;  // within the last outermost module
+    if (thread == call.thread && call.begin < end) continue;  // inside of the last outermost module
     thread = call.thread;
     end = call.end;
     begins[call.span].push_back(call.begin);

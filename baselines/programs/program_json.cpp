@@ -161,7 +161,7 @@ namespace {
 
 using nlohmann::json;
 
-// Reads context.dlroof.KEY, if it is an object.
+// Reads context.dlroof.`key`. Returns nullopt if it is not an object.
 template <class T>
 std::optional<T> Find(const json& context, const char* key) {
   const auto& object = record::Member(record::Member(context, "dlroof"), key);

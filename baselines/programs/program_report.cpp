@@ -17,13 +17,13 @@ using document::PartKind;
 using document::Table;
 
 constexpr std::size_t kModules = 8;  // rows of the table of modules
-constexpr double kMatched = 0.9;     // [1] a lower onednn_matched is reported
-constexpr std::size_t kShown = 10;   // primitives that the first table shows at first
-constexpr double kAbove = 1.05;      // [1] roof time / measured time that is beyond noise
-constexpr double kScatters = 1.5;    // [1] mean / median call, or its inverse, above: noisy
+constexpr double kMatched = 0.9;     // [1] TracedProgram::onednn_matched below this is reported
+constexpr std::size_t kShown = 10;   // rows of primitives that are shown at first
+constexpr double kAbove = 1.05;      // [1] roof time / measured time above which it is not noise
+constexpr double kScatters = 1.5;    // [1] mean / median time of a call, or inverse, if noisy
 constexpr double kMuch = 0.05;       // [1] share of the time above which reorders get advice
 
-// Returns a number of calls, "12171" or "3.5"; a mean over steps may be fractional.
+// Returns a number of calls, e.g. "12171" or "3.5" (a mean over steps).
 std::string Times(double calls) {
   return calls == std::floor(calls) || calls >= 100 ? fmt::format("{:.0f}", calls)
                                                     : fmt::format("{:.3g}", calls);
@@ -60,7 +60,7 @@ bool IsNoisy(const PrimitiveUse& use) {
          std::abs(std::log(median_of_mean)) > std::log(kScatters);
 }
 
-// Adds the advice of the primitive whose time could be shortened most, among those not noisy.
+// Adds the advice of the first of `uses` (by potential) that has advice and is not noisy.
 void AddPrimitiveAdvice(const std::vector<PrimitiveUse>& uses, Document& document) {
   for (const auto& use : uses)
     if (use.placed != nullptr && !IsNoisy(use) && !use.placed->placement.advice.empty())
@@ -68,7 +68,7 @@ void AddPrimitiveAdvice(const std::vector<PrimitiveUse>& uses, Document& documen
           fmt::format("{}: {}", use.primitive->record, use.placed->placement.advice));
 }
 
-// Returns roof time / time of the calls: "37.6 %", or "<= 37.6 %" if a roof is not validated.
+// Returns roof time / time of the calls, e.g. "37.6 %" ("<= 37.6 %": not validated), or "".
 std::string OfRoof(const PrimitiveUse& use) {
   if (!use.roof_seconds || !(*use.roof_seconds > 0) || use.primitive->moves_data) return "";
   return (use.roof_at_most ? "<= " : "") + text::PercentText(*use.roof_seconds / use.seconds);
@@ -102,7 +102,7 @@ Table::Row SumRow(std::string name, double calls, double seconds, int tenths) {
   return row;
 }
 
-// Adds a row per primitive, the longest first, then the time outside of the primitives: each call
+// Adds a row per primitive, the longest first, then the time outside of the primitives. Each call
 // is in one row, and the shares add up to 100.0 %.
 void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
                    const ProgramBreakdown& breakdown, Document& document) {
@@ -142,8 +142,8 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
   document.Add(std::move(table));
 }
 
-// Adds a sentence on primitives that are faster than their roofs: a cache may still contain data of
-// the previous primitive, so that less is read from memory.
+// Adds a sentence on primitives that are faster than their roofs. Such a primitive may find data of
+// the previous primitive in a cache, so that it reads less from memory.
 void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& breakdown,
                   Document& document) {
   std::size_t count = 0;
@@ -165,7 +165,7 @@ void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
       longest->primitive->record, text::ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
 
-// The calls of a step, or of the log, that only move data.
+// Sums over the calls of a step (or the log) that only move data, and over all calls.
 struct ZeroFlopCalls {
   double calls = 0, seconds = 0;          // [1], [s]
   double all_calls = 0, all_seconds = 0;  // [1], [s] of all calls
@@ -222,7 +222,7 @@ std::string StepsText(const ProgramSteps& steps) {
   return text;
 }
 
-// Returns the spread of the steps' wall times: "median of 11, 95 %: 510 ms to 545 ms".
+// Returns the spread of the steps' wall times, e.g. "median of 11, 95 %: 510 ms to 545 ms".
 std::string WallText(const ProgramSteps& steps) {
   const auto seconds = [](const std::optional<double>& wall) { return Time(wall.value_or(0)); };
   auto text = fmt::format("median of {}", steps.timed);

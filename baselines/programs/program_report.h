@@ -24,12 +24,13 @@ struct PrimitiveUse {
   double seconds = 0;                        // [s] of wall time
   std::optional<double> flops;               // [flop] of one call, if known
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
-  bool roof_at_most = false;                 // roof_seconds is an upper limit (not validated)
-  // [s] time that could be saved, if known: the time above the roof; all time of zero-FLOP kernels
+  bool roof_at_most = false;                 // roof_seconds is an upper limit: roof not validated
+  // [s] Time that could be saved: the time above the roof; for zero-FLOP kernels all of their time.
+  // nullopt if the roof is unknown.
   std::optional<double> potential_seconds;
 };
 
-// Returns the primitives with calls, the largest potential first (without roofs the longest first).
+// Returns the primitives with calls, by descending potential_seconds (by time if no roof is known).
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
 // The kinds of components, in the order of ProgramBreakdown::components.
@@ -60,8 +61,8 @@ struct ProgramBreakdown {
 
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
 
-// Returns a sentence on how to reduce the largest component of the breakdown. Ignores the time at
-// the roofs if it is less than half of all time. Returns "" for an empty breakdown.
+// Returns a sentence on how to reduce the largest component. The component kRoof is ignored if it
+// is less than half of all time. Returns "" for an empty breakdown.
 std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummary& summary);
 
 // Advice to avoid calls that only move data.
@@ -69,7 +70,7 @@ inline constexpr std::string_view kReorderAdvice =
     "keep one layout and one type between primitives (PyTorch: channels_last), and pack weights "
     "once (a frozen model or graph)";
 
-// Texts of reports: "12.3 ms"; "1 launch", "3 launches"; "12.3 %", or "" if `whole` is 0.
+// Return e.g. "12.3 ms"; "1 launch" or "3 launches"; "12.3 %", or "" if `whole` is 0.
 std::string Time(double seconds);
 std::string Counted(double number, std::string_view noun);
 std::string Percent(double part, double whole);
@@ -88,8 +89,8 @@ bool IsProgram(const record::RunFile& file);
 // with their share of its time, and the number of log lines by type. Empty for other files.
 document::Document ProgramDocument(const roofline::PlacedRun& run);
 
-// Writes ProgramDocument() as text, then the caveats: reasons why numbers are only limits. `width`
-// is the terminal's [columns]; 0 means no limit.
+// Writes ProgramDocument() as text, then caveats: reasons why numbers are only limits. `width` of
+// the terminal: [columns], 0: no limit.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
 }  // namespace dlroof::programs

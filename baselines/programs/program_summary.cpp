@@ -45,8 +45,8 @@ std::vector<double> WallsOf(const std::vector<StepRange>& ranges) {
   return walls;
 }
 
-// Returns the steps over which means are computed: those with wall times except outliers, or all if
-// none has a wall time. Counts the outliers.
+// Returns the steps over which means are computed: those with a wall time except outliers, or all
+// steps if none has a wall time. Adds the number of outliers to `outliers`.
 std::vector<StepRange> AveragedSteps(const Steps& steps, int& outliers) {
   constexpr double kNormal = 1.4826;  // [1] standard deviation / median absolute deviation
   const auto walls = WallsOf(steps.ranges);
@@ -149,7 +149,7 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
   return index;
 }
 
-// Adds the operators without a roof by kind; kinds with little time become one component.
+// Adds PyTorch's operators by kind. Kinds with little time become one component.
 void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& breakdown) {
   constexpr double kLittle = 0.02;  // [1] of the time of all components so far and all operators
   double all = breakdown.seconds, little = 0;
@@ -160,7 +160,6 @@ void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& break
   AddComponent(ProgramComponentKind::kOperator, "other operators", little, breakdown);
 }
 
-// Returns the label for the time outside of oneDNN (and of operators, if they were traced).
 std::string OutsideLabel(const ProgramSummary& summary, bool of_step) {
   if (!HasOperators(summary.traced)) return "outside oneDNN";
   if (!of_step) return "not traced, or outside of oneDNN and operators";
@@ -188,8 +187,8 @@ constexpr std::string_view kAdvice[] = {
 constexpr std::string_view kPythonAdvice =
     "Python runs between operators: larger batches, fewer and larger operators, or torch.compile";
 
-// Returns the largest component, or null. The time at the roofs, which is needed, counts only if it
-// is at least half of all time.
+// Returns the largest component, or null if there is none. kRoof, the time that the roofs require,
+// counts only if it is at least half of all time.
 const ProgramComponent* LargestOf(const ProgramBreakdown& breakdown) {
   const ProgramComponent* largest = nullptr;
   for (const auto& component : breakdown.components) {
@@ -281,7 +280,7 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
     PrimitiveUse use{&primitive};
     use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
     use.seconds = summary.SecondsOf(primitive);
-    // Ignores calls of other processes, which run at the same time as the main one.
+    // Ignores calls of other processes: they run at the same time as the main process.
     if (!(use.calls > 0) || IsOfOther(primitive)) continue;
     if (const auto found = index.find(primitive.record); found != index.end()) {
       use.placed = &run.places[found->second];

@@ -1,5 +1,5 @@
-// Facts about a program from its oneDNN log, in addition to the records of its primitives: the
-// content of context.dlroof.program of a run file. Pure.
+// Facts about a program from its oneDNN log, in addition to the records of its primitives. They are
+// stored as context.dlroof.program of a run file. Pure.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,17 @@
 
 namespace dlroof::programs {
 
-// The steps (iterations) of a program: marked by the program itself, or found as a sequence of
-// calls that its log repeats exactly. Pure.
+// ---- Steps (iterations): marked by the program, or found as an exactly repeated sequence ----
 
 struct StepRange {
   std::size_t begin = 0, end = 0;       // executions [begin, end)
   std::optional<double> begin_seconds;  // [s] on the clock of the executions
-  std::optional<double> end_seconds;    // [s]; set if there is a later time stamp
+  std::optional<double> end_seconds;    // [s]; nullopt without a later time stamp
 };
 
 enum class StepsFrom { kNone, kFound, kSpecified, kMarks, kModel, kGraphs };
-// Returns "none", "found", "given", "marks", "model" (the model's calls recorded by
-// torch.profiler), "graphs" (launches of a CUDA graph).
+// Returns "none", "found", "given", "marks", "model" (calls of the model that torch.profiler
+// recorded) or "graphs" (launches of a CUDA graph).
 std::string_view Key(StepsFrom from);
 std::optional<StepsFrom> StepsFromKey(std::string_view key);
 
@@ -49,31 +48,30 @@ struct RepeatedSequence {
   std::size_t length = 0;  // [1] of the sequence
 };
 
-// Returns the sequence that the stream repeats at least three times up to its end: of several the
-// one whose repetitions begin first, then the shortest. The first and last repetition may be cut.
-// Returns nullopt for one call, or less than two thirds of the stream. Takes linear time.
+// Returns the sequence that the stream repeats at least three times up to its end. Of several,
+// takes the sequence whose repetitions begin first, then the shortest. The first and the last
+// repetition may be incomplete. Returns nullopt if the sequence is a single call, or if the
+// repetitions are less than two thirds of the stream. Takes linear time.
 std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> stream);
 
-// Returns the repetitions of FindRepetition's sequence as steps (kFound). They end with the stream,
-// or, if they are the whole stream, begin with it.
+// Returns the complete repetitions of FindRepetition's sequence as steps (kFound). If the whole
+// stream is repetitions, the first step begins with it; else the last step ends with it.
 Steps RepeatedSteps(std::span<const std::uint32_t> stream);
 
-// Returns `count` steps (kSpecified). Each begins with a symbol that is in the stream `count`
-// times, or with every k-th occurrence of a symbol that is in it k x `count` times. Chooses the
-// symbol that makes the most steps equally long, of tied symbols the first in the stream. Returns
-// no steps if less than half of them are equally long.
+// Returns `count` steps (kSpecified). They begin with every k-th occurrence of a symbol that is in
+// the stream k x `count` times. Chooses the symbol that makes the most steps equally long (in a
+// tie, the first in the stream). Returns no steps if less than half of them are equally long.
 Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count);
 
-// Returns `count` steps of the main process's primitives (SpecifiedSteps), or, without `count`, the
-// steps between the log's marks, or, without both, RepeatedSteps of these primitives; with
-// wall-clock times. Ranges are indices of executions; executions of other processes in a range are
-// not part of the step.
+// Returns the steps of the main process's primitives, with wall-clock times: SpecifiedSteps if
+// `count` is set, else the steps between the log's marks, else RepeatedSteps. Ranges are indices of
+// executions; executions of other processes in a range are not part of the step.
 Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count = std::nullopt);
 
 struct Timeline {
-  // [s] wall time of each execution and creation of the main process. While several run, the time
-  // is divided among them, so that the sum is the time in which any runs. For calls without a time
-  // stamp, and of other processes: the call's own time.
+  // [s] Share of the wall time of each execution and creation of the main process: time in which
+  // several run is divided among them, so that the sum is the time in which at least one runs. For
+  // calls without a time stamp, and of other processes: the call's own time.
   std::vector<double> executions, creations;
   bool stamped = false;  // every execution has a time stamp
 };
@@ -86,7 +84,7 @@ std::vector<double> CallSeconds(const logs::VerboseLog& log, const Timeline& tim
 
 struct ProgramPrimitive {
   std::string record;        // name of its record
-  bool is_operator = false;  // an operator of PyTorch, with its time outside of oneDNN
+  bool is_operator = false;  // a PyTorch operator; times exclude oneDNN's primitives
   logs::PrimitiveText text;
   double calls = 0;                    // [1] calls in the log
   double seconds = 0;                  // [s] of all its calls
@@ -94,8 +92,8 @@ struct ProgramPrimitive {
   std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
   double step_calls = 0;               // [1] in a steady step, on average
   double step_seconds = 0;             // [s] of wall time in a steady step, on average
-  std::string benchmark;               // name of dlroof's benchmark with the same call, or ""
-  std::string repro;                   // arguments of benchdnn for the same call, or ""
+  std::string benchmark;               // name of dlroof's benchmark of the same call, or ""
+  std::string repro;                   // benchdnn's arguments for the same call, or ""
 };
 
 struct ProgramSteps {
@@ -107,10 +105,10 @@ struct ProgramSteps {
   double warm_up_seconds = 0;    // [s] time of the warm_up_calls
   int warm_up_steps = 0;         // [1] first steps that are much slower than the median
   int outliers = 0;              // [1] later steps whose wall time is far from the median
-  // Steps with time stamps at both ends that are no outliers. Wall times and means are over these.
+  // Number of steps with time stamps at both ends, without outliers: wall times are over these.
   int timed = 0;                                                  // [1]
   std::optional<double> wall_seconds;                             // [s] mean
-  std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 %; from 6 steps on
+  std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 % interval (6+ steps)
   std::optional<double> least_wall_seconds, median_wall_seconds, most_wall_seconds;  // [s]
   double creation_seconds = 0;                    // [s] of wall time per step, on average
   double creation_hits = 0, creation_misses = 0;  // [1] per step, on average
@@ -119,7 +117,7 @@ struct ProgramSteps {
 // A process that executed primitives.
 struct ProgramProcess {
   std::int64_t id = 0;  // 0: the log does not name its processes
-  bool main = false;    // its calls are the steps
+  bool main = false;    // the steps consist of its calls
   double calls = 0;     // [1]
   double seconds = 0;   // [s] of all its calls
 };
@@ -129,21 +127,21 @@ struct ProgramProcess {
 using TimeRange = std::pair<double, double>;  // [s] begin, end
 
 struct ModuleTime {
-  std::string path;    // "Bert.layers.*.f1": numbers are replaced by stars
+  std::string path;    // e.g. "Bert.layers.*.f1": stars replace numbers
   double seconds = 0;  // [s] self time (without inner modules), with oneDNN's primitives
 };
 
-// Facts from the trace in a program's summary. Shares are of `window_seconds`.
+// Facts from torch.profiler's trace. Shares are of `window_seconds`.
 struct TracedProgram {
-  int steps = 0;                    // [1] complete steps in the trace; 0: no steps are known
+  int steps = 0;                    // [1] complete steps in the trace; 0 if steps are unknown
   bool of_no_step = false;          // the trace has no complete step of the program: no shares
-  double window_seconds = 0;        // [s] of the complete steps, or of the trace, without hooks
-  double hook_seconds = 0;          // [s] of a step, or of the trace, in which hooks of modules ran
+  double window_seconds = 0;        // [s] of the complete steps (or the trace), without hooks
+  double hook_seconds = 0;          // [s] in which modules' hooks ran, per step or in the trace
   double onednn_share = 0;          // [1] time in which oneDNN's primitives ran or were created
-  double onednn_matched = 1;        // [1] share of oneDNN's time that is within an operator
+  double onednn_matched = 1;        // [1] share of oneDNN's time that is in an operator
   double operator_share = 0;        // [1] time in operators, without oneDNN
   double rest_share = 0;            // [1] other time: Python, the program itself
-  std::vector<ModuleTime> modules;  // of a step, or of the trace; the longest first
+  std::vector<ModuleTime> modules;  // per step or in the trace; the longest first
 };
 
 struct ProgramSummary {
@@ -153,7 +151,7 @@ struct ProgramSummary {
   std::optional<int> threads;
   logs::LineCounts lines;
   double seconds = 0;                     // [s] sum of all executions in the log
-  std::optional<double> covered_seconds;  // [s] wall time with any call running; needs time stamps
+  std::optional<double> covered_seconds;  // [s] wall time in which calls ran, if stamped
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
   std::vector<ProgramProcess> processes;                                // in order of appearance
   std::vector<ProgramPrimitive> primitives;                             // in order of appearance
@@ -170,18 +168,18 @@ struct ProgramSummary {
 // primitives' `record`, `benchmark` and `repro`.
 ProgramSummary SummarizeProgram(const logs::VerboseLog& log, const Steps& steps);
 
-// Sets the steps' wall times from the known `walls` [s], and the mean calls, times and creations of
-// the main process per step of `count` steps. `in_step` returns whether a call is in one of them,
-// from its begin [s] and its index among the executions.
+// Sets the steps' wall times from `walls` [s] (of the steps whose time is known), and the main
+// process's mean calls, times and creations per step, over `count` steps. `in_step` returns whether
+// a call is in one of these steps, from its begin [s] and its index among the executions.
 using InStep = std::function<bool(const std::optional<double>& begin, std::size_t place)>;
 void SetStepMeans(const logs::VerboseLog& log, const Timeline& timeline, std::vector<double> walls,
                   std::size_t count, const InStep& in_step, ProgramSummary& summary);
 
-// Returns how many of the first steps are warm-up: their wall times [s] (0: unknown) are more than
-// 1.5 times the median. Leaves at least two steps.
+// Returns the number of first steps whose wall times [s] (0: unknown) are more than 1.5 times the
+// median: the warm-up. Leaves at least two steps.
 std::size_t WarmUpSteps(const std::vector<double>& walls);
 
-// Returns the index of the range [first, second) with the place. Ranges are ascending and disjoint.
+// Returns the index of the range [first, second) with `place`. Ranges must ascend without overlap.
 template <class Place>
 std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>& ranges,
                                      Place place) {
@@ -190,7 +188,7 @@ std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>&
   return static_cast<std::size_t>(after - ranges.begin()) - 1;
 }
 
-// Returns whether torch.compile has compiled the model, whose fused loops are not operators then.
+// Returns whether torch.compile compiled the model. Its fused loops are then not operators.
 bool IsCompiled(const TracedProgram& traced);
 // Returns whether the operators are part of the program's time breakdown.
 inline bool HasOperators(const std::optional<TracedProgram>& traced) {
@@ -198,19 +196,19 @@ inline bool HasOperators(const std::optional<TracedProgram>& traced) {
 }
 
 nlohmann::json ToJson(const ProgramSummary& summary);
-// Reads context.dlroof.program, if it exists. Ignores JSON members with an unexpected type.
+// Reads context.dlroof.program; nullopt if it is absent. Ignores members of unexpected types.
 std::optional<ProgramSummary> ProgramOf(const nlohmann::json& context);
 
 struct OperatorTime {
   std::size_t op = 0;        // index into Trace::ops
   double seconds = 0;        // [s] self time in the ranges, without oneDNN's primitives
   std::vector<double> each;  // [s] by call that began in the ranges, in order
-  // At least half of these calls ran oneDNN's primitives, which have their FLOPs and bytes.
+  // At least half of these calls ran oneDNN's primitives, whose records have the FLOPs.
   bool by_onednn = false;
 };
 
-// The divided time of some ranges. Each moment is counted once: for a running oneDNN primitive,
-// else for the innermost operators of all threads (in equal parts), else for the program itself.
+// The time of some ranges, divided. Each moment counts once: for oneDNN if a primitive runs, else
+// for the innermost operators of all threads (in equal parts), else for the program itself.
 struct DividedTime {
   double seconds = 0;                     // [s] of the ranges, without the hooks' time
   double hook_seconds = 0;                // [s] in which only hooks of modules ran
@@ -221,12 +219,12 @@ struct DividedTime {
   std::vector<ModuleTime> modules;        // the longest first
 };
 
-// Divides the time of `ranges` (ascending, disjoint) among operators and oneDNN's executions and
-// creations (`primitives`, in any order, on the same clock). trace.calls must have been read.
+// Divides the time of `ranges` (ascending, disjoint) among the operators of trace.calls and
+// oneDNN's executions and creations (`primitives`, in any order, on the same clock).
 DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>& primitives,
                        const std::vector<TimeRange>& ranges);
 
-// Returns the time ranges of the main process's executions and creations that have time stamps.
+// Returns the times of the main process's executions and creations that have time stamps.
 std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log);
 
 // Returns the steps of the outermost module with the most calls. A step is the time from the begin
@@ -235,13 +233,13 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
 
 // The prefix of the names of modules' spans (torch_hook/sitecustomize.py).
 inline constexpr const char* kModuleSpan = "dlroof: ";
-// Returns "Bert.layers.*.f1" for "dlroof: Bert.layers.3.f1".
+// Returns ModuleTime::path, e.g. "Bert.layers.*.f1" for "dlroof: Bert.layers.3.f1".
 std::string ModulePath(std::string_view span);
 // The name of spans in which dlroof's hooks of modules run; their time is not the program's.
 inline constexpr const char* kHookSpan = "dlroof hook";
 
-// Adds PyTorch's operators to the time breakdown of a step: an entry of summary.primitives for each
-// (operators below 0.1 % share the last entry), and sets summary.traced. The steps are
+// Adds PyTorch's operators to the time breakdown of a step: appends an entry per operator (one for
+// all below 0.1 %) to summary.primitives, and sets summary.traced. The steps are
 //   - the log's `steps` that the trace contains completely; if the log has steps with wall times,
 //     but the trace contains none of them, adds no operators;
 //   - else, if the log has no steps, ModelSteps without the warm-up, if at least two are left;

@@ -32,8 +32,8 @@ Steps MarkedSteps(const logs::VerboseLog& log) {
   return steps;
 }
 
-// Returns the Z function of the reversed stream: for each position, the length of the longest
-// common prefix of the reversed stream and of its rest from this position on.
+// Returns the Z function of the reversed stream: element i is the length of the longest common
+// prefix of the reversed stream and of its rest from position i on.
 std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream) {
   const std::size_t size = stream.size();
   const auto at = [&](std::size_t i) { return stream[size - 1 - i]; };
@@ -51,14 +51,13 @@ std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream
   return matches;
 }
 
-// Cuts of a stream at the begins of steps.
+// The positions at which steps of a stream begin.
 struct Cuts {
   std::vector<std::size_t> begins;
-  std::size_t equal = 0;   // [1] steps of the most frequent length, without the last one
+  std::size_t equal = 0;   // [1] steps of the most frequent length; the last step is not counted
   std::size_t length = 0;  // [1] the most frequent length
 };
 
-// Returns the cuts at every `apart`-th of the places.
 Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart) {
   Cuts cuts;
   std::map<std::size_t, std::size_t> times;  // number of steps by length
@@ -83,7 +82,7 @@ struct Edge {
   std::size_t call = 0;
 };
 
-// Replaces the time of each call [s] by its share of wall time: time of n running calls counts 1/n.
+// Replaces the time of each call [s] by its share of wall time: while n calls run, each gets 1/n.
 void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
   std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
     return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
@@ -116,7 +115,7 @@ std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> st
   std::size_t length = 0, longest = 0;
   for (std::size_t i = 1; kMinTimes * i <= stream.size(); ++i) {
     const auto repeated = i + matches[i];
-    // Of repetitions that begin at the same place takes the shortest: its multiples repeat, too.
+    // Of sequences whose repetitions begin at the same place, takes the shortest.
     if (repeated < kMinTimes * i || repeated <= longest) continue;
     length = i;
     longest = repeated;

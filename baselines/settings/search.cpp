@@ -12,22 +12,22 @@
 namespace dlroof::settings {
 namespace {
 
-// Returns the number of blocks per choice before it is judged. On a CPU a single block may be wrong
-// by any factor, because another program ran at the same time.
+// Returns the number of blocks after which a choice is judged. On a CPU one block may be wrong by
+// any factor, because another program ran at the same time.
 int FirstBlocks(const TuningPlan& plan) { return plan.OnGpu() ? 1 : 2; }
 
 // Share [1] of the budget for the search; the rest is for the confirmation.
 constexpr double kSearchShare = 0.6;
-// If a choice's log ratios differ by more than this [1], "no effect" cannot be concluded.
+// [1] If a choice's log ratios differ by more than this, the verdict cannot be "no effect".
 constexpr double kScatter = 0.1;
-// Numbers of blocks after which the last choice of a coordinate is tested, each time at 95 %: it
-// becomes a step if it is faster (the confirmation drops wrong steps). After these numbers, and
-// after kFutile blocks, it is dropped if its median gain is less than half the minimum effect.
+// Numbers of blocks after which the last choice of a coordinate is tested, each time at 95 %. If it
+// is faster, it becomes a step (the confirmation drops wrong steps). It is dropped if after kFutile
+// or these numbers of blocks its median gain is less than half the minimum effect.
 constexpr int kValidations[] = {8, 14};
 constexpr int kFutile = 4;
 constexpr double kValidationLevel = 0.95;
 constexpr int kMaxSweeps = 3;
-// A choice slower by more than this is not tried again in the next sweep.
+// A choice with a larger log ratio is not tried again in the next sweep.
 constexpr double kHopeless = 0.095310;  // log 1.1
 
 struct Candidate {
@@ -54,13 +54,12 @@ class CoordinateSearch {
   CoordinateSearch(TrialSequence& trials, Tuning& tuning, const Coordinate& coordinate)
       : trials_(trials), tuning_(tuning), coordinate_(coordinate) {}
 
-  // Measures one block of all candidates that have not failed.
   void Survey(std::vector<Candidate>& all) {
     ForSome(PointersTo(all), [&](const Candidates& some) { MeasureOnce(some); });
   }
 
-  // Returns the candidate that is faster than the best setting so far, or null if none is. Ratios
-  // that the survey measured count.
+  // Returns the candidate that is faster than the best setting so far, or null if none is. Uses the
+  // ratios that the survey measured, too.
   const Candidate* Run(std::vector<Candidate>& all) {
     auto left = PointersTo(all);
     const int first = FirstBlocks(tuning_.plan);
@@ -95,8 +94,8 @@ class CoordinateSearch {
           left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), begin + available))));
   }
 
-  // Measures at most `blocks` blocks per group of candidates. A candidate is done when it has
-  // `blocks` ratios: counting earlier ones if `in_all`, else new ones only.
+  // Measures at most `blocks` blocks per group of candidates, until each candidate has `blocks`
+  // ratios: with `in_all` including its earlier ratios, else only new ones.
   void Measure(const Candidates& left, int blocks, bool in_all) {
     ForSome(left, [&](Candidates some) {
       std::map<const Candidate*, std::size_t> wanted;
@@ -184,8 +183,8 @@ class Descent {
   }
 
  private:
-  // Measures the survey: FirstBlocks() rounds, each with one block of every coordinate. Then sorts
-  // the coordinates, the most promising first.
+  // Measures FirstBlocks() rounds, each with one block of every coordinate. Then sorts the
+  // coordinates, the most promising first.
   void Survey() {
     const auto& coordinates = tuning_.plan.coordinates;
     for (const auto& coordinate : coordinates) surveyed_.push_back(CandidatesOf(coordinate));
@@ -220,7 +219,7 @@ class Descent {
   }
 
   // Searches the choices of one coordinate. Returns whether the best setting changed. `surveyed`:
-  // the coordinate's candidates as measured against the current best setting, or null.
+  // the coordinate's candidates if the survey measured them against the best setting, else null.
   bool SearchOne(const Coordinate& coordinate, const std::vector<Candidate>* surveyed) {
     auto candidates = surveyed != nullptr ? *surveyed : CandidatesOf(coordinate);
     if (candidates.empty()) return false;
@@ -251,7 +250,7 @@ class Descent {
             {choice.values, choice.reason, With(tuning_.best, coordinate, choice.values)});
     };
     for (const auto& choice : coordinate.choices) add(choice);
-    // Tries the coordinate's default again: a later step may have made this one useless.
+    // Tries the coordinate's default again: later steps may have made its current choice useless.
     if (!now.empty() && !IsHopeless(coordinate, {}))
       candidates.push_back({{}, "undone", With(tuning_.best, coordinate, {})});
     return candidates;
@@ -264,7 +263,7 @@ class Descent {
     });
   }
 
-  // Puts all candidates except the winner into tuning_.tried, in place of their earlier entries.
+  // Replaces the entries of all candidates in tuning_.tried; a winner gets no entry.
   void Record(const Coordinate& coordinate, const std::vector<Candidate>& candidates,
               const Candidate* winner) {
     for (const auto& candidate : candidates) {
@@ -313,7 +312,7 @@ class Descent {
 
   TrialSequence& trials_;
   Tuning& tuning_;
-  std::vector<std::vector<Candidate>> surveyed_;  // per coordinate, relative to the default
+  std::vector<std::vector<Candidate>> surveyed_;  // by coordinate; measured against the default
   std::vector<std::size_t> order_;                // indices of coordinates, in search order
   int changes_ = 0;                               // [1] number of changes of the best setting
 };

@@ -11,7 +11,6 @@
 namespace dlroof::settings {
 namespace {
 
-// Returns the median time of the default [s], if it was measured.
 std::optional<double> SecondsOfDefault(const std::vector<TrialBlock>& blocks) {
   std::vector<double> seconds;
   for (const auto& block : blocks)
@@ -26,16 +25,15 @@ constexpr double kError = 0.05;
 constexpr double kFineWidth = 0.05;  // [1] an interval of a log ratio this narrow suffices
 constexpr int kGpuBlocks = 2;
 
-// A ratio of two settings of a Chain that is to be confirmed.
+// A ratio of the times of two settings of a Chain, which is to be confirmed.
 struct Statement {
   std::size_t before = 0, after = 0;  // indices into the chain's settings
   std::vector<double> log_ratios = {};
   std::optional<Effect> effect = {};  // set once there are enough blocks for an interval
-  bool settled = false;
+  bool settled = false;               // no more blocks are needed
 };
 
-// Tests the ratio with error probability `error` [1], and sets `effect` and `settled` (no more
-// blocks are needed).
+// Tests the ratio with error probability `error` [1], and sets `effect` and `settled`.
 void Look(Statement& statement, double error, double min_effect) {
   const auto measured = statistics::MeasureSequentialShift(statement.log_ratios, error);
   if (!measured) return;
@@ -46,13 +44,14 @@ void Look(Statement& statement, double error, double min_effect) {
                             {std::exp(shift.ci95.first), std::exp(shift.ci95.second)},
                             static_cast<int>(statement.log_ratios.size()),
                             confirmed};
-  // The interval of a confirmed gain must be no wider than half the gain or kFineWidth, the larger.
+  // The interval of a confirmed gain must be at most as wide as kFineWidth or half the gain.
   const double width = shift.ci95.second - shift.ci95.first;
   const bool precise = width <= std::max(kFineWidth, -shift.log_ratio / 2);
   statement.settled = confirmed ? precise : shift.ci95.first > -bound;
 }
 
-// Measures settings interleaved until all ratios (each / previous, last / first) are settled.
+// Measures settings interleaved until the ratios of each setting to the previous one, and of the
+// last to the first, are settled.
 class Chain {
  public:
   Chain(TrialSequence& trials, const TuningPlan& plan, std::string stage,
@@ -77,12 +76,12 @@ class Chain {
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
       if (std::ranges::all_of(statements_, &Statement::settled)) return;
     }
-    // Stopped early, by the budget or failures: tests now. The stop does not depend on the ratios.
+    // Stopped early by the budget or by failures, not because of the ratios, so tests now.
     if (looks < statistics::kLooks.size())
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
   }
 
-  // Measures kGpuBlocks blocks. A gain must show in all; the interval is the range of their ratios.
+  // Measures kGpuBlocks blocks. Every block must show a gain; the interval is the blocks' range.
   void MeasureOnGpu() {
     while (Blocks() < kGpuBlocks && !Broken()) MeasureOnce();
     for (auto& statement : statements_) {
@@ -95,8 +94,7 @@ class Chain {
     }
   }
 
-  // Returns a statement (a ratio of times) per step, in order, and after several steps one for all
-  // of them together.
+  // Returns a statement (ratio of times) per step and, after several steps, one for all together.
   const std::vector<Statement>& statements() const { return statements_; }
   // Returns the last failure of settings[index], if any.
   const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }
@@ -136,7 +134,6 @@ const Coordinate& CoordinateOf(const Tuning& tuning, const TuningStep& step) {
   return *std::ranges::find(tuning.plan.coordinates, step.coordinate, &Coordinate::name);
 }
 
-// Returns the default, then the setting after each step.
 std::vector<Setting> SettingsOf(const Tuning& tuning) {
   std::vector<Setting> settings(1);
   for (const auto& step : tuning.steps)
@@ -155,7 +152,7 @@ std::string DroppedText(const TuningStep& step, const std::optional<Reason>& fai
                      high);
 }
 
-// Removes the unconfirmed steps; if all are confirmed but not their total, removes all.
+// Removes the unconfirmed steps. Removes all steps if each is confirmed but not their total.
 void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
   std::vector<TuningStep> confirmed;
   for (std::size_t i = 0; i < tuning.steps.size(); ++i) {
@@ -166,8 +163,7 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
       tuning.dropped.push_back(DroppedText(step, chain.failure(i + 1)));
   }
   if (confirmed.size() == tuning.steps.size()) confirmed.clear();
-  // If the budget is spent (`over`), only the first step can remain: its effect is against the
-  // default.
+  // With the budget spent (`over`), only the first step can remain: it is relative to the default.
   if (over) {
     const bool first =
         !confirmed.empty() && confirmed.front().coordinate == tuning.steps.front().coordinate;
@@ -177,7 +173,7 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
   tuning.best = SettingsOf(tuning).back();
 }
 
-// Measures and judges all steps once. Returns whether the confirmation is complete.
+// Measures and judges all steps once. Returns whether no further round is needed.
 bool ConfirmRound(TrialSequence& trials, Tuning& tuning, int round, double error) {
   Chain chain(trials, tuning.plan, fmt::format("{} {}", kConfirmationStage, round),
               SettingsOf(tuning));
@@ -245,7 +241,6 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
                              std::optional<Reason>& reason) {
   Tuning contender{.plan = tuning.plan};
-  // Measures in another random order than the tuning.
   contender.plan.seed += 7919;
   TrialSequence trials(contender, hooks);
   Chain chain(trials, contender.plan, "verification", {{}, tuning.best});

@@ -131,9 +131,9 @@ double SecondsOf(const Tuning& tuning) {
 
 std::optional<Spread> SpreadOf(const Tuning& tuning) {
   constexpr std::size_t kMinPairs = 8;
-  // Median of |a - b| for independent standard normal a and b: a factor 0.6745 * sqrt(2).
+  // Median of |a - b| for independent standard normal a and b: 0.6745 * sqrt(2).
   constexpr double kMedianOfDifference = 0.953873;
-  std::map<Setting, double> last;  // per setting: log of its time in its last block
+  std::map<Setting, double> last;  // log time of each setting in its last block
   std::vector<double> differences;
   for (const auto& block : tuning.blocks)
     for (std::size_t i = 0; i < block.results.size(); ++i) {

@@ -1,6 +1,5 @@
-// The data of a tuning: settings of a program, the plan of choices to try, the measured
-// blocks and the results; and the file of tunings, saved after every block. Pure, except
-// ReadTuningFile.
+// The data of a tuning (settings of a program, the plan of choices to try, measured blocks,
+// results) and the file of tunings, which is saved after every block. Pure, except ReadTuningFile.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +18,10 @@
 
 namespace dlroof::settings {
 
-// The values of some knobs, by their names: {"OMP_WAIT_POLICY": "active"}. A knob that is not in it
-// has its default.
+// Values of a program's knobs, e.g. {"OMP_WAIT_POLICY": "active"}. Missing knobs have defaults.
 using Setting = std::map<std::string, std::string>;
 
-// Returns "OMP_WAIT_POLICY=active, threads=1", or "default".
+// Returns e.g. "OMP_WAIT_POLICY=active, threads=1", or "default" for an empty setting.
 std::string SettingText(const Setting& setting);
 
 struct Choice {
@@ -35,18 +33,18 @@ struct Choice {
 
 // Knobs that are chosen together, because the best value of one depends on the others.
 struct Coordinate {
-  std::string name;             // "threads"
-  std::vector<Choice> choices;  // all different, without the default
+  std::string name;             // e.g. "threads"
+  std::vector<Choice> choices;  // all different; the default is not among them
 
   bool operator==(const Coordinate&) const = default;
 };
 
 // Returns the setting with the coordinate's knobs replaced by `values`.
 Setting With(Setting setting, const Coordinate& coordinate, const Setting& values);
-// Returns the setting's values of the coordinate's knobs.
+// Returns the part of `setting` with the coordinate's knobs.
 Setting PartOf(const Setting& setting, const Coordinate& coordinate);
 
-// Returns all combinations of the two coordinates' choices and defaults, except both defaults.
+// Returns all combinations of both coordinates' choices and defaults, except default with default.
 Coordinate Crossed(const Coordinate& inner, const Coordinate& other);
 
 // The times of one setting in one block.
@@ -58,39 +56,39 @@ struct TrialResult {
   std::string algorithm = {};     // chosen by the library; not in files
 };
 
-// How the stages of the blocks that confirm steps begin.
+// Prefix of TrialBlock::stage in blocks that confirm steps.
 inline constexpr std::string_view kConfirmationStage = "confirmation";
 
 // Settings measured interleaved, each in new processes.
 struct TrialBlock {
-  std::string stage;                 // "threads", "confirmation 1"
+  std::string stage;                 // e.g. "threads" (a coordinate) or "confirmation 1"
   std::vector<Setting> settings;     // in a search the first is the best setting so far
   std::vector<TrialResult> results;  // one per setting
   double seconds = 0;                // [s] duration
 };
 
 // Measures the block's settings interleaved, in a random order from `seed`, and sets `results` and
-// `seconds`. Returns false if interrupted (then the block is invalid), but true if settings fail.
+// `seconds`. Returns false if the user interrupted it: the block is then invalid.
 using MeasureBlock = std::function<bool(TrialBlock& block, std::uint64_t seed)>;
 
-// Returns the times [s] of the clean windows; of all if fewer than half are clean.
+// Returns the times [s] of the clean windows, or of all windows if fewer than half are clean.
 std::vector<double> TimesOf(const TrialResult& result);
 
-// Returns log(time of setting `contender` / time of setting `base`), both indices into the block,
-// by BlockLogRatios, or nullopt if either failed.
+// Returns log(time of setting `contender` / time of setting `base`) by BlockLogRatios, or nullopt
+// if a setting failed. Both are indices into the block.
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender,
                                std::size_t base = 0);
 
 struct TuningPlan {
-  std::string subject;                  // what is tuned: the name of a benchmark
+  std::string subject;                  // name of the tuned benchmark
   std::vector<Coordinate> coordinates;  // in the order of the search
-  double budget_seconds = 120;          // [s] total duration of blocks; none starts later
+  double budget_seconds = 120;          // [s] no block starts once the blocks took this long
   double min_effect = 0.02;             // [1] relative gains below this are ignored
   std::uint64_t seed = 1;               // for the random order within blocks
   std::size_t together = 6;             // [1] maximum number of settings in one block of the search
 
-  // Returns whether a GPU runs the benchmark. There a time is alike in all processes: one block
-  // selects the fastest choice, and two blocks confirm it.
+  // Returns whether a GPU runs the benchmark. GPU times hardly differ between processes, so on a
+  // GPU one block selects the fastest choice, and two new blocks confirm it.
   bool OnGpu() const { return subject.find("/gpu/") != std::string::npos; }
 };
 
@@ -102,9 +100,9 @@ enum class TuningState {
   kUnsupported,   // the default cannot run here
   kFailed,        // the default has no time
 };
-std::string_view Key(TuningState state);  // "nothing_won"
+std::string_view Key(TuningState state);  // e.g. "nothing_won"
 
-// Numbers [1] of repetitions of some blocks: all, and those that other programs disturbed (noisy).
+// [1] Number of repetitions in some blocks, and of those that other programs disturbed (noisy).
 struct Repetitions {
   std::size_t all = 0, noisy = 0;
 
@@ -115,21 +113,20 @@ Repetitions CountRepetitions(const std::vector<TrialBlock>& blocks, std::string_
 
 // Ratio of the times of two settings, measured in blocks after the search.
 struct Effect {
-  double ratio = 1;  // [1] time after / time before
-  // [1] of `ratio`: 95 % for all effects of a tuning together; on a GPU the range of the blocks
+  double ratio = 1;  // [1] time with the later setting / time with the earlier setting
+  // [1] of `ratio`: at 95 % for all effects of a tuning together; on a GPU the range of the blocks
   std::pair<double, double> interval;
   int blocks = 0;  // [1]
-  // The interval excludes 1, the gain is large enough, and the repetitions are not mostly noisy.
+  // The interval excludes 1, the gain is above min_effect, at most half of the repetitions noisy.
   bool confirmed = false;
   Repetitions repetitions = {};  // of its blocks; 0 in older files
 };
 
-// Returns the effect as text: "1.23x as fast (1.19x to 1.27x)", and if its repetitions are mostly
-// noisy: " beside other programs: 850 of 870 repetitions were disturbed; measure on a quiet
-// machine".
+// Returns the effect as text, e.g. "1.23x as fast (1.190x to 1.270x)"; if most of its repetitions
+// are noisy, adds this and that the user should measure on a quiet machine.
 std::string EffectText(const Effect& effect);
 
-// An accepted change of the setting, on the way from the default to the best setting.
+// An accepted change of one coordinate, on the way from the default to the best setting.
 struct TuningStep {
   std::string coordinate;
   Setting values;                // new values of the coordinate's knobs
@@ -142,14 +139,14 @@ struct TriedChoice {
   std::string coordinate;
   Setting values;
   int blocks = 0;  // [1] blocks that gave a ratio
-  // [1] Time divided by the time of `reference`. Only for display: the search that measured it
-  // favours low values. Absent for fewer than two blocks.
+  // [1] Time / time of `reference`. Only for display: it is biased, because the search selects low
+  // ratios. nullopt if a trial failed, and for fewer than two blocks (on a GPU: one).
   std::optional<double> ratio;
   bool failed = false;  // a trial failed; `verdict` contains the reason
-  // "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
+  // e.g. "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
   // "no effect on top of threads=1", "failed: ..."
   std::string verdict;
-  std::optional<Setting> reference = {};  // the best setting when it was tried; not in older files
+  std::optional<Setting> reference = {};  // best setting at that time; not in older files
 };
 
 struct Tuning {
@@ -157,7 +154,7 @@ struct Tuning {
   std::vector<TrialBlock> blocks;  // all measured blocks, in order
   TuningState state = TuningState::kUnfinished;
   std::string reason;              // explains kNotConfirmed, kUnsupported and kFailed
-  Setting best;                    // confirmed to be faster only if kConfirmed
+  Setting best;                    // confirmed to be faster if state is kConfirmed
   std::vector<TuningStep> steps;   // from the default to `best`
   std::optional<Effect> total;     // `best` relative to the default, from new blocks
   std::optional<Effect> verified;  // `best` relative to the default, by Verify
@@ -167,8 +164,8 @@ struct Tuning {
   bool budget_spent = false;
 };
 
-// Counts the confirmation's repetitions. If they are mostly noisy, kConfirmed becomes
-// kNotConfirmed: the gain, which `total` keeps, may exist only beside the other programs that ran.
+// Counts the repetitions of the confirmation. If most are noisy, changes the state kConfirmed to
+// kNotConfirmed: the gain (still in `total`) may exist only beside the other programs that ran.
 void JudgeNoise(Tuning& tuning);
 
 // Returns the total duration of all blocks [s].
@@ -200,21 +197,21 @@ TuningFile ReadTuningFile(const std::string& path);
 // The tuner: finds the fastest setting of a program by trials that start from its default. It runs
 // the program only through TuneHooks::measure.
 //
-// A survey first measures every choice of every coordinate (group of knobs) against the default in
-// one block, then all of them in a second block, so that a small budget tries everything once. Then
-// the coordinates are searched one after another, the most promising first, each starting from the
-// best setting so far (coordinate descent), and again if another coordinate has changed since. The
-// choices of a coordinate are selected by successive halving (Jamieson and Talwalkar, AISTATS
-// 2016): all are measured in two blocks, interleaved with the best setting so far, then the better
-// half in twice as many, until one choice is left. If it is faster, it becomes a step (an accepted
-// change). No choice is judged by a single block.
+// A survey measures every choice of every coordinate (group of knobs) against the default in one
+// block, then in a second block, so that a small budget tries everything once. Then the coordinates
+// are searched one after another, the most promising first, each starting from the best setting so
+// far (coordinate descent), and again if another coordinate has changed since. The choices of a
+// coordinate are selected by successive halving (Jamieson and Talwalkar, AISTATS 2016): all are
+// measured in two blocks, interleaved with the best setting so far, then the better half in twice
+// as many, until one choice is left. If it is faster, it becomes a step (an accepted change). No
+// choice is judged by a single block.
 //
-// The search selects the best of many, so its ratios are biased and not reported as gains. Default,
-// steps and best setting are measured again in new blocks, with the stopping rule of interleaved
-// comparisons (shift.h). All tests of one confirmation share its error (Bonferroni). Steps that are
-// not confirmed are dropped and the others are confirmed once more with half of the remaining
-// error, so that fewer than 5 % of tunings report a false gain. On a GPU (TuningPlan::OnGpu) the
-// fastest choice of one block becomes a step if two new blocks confirm it.
+// The search selects the best of many choices, so its ratios are biased and are not reported as
+// gains. The default, the steps and the best setting are measured again in new blocks, with the
+// stopping rule of interleaved comparisons (shift.h). All tests of one confirmation share its error
+// (Bonferroni). Steps that are not confirmed are dropped and the others are confirmed once more
+// with half of the remaining error, so that fewer than 5 % of tunings report a false gain. On a GPU
+// (TuningPlan::OnGpu) the fastest choice of one block becomes a step if two new blocks confirm it.
 
 struct TuneHooks {
   MeasureBlock measure;
@@ -222,13 +219,13 @@ struct TuneHooks {
   std::function<void(const std::string&)> say = {};  // prints a progress message
 };
 
-// Tunes by `plan`. Reuses `recorded`, the blocks of an interrupted tuning of the same plan, while
-// the search asks for the same blocks. Does not throw if settings fail or the user interrupts: the
-// state of the returned tuning says it.
+// Tunes by `plan`. Reuses `recorded`, the blocks of an interrupted tuning of the same plan, as long
+// as the search asks for the same blocks. If settings fail or the user interrupts, does not throw
+// but returns a tuning with this state.
 Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const TuneHooks& hooks);
 
 // Measures the best setting against the default once more, in new blocks. Returns nullopt and sets
-// `reason` if interrupted, a setting has no time, or too few blocks are clean.
+// `reason` if the user interrupted it, a setting failed, or the budget allowed too few blocks.
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
                              std::optional<Reason>& reason);
 
@@ -240,15 +237,15 @@ struct TuningFailed {
   bool unsupported = false;
 };
 
-// The blocks of one tuning in order: recorded before an interrupt, or measured now.
+// The blocks of one tuning in order: first those recorded before an interrupt, then measured ones.
 class TrialSequence {
  public:
   // `tuning` contains the recorded blocks; new blocks are appended. Both must outlive this object.
   TrialSequence(Tuning& tuning, const TuneHooks& hooks) : tuning_(tuning), hooks_(hooks) {}
 
-  // Returns the next recorded block if it has this stage and these settings; otherwise discards the
-  // recorded blocks from there on and measures. The reference is valid until the next call. Throws
-  // TuningInterrupted.
+  // Returns the next recorded block if it has this stage and these settings. Otherwise discards
+  // this and all later recorded blocks and measures a block. The reference is valid until the next
+  // call. Throws TuningInterrupted.
   const TrialBlock& Measure(const std::string& stage, const std::vector<Setting>& settings);
 
   // Returns the total duration of the blocks so far [s].
@@ -262,10 +259,9 @@ class TrialSequence {
   double seconds_ = 0;
 };
 
-// Searches the coordinates one by one, with successive halving of the choices of each. Sets `best`,
-// `steps` (without effects) and `tried`. Stops when the budget is spent, or 60 % of it if there is
-// a step to confirm with the rest. Throws TuningInterrupted, and TuningFailed if the default has no
-// time.
+// Searches the coordinates one by one, with successive halving of each one's choices. Sets `best`,
+// `steps` (without effects) and `tried`. Stops when the budget is spent or, if there is a step to
+// confirm, 60 % of it. Throws TuningInterrupted, and TuningFailed if the default has no time.
 void Search(TrialSequence& trials, Tuning& tuning);
 
 }  // namespace dlroof::settings

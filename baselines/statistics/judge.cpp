@@ -25,52 +25,52 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
 
 // [1] Default minimum effect: the placement of a loop in memory changes its time by as much.
 constexpr double kMinEffect = 0.02;
-// [1] Upper limit of the default minimum effect for noisy runs: 5 % plus the noise assumed between
-// two runs of one process.
+// [1] Upper limit of the default minimum effect: 5 % + the noise assumed between one-process runs.
 constexpr double kMaxEffect = 0.08;
-constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
-// [1] A change must also hold in ContradictionOf, by at least this.
+// A minimum effect of this many standard errors makes 90 % of unchanged benchmarks "same".
+constexpr double kExcludeAndShow = 1.96 + 1.28;
+// [1] Minimum log ratio of a change in each of the other views that ContradictionOf checks.
 constexpr double kInOtherViews = 0.01;
-// Without a change, one process can be off by 15 % (log 0.14; one in 30 to 40 is 5 to 15 % slower
-// for as long as it runs), or as much as neighbours slowed repetitions of any benchmark. They make
-// BASE slower as often as NEW. So a change up to 15 %, or any if neighbours did, must be twice the
-// second largest change in the opposite direction; few benchmarks cannot show these. In a pair of
-// unchanged runs one moved by 1.61, another by 1 / 1.50.
+// [1] One process in 30 to 40 is 5 to 15 % (log 1.15 = 0.14) slower for as long as it runs, and
+// bursts of other programs slow repetitions even more, in BASE as often as in NEW. So a change up
+// to 15 % (after bursts any change) must be more than twice the second largest change in the
+// opposite direction. With fewer than kMinForCommon benchmarks it must exceed `farthest_`.
 constexpr double kSlowForLife = 0.14, kTimesOpposite = 2;
-// [1] Share of earlier runs of all benchmarks that may be temporarily as far off as a change.
+// [1] A change must be larger than the temporary deviations of all but this share of earlier runs.
 constexpr double kMaxReturned = 0.01;
-constexpr double kMinRunNoise = 0.001;      // [1] standard deviation between runs of quiet machines
-constexpr double kMinMachineError = 0.004;  // [1]
+constexpr double kMinRunNoise = 0.001;      // [1] minimum standard deviation between runs
+constexpr double kMinMachineError = 0.004;  // [1] of the log of the machine's shift
 constexpr double kFar = 3.5;                // [standard errors] farther runs have another level
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
-constexpr double kWindow = 2.5;  // [standard deviations] of the values that count for a mean
+constexpr double kWindow = 2.5;             // [standard deviations] a mean omits farther values
 
-// Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs, assumed
-// if too few benchmarks show it. Runs of one process drift by up to 5 %, of several processes by
-// half of that (baselines/studies/stored), GPU device times by 0.3 % (baselines/studies/gpu-a-a).
+// Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs. It is
+// assumed if there are too few benchmarks to estimate it. Runs of one process drift by up to 5 %,
+// runs of several processes by half of this (baselines/studies/stored), GPU device times by 0.3 %
+// (baselines/studies/gpu-a-a).
 constexpr double BetweenOf(Measured measured) {
   return measured == Measured::kOneProcess  ? 0.03
          : measured == Measured::kProcesses ? 0.015
                                             : 0.005;
 }
-// [1] False discovery rate of one process without earlier runs. At 5 %, about one in ten pairs of
-// unchanged runs had a benchmark that was slower.
+// [1] False discovery rate for runs of one process without earlier runs. At 5 %, about one in ten
+// pairs of unchanged runs had a benchmark with the verdict slower.
 constexpr double kOfOneProcess = 0.01;
-// [1] A larger scatter of one process is due to changes, unless other programs slowed repetitions:
-// in 10 such pairs of unchanged runs (baselines/studies/stored) it was at most 3.2 %.
+// [1] A larger scatter of one-process ratios is attributed to changes, unless other programs slowed
+// repetitions: it was up to 3.2 % in 10 unslowed unchanged pairs (baselines/studies/stored).
 constexpr double kMaxScatter = 0.06;
-constexpr double kMinBetween = 0.005;  // [1] the same, if enough benchmarks show it
-// [1] The nearest three quarters of the ratios tell the noise: the others may be changes.
+constexpr double kMinBetween = 0.005;  // [1] lower limit of a scatter estimated from benchmarks
+// [1] Noise is estimated from this share of the ratios, the nearest: the others may be changes.
 constexpr double kTypical = 0.75;
-// [1] Other programs may slow a whole benchmark in one run. If they did, the noise is chosen so
-// that 95 % of the ratios, or of the earlier runs, are within 1.96 standard errors.
+// [1] Other programs may slow a whole benchmark in one run. The noise is then chosen so that this
+// share of the ratios, or of the earlier runs, is within 1.96 standard errors.
 constexpr double kNearlyAll = 0.95;
 
-// Returns the variance, with its degrees of freedom, to add to each value's own, so that this share
-// of the values on one side of `centre` is as near to it as for a normal distribution: the smaller
-// result of the two sides. A side with less than an eighth of the values is ignored.
+// Returns the variance to add to each value's own variance, with its degrees of freedom, so that
+// `share` of the values on one side of `centre` are as near to it as in a normal distribution.
+// Returns the smaller result of the two sides; ignores a side with less than 1/8 of the values.
 Spread BetweenAround(double centre, const std::vector<Estimate>& values, double share) {
-  // The smaller of two estimated deviations is too small by kOfSmaller / sqrt(values).
+  // The smaller of two estimated deviations is on average too small by kOfSmaller / sqrt(values).
   constexpr double kOfSmaller = 0.5;
   const double of_normal = StudentQuantile(kManyDegrees, 1 - share);
   Spread least{.variance = HUGE_VAL};
@@ -93,16 +93,16 @@ Spread BetweenAround(double centre, const std::vector<Estimate>& values, double 
     return Square(estimate.value - centre) <=
            Square(kWindow) * (estimate.variance + least.variance);
   });
-  // A deviation from the 75 % or 95 % quantile of n normal values is as uncertain as one from the
-  // squares of 0.6 n (asymptotic variance of a quantile), the smaller of two somewhat more.
+  // A deviation estimated from the 75 % or 95 % quantile of n normal values is as uncertain as one
+  // from the squares of 0.6 n values (asymptotic variance of a quantile), the smaller of two more.
   constexpr double kDegreesOfQuantile = 0.45;
   least.degrees = kDegreesOfQuantile * static_cast<double>(near);
   return least;
 }
 
-// Returns the median of the interval with 40 % of the values that is shortest and nearest to 0: its
-// length plus a tenth of the distance of its median from 0 is least. Where half of the benchmarks
-// changed, the other half is the centre.
+// Of all intervals with 40 % of the values, finds the one with the smallest sum of its length and a
+// tenth of its median's distance from 0; returns its median. So if half of the benchmarks changed,
+// the center is in the unchanged half.
 double MiddleOfMost(const std::vector<Estimate>& values) {
   constexpr double kShare = 0.4, kOfDistance = 0.1;
   std::vector<double> sorted;
@@ -119,8 +119,8 @@ double MiddleOfMost(const std::vector<Estimate>& values) {
   return sorted[best + reach / 2];
 }
 
-// Returns log(run / BASE) of each earlier run, over the benchmarks of one device. Omits runs with
-// too few common benchmarks, whose shift then counts as noise between runs.
+// Returns the common shift log(run / BASE) of the benchmarks `members` by earlier run. Omits runs
+// with too few of these benchmarks: their shift counts as noise between runs.
 std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
                                    const std::vector<std::size_t>& members) {
   std::map<int, std::vector<Estimate>> ratios;
@@ -135,20 +135,19 @@ std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
   return shifts;
 }
 
-// Intermediate results for one benchmark.
 struct Row {
-  std::vector<double> all;   // [1] levels of the earlier runs and BASE, without the common shifts
-  std::vector<double> runs;  // [1] the subset that makes up BASE's level
+  std::vector<double> all;   // [1] log levels of earlier runs and BASE, without common shifts
+  std::vector<double> runs;  // [1] the part of `all` whose mean is BASE's level
   Spread of_runs;            // variance of one run's level
   double base = 0;           // [1] BASE's level
   double within = 0;         // variance of log_ratio due to noise within runs
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio due to noise between runs
   double between_degrees = kManyDegrees;
-  // Degrees of freedom if `between` is from the scatter of all benchmarks of one process.
+  // Set if `between` is from the scatter of benchmarks of one process: its degrees of freedom.
   std::optional<double> scatter_degrees;
-  double log_ratio = 0;  // [1] without what was removed
-  CommonShift common;    // of its group
+  double log_ratio = 0;  // [1] log(NEW / BASE), without common.removed
+  CommonShift common;    // of the benchmark's group
 
   double variance() const { return within + between + Square(common.removed.standard_error); }
   // Returns scatter_degrees or, if unset, the degrees of freedom by Welch and Satterthwaite.
@@ -193,7 +192,6 @@ class JudgeOfRuns {
   }
 
  private:
-  // Collects the levels that make up BASE's level.
   void FindRuns(const std::vector<std::size_t>& members) {
     const auto shifts = ShiftsOfRuns(candidates_, members);
     for (const auto i : members) {
@@ -215,8 +213,8 @@ class JudgeOfRuns {
     }
   }
 
-  // Sets the variance of one run's level. Outlying earlier runs count, since the next run may be
-  // one, too; but not the last runs if they are on NEW's side: these are the change itself.
+  // Sets the variance of one run's level. Outlying earlier runs count, because NEW may be an
+  // outlier, too. The last runs do not count if they are nearer to NEW: they belong to the change.
   static void SetSpread(Row& row) {
     auto runs = row.all;
     const double median = Median(runs);
@@ -228,7 +226,7 @@ class JudgeOfRuns {
     row.of_runs = {squares / std::max(degrees, 1.0), degrees};
   }
 
-  // Removes the runs far from the median of all.
+  // Removes runs whose level is far from the median level.
   static void KeepOneLevel(const Level& base, std::vector<double>& runs) {
     if (runs.size() < 3) return;
     const double median = Median(runs);
@@ -261,16 +259,16 @@ class JudgeOfRuns {
     }
   }
 
-  // Returns whether neighbours slowed repetitions of one process in either run.
+  // Returns whether other programs slowed repetitions of a one-process run beyond kSlowForLife.
   bool HadBursts() const { return farthest_ > kSlowForLife; }
 
-  // Returns the distance [1] that only `share` of the earlier runs exceeded, for that run alone.
+  // Returns the deviation [1] in returned_ that only the share `share` exceeds; 0 if it is empty.
   double FarthestReturned(double share) const {
     const auto farther = static_cast<std::size_t>(share * static_cast<double>(returned_.size()));
     return returned_.empty() ? 0 : returned_[returned_.size() - 1 - farther];
   }
 
-  // Sets the variances between runs from the earlier runs. Returns false if there are too few.
+  // Estimates the variances between runs from earlier runs. Returns false if these are too few.
   bool LearnBetween() {
     constexpr double kMinDegrees = 4;  // five runs of one benchmark
     std::vector<Spread> own;
@@ -336,7 +334,7 @@ class JudgeOfRuns {
     return common;
   }
 
-  // Returns the mean shift of the controls: benchmarks known to be unchanged.
+  // Returns the mean shift of the controls (benchmarks known to be unchanged), if there are any.
   std::optional<JointShift> ControlsOf(const std::vector<std::size_t>& members) const {
     JointShift shift;
     double variance = 0;
@@ -354,7 +352,7 @@ class JudgeOfRuns {
 
   void ChooseRemoved(CommonShift& common) const {
     if (!common.machine) {
-      // Below kMinForCommon benchmarks only a slowdown is unexplained: a speedup may be drift.
+      // Below kMinForCommon benchmarks a speedup may be drift: only a slowdown is unexplained.
       const double shift = common.all.log_ratio, size = common.is_known() ? std::abs(shift) : shift;
       const bool is_drift = size <= kMaxDrift;
       common.is_unexplained = size - 1.96 * common.all.standard_error >
@@ -415,9 +413,9 @@ class JudgeOfRuns {
       std::pair<double, double> ci95 = {row.log_ratio - reach, row.log_ratio + reach};
       judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
       double own_way = judgement.p_value / 2;
-      if (const auto& exact = candidates_[i].interleaved) {  // the stopping rule is two-sided
+      if (const auto& exact = candidates_[i].interleaved) {
         ci95 = exact->ci95;
-        own_way = judgement.p_value = exact->p_value;
+        own_way = judgement.p_value = exact->p_value;  // not halved: stopping is two-sided
       }
       slower[i] = row.log_ratio > 0 ? own_way : 1 - own_way;
       faster[i] = 1 - slower[i];
@@ -444,7 +442,8 @@ class JudgeOfRuns {
            std::abs(rows_[i].log_ratio) > std::log1p(settings_.min_effect.value_or(kMinEffect));
   }
 
-  // Returns, as text, what contradicts a change that the test finds, or null.
+  // Returns what contradicts the change that the test finds (completes "slower, but not ..."), or
+  // null if nothing does. `sign`: 1 for slower, -1 for faster.
   const char* ContradictionOf(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];
@@ -472,7 +471,7 @@ class JudgeOfRuns {
              "quiet machine can tell";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
     if (!before || !after) return nullptr;
-    // Distance of BASE's fastest repetitions from BASE's level, relative to the level used.
+    // [1] Log time of BASE's fastest repetitions, shifted from BASE's own level to row.base.
     const double fastest = row.base + *before - candidate.base.log_seconds;
     return holds(*after - fastest - row.common.removed.log_ratio)
                ? nullptr
@@ -525,7 +524,7 @@ class JudgeOfRuns {
         100 * std::expm1(time), 100 * std::expm1(other->log_ratio), other->name, other->cause);
   }
 
-  // Returns for how many runs the level has been nearer to NEW than to BASE's window.
+  // Returns the number of newest runs, including NEW, that are nearer to NEW than to row.base.
   int RunsSince(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto far = [&](double run) {
@@ -539,9 +538,11 @@ class JudgeOfRuns {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   int earlier_runs_ = 0;
-  double farthest_ = kSlowForLife;  // [1] what noise of one process can do
+  double farthest_ = kSlowForLife;  // [1] largest Level::farthest, at least kSlowForLife
   bool learnt_ = false;             // the noise between runs was estimated from earlier runs
-  std::vector<double> returned_;    // [1] how far earlier runs were off, and returned
+  // [1] Temporary deviations: distance of a run's log level from the median of it, the run before
+  // and the run after it. Ascending once LearnBetween has succeeded.
+  std::vector<double> returned_;
   // [1] Absolute log ratios of sure changes by group and direction (true: slower), descending.
   std::map<std::pair<int, bool>, std::vector<double>> sure_;
   Judged judged_;

@@ -24,7 +24,7 @@ enum class Verdict {
   kNew,
   kGone,
   kFailed,
-  kUnsupported  // in both runs
+  kUnsupported  // unsupported in both runs
 };
 std::string_view Key(Verdict verdict);
 inline bool IsChange(Verdict verdict) {
@@ -33,12 +33,11 @@ inline bool IsChange(Verdict verdict) {
 
 // [1] Minimum number of benchmarks to distinguish a shift of all from changes of some.
 inline constexpr std::size_t kMinForCommon = 20;
-// [1] Logarithm. A larger common shift is not removed without evidence that the machine changed:
-// unchanged programs drift by 0 to 6 % between runs (baselines/studies/stored).
+// [1] log 1.1: largest common shift removed as drift without evidence that the machine changed.
+// Unchanged programs drift by 0 to 6 % between runs (baselines/studies/stored).
 inline constexpr double kMaxDrift = 0.095;
 
-// How both runs of a benchmark were measured: determines the noise assumed between runs (BetweenOf
-// in judge.cpp).
+// How both runs of a benchmark were measured; decides the assumed noise (BetweenOf in judge.cpp).
 enum class Measured { kOneProcess, kProcesses, kDevice };
 
 // The level of a benchmark in an earlier run on BASE's machine.
@@ -47,16 +46,16 @@ struct EarlierLevel {
   Level level;
 };
 
-// [1] Minimum share of a log time ratio that another measure of the same work must show, too.
+// [1] A change of the time is retracted if OtherMeasure shows at most this share of its log ratio.
 inline constexpr double kMinInOther = 0.5;
-// [1] Wall time / CPU time of one thread from which on it waits, or other programs ran on its CPU.
+// [1] From this wall time / CPU time on, a thread is taken to wait or to share its CPU.
 inline constexpr double kMinWait = 1.2;
 
-// Another measure of the same work that a change of the time must show, too.
+// A second measure of the same work, such as CPU time. A real change of the time shows in it, too.
 struct OtherMeasure {
-  double log_ratio = 0;    // [1] NEW / BASE
-  const char* name = "";   // "SM cycles"
-  const char* cause = "";  // what may change the time without it
+  double log_ratio = 0;    // [1] log(NEW / BASE)
+  const char* name = "";   // e.g. "SM cycles"
+  const char* cause = "";  // what may change the time but not this measure
 };
 
 struct Candidate {
@@ -70,9 +69,9 @@ struct Candidate {
   std::optional<Shift> interleaved = {};
 };
 
-// What several benchmarks, controls or ceilings did together.
+// The typical shift of several benchmarks, controls (known to be unchanged) or ceilings.
 struct JointShift {
-  double log_ratio = 0, standard_error = 0;  // [1] of times, NEW / BASE
+  double log_ratio = 0, standard_error = 0;  // [1] of log(NEW / BASE)
   int count = 0;                             // [1] number of benchmarks, controls or ceilings
 
   double ratio() const { return std::exp(log_ratio); }
@@ -84,14 +83,13 @@ struct JointShift {
 
 // The common shift of a group's benchmarks, and the shift removed from their ratios.
 struct CommonShift {
-  JointShift all;  // of the benchmarks, if is_known()
-  // How much slower the machine was in the second run: by the controls if there are any, else by
-  // the ceilings that both runs measured.
+  JointShift all;  // of the benchmarks; reliable if is_known()
+  // How much slower the machine was in NEW, by the controls if there are any, else by the ceilings
+  // that both runs measured. nullopt if there is neither.
   std::optional<JointShift> machine;
   bool by_controls = false;
-  JointShift removed;  // from the ratios
-  // The benchmarks moved differently from the machine, so the program changed: only the machine's
-  // shift was removed.
+  JointShift removed;  // the shift removed from the ratios
+  // The benchmarks' and the machine's shift differ, so the program changed: `removed` is `machine`.
   bool is_of_program = false;
   // The shift exceeds the minimum effect and may be due to the program or the machine: the
   // comparison must not conclude that nothing is slower.
@@ -100,16 +98,17 @@ struct CommonShift {
   bool is_known() const { return all.count >= static_cast<int>(kMinForCommon); }
 };
 
-// Returns lines for users, such as "all 20 benchmarks together: slower 1.051 (1.048 to 1.054)",
-// with what was removed from the ratios.
+// Returns one or two lines for users: the common shift, e.g. "all 20 benchmarks together: slower
+// 1.051 (1.048 to 1.054)", and whether it was removed from the ratios.
 std::vector<std::string> Describe(const CommonShift& common);
 
 struct JudgeSettings {
-  std::optional<double> min_effect = {};  // [1] 0.05: same from 1 / 1.05 to 1.05
-  std::optional<double> run_noise = {};   // [1] standard deviation between runs, if known
+  std::optional<double> min_effect = {};  // [1] 0.05: 1 / 1.05 to 1.05 is same; unset: by noise
+  std::optional<double> run_noise = {};   // [1] standard deviation between runs; unset: estimated
   bool look_for_common_shift = true;
-  std::map<int, JointShift> machines = {};  // by the ceilings of both runs; key: group
-  // BASE's level is the mean over the earlier runs and BASE, not that of BASE alone.
+  std::map<int, JointShift> machines = {};  // shifts of the ceilings; key: Candidate::group
+  // BASE is the newest of several stored runs: a change is relative to their mean level and need
+  // not show against BASE alone, and its reason says how many runs confirm it.
   bool window = false;
 };
 
@@ -122,30 +121,29 @@ struct Judgement {
   double adjusted_p = 1;           // [1] one-sided, in the ratio's direction; over all benchmarks
   double removed = 1;              // [1] common shift (a factor) already removed from `ratio`
   int earlier_runs = 0;            // [1] number of earlier runs in BASE's level
-  // [1] If `window`: how many of the last runs, NEW among them, are at a change's level.
+  // [1] If `window`, for a change: number of newest runs, including NEW, at the changed level.
   int runs_since = 1;
-  // Ambiguous although the test alone finds it slower: the comparison must not conclude that
-  // nothing is slower.
+  // The verdict is ambiguous, but the test alone finds the benchmark slower: the comparison must
+  // not conclude that nothing is slower.
   bool is_suspect = false;
 };
 
 struct Judged {
   std::vector<Judgement> each;                        // in the candidates' order
-  double false_discovery_rate = kFalseDiscoveryRate;  // [1] of slower, and of faster verdicts
+  double false_discovery_rate = kFalseDiscoveryRate;  // [1] limit for slower, for faster verdicts
   double min_effect = 0;                              // [1]
   std::string min_effect_from;
   double run_noise = 0;  // [1] median standard deviation between runs, beyond that within runs
   std::string run_noise_from;
-  // Of the largest group; groups whose shift is unexplained take precedence.
+  // The shift of the group with the most benchmarks; an unexplained shift takes precedence.
   std::optional<CommonShift> common;
 };
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
 
-// Returns "unconfirmed, 1 run", or "confirmed by 3 runs".
+// Returns "unconfirmed, 1 run" for one run, else e.g. "confirmed by 3 runs".
 std::string ConfirmedText(std::size_t runs);
 
-// A sample variance and its degrees of freedom.
 struct Spread {
   double variance = 0, degrees = 0;
 };
@@ -159,16 +157,15 @@ struct Estimate {
   double value = 0, variance = 0;
 };
 
-// Center of most values, and their scatter beyond their own errors.
+// The center of most values, and the scatter of the values beyond their own errors.
 struct Centre {
-  double value = 0, variance = 0;  // [1]; the variance is that of `value`
-  Spread between;                  // of one value in addition to its own variance
+  double value = 0, variance = 0;  // [1] the center and its squared standard error
+  Spread between;                  // scatter of one value beyond its own variance
 };
 
 // Returns the weighted mean of the values within 2.5 standard deviations of the densest 40 %.
-// `between` is estimated from the values above the center and from those below it, and the smaller
-// result is used: noise scatters ratios to both sides, a change of the program to one side only.
-// Needs at least one value.
+// `between` is the smaller result from the values above and those below the center: noise scatters
+// ratios to both sides, a change of the program to one side only. Needs at least one value.
 Centre CentreOf(const std::vector<Estimate>& values);
 
 }  // namespace dlroof::statistics

@@ -25,7 +25,6 @@ double MeanOfFastest(std::vector<double> logs, double share) {
   return std::accumulate(logs.begin(), end, 0.0) / static_cast<double>(count);
 }
 
-// Returns the times of all processes except the one with index `without`.
 std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
   std::vector<double> all;
   for (std::size_t i = 0; i < processes.size(); ++i)
@@ -33,8 +32,7 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
   return all;
 }
 
-// Returns whether other programs used the cores, or the main thread waited for one, during most of
-// the fastest repetitions.
+// Returns whether most of the fastest repetitions shared cores with other programs, or waited.
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
   constexpr std::size_t kMinCount = 3;
@@ -138,12 +136,12 @@ std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Reco
 }
 
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender) {
-  // The standard error is up to a fifth too small, because it also chose the share: without a
-  // correction up to 8 % of simulated unchanged pairs lie outside the 95 % interval.
+  // The share with the smallest standard error is chosen, so this error is up to a fifth too small:
+  // without kErrorOfLevels, 95 % intervals missed up to 8 % of simulated unchanged pairs.
   constexpr double kError = 0.05, kOfRatios = 0.5, kErrorOfLevels = 1.2;
-  constexpr std::size_t kMinBlocksOfLevels = 20, kMinFastest = 4;  // repetitions
+  constexpr std::size_t kMinBlocksOfLevels = 20, kMinFastest = 4;  // [repetitions]
   constexpr double kVarianceOfBetter = 0.5;
-  constexpr double kExact = 1e9;  // [1] repetitions: BASE adds no error to the shift's
+  constexpr double kExact = 1e9;  // [1] used as BASE's count, so that BASE adds no error
   const auto log_ratios = BlockLogRatios(base, contender);
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
                      .blocks = log_ratios.size()};
@@ -157,7 +155,7 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   if (!olds || !news || std::min(olds->size(), news->size()) < kMinBlocksOfLevels) return blocks;
   const auto fewest = std::min(Joined(*olds, SIZE_MAX).size(), Joined(*news, SIZE_MAX).size());
   LevelPair fastest;
-  double least = HUGE_VAL;  // variance that a smaller share must not exceed
+  double least = HUGE_VAL;  // a smaller share is chosen if its variance is below this
   for (const double share : {kFastestShare, 0.1, 0.05}) {
     if (share < kFastestShare && FastestCount(fewest, share) < kMinFastest) break;
     const LevelPair levels{LevelOfProcesses(*olds, share), LevelOfProcesses(*news, share), share};

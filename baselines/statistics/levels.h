@@ -1,7 +1,7 @@
 // The level of one benchmark in one run (its typical log time), and its error within the run. Pure.
 // Formulas: statistics.md. Other programs on a shared machine only slow calls down, so the fastest
 // repetitions vary less from run to run than medians. A process may be slow for its whole life
-// because of its memory pages and addresses, so the differences between processes are the error.
+// because of its memory pages and addresses, so differences between processes give the error.
 #pragma once
 
 #include <optional>
@@ -23,28 +23,28 @@ inline constexpr int kMinClean = 4;
 inline constexpr double kFastestShare = 0.25;
 
 struct Level {
-  double log_seconds = 0;  // [1]
+  double log_seconds = 0;  // [1] natural logarithm of the time in seconds
   double count = 1;        // [1] number of repetitions, or of processes
   double variance = 0;     // of log_seconds of one repetition or process
   double degrees = 0;      // [1] degrees of freedom of `variance`
   // [1] mean log time of the fastest quarter; only for levels of one process
   std::optional<double> fastest = {};
-  // [1] second largest distance of a log time from the median, since bursts of neighbours are
-  // longer than one repetition; only for levels of one process
+  // [1] second largest distance of a log time from the median (not the largest: bursts of other
+  // programs slow more than one repetition); only for levels of one process
   double farthest = 0;
 
   double seconds() const;
 };
 
-// Returns the level of the clean repetitions, or of an aggregate with its standard deviation.
-// Returns nullopt for fewer than kMinClean clean repetitions, for less than half of them clean
-// (then the others are probably noisy, too), and for a time of 0.
+// Returns the level of the clean repetitions or, if the file has only an aggregate (e.g. the mean)
+// with its deviation, of that. Returns nullopt if fewer than kMinClean or less than half of the
+// repetitions are clean (then these are probably noisy, too), and for a time of 0.
 std::optional<Level> LevelOfClean(const record::Record& record);
 
 // Returns the logarithms of all times (noisy ones too) by process (Repetition::block). Returns
 // nullopt for GPUs, fewer than kMinProcesses processes, a time that is not positive, and if other
-// programs shared the cores (core_share, link_share) or the main thread waited for one in more than
-// half of the fastest tenth of the repetitions: then they probably ran all the time.
+// programs probably ran all the time: they shared the cores (core_share, link_share), or the main
+// thread waited for a core, in more than half of the fastest tenth of the repetitions.
 std::optional<ProcessLogs> TimesByProcess(const record::Record& record);
 
 // Returns the level of the fastest `share` of all repetitions, with a jackknife error over
@@ -57,7 +57,7 @@ Shift ShiftOfLevels(const Level& base, const Level& contender, double error = 0.
 // The levels of two records, computed in the same way.
 struct LevelPair {
   Level base, contender;
-  std::optional<double> fastest_share = {};  // [1] set if levels of several processes
+  std::optional<double> fastest_share = {};  // [1] set for levels of several processes
 };
 
 // Returns the levels of several processes if both records have them, otherwise those of the clean
@@ -66,16 +66,16 @@ std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Reco
 
 // The shift of an interleaved comparison, from one benchmark's records in the two run files.
 struct BlocksShift {
-  std::optional<Shift> paired;  // absent if there are too few blocks
+  std::optional<Shift> paired;  // nullopt if there are too few blocks
   std::size_t blocks = 0;       // [1] number of blocks
-  // Levels that differ by the shift: of the fastest windows of all blocks if these were compared;
-  // otherwise the ratios of the blocks were, and the level of BASE is 0, without an error.
+  // The difference of the levels is the shift. If the fastest windows of all blocks were compared,
+  // these are their levels. If the blocks' ratios were compared, BASE's level is 0 without error.
   LevelPair levels;
 };
 
 // Returns MeasureSequentialShift of the blocks' ratios or, from 20 blocks on, the shift of the
-// fastest windows of all blocks if that halves the error (as when other programs run nearly all the
-// time). Both allow for kLooks tests. The choice does not depend on the ratio itself.
+// fastest windows (repetitions) of all blocks if its error is less than half (e.g. if other
+// programs run nearly all the time). Both allow for kLooks tests.
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender);
 
 }  // namespace dlroof::statistics

@@ -114,7 +114,7 @@ std::vector<double> SignedRankCumulated(int n) {
 std::optional<Shift> MeasurePairedShift(const std::vector<double>& log_ratios, double level) {
   const auto n = static_cast<int>(log_ratios.size());
   const auto cumulated = SignedRankCumulated(n);
-  std::size_t cut = 0;  // the interval's ends are this many averages from each side
+  std::size_t cut = 0;  // the interval omits cut - 1 averages on each side
   while (2 * cumulated[cut] <= 1 - level) ++cut;
   if (cut == 0) return std::nullopt;
   const auto averages = WalshAverages(log_ratios);

@@ -12,11 +12,10 @@
 namespace dlroof::statistics {
 
 inline double Square(double value) { return value * value; }
-// Standard error of the median of normally distributed values, divided by that of their mean:
-// sqrt(pi / 2).
+// Standard error of the median of normal values / standard error of their mean: sqrt(pi / 2).
 inline constexpr double kMedianError = 1.2533;
-// Returns the standard deviation of normal values around `centre`, from their median distance to
-// it, which outliers hardly affect.
+// Returns the standard deviation of normal values around `centre`, estimated from their median
+// distance to it, so that outliers hardly affect it.
 double RobustDeviation(std::vector<double> values, double centre);
 
 // Returns P(|T| > t) for Student's t with `degrees` > 0 degrees of freedom.
@@ -34,17 +33,17 @@ std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 // Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, 1 / 1.05 is -0.0488.
 struct Shift {
   double log_ratio = 0;            // [1]
-  std::pair<double, double> ci95;  // [1] at the level that was asked for, at least
+  std::pair<double, double> ci95;  // [1] of log_ratio, at the caller's level or above
   double standard_error = 0;       // [1]
-  double p_value = 1;              // [1] two-sided, of "no change"; only of interleaved blocks
+  double p_value = 1;              // [1] two-sided, of no change; set for interleaved blocks
 };
 
-// Returns log(NEW / BASE) of each block, in order of the blocks: the median over pairs of windows,
-// paired in measuring order, that are clean on both sides; over all pairs if fewer than half are.
-// Interleaved windows meet the same neighbours, so noise widens the interval but favours no side.
+// Returns log(NEW / BASE) of each block, in order of the blocks. The i-th windows (repetitions) of
+// both sides are a pair. A block's value is the median over the pairs that are clean on both sides,
+// or over all pairs if fewer than half are clean. Other programs slow both sides of a block alike.
 std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender);
 
-// With fewer blocks the test has no 99 % interval, which each look (kLooks) needs.
+// With fewer blocks the test has no 99 % interval; each test (kLooks) needs one.
 inline constexpr int kMinBlocks = 8;
 
 // Wilcoxon's signed-rank test with the Hodges-Lehmann estimate (median of all pairwise means) and
@@ -54,8 +53,8 @@ inline constexpr int kMinBlocks = 8;
 // random order of the two sides. Returns nullopt if there are too few blocks for `level` [1].
 std::optional<Shift> MeasurePairedShift(const std::vector<double>& log_ratios, double level);
 
-// Returns P(W <= w) for w = 0, 1, ..., n (n + 1) / 2: W is the sum of those ranks 1 to n that have
-// a positive sign, each with probability 1/2.
+// Returns P(W <= w) for w = 0, 1, ..., n (n + 1) / 2. W is the signed-rank statistic: the sum of
+// the ranks 1 to n with a positive sign; each sign is positive with probability 1/2.
 std::vector<double> SignedRankCumulated(int n);
 
 // [1] Numbers of blocks at which an interleaved comparison is tested ("looks"), each time with a
