@@ -123,7 +123,7 @@ struct NodeMap {
   std::vector<std::string> nodes, benchmarks;
   // [%] By benchmark and node: (node's time / median node's time - 1); nullopt without a time.
   std::vector<std::vector<std::optional<double>>> slower;
-  // [%] By roof: its name, and by node (node's rate / median node's rate - 1).
+  // [%] By roof: its name, and for each node with this roof (its rate / median node's rate - 1).
   std::vector<std::pair<std::string, std::vector<double>>> roofs;
   std::string caption;
 };
