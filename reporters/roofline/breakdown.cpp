@@ -72,7 +72,7 @@ constexpr KindRow kRows[] = {
      "no kernel runs for {0:.0f} % of the time: capture calls in a CUDA graph, or overlap them on "
      "streams"}};
 
-// Advice on kDistance instead of kRows' if Breakdown::streams is true.
+// The advice on kDistance if Breakdown::streams is true.
 constexpr std::string_view kStreamAdvice =
     "{0:.0f} % of the time passes because tensors larger than every cache come from memory: "
     "fewer bytes help, by a narrower type, fused calls, or a larger batch for the same weights";

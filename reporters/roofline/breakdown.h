@@ -55,7 +55,7 @@ struct Efficiencies {
   double serialisation = 1;  // share of the threads' time that serial sections do not lose
   double transfer = 1;       // share of the time that forks, joins and library calls do not take
   double parallel = 1;       // product of these three: mean useful time of a thread / call's time
-  // Useful time on one thread / useful time of all threads. Set if it was timed on one thread.
+  // Useful time on one thread / useful time of all threads. Set if the former is known.
   std::optional<double> computation;
 };
 
@@ -71,7 +71,7 @@ struct BreakdownFacts {
   double seconds = 0;       // [s] measured time of one call
   double roof_seconds = 0;  // [s] time of the call at the binding roof
   Provenance roof_from = Provenance::kModelled;
-  std::string roof;                    // name of the binding roof: "arithmetic" or "DRAM"
+  std::string roof;                    // the binding roof: "arithmetic", or a level such as "DRAM"
   bool arithmetic = true;              // whether the binding roof is arithmetic
   bool streams = false;                // see Breakdown::streams
   std::optional<double> call_seconds;  // [s] measured time of an empty call or kernel

@@ -168,7 +168,6 @@ inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 // Prefixes of a share of a roof, and of times over a roof, if the roof is not validated.
 inline std::string_view AtMostMark(bool at_most) { return at_most ? "<= " : ""; }
 inline std::string_view AtLeastMark(bool at_least) { return at_least ? ">= " : ""; }
-// The note below a table that explains both prefixes.
 inline constexpr std::string_view kLimitMeaning =
     "<= and >= are limits: a roof is not validated, and may be higher";
 

@@ -11,9 +11,8 @@
 namespace dlroof::roofline {
 namespace {
 
-// [1] Largest true rate / ceiling of a ceiling that failed validation (by interference, disagreeing
-// passes, two hardware threads on a core). A byte count is rejected only if even this rate is too
-// low for it.
+// [1] If a ceiling failed validation (interference, disagreeing passes, two hardware threads on a
+// core), the true rate may be up to so many times as high. Byte counts are rejected only beyond it.
 constexpr double kValidationFactor = 2;
 
 // The ceiling by which work is divided: the roof, or a lower limit of it (a measured rate).

@@ -76,7 +76,6 @@ struct Loss {
 Loss LossOf(const CostFacts& before, const CostFacts& after);
 
 inline constexpr std::string_view kAlongThreads = "threads";
-// Weak scaling: the batch is proportional to the number of threads.
 inline constexpr std::string_view kAlongWeak = "weak";
 
 struct TrajectoryPoint {
