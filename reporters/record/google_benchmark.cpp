@@ -55,8 +55,7 @@ std::optional<int> RepetitionsOf(const JsonObject& at) {
   return count >= 1 ? std::optional(static_cast<int>(std::min(count, 1e9))) : std::nullopt;
 }
 
-// Returns a time [s], or nullopt for null and (after Drop) outside `possible`. `unit` is in
-// seconds.
+// Returns a time [s], or nullopt for null and (after Drop) outside `possible`. `unit` is in [s].
 std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit,
                              const NumberRange* possible) {
   const auto time = FiniteNumber(at, key);
@@ -259,8 +258,7 @@ void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<dou
   }
 }
 
-// Returns whether the entry's rates, if used, refer to another time (CPU time) that differs by 10
-// %.
+// Returns whether work came from rates by CPU time, which is not within 10 % of the wall time.
 bool HasOtherRates(const Entry& entry, std::optional<double> seconds, const Record& record) {
   return seconds && !record.counting.empty() && record.counting.back().source == kRateSource &&
          std::abs(entry.seconds / *seconds - 1) > 0.1;
@@ -310,7 +308,7 @@ ThreadRule ThreadRuleOf(const nlohmann::json& context) {
     return ThreadRule::kUnknown;
   const std::array version = {major, minor, patch};
   const bool release = text.substr(static_cast<std::size_t>(end)).find("-g") == std::string::npos;
-  constexpr std::array kTimes = {1, 9, 0}, kRates = {1, 9, 5};  // releases that changed them
+  constexpr std::array kTimes = {1, 9, 0}, kRates = {1, 9, 5};  // changed times; changed rates
   constexpr std::array kBeforeTimes = {1, 8, 4}, kBeforeRates = {1, 9, 4};
   if (version == std::array{0, 0, 0}) return ThreadRule::kUnknown;
   if (!release && (version == kBeforeRates || (version >= kBeforeTimes && version < kTimes)))

@@ -38,9 +38,8 @@ std::optional<double> OffCpu(const Repetition& repetition) {
   return 1 - *repetition.main_cpu_seconds / repetition.seconds;
 }
 
-// Returns whether too many calls were left out. Of 872 repetitions (LSTMs on two cores) with at
-// least this share of clean calls, nine in ten took at most 1.03 times their benchmark's fastest
-// time.
+// Returns whether too many calls were left out. Of 872 LSTM repetitions on two cores with fewer
+// calls left out, nine in ten took at most 1.03 times as long as their benchmark's fastest one.
 bool LacksCalls(const Repetition& repetition) {
   constexpr double kMinCleanCalls = 0.9;  // [1]
   return repetition.clean_calls.value_or(repetition.iterations) <

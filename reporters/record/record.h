@@ -197,8 +197,8 @@ struct Record {
 // repetitions or an unknown deviation.
 std::optional<double> RelativeError(const AggregateTime& aggregate);
 
-// Returns the median time of the clean repetitions. Returns nullopt if fewer than three (or not all
-// of fewer repetitions) or fewer than half are clean: with so much noise, some only look clean.
+// Returns the median time of the clean repetitions. Returns nullopt if fewer than half of all, or
+// fewer than three of at least three, are clean: with so much noise, some only look clean.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
 // Returns the record's time: the first of these that exists, or nullopt without repetitions.
@@ -266,7 +266,6 @@ std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions
 // Returns a sentence with the estimate and FastestMeasured, or "" if that is nullopt.
 std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing);
 
-// Explains the mark of an estimated time.
 inline constexpr std::string_view kEstimateMeaning =
     "~ noisy: an estimate, the fastest measured unless a line says otherwise";
 

@@ -202,9 +202,8 @@ void ReadEnergy(const JsonMember& member, Record& record) {
   ci95.reset();
 }
 
-// Reports a median that is not within the repetitions' times, but does not store it: TimeOf
-// computes it. If a repetition is noisy, the median may be below all of them (it counts without its
-// waits).
+// Reports a median that is not within the repetitions' times, but does not store it (TimeOf does).
+// The median may be below all of them if one is noisy, because it may count without its waits.
 void CheckMedian(const JsonMember& member, Record& record) {
   if (!member.value.is_object() || record.repetitions.empty()) return;
   constexpr double kRounding = 0.01;

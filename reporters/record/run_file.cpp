@@ -79,7 +79,6 @@ std::vector<RecordCheck>& RecordChecks() {
   return checks;
 }
 
-// Thrown for text that is not JSON.
 struct NoJson {
   std::string fault;
 };
@@ -271,8 +270,7 @@ void CountAllNodes(RunFile& run) {
     for (auto& repetition : record.repetitions) repetition.noisy = false;
 }
 
-// Reads the repaired text `lines`. If it is no JSON either, throws BadInput with the file's
-// `fault`.
+// Reads the repaired text `lines`. If it is not JSON either, throws BadInput with `fault`.
 RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
                      std::ostream& warnings, BenchmarkItems* items) {
   try {
@@ -337,8 +335,7 @@ bool IsPackedName(const std::filesystem::path& file) {
   return file.extension() == ".gz" || file.extension() == ".xz" || file.extension() == ".zst";
 }
 
-// Returns the file's name as a label not yet in `taken`, with '-' for separators in benchmark
-// names.
+// Returns the file's name as a label not yet in `taken`, with '-' for separators of name parts.
 std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
   const std::filesystem::path file = path;
   std::string stem = (IsPackedName(file) ? file.stem().stem() : file.stem()).string();
