@@ -20,8 +20,7 @@ struct FigureOptions {
   std::optional<Level> level;  // level of FLOP/byte; nullopt: roofline::MainLevel()
   bool all_levels = false;     // draws a point per record and level, coloured by level
   std::string sweep;           // draws only the sweep lines of this parameter; empty: all points
-  // An older run, or null. Arrows lead from the benchmarks' points in the older run to the new
-  // ones.
+  // An older run, or null. An arrow leads from each benchmark's point in it to the new point.
   const roofline::PlacedRun* before = nullptr;
 };
 
@@ -87,7 +86,7 @@ std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& e
 
 // Trajectories as arrows from few to many threads, under the roofs of each number of threads.
 struct TrajectoryFigure {
-  std::vector<Figure> roofs;  // figures with roofs only, per number of threads, the most first
+  std::vector<Figure> roofs;  // roofs only, one figure per number of threads, most threads first
   Level level = Level::kDram;
   std::vector<roofline::Trajectory> trajectories;  // each has at least two points
   std::vector<std::string> captions;

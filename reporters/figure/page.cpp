@@ -111,7 +111,7 @@ json SweepsJson(const roofline::PlacedRun& run) {
   return sweeps;
 }
 
-// Returns by index of each record in `run` the points of the same benchmark in `before`.
+// Returns, by the index of a record in `run`, the points of the same benchmark in `before`.
 json BeforeJson(const roofline::PlacedRun& run, const roofline::PlacedRun& before) {
   json moves = json::object();
   std::map<std::string, std::size_t> old;

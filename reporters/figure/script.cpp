@@ -89,8 +89,7 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
   Draw("intensities", lines, "with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle", plot);
 }
 
-// Adds guide lines: corners of equal run time, compute time = memory time, boxes of launch
-// overhead.
+// Adds guide lines: corners of equal run time, compute time = memory time, boxes of overhead.
 void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   std::vector<std::vector<Point>> corners, boxes;
   for (double power = std::ceil(std::min(panel.left, panel.bottom));
