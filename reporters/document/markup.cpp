@@ -38,8 +38,7 @@ constexpr const char* kStyle =
 constexpr std::size_t kItemColumns = 120;  // [byte] maximum line length of a list item
 constexpr int kLongCell = 24;              // [columns] a page wraps longer table cells
 
-// Returns the text's width [px] in an 11 px sans-serif font; textLength stretches other fonts to
-// it.
+// Returns the text's width [px] in an 11 px sans-serif font; textLength fits other fonts to it.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
 
 // Calls `write` for each row of the table, including `last`.

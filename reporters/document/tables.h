@@ -33,8 +33,7 @@ Table::Row ResultRow(const record::Record& record, const roofline::Placed& place
 // Returns what is below dlroof_bench's live table. `verbose` names each unsupported benchmark.
 document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose);
 
-// Returns whether a time has no interval, so that its "±" is "n=5" or so
-// (roofline::kSpreadMeaning).
+// Returns whether a time has no interval, so that a note must explain its "±", e.g. "n=5".
 bool HasShortSpread(const roofline::PlacedRun& run);
 
 // Returns a line per ceiling that failed validation and so makes percentages upper limits, or
