@@ -111,7 +111,7 @@ std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string
                                         std::optional<DecimalMark> mark = {});
 
 // Returns the decimal mark of the fields below the header, except in a column "name"; a point if no
-// field has a mark. (Spreadsheets of some locales write a decimal comma.) Throws BadInput as
+// field tells. (Spreadsheets of some locales write a decimal comma.) Throws BadInput as
 // NumberConvention::Decide does.
 DecimalMark MarkOf(const std::vector<CsvRow>& rows, const std::string& where);
 

@@ -59,8 +59,7 @@ int Width(const Character& character) {
   return character.code < 0 ? 1 : utf8proc_charwidth(character.code);
 }
 
-// Returns the first characters that fit into `columns`; the last ones if `backwards` (reverse
-// iterators).
+// Returns the first characters that fit into `columns`, or with reverse iterators the last ones.
 template <class Iterator>
 std::string Fitting(Iterator begin, Iterator end, int columns, bool backwards) {
   std::string text;

@@ -78,8 +78,7 @@ int TerminalColumns();
 
 // Shortens the names of one table to at most `width` columns so that different names stay
 // different. In longer names "…" replaces runs of parts that all names with the same first part
-// have and, if this is not enough, the middle. Returns nullopt if different names would become
-// equal.
+// have and, if this is not enough, the middle. Returns nullopt if names would become equal.
 std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::string>& names,
                                                      int width);
 
