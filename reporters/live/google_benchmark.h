@@ -100,8 +100,7 @@ bool HasNoTime(const benchmark::BenchmarkReporter::Run& run);
 // Marks the run as failed with this error message.
 void MarkFailed(benchmark::BenchmarkReporter::Run& run, const std::string& message);
 
-// The table with a row per benchmark, written when it finishes. Widths are chosen before the first
-// row.
+// The table of which a row is written when a benchmark finishes, in widths that are chosen before.
 class LiveTable {
  public:
   // If a row with these names is wider than `width` [columns] (0: no limit), drops FLOP/byte and
