@@ -72,9 +72,9 @@ std::string PlainPipe(const std::string& key) {
   return unit == std::string::npos ? key : key.substr(0, key.find('.', unit + 1));
 }
 
-// Adds a row per pipe ("fp32.vector"), the fastest first. With `variants`, each is followed by rows
-// of its instruction sets, indented and without the pipe's name ("avx2"). If a pipe has no row of
-// its own, the rows of its instruction sets are added in any case, with full names.
+// Adds a row per pipe, e.g. "fp32.vector", the fastest pipe first. With `variants`, rows of the
+// pipe's instruction sets follow, indented and without the pipe's name, e.g. "avx2". If a pipe has
+// no row of its own, always adds the rows of its instruction sets, with full names.
 void AddPipes(const std::map<std::string, machine::Ceiling>& flops, bool variants,
               std::vector<Table::Row>& rows) {
   struct Pipe {
@@ -166,7 +166,7 @@ std::vector<std::string> Head(const roofline::Trajectory& trajectory) {
   return row;
 }
 
-// Returns the cells about the step from the previous point to this one; empty for the first point.
+// Returns the cells about the step to this point; they are empty for the first point.
 Row StepCells(const roofline::Trajectory& trajectory, std::size_t index, std::string_view mark) {
   Row cells(AlongThreads(trajectory) ? 3 : 2);
   if (index == 0 || trajectory.steps.empty()) return cells;

@@ -19,9 +19,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTenths = 1000;      // [1] number of 0.1 % in 100 %
-constexpr int kBarColumns = 40;    // length of a bar in a terminal
-constexpr int kStripColumns = 60;  // length of a strip in a terminal
+constexpr int kTenths = 1000;      // [1] 100 % in units of 0.1 %
+constexpr int kBarColumns = 40;    // [columns] length of a bar in a terminal
+constexpr int kStripColumns = 60;  // [columns] length of a strip in a terminal
 constexpr int kMinSentence = 24;   // [columns] minimum width of sentences in the last column
 
 bool IsEmpty(const Sentences& block) { return block.texts.empty(); }
@@ -85,7 +85,7 @@ std::vector<int> WidthsOf(const Texts& rows) {
   return widths;
 }
 
-// Cuts the text to at most `width` columns; "…" replaces the cut end.
+// Returns the text in at most `width` columns; "…" replaces the rest of a longer text.
 std::string ShortenEnd(const std::string& text, int width) {
   std::string start;
   for (const char c : text) {
@@ -97,7 +97,7 @@ std::string ShortenEnd(const std::string& text, int width) {
   return start;
 }
 
-// Removes droppable columns and cuts sentences until the rows fit into the terminal.
+// Removes droppable columns, and cuts sentences, until the rows fit into `width` [columns].
 void Fit(const Table& table, int width, Texts& rows) {
   auto widths = WidthsOf(rows);
   const std::size_t flexible = table.last_is_sentence ? widths.size() - 1 : 0;
@@ -126,7 +126,7 @@ void Fit(const Table& table, int width, Texts& rows) {
   }
 }
 
-// Writes a table and takes the texts of its rows: of 10^6 rows two copies need too much memory.
+// Writes a table. Moves the texts out of its rows, because two copies of 10^6 rows are too large.
 void WriteBlock(Table& block, int width, std::ostream& out) {
   if (!block.title.empty()) out << text::Printable(block.title) << '\n';
   Texts texts = {block.columns};
@@ -144,7 +144,7 @@ void WriteBlock(Table& block, int width, std::ostream& out) {
   WriteNotes(block.notes, width, out);
 }
 
-// Returns kBarColumns columns: a bar from `begin` to `end` (shares of the width), at least 1 wide.
+// Returns kBarColumns columns with a bar from `begin` to `end` [1] of them, at least a column wide.
 std::string BarText(double begin, double end) {
   const int from = std::min(kBarColumns - 1, static_cast<int>(std::lround(begin * kBarColumns)));
   const int to = std::max(from + 1, static_cast<int>(std::lround(end * kBarColumns)));
@@ -171,7 +171,7 @@ void WriteBlock(const Bar& block, int width, std::ostream& out) {
   WriteNotes(block.notes, width, out);
 }
 
-// Returns, per column of a strip, the busy time [s] of the intervals for which `counts` is true.
+// Returns for each column of a strip the busy time [s] of the intervals for which `counts` is true.
 template <class Counts>
 std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Counts& counts) {
   std::vector<double> busy(kStripColumns, 0);
@@ -190,7 +190,7 @@ std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Cou
   return busy;
 }
 
-// Returns one character per column: how busy it is, and whether mostly with zero-FLOP kernels.
+// Returns a character per column that shows how busy it is, and if mostly with zero-FLOP kernels.
 std::string StripText(const Strip::Row& row, double seconds) {
   const auto zero_flop = BusyColumns(
       row, seconds, [](const auto& interval) { return interval.kind == PartKind::kZeroFlop; });

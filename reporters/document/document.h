@@ -1,6 +1,6 @@
 // A report as a sequence of blocks: sentences, lists, tables, bars that split a time into parts,
-// and strips of busy intervals. All commands produce reports in this form; terminal, Markdown and
-// pages render the same texts, so that numbers cannot differ between them. Pure.
+// and strips of busy intervals. All outputs (terminal, Markdown, pages) show the same texts of a
+// report, so that its numbers cannot differ between them. Pure functions, except Print.
 #pragma once
 
 #include <concepts>
@@ -23,7 +23,7 @@ struct Sentences {
   enum class Kind { kFacts, kAdvice };
   Kind kind = Kind::kFacts;
   std::vector<std::string> texts;
-  std::size_t first = 0;  // a terminal shows this many and the number of others; 0: all
+  std::size_t first = 0;  // number of texts that a terminal shows, before "and N more"; 0: all
 };
 
 // A title and items, each with optional lines of details.
@@ -34,7 +34,7 @@ struct List {
   };
   std::string title;
   std::vector<Item> items;
-  bool numbered = false;  // from 1, so that table cells can refer to items
+  bool numbered = false;  // numbers the items from 1, so that table cells can refer to them
 };
 
 struct Cell {
@@ -46,7 +46,7 @@ struct Cell {
   }
 
   std::string text;
-  record::Rare<std::string> whole;  // the unabbreviated text if `text` is an abbreviation
+  record::Rare<std::string> whole;  // the full text; set if `text` is an abbreviation
 };
 
 // A table: first column left-aligned, the others right. Every row has as many cells as `columns`.
@@ -55,14 +55,14 @@ struct Table {
   std::string title = {};
   std::vector<std::string> columns;  // headings
   std::vector<Row> rows = {};
-  // Rows shown in a terminal, and at first on a page (others on request). 0: all.
+  // Number of rows that a terminal shows, and a page until the reader asks for all; 0: all.
   std::size_t first = 0;
-  Row rest = {};                        // summary of the hidden rows, shown in place of them
-  std::vector<Row> last = {};           // rows always shown at the end
+  Row rest = {};                        // shown instead of the hidden rows: their summary, or empty
+  std::vector<Row> last = {};           // further rows at the end, which are always shown
   std::vector<std::string> notes = {};  // sentences below the table
   // Indices of columns that a narrow terminal omits, in order of omission.
   std::vector<std::size_t> droppable = {};
-  // The last column contains sentences: left-aligned, and a narrow terminal cuts their ends.
+  // The last column has sentences: left-aligned, and cut at their ends by a narrow terminal.
   bool last_is_sentence = false;
 
   // Removes columns that are empty in all `rows`, except the first column.
@@ -76,7 +76,7 @@ struct Part {
   PartKind kind = PartKind::kOther;
   std::string label;
   double seconds = 0;      // [s] >= 0
-  std::string range = {};  // 95 % interval of the share [%] such as "24..31"; empty if unknown
+  std::string range = {};  // 95 % interval of the share [%], e.g. "24..31"; empty if unknown
 };
 
 // A time split into parts that add up to it.
@@ -116,7 +116,7 @@ struct Document {
   void Advise(std::string advice) { Add(Sentences{Sentences::Kind::kAdvice, {std::move(advice)}}); }
 };
 
-// Values by text, in order of the texts' appearance. Indexed: 10^5 records may have as many texts.
+// Values by text, in the order in which the texts were first used.
 template <class Value>
 struct InOrder {
   std::vector<std::pair<std::string, Value>> all;
@@ -128,35 +128,35 @@ struct InOrder {
   }
 };
 
-// Returns the first of `count` names: "NAME and 3 more".
+// Returns a text for `count` names of which `name` is the first, e.g. "NAME and 3 more" for four.
 std::string AndMore(const std::string& name, std::size_t count);
 
 // Returns the values' shares in units of 0.1 %, rounded so that their sum is exactly 1000 (largest
-// remainder method), or zeros if the sum of the values is 0 or not finite, or one is negative.
+// remainder method). Returns zeros if the values' sum is 0 or not finite, or a value is negative.
 std::vector<int> Tenths(const std::vector<double>& values);
-std::string TenthsText(int tenths);  // 664 -> "66.4 %"
+std::string TenthsText(int tenths);  // e.g. 664 -> "66.4 %"
 
-// Writes the blocks as text, separated by empty lines except between sentences. `width`: [columns]
-// of the terminal; 0: no limit. Replaces control characters (text::Printable).
+// Writes the blocks as text, separated by empty lines except between sentences. `width` is the
+// terminal's [columns]; 0 means no limit. Replaces control characters (text::Printable).
 void Write(Document document, int width, std::ostream& out);
 
 // Writes Markdown; omits bars and strips. Lines of lists have about 120 columns.
 void WriteMarkdown(const Document& document, std::ostream& out);
 
-// An SVG or, if it is missing, the reason.
+// A figure of a page: an SVG, or the reason why there is none.
 struct Figure {
   std::string svg, missing_reason;
 };
-// Writes a self-contained page without scripts, bars and strips: the figure, then the document.
+// Writes a self-contained page without scripts: the figure, then the blocks but bars and strips.
 void WriteHtml(const Document& document, const std::string& title, const Figure& figure,
                std::ostream& out);
 
-// Returns the blocks for an interactive page: [{"sentences": [...]}, {"table": ...}, {"bar": ...},
-// ...]. Numbers in tables and bars are the same texts as in Write().
+// Returns the blocks for an interactive page, e.g. [{"sentences": [...]}, {"table": {...}}].
+// Numbers in tables and bars are the same texts as in Write().
 nlohmann::json ToJson(const Document& document);
 
-// Writes the document to standard output: in the terminal's width unless `any_width`, and in ASCII
-// to a terminal whose locale has no UTF-8.
+// Writes the document to standard output, in the terminal's width unless `any_width`. Replaces
+// characters such as "µ" by ASCII for a terminal whose locale is not UTF-8.
 void Print(Document document, bool any_width = false);
 
 // Escapes text for XML content and attributes. Characters that XML 1.0 (2.2) forbids (control
@@ -166,20 +166,20 @@ std::string XmlText(std::string_view text);
 struct TestCase {
   std::string class_name, name;
   std::optional<double> seconds = {};  // [s]
-  std::string_view element = {};       // "failure", "error" or "skipped"; "": passed
+  std::string_view element = {};       // "failure", "error" or "skipped"; empty if it passed
   std::string type = {}, message = {};
 };
-// Writes JUnit XML for CI servers; texts as XmlText.
+// Writes JUnit XML for CI servers, with `output` as <system-out>. Escapes all texts (XmlText).
 void WriteJunit(const std::string& suite, const std::vector<TestCase>& cases,
                 const std::string& output, std::ostream& out);
 
 // Escapes text so that Markdown and HTML in it appear literally, also in a table cell.
 std::string MarkdownText(const std::string& text);
 
-// Returns a Markdown list item, "- text" or "12. text" (`mark`: "-" or "12."), in lines of 120.
+// Returns a Markdown list item, `mark` ("-" or e.g. "12.") and `text`, in lines of up to 120 bytes.
 std::string MarkdownItem(std::string_view mark, const std::string& text);
 
-// Returns a self-contained SVG badge with selectable text. `good`: green, otherwise red.
+// Returns a self-contained SVG badge with selectable text, green if `good`, otherwise red.
 std::string BadgeSvg(std::string_view label, std::string_view text, bool good);
 
 }  // namespace dlroof::document

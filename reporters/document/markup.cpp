@@ -14,7 +14,7 @@
 namespace dlroof::document {
 namespace {
 
-// In dark mode gnuplot's charts, dark on white, are inverted; the hue rotation restores colours.
+// Dark mode inverts gnuplot's charts, which are dark on white; the hue rotation restores colours.
 constexpr const char* kStyle =
     ":root{--page:#f6f7f9;--card:#fff;--ink:#1b2430;--soft:#5b6675;--line:#dde2e9}"
     "body{margin:0 auto;max-width:1500px;padding:14px 20px;background:var(--page);color:var(--ink);"
@@ -35,10 +35,10 @@ constexpr const char* kStyle =
     "td:first-child,th:first-child{position:sticky;left:0;background:var(--card);min-width:9em;max-"
     "width:45vw;"
     "white-space:normal;overflow-wrap:anywhere}}";
-constexpr std::size_t kItemColumns = 120;  // [bytes] maximum line length of a list item
-constexpr int kLongCell = 24;              // [columns] longer table cells of a page are wrapped
+constexpr std::size_t kItemColumns = 120;  // [byte] maximum line length of a list item
+constexpr int kLongCell = 24;              // [columns] a page wraps longer table cells
 
-// Returns the text's width [px] in an 11 px sans-serif font. Attribute textLength fits other fonts.
+// Returns the text's width [px] in an 11 px sans-serif font; textLength fits other fonts to it.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
 
 // Calls `write` for each row of the table, including `last`.
@@ -147,7 +147,7 @@ std::string XmlText(std::string_view text) {
 
 void WriteJunit(const std::string& suite, const std::vector<TestCase>& cases,
                 const std::string& output, std::ostream& out) {
-  std::map<std::string_view, int> count;  // of elements
+  std::map<std::string_view, int> count;  // number of cases by TestCase::element
   for (const auto& one : cases) ++count[one.element];
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   fmt::print(out, R"(<testsuites tests="{0}" failures="{1}" errors="{2}">
@@ -204,7 +204,7 @@ std::string MarkdownItem(std::string_view mark, const std::string& text) {
     }
   };
   for (std::string word; words >> word; part += ' ' + word) {
-    // A short word must not begin a line, where Markdown could read it as a mark such as "-".
+    // A short word must not begin a line, where Markdown could read it as a list mark, e.g. "-".
     if (word.size() <= 3) continue;
     if (!part.empty()) add_part();
     part.clear();

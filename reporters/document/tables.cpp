@@ -21,8 +21,8 @@ std::string Rendered(std::optional<double> value, std::string_view unit) {
   return value ? text::WithPrefix(*value, unit) : "";
 }
 
-// Returns the record's name. For kernels: without the program's name, and shortened unless
-// `full_names` (text::ShortKernelName), so several kernels may share it.
+// Returns the record's name. A kernel's name lacks the program and, unless `full_names`, is
+// shortened (text::ShortKernelName), so several kernels may have the same.
 std::string ShownName(const record::Record& record, bool full_names) {
   if (!record::IsKernelSum(record)) return record.name;
   const auto kernel = record::KernelNameOf(record).kernel;
@@ -30,7 +30,7 @@ std::string ShownName(const record::Record& record, bool full_names) {
 }
 
 // Returns the memory level for the column FLOP/byte: DRAM or, if no benchmark has DRAM bytes, the
-// farthest level for which one has bytes; nullopt if none has.
+// farthest level for which a benchmark has bytes. Returns nullopt if no benchmark has bytes.
 std::optional<Level> IntensityLevel(const roofline::PlacedRun& run) {
   std::optional<Level> level;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
@@ -47,7 +47,7 @@ std::string IntensityHeading(const std::optional<Level>& level) {
   return level ? "FLOP/B " + roofline::LevelName(Key(*level)) : "FLOP/B";
 }
 
-// Appends the cells that all tables of times have: % roof, bound, x roof, FLOP/s or B/s, FLOP/byte.
+// Appends the cells % roof, bound, x roof, FLOP/s or B/s, and FLOP/byte.
 void AddPlace(const record::Record& record, const roofline::Placed& placed,
               const roofline::PlaceView& view, const std::optional<Level>& level, Row& row) {
   const auto& [timing, placement, breakdown] = placed;
@@ -72,7 +72,7 @@ bool HasGpuTimes(const record::Record& record) {
          record::SampleMedian(record, &record::GpuSample::call_seconds);
 }
 
-// Appends up to three times: a call with its launch, a queued call, in a graph (older files only).
+// Appends the times of a call with its launch, a queued call, and (older files) a call in a graph.
 void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row& row) {
   auto call = record::SampleMedian(record, &record::GpuSample::call_seconds);
   if (record.timed == record::timed::kCall) call = timing.median;
@@ -109,7 +109,7 @@ List NotesList(std::string title, const Notes& notes, bool full_names) {
   return list;
 }
 
-// Returns "bf16, f16: 36 benchmarks", or the name if it is a single benchmark.
+// Returns e.g. "bf16, f16: 36 benchmarks", or the name of a single benchmark.
 std::string CountText(const std::vector<const record::Record*>& records) {
   if (records.size() == 1) return records.front()->name;
   std::set<std::string> types;
@@ -142,7 +142,7 @@ Notes Missing(const std::vector<record::Record>& records) {
   return missing;
 }
 
-// Returns a line per ceiling that makes shares of the roof upper limits, with the reason.
+// Returns a line per ceiling and reason that makes shares of the roof upper limits.
 List LimitsList(const roofline::PlacedRun& run) {
   Notes limits;
   for (std::size_t i = 0; i < run.places.size(); ++i)
@@ -154,7 +154,7 @@ List LimitsList(const roofline::PlacedRun& run) {
       limits, false);
 }
 
-// Returns, for each estimated time below every repetition, the measurements that it is based on.
+// Returns the EstimateText of each record whose estimate is below the times of all repetitions.
 List EstimatesList(const roofline::PlacedRun& run, bool full_names) {
   List list{.title = "estimates below every repetition"};
   for (std::size_t i = 0; i < run.places.size(); ++i) {
@@ -166,7 +166,7 @@ List EstimatesList(const roofline::PlacedRun& run, bool full_names) {
   return list;
 }
 
-// Returns how many times are estimates, why, and what to do; "" if none are.
+// Returns a sentence with the number of estimated times, why, and what to do; "" without estimates.
 std::string NoiseSentence(const roofline::PlacedRun& run) {
   int estimates = 0, times = 0;
   for (const auto& placed : run.places) {
@@ -211,7 +211,7 @@ List RemarksList(const roofline::PlacedRun& run, const TableOptions& options) {
   return NotesList("remarks", remarks, options.full_names);
 }
 
-// Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and what its layers' names share.
+// Returns the suite and what its layers' names share, e.g. "resnet50 Conv2D/cpu/onednn/fwd/f32".
 std::string ModelName(const roofline::ModelSummary& model) {
   std::string name = model.suite;
   char between = ' ';
@@ -224,7 +224,7 @@ std::string ModelName(const roofline::ModelSummary& model) {
   return name;
 }
 
-// Returns "53", or "40 of 53" if only some have a time.
+// Returns e.g. "53", or "40 of 53" if only 40 were measured.
 std::string CountOfText(double measured, double total) {
   if (measured == total) return fmt::format("{:.0f}", total);
   return fmt::format("{:.0f} of {:.0f}", measured, total);
@@ -265,7 +265,7 @@ Table ZeroFlopTable(const std::vector<roofline::ZeroFlopSummary>& sets) {
   return table;
 }
 
-// Returns "package-0 12.3 J, psys 15.0 J (not added)".
+// Returns e.g. "package-0 12.3 J, psys 15.0 J (not added)".
 std::string DomainsText(const energy::Energy& energy) {
   std::string text;
   const auto add = [&](const auto& domains, std::string_view mark) {
@@ -292,7 +292,6 @@ Row EnergyRow(const record::Record& record, const energy::Energy& energy) {
           DomainsText(energy)};
 }
 
-// A GPU kernel of the table: its record, and sums over its launches.
 struct Kernel {
   std::size_t index = 0;  // index into the run's records
   double seconds = 0;     // [s] total of all launches
@@ -307,7 +306,7 @@ std::optional<double> LaunchesOf(const record::Record& record) {
   return std::nullopt;
 }
 
-// Returns the kernels of each program, longest first; programs in order of appearance.
+// Returns {program, its kernels, the longest first}, the programs in order of appearance.
 std::vector<std::pair<std::string, std::vector<Kernel>>> KernelsBySet(
     const roofline::PlacedRun& run) {
   InOrder<std::vector<Kernel>> sets;
@@ -344,7 +343,7 @@ Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
   return row;
 }
 
-// Returns a table title: "GPU kernels of app: 503 µs of device time in 240 launches ...".
+// Returns a table's title, e.g. "GPU kernels of app: 503 µs of device time in 240 launches (...)".
 std::string KernelsTitle(const std::string& set, const std::vector<Kernel>& kernels,
                          double seconds) {
   double launches = 0;

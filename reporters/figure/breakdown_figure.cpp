@@ -15,7 +15,7 @@ constexpr int kWidth = 900, kRowHeight = 22, kMargins = 70;  // [px]
 
 // Rows of the figure, from the top: for each benchmark its name, then its components.
 struct Rows {
-  std::map<std::string, std::string> bars;  // by colour, lines "begin end row" in percent
+  std::map<std::string, std::string> bars;  // by colour: lines "BEGIN END ROW", the first two in %
   std::string labels;                       // gnuplot commands
   int count = 0;
 };
@@ -30,7 +30,7 @@ void AddLabel(const std::string& text, double x, const char* style, Rows& rows) 
                              rows.count, style);
 }
 
-// Draws the label beside the bar if there is enough space, else on the bar.
+// Adds a bar, and its label right or left of the bar, or on the bar if both sides lack the space.
 void AddComponent(const roofline::Component& component, double begin, double end, Rows& rows) {
   constexpr double kLabel = 45;  // [%] of the width: space for a label
   rows.bars[ColourOf(component.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
@@ -58,9 +58,9 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
   ++rows.count;
 }
 
-constexpr std::size_t kColours = 7;      // different colours of SeriesColour()
-constexpr std::size_t kMaxTitles = 18;   // trajectories in the legend
-constexpr std::size_t kMaxLabelled = 6;  // trajectories with labels at their ends
+constexpr std::size_t kColours = 7;      // number of colours of SeriesColour()
+constexpr std::size_t kMaxTitles = 18;   // largest number of trajectories in the legend
+constexpr std::size_t kMaxLabelled = 6;  // with more trajectories, their ends have no labels
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
 std::vector<std::string> Captions(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
@@ -106,7 +106,7 @@ roofline::RoofSet OfLevel(roofline::RoofSet roofs, Level level) {
   return roofs;
 }
 
-// Returns the labels of the roofs with the most and the fewest threads.
+// Returns the labels of the roofs for the most and for the fewest threads.
 std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
   std::string text;
   for (const auto* roofs : std::set{&figure.roofs.front(), &figure.roofs.back()}) {
@@ -123,8 +123,8 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
   return text;
 }
 
-// Adds a trajectory to the gnuplot script: a data block of its coloured points, a data block of
-// arrows from each point to the next, and with `labelled` labels at its ends.
+// Adds a trajectory to the gnuplot script: its coloured points, arrows from each point to the next
+// and, if `labelled`, labels at its ends.
 void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, bool labelled,
                    Plot& plot, std::string& labels) {
   std::vector<const roofline::TrajectoryPoint*> points;

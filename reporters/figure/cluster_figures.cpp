@@ -13,15 +13,15 @@ namespace dlroof::figure {
 namespace {
 
 constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 80;
-constexpr int kBenchmarkColumns = 66;     // [columns] of a benchmark's name that fit beside the map
+constexpr int kBenchmarkColumns = 66;     // [columns] space for a benchmark's name beside the map
 constexpr std::size_t kMaxNodeName = 18;  // [1] characters that fit below the map
 constexpr int kMapWidth = 980, kTop = 46, kNodeNames = 110, kRoofs = 330;  // [px]
-// [1] Cells. A map with more cells is drawn as an image, which viewers blur when they enlarge it.
+// [1] A map with more cells is drawn as an image, which viewers blur when they enlarge it.
 constexpr std::size_t kMaxRectangles = 20000;
 constexpr double kMinScale = 5, kMaxScale = 50;  // [%] bounds of the colour scale
 constexpr double kShown = 0.98;                  // [1] share of cells within the scale
 
-// Returns the end of the colour scale [%]: kShown of the cells are within it.
+// Returns the end of the colour scale [%], so that a share kShown of the cells is within the scale.
 double ScaleOf(const NodeMap& map) {
   std::vector<double> sizes;
   for (const auto& row : map.slower)
@@ -42,7 +42,7 @@ std::string Tics(const std::vector<std::string>& names, std::size_t most) {
   return fmt::format("({})", fmt::join(tics, ", "));
 }
 
-// Returns the domain, such as ".cluster.org", that all of several names share; else an empty text.
+// Returns the domain that all of several names share, e.g. ".cluster.org", otherwise "".
 std::string SharedDomain(const std::vector<std::string>& nodes) {
   const auto dot = nodes.front().find('.');
   if (nodes.size() < 2 || dot == std::string::npos || dot == 0) return "";
@@ -53,7 +53,7 @@ std::string SharedDomain(const std::vector<std::string>& nodes) {
   return shared ? domain : "";
 }
 
-// Returns names that fit below the map: without a shared domain; of longer names only the end.
+// Returns the names without a shared domain; of a name too long for the map only the end.
 std::vector<std::string> NodeLabels(std::vector<std::string> nodes) {
   const auto domain = SharedDomain(nodes);
   for (auto& name : nodes) {
@@ -76,7 +76,7 @@ std::string Cells(const NodeMap& map) {
   return block + "EOD\n";
 }
 
-// Returns tics of the colour scale. Its ends are marked if there are values beyond them.
+// Returns tics of the colour scale. "≤" and "≥" mark its ends if there are values beyond them.
 std::string ScaleTics(const NodeMap& map, double scale) {
   const bool clips = std::ranges::any_of(map.slower, [&](const auto& row) {
     return std::ranges::any_of(row,
@@ -151,10 +151,10 @@ std::string RoofPanel(const NodeMap& map) {
 }
 
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
-constexpr std::size_t kMaxVersusTitles = 15;  // series in the legend
+constexpr std::size_t kMaxVersusTitles = 15;  // largest number of series in the legend
 
-// Returns the point of the farthest level (DRAM, or the cache that holds a warm call's tensors), or
-// null if the record has none.
+// Returns the record's point at the farthest level (DRAM, or the cache that holds a warm call's
+// tensors), or null if the record has no point.
 const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record) {
   const auto& points = run.places[record].placement.classic;
   const auto point = std::ranges::max_element(points, {}, &roofline::ClassicPoint::level);
@@ -172,7 +172,7 @@ roofline::PlacedRun Only(const roofline::PlacedRun& run, const std::set<std::siz
   return some;
 }
 
-// Returns the roofs of arithmetic and DRAM for the number of threads of most of these records.
+// Returns a figure of the arithmetic and DRAM roofs for the number of threads of most records.
 Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& records) {
   const auto run = Only(whole, records);
   const auto sets = roofline::RoofSets(run.file.machines);
@@ -193,7 +193,7 @@ roofline::ClassicMark Drawn(const roofline::PlacedRun& run, std::size_t record,
           .noisy = run.places[record].timing->noisy};
 }
 
-// Returns the series of a pair: op and type, without direction and libraries.
+// Returns the name of a pair's series: its op and type, without direction and libraries.
 std::string SeriesName(const record::Record& a, const record::Record& b) {
   return fmt::format("{} {}", a.op, a.type == b.type ? a.type : a.type + " to " + b.type);
 }

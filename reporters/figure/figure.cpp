@@ -18,7 +18,7 @@ namespace {
 
 std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   std::string caption = figure.roofs.machine;
-  // Roofs of a GPU, and some imported roofs, have no number of threads.
+  // A GPU's roofs, and some imported roofs, have no number of threads.
   if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
     caption +=
         fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
@@ -40,7 +40,7 @@ std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   return caption;
 }
 
-// Returns the legend: each operator with its series and their numbers of marks.
+// Returns the legend: for each operator its series' letters and names, and their numbers of marks.
 std::string Legend(const Figure& figure, int width) {
   std::map<std::string, int> counts;
   for (const auto& mark : figure.classic) ++counts[mark.series];
@@ -61,7 +61,7 @@ std::string Legend(const Figure& figure, int width) {
   return legend + line + '\n';
 }
 
-// Removes the blanks that gnuplot adds to lines, and empty lines.
+// Removes empty lines, and the blanks that gnuplot adds at the ends of lines.
 std::string Trimmed(const std::string& picture) {
   std::string trimmed;
   std::istringstream lines(picture);
@@ -72,7 +72,7 @@ std::string Trimmed(const std::string& picture) {
   return trimmed;
 }
 
-// Adds one point per record, or per record and level.
+// Adds a mark per record or, with all_levels, per record and level.
 void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
   for (const Level level : AllLevels()) {
     if (!figure.all_levels && level != figure.level) continue;
@@ -97,7 +97,7 @@ void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
   std::ranges::for_each(figure.time, join);
 }
 
-// Removes the marks of records that are on no line of the sweep.
+// Adds the sweep's lines and removes the marks of records that are on no line.
 void SelectSweep(const roofline::PlacedRun& run, Figure& figure) {
   std::set<std::size_t> selected;
   for (auto& line : roofline::SweepLines(run, figure.sweep)) {
@@ -113,7 +113,7 @@ void SelectSweep(const roofline::PlacedRun& run, Figure& figure) {
   std::erase_if(figure.time, is_other);
 }
 
-// Adds an arrow for each benchmark whose name is in both runs.
+// Adds an arrow for each benchmark that has a mark in both runs.
 void AddMoves(const roofline::PlacedRun& run, const roofline::PlacedRun& before, Figure& figure) {
   Figure old{.roofs = figure.roofs, .level = figure.level, .has_nearer = figure.has_nearer};
   AddMarks(before, old);
@@ -147,7 +147,7 @@ std::optional<roofline::Roof> SharedComputeRoof(const roofline::PlacedRun& run,
   return std::nullopt;
 }
 
-// Returns the last line, gnuplot's message after an echo of the command and a position mark.
+// Returns the last line, which is gnuplot's message: lines before it repeat the command.
 std::string LastLine(const std::string& text) {
   const auto end = text.find_last_not_of(" \r\n");
   if (end == std::string::npos) return "no message";
@@ -231,7 +231,7 @@ std::string GnuplotText(std::string_view text) {
 std::string RunGnuplot(const std::string& script) {
   if (!IsInPath("gnuplot"))
     throw BadInput("figures need gnuplot, which is not installed (apt-get install gnuplot-nox)");
-  // Ignores the user's settings files, so that a run file gives the same picture everywhere.
+  // --default-settings ignores the user's settings, so that pictures are the same everywhere.
   auto ran = RunChild({"gnuplot", "--default-settings", "-"}, {}, script);
   if (ran.exit_code != 0 || ran.out.empty())
     throw BadInput("gnuplot failed: {}", LastLine(ran.err));

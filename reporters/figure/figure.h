@@ -1,5 +1,5 @@
-// Draws a run file with gnuplot: as SVG, PDF or PNG, or in letters for the terminal. Text from
-// files is inserted into scripts only by GnuplotText().
+// Draws a run file with gnuplot: as SVG, PDF or PNG, or in letters for the terminal. Text from a
+// file becomes a part of a gnuplot script only through GnuplotText().
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@
 namespace dlroof::figure {
 
 struct FigureOptions {
-  std::optional<Level> level;  // level of the FLOP/byte; default: roofline::MainLevel()
-  bool all_levels = false;     // draws one point per level, coloured by level
-  std::string sweep;           // name of a parameter: draws only its sweep lines; may be empty
-  // An older run, or null. Draws an arrow from each benchmark's point in it to its new point.
+  std::optional<Level> level;  // level of FLOP/byte; nullopt: roofline::MainLevel()
+  bool all_levels = false;     // draws a point per record and level, coloured by level
+  std::string sweep;           // draws only the sweep lines of this parameter; empty: all points
+  // An older run, or null. An arrow leads from each benchmark's point in it to the new point.
   const roofline::PlacedRun* before = nullptr;
 };
 
@@ -31,32 +31,32 @@ std::string TerminalPicture(const roofline::PlacedRun& run, int width);
 struct Figure {
   roofline::RoofSet roofs;
   Level level = Level::kDram;
-  std::vector<roofline::Roof> flats;  // compute roofs by DrawnFlats()
+  std::vector<roofline::Roof> flats;  // compute roofs (DrawnFlats)
   std::vector<roofline::ClassicMark> classic;
   std::vector<roofline::TimeMark> time;
   std::string caption;
   bool all_levels = false;
-  bool has_nearer = false;                 // some marks are of a nearer level than `level`
+  bool has_nearer = false;                 // some marks are at a nearer level than `level`
   std::string sweep;                       // name of the swept parameter
   std::vector<roofline::SweepLine> lines;  // of the swept parameter
   std::vector<std::pair<std::pair<double, double>, std::pair<double, double>>> classic_moves,
-      time_moves;  // arrows from the older run's point to this run's
-  // The compute roof of all time marks, if they share one: then compute time is FLOPs x a constant.
+      time_moves;  // arrows {point in the older run, point in this run}
+  // Set if all time marks have the same compute roof: compute time is then FLOPs x a constant.
   std::optional<roofline::Roof> compute_roof;
 };
 
-// Returns the classic and the time-based roofline side by side, for the machine and number of
-// threads of most records. Throws BadInput if there is nothing to draw.
+// Returns the figure with the classic and the time-based roofline side by side, for the machine and
+// number of threads of most records. Throws BadInput if there is nothing to draw.
 Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options = {});
 
-// Returns the compute roofs to draw, highest first: the roofs of the pipes in use, or of all plain
-// pipes if none is in use. If a roof in use is of an instruction set and its pipe's plain roof is
-// higher, includes the plain roof, because the measured ridge ends at it.
+// Returns the compute roofs to draw, highest first: the roofs in use or, if none is, the plain
+// roofs of all pipes (without an instruction set). If a roof in use is of an instruction set and
+// its pipe's plain roof is higher, adds the plain roof, because the measured ridge ends at it.
 std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
                                        const roofline::RoofSet& roofs);
 
-// Return gnuplot scripts that draw the figure in a file ("svg", "pdf" or "png") and in a terminal
-// of `width` columns.
+// Return gnuplot scripts that draw the figure as a file ("svg", "pdf" or "png"), or as text in
+// `width` columns.
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);
 
@@ -70,50 +70,49 @@ struct PageFigure {
   std::optional<Reason> reason;
 };
 
-// Runs gnuplot on the script that `script` returns. If that throws BadInput, returns the message as
-// the reason and writes it to standard error, because a page is useful without its figure.
+// Runs gnuplot on the script that `script` returns. If `script` or gnuplot throws BadInput, returns
+// the message as the reason and writes it to standard error: a page is useful without its figure.
 PageFigure DrawForPage(const std::function<std::string()>& script);
 
 // Returns the text as a gnuplot literal in single quotes. Letters, digits, blanks,
-// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay. Quotes, backticks and all others become
-// "_", control characters "_x0A" and so on, so text of a file can never become a command.
+// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay. All other characters, such as quotes and
+// backticks, become "_" (control characters e.g. "_x0A"), so text can never become a command.
 std::string GnuplotText(std::string_view text);
 
-// Figures of time breakdowns (a waterfall per benchmark, from the roof's time to the measured time)
-// and of trajectories (arrows from low to high concurrency under the roofs of each thread count).
-
-// Returns a gnuplot script that draws the breakdown of each record that has one, in the order of
-// the file. Throws BadInput if no record has a breakdown.
+// Returns a gnuplot script that draws the time breakdown of each record that has one, in the order
+// of the file: a waterfall from the roof's time to the measured time. Throws BadInput if no record
+// has a breakdown.
 std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension);
 
+// Trajectories as arrows from few to many threads, under the roofs of each number of threads.
 struct TrajectoryFigure {
-  std::vector<Figure> roofs;  // roofs only, one per number of threads, the most threads first
+  std::vector<Figure> roofs;  // roofs only, one figure per number of threads, most threads first
   Level level = Level::kDram;
   std::vector<roofline::Trajectory> trajectories;  // each has at least two points
   std::vector<std::string> captions;
 };
 
 // Returns the figure of the trajectories that have a level and two points or more. Throws BadInput
-// if there is none, or if the file has no ceilings for their numbers of threads.
+// if no trajectory has, or if the file has no ceilings for their numbers of threads.
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<roofline::Trajectory>& trajectories);
 std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);
 
-// Pairs of benchmarks with the same op and type: arrows from A's point to B's, in one colour.
+// Arrows from records of a run A to records of a run B with the same op and type; one colour.
 struct VersusSeries {
   std::string name;
   std::vector<std::pair<roofline::ClassicMark, roofline::ClassicMark>> arrows;
 };
 
 struct VersusFigure {
-  Figure a, b;                 // roofs for the number of threads of most records
-  std::string name_a, name_b;  // names in the text below the figure; callers may change them
+  Figure a, b;                 // roofs of the runs for the number of threads of most records
+  std::string name_a, name_b;  // the runs' names in the caption; callers may change them
   std::vector<VersusSeries> series;
-  std::size_t drawn = 0, operators = 0;  // [1] pairs with bytes on both sides, all pairs
+  std::size_t drawn = 0, operators = 0;  // [1] pairs with a point in both runs; all pairs
 };
 
-// Returns the figure of `pairs`: each has the indices of a record in `a` and of a record in `b` for
-// the same operator. Throws BadInput if no pair has FLOPs, bytes and ceilings on both sides.
+// Returns the figure of `pairs`: indices {of a record in `a`, of the same operator's record in
+// `b`}. Throws BadInput if no pair has FLOPs, bytes and ceilings in both runs.
 VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
 
@@ -121,9 +120,9 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
 
 struct NodeMap {
   std::vector<std::string> nodes, benchmarks;
-  // [%] By benchmark and node: difference of the node's time from the median node's, if it has one.
+  // [%] By benchmark and node: (node's time / median node's time - 1); nullopt without a time.
   std::vector<std::vector<std::optional<double>>> slower;
-  // [%] By roof: difference of each node's rate from the median node's.
+  // [%] By roof: its name, and for each node with this roof (its rate / median node's rate - 1).
   std::vector<std::pair<std::string, std::vector<double>>> roofs;
   std::string caption;
 };
@@ -132,60 +131,57 @@ struct NodeMap {
 // `map` has no benchmark or no node.
 std::string NodeMapScript(const NodeMap& map, const std::string& extension);
 
-// Parts of gnuplot scripts that several figures use: a chart's ranges, roofs with labels, and marks
-// (points, error bars, sweep lines, arrows, colours of series).
-
 using Point = std::pair<double, double>;
 
-// One chart of a figure: ranges [powers of ten] and the area inside its axes [px].
+// One chart of a figure: ranges [powers of ten] and the size inside its axes [px].
 struct Panel {
   double left = 0, right = 1, bottom = 0, top = 1;
   double width = 504, height = 340;
 };
 
 Panel ClassicPanel(const Figure& figure);
-// Returns the panel of an ArrowChart that shows the roofs of all `figures`, and `marks` instead of
-// the figures' own marks.
+// Returns the panel of an ArrowChart that shows the roofs of all `figures` and, instead of the
+// figures' own marks, `marks`. `height` is in pixels [px].
 Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks,
                   double height);
 // Returns the panel of the time-based roofline. Both axes have the same scale, so the machine
 // balance is a line at 45 degrees.
 Panel TimePanel(const Figure& figure);
 
-// Returns a bandwidth roof from beyond any chart's left edge to the highest drawn compute roof.
+// Returns the line of a bandwidth roof, from left of any chart to the highest drawn compute roof.
 std::vector<Point> SlantedLine(const roofline::Roof& slanted, const Figure& figure);
-// Returns a compute roof from its ridge with the fastest level to beyond the right edge of a chart.
+// Returns the line of a compute roof, from its ridge with the fastest level to right of any chart.
 std::vector<Point> FlatLine(const roofline::Roof& flat, const Figure& figure);
 
-// Returns "fp32.vector  200 GFLOP/s (not validated)".
+// Returns e.g. "fp32.vector  200 GFLOP/s (not validated)".
 std::string RoofName(const roofline::Roof& roof, std::string_view unit);
 
-// Returns the commands that set the terminal for a file extension ("svg") and a size [px].
+// Returns the commands that set the terminal for a file extension, e.g. "svg", and a size [px].
 std::string SetTerminal(const std::string& extension, int width, int height);
 
-// Returns the minimum vertical distance of labels that do not overlap [powers of ten].
+// Returns the vertical distance [powers of ten] from which on labels do not overlap.
 double LineHeight(const Panel& panel);
 
-// Return commands for ranges and labels. `log_x` and `log_y` are powers of ten; `style` has the
-// other options of gnuplot's "set label".
+// Return commands for ranges and labels. `log_x` and `log_y` are decimal logarithms of a position;
+// `style` has further options of gnuplot's "set label".
 std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& style);
-std::string RoofLabels(const Figure& figure, const Panel& panel);  // with the sustained rates
-// Returns the labels without sustained rates; `renamed` converts the roofs' names.
+std::string RoofLabels(const Figure& figure, const Panel& panel);  // including sustained rates
+// Returns the labels of the roofs without sustained rates; `renamed` converts the roofs' names.
 std::string RoofLabels(Figure figure, const Panel& panel,
                        const std::function<std::string(const std::string& name)>& renamed);
-// Returns the labels of ridges. Ridges whose labels would overlap share one: "ridge 201, 212".
+// Returns the ridges' labels. Ridges whose labels would overlap share one, e.g. "ridge 201, 212".
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 // Returns gnuplot's dash type of a roof: solid if validated, dash-dotted if specified, else dashed.
 int DashOf(const roofline::Roof& roof);
-// Appended to the level's name in captions if some marks are of a nearer level.
+// Captions append it to the level's name if some marks are at a nearer level.
 inline constexpr const char* kOrOfCache = " or the cache that holds the tensors";
-// Returns a row of a data block for "with vectors": an arrow.
+// Returns the row of an arrow in a data block for "with vectors".
 std::string ArrowRow(const Point& from, const Point& to);
-// Returns a row of a data block for "lc rgb variable": a point, pale if it is noisy.
+// Returns the row of a point in a data block for "lc rgb variable". A noisy point is pale.
 std::string PointRow(const Point& point, std::string_view colour, bool noisy);
-// Returns "A + B": the names of the run's machines.
+// Returns the names of the run's machines, joined by " + ".
 std::string MachineNames(const roofline::PlacedRun& run);
 
 // One `plot` command: its data blocks and its elements.
@@ -194,9 +190,9 @@ struct Plot {
   std::vector<std::string> elements;
 };
 
-// Adds the data block "$name" and an element that draws it: "$name with lines ...".
+// Adds the data block "$NAME" with these rows, and the element "$NAME HOW", e.g. "$a with lines".
 void DrawRows(const std::string& name, const std::string& rows, const std::string& how, Plot& plot);
-// Draws lines, in the block separated by empty lines.
+// Calls DrawRows with the lines' points, and an empty row after each line.
 void Draw(const std::string& name, const std::vector<std::vector<Point>>& lines,
           const std::string& how, Plot& plot);
 // Adds the roofs of a figure as lines of this style, in blocks "$<prefix><number>".
@@ -215,21 +211,21 @@ struct ArrowChart {
 std::string ArrowChartScript(const ArrowChart& chart, const std::string& extension,
                              const Panel& panel, const std::string& labels, const Plot& plot);
 
-// Adds the points with confidence intervals and a legend, and lines: the sweep's lines, or a line
-// that joins the levels of each record.
+// Adds the points with confidence intervals and a legend. Adds the sweep's lines or, if all levels
+// are drawn, a line that joins the levels of each record.
 void AddClassicMarks(const Figure& figure, Plot& plot);
-// Adds for each record a dot at the time that its roofs allow, a symbol at its measured time, and
-// the line between them with crosses at the pipes' cumulative times at their own ceilings.
+// Adds for each record a dot at its complexity point, a symbol at its time point, and the line
+// between them, with crosses at PipesUntil() (the pipes' cumulative times at their own ceilings).
 void AddTimeMarks(const Figure& figure, Plot& plot);
 
-// Returns the legend of the symbols: "hollow: f32, filled: f16" or "hollow: modelled, ...".
+// Returns the legend of the symbols, e.g. "hollow: modelled, filled: measured".
 std::string FillLegend(const Figure& figure);
 
-// Returns one of Okabe and Ito's seven colours, which are distinguishable by any colour vision. The
-// eighth series has the first colour again.
+// Returns one of seven colours, e.g. "#0072b2" (the first three are Okabe and Ito's for any colour
+// vision). The eighth series has the first colour again.
 std::string_view SeriesColour(std::size_t index);
 
-// Returns the colour, or for a pale mark one third of it on white.
+// Returns the colour or, if `pale`, a mix of a third of the colour and two thirds of white.
 std::string Shade(std::string_view colour, bool pale);
 
 }  // namespace dlroof::figure

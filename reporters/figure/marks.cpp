@@ -10,22 +10,22 @@
 namespace dlroof::figure {
 namespace {
 
-// The colours of the hierarchical roofline paper: L1 blue, L2 red, the farthest level green.
+// Colours like those of the hierarchical roofline paper: L1 blue, L2 red, the farthest level green.
 constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1", "#0072b2"},
                                                                            {"L2", "#d55e00"},
                                                                            {"L3", "#b5468f"},
                                                                            {"DRAM", "#009e73"},
                                                                            {"HOST", "#6b7280"}};
-constexpr std::size_t kMaxSeries = 18;   // series in the legend
-constexpr std::size_t kMaxCrosses = 60;  // more time marks get no crosses: these would overlap
+constexpr std::size_t kMaxSeries = 18;   // largest number of series in the legend
+constexpr std::size_t kMaxCrosses = 60;  // with more time marks there are no crosses (overlap)
 
-// gnuplot's hollow point types; the next number is the filled type.
+// gnuplot's hollow point types. The filled type of a hollow type is the next number.
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
 
 // Style of a series: colour by op and direction, shape by type; only measured marks are filled.
 struct Style {
   std::string_view colour;
-  int hollow = 6;  // gnuplot's point type; the next number is the filled shape
+  int hollow = 6;  // gnuplot's point type; the filled type is the next number
 };
 
 std::string_view ColourOf(const std::string& family, std::size_t index) {
@@ -89,8 +89,8 @@ std::string TypeOf(const std::string& series) {
   return series.substr(series.find_last_of(' ') + 1);
 }
 
-// Returns the two types of a sweep's lines if the fill of marks can show them: there are exactly
-// two types, and every mark is measured.
+// Returns the two types of a sweep's lines {hollow, filled} if the fill of marks can show them:
+// there are exactly two types, and every mark is measured. Otherwise returns an empty vector.
 std::vector<std::string> FillTypes(const Figure& figure) {
   std::set<std::string> types;
   for (const auto& line : figure.lines) types.insert(TypeOf(line.series));
@@ -101,8 +101,8 @@ std::vector<std::string> FillTypes(const Figure& figure) {
              : std::vector<std::string>(types.begin(), types.end());
 }
 
-// Style of a sweep. The colour shows the series (without its type if the fill shows the type), the
-// shape the value of the swept parameter.
+// Style of a sweep. The colour shows the series (without its type if the fill shows the type); the
+// shape shows the value of the swept parameter.
 struct SweepStyle {
   std::vector<std::string> fill;
   std::map<std::string, std::size_t> colours = {};
@@ -130,7 +130,7 @@ struct SweepStyle {
   }
 };
 
-// Adds each line of the sweep and its marks, in one block with their point types and colours.
+// Adds each line of the sweep and its marks, in one data block with the marks' types and colours.
 template <typename Mark, typename Where>
 void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
               Where where, Plot& plot) {
@@ -166,7 +166,7 @@ void AddSweepLegend(const Figure& figure, Plot& plot) {
                     style.Shape(value), GnuplotText(fmt::format("{} {:g}", figure.sweep, value))));
 }
 
-// Draws confidence intervals as vectors: yerrorbars draws a white box around each symbol.
+// Draws confidence intervals as vectors, because yerrorbars draws a white box around each symbol.
 void AddIntervals(const Figure& figure, Plot& plot) {
   std::string bars;
   for (const auto& mark : figure.classic)
@@ -186,7 +186,7 @@ void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>
            "with vectors head filled size screen 0.008,20 lw 1.2 lc rgb '#5b6675' notitle", plot);
 }
 
-// Joins the points of each record, one per level with the same FLOP/s, by a line.
+// Joins the points of each record (one per level, all with the same FLOP/s) by a line.
 void AddLevelJoints(const Figure& figure, Plot& plot) {
   std::map<std::size_t, std::vector<Point>> joints;
   for (const auto& mark : figure.classic)
@@ -199,7 +199,7 @@ void AddLevelJoints(const Figure& figure, Plot& plot) {
   Draw("joints", lines, "with lines lc rgb '#b6bec9' lw 1 notitle", plot);
 }
 
-// Adds crosses on each record's diagonal at the cumulative times of its pipes at their ceilings.
+// Adds crosses at PipesUntil() on the line through each record's complexity point and time point.
 void AddPipeCrosses(const Figure& figure, Plot& plot) {
   std::vector<Point> crosses;
   for (const auto& mark : figure.time)
@@ -209,8 +209,8 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
   Draw("pipes", {crosses}, "with points pt 2 ps 0.5 lc rgb '#5b6675' notitle", plot);
 }
 
-// Draws a line from each record's complexity point, a dot, to its time point: of the records whose
-// distance is a lower limit (TimeMark::at_least), dashed, or of the others.
+// Draws a dot at the complexity point of each record with this TimeMark::at_least, and a line from
+// it to the time point. If `at_least` (the distance is a lower limit), the line is dashed.
 void AddDistances(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
   std::vector<std::vector<Point>> distances;
   for (const auto& mark : figure.time)

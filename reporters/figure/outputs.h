@@ -1,4 +1,4 @@
-// The files that a command writes: what the extension of `-o PATH` chooses.
+// The files that a command writes: the extension of `-o PATH` chooses the format.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@
 
 namespace dlroof::figure {
 
-// Texts of `Of`, one per extension ("html").
+// Writes values of types `Of` as files. For each extension, e.g. "html", a function makes the text.
 template <class... Of>
 class Outputs {
  public:
   using Text = std::function<std::string(const Of&..., const std::string& extension)>;
 
-  // `script` is the gnuplot script of the figure for .svg, .pdf and .png.
+  // `script` returns the gnuplot script that draws the figure for .svg, .pdf and .png.
   Outputs(std::vector<std::pair<std::string, Text>> texts, const Text& script)
       : texts_(std::move(texts)) {
     for (const char* drawn : {"svg", "pdf", "png"})
@@ -28,11 +28,11 @@ class Outputs {
       });
   }
 
-  // Throws BadInput for a path of another extension.
+  // Throws BadInput for a path with an unknown extension.
   void Check(const std::vector<std::string>& paths) const {
     for (const auto& path : paths) TextOf(path);
   }
-  // Writes the files. Throws BadInput also if a text cannot be made or a path is not writable.
+  // Writes the files. Throws BadInput as Check does, and if a text or a file cannot be written.
   void Write(const std::vector<std::string>& paths, const Of&... of) const {
     for (const auto& path : paths) {
       const auto& [extension, text] = TextOf(path);

@@ -26,8 +26,8 @@ json RoofJson(const roofline::Roof& roof) {
   return entry;
 }
 
-// Left end of all bandwidth roofs, outside of any chart. A roof is straight on logarithmic axes, so
-// it needs no points except this end and its ridges.
+// The left end of all bandwidth roofs, outside of any chart. On logarithmic axes a roof is
+// straight, so its points are this end and its ridges.
 constexpr double kLeftEnd = 1e-9;  // [flop/byte]
 
 json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs) {
@@ -57,7 +57,7 @@ json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs)
   return result;
 }
 
-// Adds the points by level, and the cumulative times of the pipes, to a record's "time".
+// Adds the time points by level (TimePlace) and PipesUntil() to a record's "time".
 json WithPlaces(json object, const roofline::TimePoint& time) {
   json places = json::object();
   for (const Level level : AllLevels())
@@ -111,7 +111,7 @@ json SweepsJson(const roofline::PlacedRun& run) {
   return sweeps;
 }
 
-// Returns, by index of a record of `run`, the points of the record with the same name in `before`.
+// Returns, by the index of a record in `run`, the points of the same benchmark in `before`.
 json BeforeJson(const roofline::PlacedRun& run, const roofline::PlacedRun& before) {
   json moves = json::object();
   std::map<std::string, std::size_t> old;

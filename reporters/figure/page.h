@@ -15,8 +15,7 @@
 
 namespace dlroof::figure {
 
-// The files of a page.
-EmbeddedFile PageHtml();  // template with a {{NAME}} for each inserted text
+EmbeddedFile PageHtml();  // template of a page, with {{NAME}} for each inserted text
 EmbeddedFile PageStyle();
 std::vector<EmbeddedFile> PageScripts();     // without plotly.js, in the order of execution
 std::optional<EmbeddedFile> PlotlyScript();  // nullopt if built without plotly.js
@@ -25,19 +24,19 @@ std::optional<EmbeddedFile> PlotlyScript();  // nullopt if built without plotly.
 // other scripts fill, last main.js, which uses all of them.
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
 
-// Writes the page of a run. Its scripts draw numbers that PageContent computed. Scripts, style and
-// data are inline, and a Content-Security-Policy blocks other scripts. If `before` (an older run)
-// is not null, an arrow leads from each benchmark's point in `before` to its point in `run`. Throws
-// BadInput if the program was built without plotly.js.
+// Writes the page of a run. Its scripts only draw the numbers of PageContent. Scripts, style and
+// data are inline, and a Content-Security-Policy blocks all other scripts. If `before` (an older
+// run) is not null, an arrow leads from each benchmark's point in `before` to its point in `run`.
+// Throws BadInput if the program was built without plotly.js.
 void WritePage(const roofline::PlacedRun& run, std::ostream& out,
                const roofline::PlacedRun* before = nullptr);
 
-// Returns the data of a page: the run's JSON plus "roofs", the coordinates of points and lines, the
-// index of each binding roof, and FLOP/s and FLOP/byte of DRAM of each record.
+// Returns the data of a page: the run's JSON plus "roofs", the coordinates of points and lines, and
+// each record's binding classic point (index), FLOP/s and FLOP/byte (WorkRateOf).
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 
-// Returns the member "trajectories" of a page's content. PageContent adds only those along threads.
+// Returns the member "trajectories" of a PageContent, which itself has only those along threads.
 nlohmann::json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories);
 
 // Writes the page of a PageContent, to which the caller may have added "trajectories"
@@ -47,15 +46,15 @@ void WritePage(const nlohmann::json& content, std::ostream& out);
 // Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the
 // content, "roofline.js" and "plotly.js". `more_style` is added to the page's own style.
 void WriteSitePage(std::string_view more_style, std::ostream& out);
-std::string SitePolicy();                                    // its Content-Security-Policy
-std::string Join(const std::vector<EmbeddedFile>& scripts);  // one script after the other
+std::string SitePolicy();                                    // the site page's CSP
+std::string Join(const std::vector<EmbeddedFile>& scripts);  // all scripts in one text
 
-// Writes `text` with each {{key}} replaced by its value. Does not replace keys in values. Throws
+// Writes `text` with each {{KEY}} replaced by KEY's value, which may contain "{{". Throws
 // std::out_of_range for a key that is not in `values`.
 void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
           std::ostream& out);
 
-// Returns JSON safe in <script>: without <, >, &, U+2028, U+2029. Invalid UTF-8 becomes U+FFFD.
+// Returns JSON safe in <script>: escapes <, >, &, U+2028, U+2029. Invalid UTF-8 becomes U+FFFD.
 std::string ScriptSafeJson(const nlohmann::json& json);
 
 // Converts a hash from hexadecimal to Base64, which a Content-Security-Policy requires.

@@ -16,12 +16,12 @@ namespace dlroof::figure {
 namespace {
 
 constexpr double kFarRight = 1e9, kFarLeft = 1e-9;  // [flop/byte] outside every chart
-constexpr double kCharacter = 5.5;                  // [px] mean width of a letter of a label
-constexpr double kWideCharacter = 6.5;              // [px] mean width in a wider font
-constexpr double kMaxShift = 15;                    // [px] of a ridge's label
-constexpr double kLine = 13;                        // [px] min distance of two labels' lines
+constexpr double kCharacter = 5.5;                  // [px] mean width of a character of a label
+constexpr double kWideCharacter = 6.5;              // [px] the same in a wider font
+constexpr double kMaxShift = 15;                    // [px] largest shift of a ridge's label
+constexpr double kLine = 13;                        // [px] least vertical distance of two labels
 
-// Returns powers of ten per pixel.
+// Returns the powers of ten per pixel along x and y.
 Point PerPixel(const Panel& panel) {
   return {(panel.right - panel.left) / panel.width, (panel.top - panel.bottom) / panel.height};
 }
@@ -37,11 +37,11 @@ struct Bounds {
 // Ridges whose labels would overlap.
 struct RidgeGroup {
   std::vector<std::string> intensities;  // [flop/byte] distinct, highest first
-  double lowest_per_second = 0;          // [flop/s] lowest of their compute roofs
+  double lowest_per_second = 0;          // [flop/s] lowest of the ridges' compute roofs
 };
 
-// Returns the ridges of a memory level, highest first. Labels are as far apart as their roofs,
-// along both axes, so the distance of two roofs decides whether their labels overlap.
+// Returns the ridges of a memory level, highest first. Labels are as far apart as their compute
+// roofs, so the distance of two roofs decides whether their labels overlap. `y_px`: see PerPixel.
 std::vector<RidgeGroup> RidgeGroups(const Figure& figure, const roofline::Roof& slanted,
                                     double y_px) {
   std::vector<RidgeGroup> groups;
@@ -62,8 +62,8 @@ struct FlatLabel {
   std::string text, style;
 };
 
-// Returns labels above the right ends of the flat roofs, and below the lines of sustained rates.
-// The second of two labels that would overlap moves to the left.
+// Returns the labels of the compute roofs (above their right ends) and of their sustained rates
+// (below the lines). The second of two labels that would overlap moves to the left.
 std::vector<FlatLabel> FlatLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::vector<FlatLabel> labels;
@@ -86,8 +86,8 @@ std::vector<FlatLabel> FlatLabels(const Figure& figure, const Panel& panel) {
   return labels;
 }
 
-// Returns how far [powers of ten] a label that begins at `x` must move to the left to end before
-// the roofs' labels at its height: at most kMaxShift, so that it stays beside its ridge.
+// Returns how far [powers of ten] a label that begins at `x` must move to the left so that it ends
+// before the FlatLabels at its height; at most kMaxShift, so that it stays beside its ridge.
 double ShiftBeforeFlatLabels(double x, double y, std::size_t characters, const Figure& figure,
                              const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
@@ -197,8 +197,8 @@ std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
                      text::WithPrefix(roof.per_second, unit), roofline::RoofNote(roof));
 }
 
-// Puts the label of a slanted roof at its visible lower end. The second of two labels that would
-// overlap moves to the right.
+// Puts the label of a bandwidth roof at the roof's visible lower end. The second of two labels that
+// would overlap moves to the right.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::string text;
@@ -217,7 +217,7 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
     auto name = RoofName(slanted, "B/s");
     if (slanted.sustained_per_second)
       name += fmt::format(", sustained {}", text::WithPrefix(*slanted.sustained_per_second, "B/s"));
-    // Omits a label that is longer than its line, except the label of the points' level.
+    // Omits a label that is longer than its roof's line, except the label of figure.level.
     const double end = y + kCharacter * static_cast<double>(name.size()) * std::sin(angle) * y_px;
     const double highest =
         figure.flats.empty() ? panel.top : std::log10(figure.flats.front().per_second);

@@ -1,4 +1,4 @@
-// The gnuplot scripts of figure.h. Roofs, marks and guides are data blocks; axes are logarithmic.
+// The gnuplot scripts of figure.h. Roofs, marks and guide lines are data blocks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dlroof::figure {
 namespace {
 
-// Returns the points measured around the ridge, for the drawn levels.
+// Returns the points measured near the ridges of the drawn levels.
 std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& figure) {
   auto ridges = figure.roofs.ridges;
   if (!figure.all_levels)
@@ -20,7 +20,7 @@ std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& f
   return ridges;
 }
 
-// Adds thin lines: sustained rates, and the points measured around the ridges.
+// Adds thin lines for the sustained rates and for the points measured near the ridges.
 void AddThinRoofs(const Figure& figure, Plot& plot) {
   int index = 0;
   const auto add = [&](const roofline::Roof& roof, const auto& line) {
@@ -61,11 +61,11 @@ std::string ClassicScript(const Figure& figure) {
 }
 
 constexpr double kFar = 1e-18;     // [s] outside every chart
-constexpr double kMaxDecades = 3;  // guide lines farther from 10 FLOP/byte have no label
+constexpr double kMaxDecades = 3;  // lines farther than so many decades from 10: no label
 
-// Adds lines of equal intensity, which are parallel to the machine balance: with labels [FLOP/byte]
-// if all marks share one compute roof and one level, otherwise one per power of ten of compute time
-// / memory time, without labels.
+// Adds lines of equal intensity, which are parallel to the machine balance. If all marks share one
+// compute roof and one level, the lines are at powers of ten of FLOP/byte, with labels; otherwise
+// at powers of ten of compute time / memory time, without labels.
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   const auto slanted =
       std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
@@ -89,7 +89,7 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
   Draw("intensities", lines, "with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle", plot);
 }
 
-// Adds corners of equal run time, the machine balance, and boxes in which launch overhead binds.
+// Adds guide lines: corners of equal run time, compute time = memory time, boxes of overhead.
 void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   std::vector<std::vector<Point>> corners, boxes;
   for (double power = std::ceil(std::min(panel.left, panel.bottom));
@@ -118,8 +118,8 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
   if (apart) label(low, least);
 }
 
-// Returns the commands for the second axes: bytes (seconds x bandwidth) if all marks share one
-// level, and FLOPs (seconds x the compute roof) if they share one compute roof.
+// Returns the commands for the upper and right axes: bytes (seconds x bandwidth) if all marks share
+// one level, and FLOPs (seconds x compute roof) if all marks share one compute roof.
 std::string WorkAxes(const Figure& figure, const Panel& panel) {
   std::string text;
   const auto axis = [&](const char* name, double low, double high, double rate,
@@ -158,8 +158,8 @@ std::string TimeScript(const Figure& figure) {
          Joined(plot);
 }
 
-// Returns two points of a roof per column, to draw as dots: in a terminal gnuplot draws lines in
-// letters that depend on the slope.
+// Returns points of a roof, two per column of the terminal, to be drawn as dots: gnuplot would draw
+// the roof's line in letters that depend on the slope.
 std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int columns) {
   const double start = std::log10(line[0].first);
   const double from = std::max(panel.left, start);

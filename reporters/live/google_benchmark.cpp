@@ -24,8 +24,8 @@ namespace {
 
 const std::vector<std::string> kHeader = {"Benchmark", "Time",   "±",      "% roof",
                                           "bound",     "x roof", "FLOP/s", "FLOP/B DRAM"};
-constexpr std::size_t kMinColumns = 6;  // without FLOP/s and FLOP/B
-constexpr int kMinName = 24;            // [columns]
+constexpr std::size_t kMinColumns = 6;  // number of columns without FLOP/s and FLOP/B
+constexpr int kMinName = 24;            // [columns] least width of a shortened name
 
 using Run = benchmark::BenchmarkReporter::Run;
 
@@ -59,7 +59,7 @@ void MarkSkipped(AnyRun& run, const std::string& message) {
 
 std::string NameOf(const Run& run) { return RecordName(run.run_name.str()); }
 
-// Bare names (record::BareName) that more than one benchmark has.
+// The bare names (record::BareName) that several benchmarks share.
 std::set<std::string>& SharedNames() {
   static std::set<std::string> names;
   return names;
@@ -73,9 +73,9 @@ std::vector<std::string>& RecordNames() {
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
-// Returns the runs without NaN and infinity (such as the coefficient of variation of a counter that
-// is 0), which Google Benchmark would write as invalid JSON. Drops repetitions that did not run and
-// sets `repetitions` to the number of the others.
+// Returns the runs without repetitions that did not run, and without NaN and infinite counters
+// (e.g. the coefficient of variation of a counter that is 0), which Google Benchmark would write as
+// invalid JSON. Sets `repetitions` to the number of repetitions that ran.
 std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetitions) {
   std::vector<Run> writable;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(writable), std::not_fn(NotRun));
@@ -127,7 +127,7 @@ std::string ResultSummary(const std::vector<record::Record>& records,
 }
 
 LiveTable::LiveTable(const std::vector<std::string>& names, int width)
-    // Wide enough for the longest cell of each column, as rows are written one by one.
+    // The longest cell of each column fits into these widths.
     : widths_{text::TextWidth(kHeader.front()), 9, 7, 10, 9, 8, 12, 11} {
   int longest = 0;
   for (const auto& name : names) longest = std::max(longest, text::TextWidth(name));
@@ -181,7 +181,6 @@ namespace {
 
 bool IsRepetition(const Run& run) { return run.run_type == Run::RT_Iteration && !NotRun(run); }
 
-// Returns entries for the repetitions in `runs`, with Google Benchmark's times.
 std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   std::vector<record::Entry> entries;
   for (const Run& run : runs) {
@@ -199,7 +198,7 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   return entries;
 }
 
-// Returns an entry with the medians of a benchmark's times and counters, or nullopt without them.
+// Returns an entry with a benchmark's median time and counters, or nullopt without a median.
 std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find_if(runs, [&](const Run& run) {
@@ -221,8 +220,8 @@ std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   return entry;
 }
 
-// Replaces times by Google Benchmark's, so that records agree with its entries, except those that
-// the runner measures better: without noisy calls, or without the flushing of caches.
+// Replaces the repetitions' times by Google Benchmark's `times`, so that records agree with its
+// entries. Keeps the runner's own times where they leave out noisy calls or the flushing of caches.
 void TakeTimes(const std::vector<record::Repetition>& times, const Measured& measured,
                std::vector<record::Repetition>& repetitions) {
   for (std::size_t i = 0; i < repetitions.size(); ++i) {
@@ -262,7 +261,7 @@ std::optional<record::Record> RecordFromRuns(const std::vector<Run>& runs, const
   const auto repetitions = RepetitionsOf(runs, session);
   record.repetitions.assign(repetitions.begin(), repetitions.end());
   if (repetitions.empty())
-    record.repetitions = std::move(reported.repetitions);  // of an aggregate
+    record.repetitions = std::move(reported.repetitions);  // e.g. the aggregate
   else
     TakeTimes(reported.repetitions, *measured, record.repetitions);
   record.timed = record::TimedBySamples(record.repetitions);
@@ -292,7 +291,7 @@ void TerminalReporter::Print(const std::string& text) {
 void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
   if (std::ranges::none_of(runs, IsRepetition)) return ReportAggregates(runs);
   const record::Record& record = session_.Add(RecordFromRuns(runs, session_).value());
-  if (record.status == record::Status::kUnsupported) return;  // Finalize lists them by reason
+  if (record.status == record::Status::kUnsupported) return;  // listed by reason at the end
   Print(table_.Row(record, record::MachineFor(session_.file(), record)));
 }
 
@@ -313,8 +312,8 @@ void TerminalReporter::Finalize() {
   GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }
 
-// Google Benchmark reports aggregates in a separate call. Writes those of benchmarks whose
-// repetitions were not reported (--benchmark_report_aggregates_only).
+// Writes the aggregates of benchmarks whose repetitions Google Benchmark did not report
+// (--benchmark_report_aggregates_only). It reports aggregates in a separate call.
 void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (NotRun(run) || session_.Has(NameOf(run))) continue;
@@ -412,7 +411,7 @@ void Session::AddCounts(const std::map<std::string, Counting>& counted) {
     if (found == counted.end() || record.status != record::Status::kOk) continue;
     const auto& [work, notes, kernels] = found->second;
     for (const auto& [from, each] : work) {
-      const auto launches = record.work[from].launches;  // launches of the call's CUDA graph
+      const auto launches = record.work[from].launches;  // known before, e.g. of a CUDA graph
       record.work[from] = each;
       if (!each.launches) record.work[from].launches = launches;
     }

@@ -1,5 +1,5 @@
-// Reporters for Google Benchmark: convert its Runs to records and write the live table (with
-// roofline columns) and the run file. Compatible with Google Benchmark 1.7.1 to 1.9.x.
+// Reporters for Google Benchmark 1.7.1 to 1.9.x. They convert its Runs to records and write the
+// live table (with roofline columns) and the run file.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -20,52 +20,52 @@
 
 namespace dlroof::live {
 
-// Measurements in addition to the timed one. Empty functions were not requested.
+// Measurements besides the timing. An empty function means that its measurement was not requested.
 struct Passes {
-  // Runs before the first benchmark: measures the power of the idle machine.
+  // Measures the power of the idle machine. Called before the first benchmark.
   std::function<energy::IdlePowers()> idle;
-  // Run in this order after all benchmarks are timed. Return results by record name.
+  // Return results by record name. Called in this order after all benchmarks were timed.
   std::function<std::map<std::string, ParallelTime>()> parallel;
   std::function<std::map<std::string, energy::EnergyResult>()> energy;
   std::function<std::map<std::string, Counting>()> count;
 };
 
-// What a runner knows about a benchmark that it times; reporters make the record from it.
+// The runner's measurements of a benchmark, from which the reporters make the record.
 struct Measured {
-  // Lacks `status` and `reason`. Of its repetitions Google Benchmark may report only the last.
+  // Without `status` and `reason`. Google Benchmark may report only the last of its repetitions.
   record::Record record;
-  bool own_seconds = false;  // `record` has the times to use, not Google Benchmark
+  bool own_seconds = false;  // use the times in `record` instead of Google Benchmark's times
   bool keep_noisy = false;   // treat noisy repetitions as clean
 };
 
-// The records measured by this process so far; shared by all reporters of a run.
+// The records that this process has measured so far. All reporters of a run share one Session.
 class Session {
  public:
-  // `machines` is called once, before the first benchmark; it may measure ceilings.
+  // `machines` returns the machines for the run file; it may measure ceilings. Begin calls it once.
   explicit Session(nlohmann::json dlroof_context,
                    std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
 
-  // Sets machines and context of file() and measures idle power. Further calls do nothing.
+  // Measures idle power, and sets the machines and the context of file(). Further calls do nothing.
   void Begin();
-  // Adds a record or replaces the one with the same name (several reporters add the same runs). The
+  // Adds a record, or replaces the record with the same name: each reporter of a run adds it. The
   // returned reference is valid until the next Add.
   const record::Record& Add(record::Record record);
 
-  // Returns the entry for the record name (created if missing), for the runner to fill in.
+  // Returns the measurements by record name, for the runner to fill in; creates them if missing.
   // References stay valid.
   Measured& MeasuredOf(const std::string& name) { return measured_[name]; }
-  // Returns the entry for the record name, or null for a benchmark that no runner times.
+  // Returns the measurements by record name, or null for a benchmark that no runner times.
   const Measured* FindMeasured(const std::string& name) const {
     const auto found = measured_.find(name);
     return found == measured_.end() ? nullptr : &found->second;
   }
 
-  // Sets the passes; call before Begin. Begin runs `idle`, and the first Finish the others.
+  // Sets the passes; call it before Begin, which calls `idle`. Finish calls the others.
   void Add(Passes passes) { passes_ = std::move(passes); }
-  // Runs the passes after the last benchmark and adds their results. Further calls do nothing.
+  // Call it after the last benchmark: adds the passes' results. Further calls do nothing.
   void Finish();
-  // Returns the names of the records to which Finish added FLOPs and bytes, in the file's order.
+  // Returns the names of the records to which Finish added work (Passes::count), in file() order.
   const std::vector<std::string>& counted_late() const { return counted_late_; }
 
   bool Has(const std::string& name) const { return index_of_.count(name) > 0; }
@@ -89,57 +89,57 @@ class Session {
   std::map<std::string, Measured> measured_;  // by record name
 };
 
-// Sets the names of all benchmarks, as Google Benchmark lists them. Record names omit settings such
-// as "/iterations:10", unless benchmarks differ only in them. If never called, all are omitted.
+// Sets the names of all benchmarks, as Google Benchmark lists them. RecordName omits settings such
+// as "/iterations:10", unless (by this list) benchmarks differ only in settings.
 void SetListedNames(const std::vector<std::string>& listed);
 // Returns the name of the record for a benchmark that Google Benchmark lists as `listed`.
 std::string RecordName(const std::string& listed);
 
 // Returns whether the run failed or was skipped.
 bool HasNoTime(const benchmark::BenchmarkReporter::Run& run);
-// Turns a run into a failed one with this error message.
+// Marks the run as failed with this error message.
 void MarkFailed(benchmark::BenchmarkReporter::Run& run, const std::string& message);
 
-// The table whose rows are written while benchmarks finish, so that its widths are chosen before.
+// The table of which a row is written when a benchmark finishes, in widths that are chosen before.
 class LiveTable {
  public:
-  // Fits the names into a terminal of `width` columns (0: any): without FLOP/byte and FLOP/s if
-  // necessary, and shortened where they stay different; else they get lines of their own.
+  // If a row with these names is wider than `width` [columns] (0: no limit), drops FLOP/byte and
+  // FLOP/s, shortens the names (ShortenNames) or gives them lines of their own.
   explicit LiveTable(const std::vector<std::string>& names = {}, int width = 0);
 
   std::string Header() const;
-  // Returns the row of a record, as `report` shows it, or its status and reason if it has no time.
-  // `machine` may be null.
+  // Returns the row of a record, placed under the roofs of `machine` (which may be null), or its
+  // status and reason if it has no time.
   std::string Row(const record::Record& record, const machine::Machine* machine) const;
-  // Returns a line with these cells; the first is replaced by `name`.
+  // Returns a line with these cells, in which `name` replaces the first cell.
   std::string Line(const std::string& name, std::vector<std::string> cells) const;
 
  private:
   std::vector<int> widths_;                   // [columns]
-  std::map<std::string, std::string> shown_;  // shortened names
+  std::map<std::string, std::string> shown_;  // shortened names by record name
 };
 
-// Returns one line: the number of benchmarks per status and, if any are noisy, why and what to do.
-// `stopped` replaces this: the reason (a CPU quota) why the system paused the process.
+// Returns a line with the number of benchmarks per status and, if some are noisy, why and what to
+// do. `stopped` replaces this reason: why the system paused the process, e.g. a CPU quota.
 std::string ResultSummary(const std::vector<record::Record>& records,
                           const std::optional<Reason>& stopped = std::nullopt);
 
-// Returns the repetitions that the runner measured for the runs of one benchmark that have a time,
-// in the same order. Empty if no runner measured the benchmark.
+// `runs` are of one benchmark. Returns the repetitions that the runner measured for the runs with a
+// time, in the same order; an empty span if no runner measured the benchmark.
 std::span<const record::Repetition> RepetitionsOf(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
 // Returns the record of one benchmark: the runner's measurements with Google Benchmark's times, or
-// the times only if no runner measured it. Aggregates count only without repetitions. Returns
-// nullopt for aggregates of a benchmark that already has a record, and if nothing was run.
+// only these times if no runner measured it. Uses aggregates only if `runs` has no repetitions.
+// Returns nullopt for aggregates of a benchmark that already has a record, and if nothing was run.
 std::optional<record::Record> RecordFromRuns(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
 // Writes the live table, one row whenever a benchmark finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
  public:
-  // If `verbose`, lists the names of unsupported benchmarks, not only their number. `stopped`
-  // returns the argument of ResultSummary; called once at the end if set.
+  // If `verbose`, lists the names of unsupported benchmarks, not only their number. `stopped`, if
+  // set, is called once at the end and returns the argument `stopped` of ResultSummary.
   explicit TerminalReporter(Session& session, bool verbose = false,
                             std::function<std::optional<Reason>()> stopped = {})
       : session_(session), verbose_(verbose), stopped_(std::move(stopped)) {}
@@ -158,7 +158,7 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
   LiveTable table_;
 };
 
-// Wraps one of Google Benchmark's reporters, which ignore write errors, to detect them.
+// Adds the detection of write errors to one of Google Benchmark's reporters, which ignore them.
 template <class Reporter>
 class CheckedReporter : public Reporter {
  public:
@@ -186,7 +186,7 @@ using CsvFileReporter = CheckedReporter<benchmark::CSVReporter>;
 #pragma GCC diagnostic pop
 using ConsoleFileReporter = CheckedReporter<benchmark::ConsoleReporter>;
 
-// Writes the run file as benchmarks finish: context, machines, Google Benchmark's entries, records.
+// Writes the run file: context and machines, then entries as benchmarks finish, last the records.
 class RunFileReporter : public CheckedReporter<benchmark::JSONReporter> {
  public:
   explicit RunFileReporter(Session& session) : session_(session) {}
@@ -197,7 +197,7 @@ class RunFileReporter : public CheckedReporter<benchmark::JSONReporter> {
 
  private:
   Session& session_;
-  std::int64_t repetitions_ = 1;  // [1] number of repetitions of the last benchmark
+  std::int64_t repetitions_ = 1;  // [1] number of the last benchmark's repetitions
 };
 
 }  // namespace dlroof::live

@@ -11,12 +11,12 @@
 namespace dlroof::record {
 namespace {
 
-// Members that are integers, which a locale writes in groups: "1.048.576" is no decimal fraction.
+// Members that are integers. A locale may write them in groups, e.g. "1.048.576".
 constexpr std::string_view kIntegers =
     " iterations size level num_sharing num_cpus mhz_per_cpu threads repetitions repetition_index "
     "family_index per_family_instance_index ";
 
-// A line of the form "key": value, without the comma.
+// A line "key": value, without a comma at its end.
 struct MemberLine {
   std::string_view key;    // between its quotes
   std::string_view value;  // may be empty
@@ -28,7 +28,7 @@ std::optional<MemberLine> MemberOf(std::string_view line) {
   return MemberLine{line.substr(1, end - 1), text::Trimmed(line.substr(end + 2))};
 }
 
-// Returns an integer whose digits may be in groups (points, commas, apostrophes, blanks between).
+// Returns an integer whose digits may be in groups (by points, commas, apostrophes, blanks).
 std::optional<double> IntegerOf(std::string_view text) {
   std::string digits;
   for (const char c : text) {
@@ -44,10 +44,10 @@ bool IsInteger(std::string_view key) {
   return kIntegers.find(fmt::format(" {} ", key)) != kIntegers.npos;
 }
 
-constexpr char kBreak = '\v';  // ends a line that is only a part of a line of the file
+constexpr char kBreak = '\v';  // ends a line within a line of the file (InLines)
 
-// Returns JSON that lacks Google Benchmark's line ends with a kBreak after each bracket and member.
-// A comma before a digit does not end a member: it is a decimal comma, or is between two numbers.
+// Splits JSON that lacks Google Benchmark's line ends: adds a kBreak after each bracket and member.
+// A comma before a digit ends no member, because it is a decimal comma or between two numbers.
 std::string InLines(std::string_view text) {
   std::string lines;
   bool quoted = false;
@@ -124,7 +124,7 @@ class Repair {
                                             text::Printable(lines_[kind.first].substr(0, 60))));
   }
 
-  // Sets mark_ if the "C" locale cannot read a number of the file, and grouped_ if an integer.
+  // Sets mark_ if a number of the file, and grouped_ if an integer, is not in the "C" locale.
   void FindMark() {
     text::NumberConvention convention;
     bool foreign = false;
@@ -148,7 +148,7 @@ class Repair {
 
   bool In(char bracket) const { return !open_.empty() && open_.back() == bracket; }
 
-  // Begins a value, with a comma if it is not the first one of its list.
+  // Adds the comma before a value, unless the value is the first in its list.
   void Begin() {
     if (!repaired_.json.empty() && repaired_.json.back() != '{' && repaired_.json.back() != '[' &&
         repaired_.json.back() != ':')
@@ -175,7 +175,7 @@ class Repair {
     // Text may stand before the bracket that begins an element.
     if (!body.ends_with('{')) return LeaveOut(strange_, at_);
     if (body != "{") LeaveOut(strange_, at_);
-    if (In('{') && open_.size() == kInElement) Close();  // its end is missing
+    if (In('{') && open_.size() == kInElement) Close();  // the last element's end is missing
     if (In('[')) Open('{');
   }
 
@@ -192,7 +192,7 @@ class Repair {
   void TakeMember(const MemberLine& member) {
     if (member.key == "context" || member.key == "benchmarks")
       while (open_.size() > 1) Close();
-    if (skipping_) {  // its context ends here
+    if (skipping_) {  // the later run's context ends here
       skipping_ = false;
       repaired_.json.pop_back();
       open_ += '[';
@@ -204,7 +204,7 @@ class Repair {
       repaired_.remarks.emplace_back("it has several runs; the context of the first one counts");
       return;
     }
-    if (In('[')) Open('{');  // its begin is missing
+    if (In('[')) Open('{');  // the element's begin is missing
     const auto value = ValueOf(member);
     if (!value) return LeaveOut(invalid_, at_);
     Begin();
@@ -231,7 +231,7 @@ class Repair {
     return number ? std::optional(fmt::format("{}", *number)) : std::nullopt;
   }
 
-  // Returns as JSON the string that begins with `text` and may have more lines, or nullopt.
+  // Returns as JSON the string that `text` begins and later lines may end; nullopt if none ends it.
   std::optional<std::string> StringFrom(std::string text) {
     std::size_t end = at_;
     while (text.size() < 2 || !text.ends_with('"')) {
@@ -248,13 +248,13 @@ class Repair {
 
   const std::string& where_;
   std::vector<std::string_view> lines_;
-  std::vector<int> numbers_;               // of the lines in the file, from 1
-  std::size_t at_ = 0;                     // index of the line that is read
+  std::vector<int> numbers_;               // line numbers in the file, from 1
+  std::size_t at_ = 0;                     // index of the current line
   std::string open_;                       // brackets that are open, outermost first
-  bool skipping_ = false;                  // the line is in the context of a later run
-  bool ended_ = false;                     // a bracket ends the file
-  bool grouped_ = false;                   // an integer is not one in the "C" locale
-  std::optional<text::DecimalMark> mark_;  // set if the numbers are those of a locale
+  bool skipping_ = false;                  // the current line is in the context of a later run
+  bool ended_ = false;                     // the outermost bracket was closed
+  bool grouped_ = false;                   // an integer has groups of digits
+  std::optional<text::DecimalMark> mark_;  // set if the numbers are not in the "C" locale
   LeftOut strange_, invalid_;
   BenchmarkLines repaired_;
 };

@@ -13,15 +13,15 @@
 namespace dlroof::record {
 namespace {
 
-// [1] Relative tolerances. Modelled counts are exact, so any difference is a change; counters and
-// simulations are reproducible within 5 %.
+// [1] Relative differences that are no change. Modelled counts are exact; counters and simulations
+// are reproducible within 5 %.
 constexpr double kExactCount = 1e-6, kCounterTolerance = 0.05;
 // [1] Increase of the share of noisy repetitions that may explain a slower time.
 constexpr double kNoisyShare = 0.3;
 // [1] Larger relative differences between the clocks of two runs are reported.
 constexpr double kClockChange = 0.02;
 
-// Returns "grew by 12.0 %, from 1.00 MB to 1.12 MB", or a factor for ratios of at least 2.
+// Returns e.g. "grew by 12.0 %, from 1.00 MB to 1.12 MB" or "grew 2.50-fold, from ... to ...".
 std::string Moved(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;
   const auto shown = [&](double count) {
@@ -59,7 +59,7 @@ void AddCounts(std::string_view kind, std::string_view unit, const Record& base,
     if (before.empty() || after.empty()) continue;
     if (kind == kFlops) {
       if (from == Provenance::kModelled && !flops_alike) return;
-      // A pipe missing from a record's FLOPs did zero; a missing byte or launch count is unknown.
+      // A pipe that is missing executed 0 FLOPs. (Missing bytes or launches are unknown.)
       for (const auto& [name, count] : before) after.try_emplace(name, 0);
       for (const auto& [name, count] : after) before.try_emplace(name, 0);
     }
@@ -79,13 +79,12 @@ struct Clock {
   double hz = 0;  // [1/s]
 };
 
-// Returns a GPU's SM clock during the calls: the median over clean repetitions.
 std::optional<Clock> ClockOfSms(const Record& record) {
   const auto clock = SampleMedian(record, &GpuSample::clock_hz);
   return clock ? std::optional(Clock{"the clock of the SMs while it ran", *clock}) : std::nullopt;
 }
 
-// Returns the clock at which the ceiling was measured of the first pipe that the record uses.
+// Returns the clock at which the ceiling of the record's first pipe was measured, or nullopt.
 std::optional<Clock> ClockOfCeiling(const Record& record, const machine::Machine* machine) {
   const auto* set = machine == nullptr ? nullptr : machine::ForThreads(*machine, record.threads);
   if (set == nullptr) return std::nullopt;

@@ -1,5 +1,4 @@
-// What changed between a benchmark's records in two runs besides the time, to explain a change in
-// time. Pure functions.
+// What else changed between a benchmark's records in two runs, to explain a change of its time.
 #pragma once
 
 #include <string>
@@ -12,20 +11,19 @@ namespace dlroof::record {
 
 struct Change {
   std::string_view kind;  // "algorithm", "flops", "bytes", "launches", "clock", "disturbed", "run"
-  std::string text;       // "dram bytes (measured) grew by 12.0 %, from 1.00 MB to 1.12 MB"
+  std::string text;       // e.g. "dram bytes (measured) grew by 12.0 %, from 1.00 MB to 1.12 MB"
 };
 
-// Returns the changes, most likely cause first. FLOPs, bytes and launches are compared by the most
+// Returns the changes, the most likely cause first. Compares FLOPs, bytes and launches of the most
 // trusted provenance that both records have; counters may differ by 5 %. The clock is the SM clock
 // of a GPU's clean repetitions, otherwise the clock at which the ceilings were measured. Machines
-// may be null. Modelled FLOPs are compared only if `flops_alike`: both runs count them by the same
-// convention.
+// may be null. Modelled FLOPs are compared only if both runs count them alike (`flops_alike`).
 std::vector<Change> FindChanges(const Record& base, const machine::Machine* base_machine,
                                 const Record& contender, const machine::Machine* contender_machine,
                                 bool flops_alike = true);
 
-// Returns the changes in one line, or "unexplained: ..." if there are none. Changes in the opposite
-// direction (slower, but fewer bytes) are listed too.
+// Returns all changes in one line, or "unexplained: ..." if there are none. Includes changes that
+// cannot be the cause (e.g. fewer bytes of a slower benchmark).
 std::string CausesText(const std::vector<Change>& changes);
 
 }  // namespace dlroof::record

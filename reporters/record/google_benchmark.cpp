@@ -13,7 +13,7 @@
 namespace dlroof::record {
 namespace {
 
-// Members that only complexity rows have, also in versions without "run_type".
+// Members that only complexity rows have (also in versions without "run_type").
 constexpr std::array<const char*, 4> kComplexity = {"big_o", "rms", "cpu_coefficient",
                                                     "real_coefficient"};
 
@@ -25,15 +25,15 @@ double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
   entry.Refuse("time_unit", "ns, us, ms or s");
 }
 
-// Returns the first member with this key. A counter of the benchmark's author may have the key of a
-// member of Google Benchmark, which writes its own members first.
+// Returns the first member with this key. An author's counter may have the key of one of Google
+// Benchmark's own members, which are written first.
 std::optional<JsonMember> FindFirst(const JsonObject& at, std::string_view key) {
   for (const auto member : at.members())
     if (member.key == key) return JsonMember{at, member.key, member.value};
   return std::nullopt;
 }
 
-// Returns a number, or nullopt for null, which stands for NaN and infinity (RepairedJson).
+// Returns a number, or nullopt for null, which RepairedJson writes for NaN and infinity.
 std::optional<double> FiniteNumber(const JsonObject& at, const char* key) {
   const auto found = FindFirst(at, key);
   if (!found) at.Refuse(key, "a number");
@@ -55,7 +55,7 @@ std::optional<int> RepetitionsOf(const JsonObject& at) {
   return count >= 1 ? std::optional(static_cast<int>(std::min(count, 1e9))) : std::nullopt;
 }
 
-// Returns a time [s]; nullopt for null, and (after Drop) for a time outside the range `possible`.
+// Returns a time [s], or nullopt for null and (after Drop) outside `possible`. `unit` is in [s].
 std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit,
                              const NumberRange* possible) {
   const auto time = FiniteNumber(at, key);
@@ -66,8 +66,8 @@ std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit,
   return std::nullopt;
 }
 
-// Returns why the program skipped the entry, or nullopt if it ran. Google Benchmark has two ways:
-// an error, and since 1.8 a message, which is no failure.
+// Returns why the program skipped the entry, or nullopt if the entry ran. Google Benchmark can skip
+// with an error and, since 1.8, with a message, which is no failure ("unsupported").
 std::optional<std::string> SkipMessage(const JsonObject& at) {
   if (at.Flag("error_occurred")) return text::WithoutEscapes(at.TextOr("error_message", ""));
   if (!at.Flag("skipped")) return std::nullopt;
@@ -79,7 +79,7 @@ std::optional<std::string> SkipMessage(const JsonObject& at) {
                              message.empty() ? "no reason given" : message);
 }
 
-// Reads an entry's times. With `deviation` they are standard deviations, which may be nearly 0.
+// Reads an entry's times. If they are standard deviations (`deviation`), they may be nearly 0.
 void ReadTimes(const JsonObject& at, bool deviation, Entry& entry) {
   const double unit = SecondsPerUnit(at, at.TextOr("time_unit", "ns"));
   const auto seconds = TimeOf(at, "real_time", unit, deviation ? nullptr : &RangeOf("seconds"));
@@ -101,7 +101,7 @@ void ReadAggregate(const JsonObject& at, FileEntry& read) {
     read.share = FiniteNumber(at, "real_time");
 }
 
-// Returns an entry made of a benchmark's aggregates, or nullopt if it has neither median nor mean.
+// Returns an entry made of a benchmark's aggregates, or nullopt without a median and a mean.
 std::optional<Entry> EntryOfAggregates(const std::string& name,
                                        const std::vector<FileEntry>& aggregates) {
   const auto find = [&](std::string_view statistic) {
@@ -128,9 +128,9 @@ constexpr std::string_view kBytesRate = "bytes_per_second";
 
 struct FlopRate {
   std::string_view name;
-  double scale;  // [1/s] per unit of the counter
+  double scale;  // [flop/s] per unit of the counter
 };
-// Counters that are rates. "flops" and "FLOPs" are not in the list: they may be counts.
+// Names of counters that are rates. "flops" and "FLOPs" are not in the list: they may be counts.
 constexpr FlopRate kFlopRates[] = {
     {"FLOPS", 1},           {"FLOP/s", 1},           {"FLOPs/s", 1},
     {"flop/s", 1},          {"flops/s", 1},          {"FLOPS/s", 1},
@@ -141,7 +141,7 @@ constexpr FlopRate kFlopRates[] = {
     {"GFlop/s", 1e9},       {"gflops", 1e9},         {"TFLOPS", 1e12},
     {"TFLOP/s", 1e12},      {"TFLOPs/s", 1e12}};
 
-// Returns the factor to a rate's base unit, or nullopt for counters that are no rates.
+// Returns the factor from a rate's unit to its base unit, or nullopt for a counter that is no rate.
 std::optional<double> RateScale(std::string_view counter) {
   if (counter == kBytesRate) return 1;
   for (const auto& [name, scale] : kFlopRates)
@@ -149,7 +149,7 @@ std::optional<double> RateScale(std::string_view counter) {
   return std::nullopt;
 }
 
-// Reads rates and dlroof's own counters, and drops impossible ones. Ignores other counters.
+// Reads rates and dlroof's own counters. Drops those outside their range; ignores other counters.
 void ReadCounters(const JsonObject& at, FileEntry& read) {
   for (const auto [key, element] : at.members()) {
     double value = 0;
@@ -159,7 +159,7 @@ void ReadCounters(const JsonObject& at, FileEntry& read) {
                      ProvenanceFromKey(key.substr(0, key.find('/')));
     if (!scale && !own && !key.ends_with("_per_second")) continue;
     const auto& possible = scale ? RangeOf("per_second") : own ? RangeOf(key) : kAnyNumber;
-    const bool unset = scale && value == 0;  // a rate of 0 is not known
+    const bool unset = scale && value == 0;  // a rate of 0 means unknown
     if ((scale || own) && !unset && !possible.Contains(value * scale.value_or(1)))
       JsonMember{at, key, element}.Drop(value, possible.Expected());
     else if (key != "threads")
@@ -180,7 +180,7 @@ constexpr TypeWord kTypeWords[] = {{"double", "fp64"},  {"f64", "fp64"},     {"f
 
 bool IsWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Returns whether the text has the word, not as a part of a longer one.
+// Returns whether the text has the word, and not only as a part of a longer word.
 bool HasWord(std::string_view text, std::string_view word) {
   for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const auto end = at + word.size();
@@ -191,7 +191,7 @@ bool HasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-// Returns the type that a word of the name means, or nullopt if there is none or several.
+// Returns the type that a word of the name means, or nullopt if no type or several are meant.
 std::optional<std::string_view> TypeIn(std::string_view name) {
   std::optional<std::string_view> type;
   for (const auto& [word, one] : kTypeWords) {
@@ -231,11 +231,11 @@ void AddNote(std::string text, Record& record) {
     record.counting.push_back(std::move(note));
 }
 
-// Adds modelled bytes and FLOPs per call of the rates that the entry has, unless the record already
-// has such work: bytes_per_second (SetBytesProcessed) are bytes at DRAM; FLOPS, FLOP/s, GFLOPS and
-// the like are FLOPs. A FLOP rate's type is that of the benchmark's name ("BM_Gemm<double>"),
-// otherwise fp32.vector, whose roof is the highest of the vector units', so that percentages are
-// lower limits. A note says so. `name` is that in the file, `seconds` by ApplyThreadRule.
+// Computes bytes and FLOPs per call from the entry's rates and adds them as modelled work, unless
+// the record already has bytes or FLOPs. bytes_per_second (SetBytesProcessed) counts bytes at DRAM.
+// The pipe of a FLOP rate (kFlopRates) has the type in the benchmark's name ("BM_Gemm<double>"),
+// otherwise it is fp32.vector: this vector roof is the highest, so percentages are lower limits. A
+// note says so. `name` is the name in the file; `seconds` comes from ApplyThreadRule.
 void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
                     Record& record) {
   if (!seconds || entry.counters.empty()) return;
@@ -258,7 +258,7 @@ void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<dou
   }
 }
 
-// Returns whether the entry's rates are of a time that differs from the record's by more than 10 %.
+// Returns whether work came from rates by CPU time, which is not within 10 % of the wall time.
 bool HasOtherRates(const Entry& entry, std::optional<double> seconds, const Record& record) {
   return seconds && !record.counting.empty() && record.counting.back().source == kRateSource &&
          std::abs(entry.seconds / *seconds - 1) > 0.1;
@@ -270,7 +270,7 @@ std::string OneThread(const std::string& name) {
   return at == name.npos ? name : name.substr(0, at + kThreads.size()) + '1';
 }
 
-// For each value in `summed`, which is a total over the threads, sets that of one thread in `work`.
+// For each value in `summed`, a total over the threads, sets the value of one thread in `work`.
 void Divide(const Work& summed, int threads, Work& work) {
   const auto divide = [&](const auto& sums, auto& members) {
     for (const auto& [key, sum] : sums) members[key] = WholeIfNear(sum / threads);
@@ -281,21 +281,21 @@ void Divide(const Work& summed, int threads, Work& work) {
   if (summed.launches) work.launches = WholeIfNear(*summed.launches / threads);
 }
 
-// How versions of Google Benchmark report n threads with equal iterations. Counters are
-// sums over threads in every version, unless the program averages them.
+// How a version of Google Benchmark reports n threads with equal iterations. In every version
+// counters are sums over the threads, unless the program averages them.
 enum class ThreadRule {
-  kDividedTimes,  // before 1.9.0: a time is the wall time of all iterations / their number
-  kRatesOfOne,    // 1.9.0 to 1.9.4: times are n times the wall time, rates of one thread
-  kRatesOfAll,    // since 1.9.5: times are n times the wall time, rates of all threads together
+  kDividedTimes,  // before 1.9.0: times are wall time / iterations of all threads
+  kRatesOfOne,    // 1.9.0 to 1.9.4: times are n times as long; rates are those of one thread
+  kRatesOfAll,    // since 1.9.5: times are n times as long; rates are those of all threads together
   kUnknown
 };
-// Returns whether two entries of a file without "run_type" are statistics of one benchmark: these
-// follow each other and have the same number of iterations.
+// Returns whether two neighbouring entries of a file without "run_type" may be statistics of one
+// benchmark, which have the same number of iterations.
 bool AreStatistics(const Entry& mean, const Entry& next) {
   return mean.iterations == next.iterations;
 }
 
-// Returns the rule of the context's "library_version", which versions before 1.8.4 do not write.
+// Returns the rule for the context's "library_version", which versions before 1.8.4 do not write.
 ThreadRule ThreadRuleOf(const nlohmann::json& context) {
   if (Member(context, "library_version").is_null())
     return Member(context, "json_schema_version").is_null() ? ThreadRule::kDividedTimes
@@ -308,7 +308,7 @@ ThreadRule ThreadRuleOf(const nlohmann::json& context) {
     return ThreadRule::kUnknown;
   const std::array version = {major, minor, patch};
   const bool release = text.substr(static_cast<std::size_t>(end)).find("-g") == std::string::npos;
-  constexpr std::array kTimes = {1, 9, 0}, kRates = {1, 9, 5};  // releases that changed them
+  constexpr std::array kTimes = {1, 9, 0}, kRates = {1, 9, 5};  // changed times; changed rates
   constexpr std::array kBeforeTimes = {1, 8, 4}, kBeforeRates = {1, 9, 4};
   if (version == std::array{0, 0, 0}) return ThreadRule::kUnknown;
   if (!release && (version == kBeforeRates || (version >= kBeforeTimes && version < kTimes)))
@@ -318,10 +318,10 @@ ThreadRule ThreadRuleOf(const nlohmann::json& context) {
                             : ThreadRule::kRatesOfAll;
 }
 
-// Converts the entry's time to that of kDividedTimes, so that all versions can be compared. Returns
-// the seconds [s] whose product with a rate of the entry is an amount per call, if they are known.
-// `name` is that in the file: with /real_time or /manual_time, rates were divided by wall time,
-// otherwise by CPU time.
+// Converts the entry's time to the time by kDividedTimes, so that all versions can be compared.
+// Returns the time [s] by which the program divided the entry's rates (rate x time is an amount per
+// call), or nullopt if it is unknown. It is the wall time if `name`, the name in the file, has
+// /real_time or /manual_time, otherwise the CPU time.
 std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, int threads,
                                       Entry& entry) {
   const auto read = ReadBenchmarkName(name);
@@ -335,7 +335,7 @@ std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, in
   return seconds;
 }
 
-// Reads an entry. Returns nullopt for a complexity row (BigO, RMS). Throws BadInput.
+// Reads an entry. Returns nullopt for a complexity row (BigO, RMS).
 std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
   const auto type = at.TextOr("run_type", "");
   for (const char* key : kComplexity)
@@ -405,7 +405,7 @@ std::optional<std::string> EntryGroups::BenchmarkOfMean(std::size_t at) const {
       !AreStatistics(mean.entries[0], next.entries[0]))
     return std::nullopt;
   const auto known = group_of_.find(std::string(split->first));
-  // Google Benchmark has no statistics of a single repetition.
+  // Google Benchmark writes no statistics of a single repetition.
   if (known != group_of_.end() && groups_[known->second].entries.size() < 2) return std::nullopt;
   return std::string(split->first);
 }
@@ -500,7 +500,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   const bool own = context.contains("dlroof");
   const auto rule = ThreadRuleOf(context);
   int threaded = 0, of_cpu_time = 0;
-  double wall_by_cpu = 0;  // [1] wall / CPU time of the first benchmark with rates of CPU time
+  double wall_by_cpu = 0;  // [1] wall / CPU time of the first benchmark that HasOtherRates
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare;
   std::unordered_map<std::string_view, int> seen;
@@ -510,7 +510,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   std::vector<Record> records;
   records.reserve(groups_.size());
   for (auto& group : groups_) {
-    auto entries = std::move(group.entries);  // freed here
+    auto entries = std::move(group.entries);  // frees each group's memory early
     auto name = group.name;
     if (own && bare.at(BareName(name)) == 1) name = BareName(name);
     if (const int number = ++seen[group.name]; number > 1) name += fmt::format(" ({})", number);

@@ -1,5 +1,5 @@
-// Lists of the members of JSON objects: one list of a type's members serves reading (large_json.h)
-// and writing. What is unset or empty has no member.
+// Lists of the members of JSON objects: the list of a type's members serves both reading
+// (large_json.h) and writing. Unset and empty values are not written.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace dlroof::record {
 
-// The members of T: specialize as an array of JsonField<T> in alphabetical order, as dlroof writes.
+// The members of T. Specialize it as an array of JsonField<T> in alphabetical order of the keys.
 template <class T>
 constexpr auto kFieldsOf = std::array<JsonField<T>, 0>();
 
@@ -39,8 +39,8 @@ template <class T>
 inline constexpr bool kIsOptional<Rare<T>> = true;
 
 // Reads an object of numbers into `numbers`. `key_of` converts the name of a number; if it returns
-// nullopt, throws BadInput (the name "is not a `what`"). Drops numbers that are not in the range of
-// the object's own key.
+// nullopt, throws BadInput (the name "is not a `what`"). Drops numbers outside the range that
+// belongs to the object's key.
 template <class Key, class KeyOf>
 void ReadNumbers(const JsonMember& member, const char* what, const KeyOf& key_of,
                  std::map<Key, double>& numbers) {
@@ -96,7 +96,7 @@ void ReadValue(const JsonMember& member, T& value) {
     ReadFields(member.Object(), value);
   }
 }
-// Reads an optional value. An empty text, or a number outside of its range, leaves it unset.
+// Reads an optional value. It stays unset for an empty text and for a number outside its range.
 template <template <class> class Optional, class T>
 requires kIsOptional<Optional<T>>
 void ReadValue(const JsonMember& member, Optional<T>& value) {
@@ -160,8 +160,8 @@ nlohmann::json JsonOf(const T& value) {
 template <class Out, class T>
 Out OwnerOf(T Out::*);
 
-// Returns the JsonField of the member kField or, with kInner, of that member of kField. `needed` is
-// what messages expect of a required member; null: it may be missing.
+// Returns the JsonField of the member kField or, with kInner, of kField's member kInner. `needed`
+// is what a message says to expect if the member is missing; null if it may be missing.
 template <auto kField, auto... kInner>
 constexpr auto Field(std::string_view key, const char* needed = nullptr) {
   using Out = decltype(OwnerOf(kField));

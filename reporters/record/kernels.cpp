@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 4> kClockKernels = {"Empty", "Hold", "Rea
                                                            "WriteStamps"};
 constexpr std::string_view kProfileCommand = "dlroof profile --gpu ";
 
-// Returns the part of a qualified name behind its namespaces.
+// Returns a qualified name without its namespaces.
 std::string_view OwnName(std::string_view function) {
   const auto colons = function.rfind("::");
   return colons == std::string_view::npos ? function : function.substr(colons + 2);
@@ -33,7 +33,7 @@ bool HasOldKernels(const nlohmann::json& context) {
 
 KernelRecordName KernelNameOf(const Record& record) {
   const std::string_view name = record.name;
-  // A kernel's own name can have a slash only within template arguments or parameters.
+  // In a kernel's own name a slash can only be within template arguments or parameters.
   const auto end = name.find_first_of("/<(");
   if (end == std::string_view::npos || name[end] != '/') return {"", name};
   return {name.substr(0, end), name.substr(end + 1)};

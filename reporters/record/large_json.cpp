@@ -46,10 +46,10 @@ std::string WrongNumber(const JsonMember& member, const std::string& expected, d
                      number);
 }
 
-// [byte] Windows of the stream that are scanned at once; each is four times the previous one.
+// [byte] Sizes of the first and the largest window of the stream; each is four times the previous.
 constexpr std::size_t kFirstWindow = 1 << 14, kMaxWindow = 1 << 20;
-constexpr std::size_t kPadding = 64;         // [byte] that simdjson may read past an element
-constexpr std::string_view kInArray = "}]";  // brackets that are open around an element
+constexpr std::size_t kPadding = 64;         // [byte] simdjson may read so far past an element
+constexpr std::string_view kInArray = "}]";  // closing brackets that are expected after an element
 
 // '[' and '{' differ in one bit only, and so do ']' and '}'.
 constexpr bool Opens(char c) { return (c | 0x20) == '{'; }
@@ -75,13 +75,13 @@ class ElementScanner {
   }
 
  private:
-  // Appends the text between elements, up to `end`.
+  // Appends the text from begin_ to `end`, which is between elements.
   void AppendToSkeleton(std::size_t end) {
     skeleton_.text.append(text_, begin_, end - begin_);
     begin_ = end;
   }
 
-  // Drops the scanned text but an incomplete element, and reads on. Returns false at the end.
+  // Drops the scanned text except an incomplete element, and reads on. Returns false at the end.
   bool Refill() {
     if (!in_string_ && inner_.empty()) AppendToSkeleton(at_);
     const auto unread = end_ - begin_;
@@ -140,7 +140,7 @@ class ElementScanner {
       const char c = *at++;
       if (broken_ && std::string_view(" \t\r\n,").find(c) == std::string_view::npos) {
         broken_ = false;
-        if (c == '{' || c == ']') {  // the end of the element was in the broken string
+        if (c == '{' || c == ']') {  // the element's end is in the string without an end
           while (--at > text_.data() + begin_ + 1 && at[-1] != '}') continue;
           inner_.clear();
           break;
@@ -149,7 +149,7 @@ class ElementScanner {
       if (c == '"')
         at = AfterString(at);
       else if (c == '{' && inner_.back() == '}' && *Before(at - 1) != ':') {
-        at = Before(at - 1) + 1;  // the next element: this one lacks its end
+        at = Before(at - 1) + 1;  // the next element begins: this element's end is missing
         at -= at[-1] == ',' ? 1 : 0;
         inner_.clear();
       } else if (Opens(c)) {
@@ -172,8 +172,8 @@ class ElementScanner {
     return at;
   }
 
-  // Returns the position after the quote that ends the string around `at`, or the window's end. A
-  // line's end ends a string whose own end is missing.
+  // Returns the position after the quote that ends the string around `at`, or the window's end if
+  // the string goes on. A string whose quote is missing ends (broken_) at the end of the line.
   const char* AfterString(const char* at) {
     const char* const end = text_.data() + end_;
     while ((at = std::find_if(at, end, [](char c) { return c == '"' || c == '\n'; })) < end) {
@@ -198,11 +198,11 @@ class ElementScanner {
   // Offsets in the window: next character, first unused character, end of the text.
   std::size_t at_ = 0, begin_ = 0, end_ = 0;
   std::string open_;   // closing brackets expected outside of elements, outermost first
-  std::string inner_;  // the same within an element; empty outside
+  std::string inner_;  // closing brackets expected within the current element; empty outside
   bool in_string_ = false, broken_ = false;
   std::string key_;  // the last string in the top-level object
   std::size_t string_begin_ = 0, index_ = 0;
-  std::size_t complete_ = 0;  // [byte] of the skeleton up to the last complete element
+  std::size_t complete_ = 0;  // [byte] size of the skeleton after the last complete element
 };
 
 }  // namespace
@@ -303,8 +303,8 @@ bool IsOfValue(char c) {
          std::string_view("+-.#()_").find(c) != std::string_view::npos;
 }
 
-// Returns whether a word stands for NaN or infinity: "NaN", "-nan", "Infinity", "inf", and
-// Microsoft's old "1.#QNAN", "-1.#IND" and "nan(ind)".
+// Returns whether a word stands for NaN or infinity, e.g. "NaN", "-nan", "inf", or Microsoft's old
+// "1.#QNAN" and "-1.#IND".
 bool IsNotFinite(std::string_view word) {
   if (word.starts_with('-')) word.remove_prefix(1);
   const bool begins =
@@ -313,7 +313,7 @@ bool IsNotFinite(std::string_view word) {
   return begins && text::IsNoValue(word);
 }
 
-// Returns whether the text between quotes is that of a JSON string.
+// Returns whether the text is valid between the quotes of a JSON string.
 bool IsEscaped(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"' || static_cast<unsigned char>(text[i]) < 0x20) return false;
@@ -328,11 +328,11 @@ bool IsEscaped(std::string_view text) {
   return true;
 }
 
-// Appends the string that begins at `at` (a quote), and returns the offset behind it.
+// Appends the repaired string whose opening quote is at `at`. Returns the offset after the string.
 std::size_t AppendString(std::string_view json, std::size_t at, std::string& repaired) {
   std::size_t end = at + 1;
   while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
-  if (end >= json.size()) {  // cut off
+  if (end >= json.size()) {  // the string is cut off
     repaired += EscapedUtf8(json.substr(at), R"(\\x)");
     return json.size();
   }

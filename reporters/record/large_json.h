@@ -1,7 +1,7 @@
-// Reader of JSON files of any size, by simdjson. JsonObject reads objects and reports a wrong or
+// Reader of JSON files of any size, by simdjson. JsonObject reads an object and reports a wrong or
 // missing member with its position, as JsonReader (json_reader.h) does for small files.
-// EachJsonElement splits a stream into elements that are parsed one by one: it only recognises
-// brackets and strings, and the elements' parser finds syntax errors.
+// EachJsonElement splits a stream into elements, which the caller parses one by one: it recognises
+// only brackets and strings, so the caller's parser finds syntax errors.
 #pragma once
 
 #include <simdjson.h>
@@ -21,25 +21,25 @@
 
 namespace dlroof::record {
 
-// The impossible numbers (numbers.h) of a file, which are left out as if they were missing.
+// A file's numbers that are outside their range (numbers.h). Readers treat them as missing.
 struct DroppedNumbers {
   std::size_t count = 0;
-  std::string first;  // "run.json: records[3]: work: 'launches': expected ..., got -1"
+  std::string first;  // e.g. "run.json: records[3]: work: 'launches': expected a count, got -1"
 };
 
-// Path of a value in a JSON file. The text is built only for errors: files have 10^6 values.
+// Path of a value in a JSON file. The text is built only for errors, since files have 10^6 values.
 struct JsonPlace {
   const JsonPlace* outer = nullptr;  // null for the file itself
   std::string_view key;
   std::optional<std::size_t> index = {};  // set for an element of the array `key`
-  DroppedNumbers* dropped = nullptr;      // of the file itself; null: impossible numbers are errors
+  DroppedNumbers* dropped = nullptr;      // in the file's place; null: such numbers are errors
 
-  std::string Text() const;  // "run.json: records[3]: work"
+  std::string Text() const;  // e.g. "run.json: records[3]: work"
 };
 
 class JsonObject;
 
-// A member of the object `at`. All functions throw BadInput if its value has another type.
+// A member of the object `at`. All functions throw BadInput for a value of another type.
 struct JsonMember {
   const JsonObject& at;
   std::string_view key;
@@ -50,7 +50,7 @@ struct JsonMember {
   double Number() const;
   // Returns the number. If it is outside the range, calls Drop and returns nullopt.
   std::optional<double> NumberOrDrop() const;
-  // Adds the number to the file's DroppedNumbers. Throws BadInput if the file has none.
+  // Adds the number to the file's DroppedNumbers. Throws BadInput if JsonPlace::dropped is null.
   void Drop(double number, const std::string& expected) const;
   std::string_view Text() const;
   bool Flag() const;
@@ -71,7 +71,7 @@ struct JsonField {
   std::string_view key;
   void (*read)(const JsonMember& member, Out& out);
   void (*write)(const Out& out, std::string_view key, nlohmann::json& object);
-  const char* needed = nullptr;        // what is expected; null if the member may be missing
+  const char* needed = nullptr;        // e.g. "a text"; null if the member may be missing
   const NumberRange* range = nullptr;  // null: RangeOf(key) (counters/base/numbers.h)
 };
 
@@ -83,7 +83,7 @@ class JsonObject {
   JsonObject(const JsonObject&) = delete;  // places of members point to place_
   JsonObject& operator=(const JsonObject&) = delete;
 
-  // Reads the members that the list names, in the object's order.
+  // Reads the members that `fields` lists, in the object's order. Ignores other members.
   template <class Out, std::size_t n>
   void Read(const std::array<JsonField<Out>, n>& fields, Out& out) const {
     // dlroof writes members in the order of `fields`, so the search begins after the last match.
@@ -101,10 +101,11 @@ class JsonObject {
       if (fields[row].needed != nullptr && !found[row]) Refuse(fields[row].key, fields[row].needed);
   }
 
-  // Returns the last member with this key, if any.
+  // Returns the last member with this key, or nullopt.
   std::optional<JsonMember> Find(std::string_view key) const;
   double Number(const char* key) const;
   std::string Text(const char* key) const;
+  // Returns nullopt for a missing member and (after Drop) for a number outside its range.
   std::optional<double> OptionalNumber(const char* key) const;
   std::string TextOr(const char* key, const std::string& otherwise) const;
   // Returns false if there is no member `key`.
@@ -134,28 +135,27 @@ void JsonMember::Each(const Read& read) const {
 // A file's text with {} in place of each object that is an element of a top-level array.
 struct JsonSkeleton {
   std::string text;
-  // True if the file ends within brackets or a string. `text` is then closed after the last
-  // complete element; it is empty if there is none.
+  // The file ends within brackets or a string. `text` then ends after the last complete element,
+  // with the missing closing brackets; it is empty without a complete element.
   bool cut = false;
 };
 
-// Calls element(key, index, text) for each object that is an element of the array `key`, itself a
-// member of the top-level object. The callee may read 64 bytes past the end of `text`. Stores no
-// more than a window of the stream and the longest element. Throws BadInput (`where` first) for
-// more than kMaxJsonLevels levels of brackets.
+// Calls element(key, index, text) for each object that is an element of an array in the top-level
+// object; `key` is the array's key. The callee may read 64 bytes past the end of `text`. Stores no
+// more than a window of the stream and the longest element. Throws BadInput, whose message begins
+// with `where`, for more than kMaxJsonLevels levels of brackets.
 JsonSkeleton EachJsonElement(std::istream& in,
                              const std::function<void(std::string_view key, std::size_t index,
                                                       std::string_view text)>& element,
                              const std::string& where = "");
 
-// Returns the JSON string of the text between quotes. If an escape of it is invalid or a control
-// character is in it, its writer escaped nothing: its backslashes are text.
+// Returns the JSON string for `text`, which stood between quotes in a file. If it has an invalid
+// escape or a control character, its writer escaped nothing, so its backslashes are escaped too.
 std::string QuotedJson(std::string_view text);
 
-// Returns the text of a JSON element with null for numbers that JSON lacks (NaN, Infinity, also as
-// printf and older versions write them), with "\\xE4" in its strings for bytes that are not UTF-8,
-// strings as QuotedJson writes, and without commas before a closing bracket. Returns nullopt if the
-// text has no such fault.
+// Repairs the text of a JSON element. Replaces NaN and infinity, in any spelling, by null, strings
+// by QuotedJson's, and bytes in strings that are not UTF-8 by e.g. "\\xE4"; removes commas before a
+// closing bracket. Returns nullopt if there is nothing to repair.
 std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

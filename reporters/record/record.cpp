@@ -25,21 +25,21 @@ constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
                                         {Status::kWrong, "wrong"}};
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
-// [1] The clocks of a repetition agree if they differ by at most this share of its time.
+// [1] Two clocks of a repetition agree if they differ by at most this share of its time.
 constexpr double kClockNarrowment = 0.02;
-// [1] Least share of a noisy repetition that the call may have needed: threads that wait one after
-// the other may wait longer than the call takes, so that nothing is left.
+// [1] Lower limit of LeastSeconds / time. Threads that wait one after the other may together wait
+// longer than the call takes.
 constexpr double kMinShare = 0.01;
 
-// Returns the share of wall time in which the main thread did not run. Defined on a CPU only.
+// Returns the share of wall time [1] in which the main thread did not run; nullopt for a GPU.
 std::optional<double> OffCpu(const Repetition& repetition) {
   if (repetition.gpu || !repetition.main_cpu_seconds || repetition.seconds <= 0)
     return std::nullopt;
   return 1 - *repetition.main_cpu_seconds / repetition.seconds;
 }
 
-// Returns whether too many calls were left out. Of 872 repetitions of LSTMs on two cores with
-// kMinCleanCalls or more, nine in ten took at most 1.03 times their benchmark's least time.
+// Returns whether too many calls were left out. Of 872 LSTM repetitions on two cores with fewer
+// calls left out, nine in ten took at most 1.03 times as long as their benchmark's fastest one.
 bool LacksCalls(const Repetition& repetition) {
   constexpr double kMinCleanCalls = 0.9;  // [1]
   return repetition.clean_calls.value_or(repetition.iterations) <
@@ -58,7 +58,7 @@ bool HadNeighbours(const Repetition& repetition) {
          repetition.link_share.value_or(1) < cpu::kMinLinkShare;
 }
 
-// Returns the least time [s] that the call can have needed: a wait lengthens it by at most itself.
+// Returns the least time [s] that the call can have needed: wall time minus all waits for a CPU.
 double LeastSeconds(const Repetition& repetition) {
   if (!repetition.noisy || repetition.gpu) return repetition.seconds;
   const double off_cpu =
@@ -67,11 +67,11 @@ double LeastSeconds(const Repetition& repetition) {
                   kMinShare * repetition.seconds);
 }
 
-// Returns the median of the clean repetitions and of those whose noisy calls were left out, if at
-// least three: an estimate, unless its 95 % interval (from six on) is narrow. Does not use a
-// repetition whose core_share is unknown: it may have had half a core.
+// Returns TimeOf's second case, the median of the clean repetitions and of those whose noisy calls
+// were left out, or nullopt if these are fewer than three. Does not use a noisy repetition whose
+// core_share is unknown: it may have had half a core.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
-  constexpr double kNarrow = 0.1;  // [1] of the median
+  constexpr double kNarrow = 0.1;  // [1] distance of an interval's end from the median / median
   std::vector<double> times, least;
   Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
@@ -96,8 +96,8 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   return timing;
 }
 
-// Returns the CPU time [s] of a noisy call that has one thread, if the clocks confirm it: no other
-// thread used CPU time, and the thread either ran or waited for a CPU all the time.
+// Returns the CPU time [s] of a noisy call if its clocks show that no other thread used CPU time
+// and that the main thread either ran or waited for a CPU all the time; otherwise nullopt.
 std::optional<double> CheckedCpuTime(const Repetition& repetition) {
   const auto& [all, main, waited] =
       std::tie(repetition.cpu_seconds, repetition.main_cpu_seconds, repetition.run_delay_seconds);
@@ -109,15 +109,15 @@ std::optional<double> CheckedCpuTime(const Repetition& repetition) {
   return *main;
 }
 
-// Returns the timing of a record whose only repetition is an aggregate, or nullopt for any other.
-// Its interval is Student's, for normally distributed repetitions.
+// Returns the timing of a record whose only repetition is an aggregate, otherwise nullopt. Computes
+// Student's interval, which assumes normally distributed repetitions.
 std::optional<Timing> TimingOfAggregate(const std::vector<Repetition>& repetitions) {
   if (repetitions.size() != 1 || !repetitions.front().aggregate) return std::nullopt;
   const auto& [seconds, aggregate] =
       std::pair(repetitions.front().seconds, *repetitions.front().aggregate);
   Timing timing{.median = seconds, .clean = aggregate.repetitions.value_or(1)};
   if (const auto error = RelativeError(aggregate)) {
-    // In double: under valgrind, whose long double is a double, Boost's tables overflow.
+    // Boost's tables overflow in long double under valgrind, where a long double is a double.
     using boost::math::policies::policy, boost::math::policies::promote_double;
     const boost::math::students_t_distribution<double, policy<promote_double<false>>> student(
         *aggregate.repetitions - 1);
@@ -141,7 +141,7 @@ std::string_view Key(Status status) { return KeyIn(kStatuses, status); }
 std::optional<Status> StatusFromKey(std::string_view key) { return ValueIn(kStatuses, key); }
 
 std::optional<double> RelativeError(const AggregateTime& aggregate) {
-  constexpr int kMinRepetitions = 3;  // the deviation of two is hardly known
+  constexpr int kMinRepetitions = 3;  // two repetitions hardly tell the deviation
   if (!aggregate.deviation || aggregate.repetitions.value_or(0) < kMinRepetitions)
     return std::nullopt;
   const double of_mean = *aggregate.deviation / std::sqrt(*aggregate.repetitions);
@@ -173,7 +173,7 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   }
   std::ranges::sort(times);
   timing.median = times.front();  // other programs only lengthen a repetition
-  if (times.size() > 1)           // one shows no spread
+  if (times.size() > 1)           // one repetition shows no spread
     timing.ci95 = {std::min(times.front(), std::ranges::min(least)), MedianOfSorted(times)};
   return timing;
 }
@@ -232,7 +232,7 @@ void MarkNoisy(std::vector<Repetition>& repetitions) {
     if (const auto off = OffCpu(repetition))
       least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
   for (auto& repetition : repetitions) {
-    if (repetition.gpu && repetition.gpu->call_seconds) {  // queued: the host's waits do not matter
+    if (repetition.gpu && repetition.gpu->call_seconds) {  // queued calls do not wait for the host
       repetition.noisy = IsThrottled(*repetition.gpu);
       continue;
     }

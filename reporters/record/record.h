@@ -18,8 +18,8 @@
 
 namespace dlroof::record {
 
-// Like std::optional, but the value is on the heap: an unset one takes 8 bytes. For members that
-// few of 10^6 records have.
+// Like std::optional, but the value is on the heap, so an unset Rare takes 8 bytes. For members
+// that are set in few of 10^6 records.
 template <class T>
 class Rare {
  public:
@@ -54,34 +54,34 @@ class Rare {
   std::unique_ptr<T> value_;
 };
 
-// Values of Record::timed: what a record's times are. It is unset for calls on CPUs.
+// Values of Record::timed, which says what a record's times are. It is unset for calls on CPUs.
 namespace timed {
-// One of many calls that follow each other: (time of 2N calls - time of N calls) / N.
-inline constexpr const char* kGraph = "graph";            // in CUDA graphs
-inline constexpr const char* kThroughput = "throughput";  // queued
-inline constexpr const char* kDevice = "device";          // a queued call, by the device's clock
+// A call among calls that follow each other: (time of 2N calls - time of N calls) / N.
+inline constexpr const char* kGraph = "graph";            // the calls are in a CUDA graph
+inline constexpr const char* kThroughput = "throughput";  // the calls are queued in a stream
+inline constexpr const char* kDevice = "device";          // one queued call, by the device's clock
 inline constexpr const char* kCall = "call";              // a call on an idle GPU, with its launch
-inline constexpr const char* kKernels = "kernels";        // the sum of the durations of kernels
+inline constexpr const char* kKernels = "kernels";        // the sum of the kernels' durations
 }  // namespace timed
 
-// GPU measurements of one repetition. Repetition::seconds are those of a call on an idle GPU if
-// call_seconds is unset, else of calls that follow each other if graph_calls or stream_calls is
-// set, else of one queued call (see Record::timed). The other times never replace it.
+// GPU measurements of one repetition. They also show what Repetition::seconds is: timed::kCall if
+// call_seconds is unset; else timed::kGraph if graph_calls, timed::kThroughput if stream_calls is
+// set; else timed::kDevice.
 struct GpuSample {
   std::optional<double> throughput_seconds;   // [s] per call, back to back (older files)
   std::optional<double> graph_seconds;        // [s] per call, in a CUDA graph (older files)
   std::optional<double> host_seconds;         // [s] host's wall time per call in the timing loop
-  std::optional<double> clock_hz;             // [1/s] of the SMs while calls ran
-  std::optional<double> default_clock_hz;     // [1/s] of the SMs, as reported by the driver
+  std::optional<double> clock_hz;             // [1/s] clock of the SMs while calls ran
+  std::optional<double> default_clock_hz;     // [1/s] default clock of the SMs by the driver
   std::optional<double> memory_clock_hz;      // [1/s]
   std::optional<double> power_watts;          // [W]
   std::optional<double> temperature_celsius;  // [degree Celsius]
   std::optional<double> throttle;             // NVML's bit mask of throttle reasons
   std::optional<double> call_seconds;         // [s] a call on an idle GPU, including its launch
   std::optional<double> empty_seconds;        // [s] an empty kernel, queued as the calls were
-  std::optional<double> steady_seconds;  // [s] load before the first repetition; unset: a burst
+  std::optional<double> steady_seconds;  // [s] under load before the first repetition, if there was
   std::optional<double> queued_seconds;  // [s] one queued call, between two events
-  // [1] N of calls that follow each other: in CUDA graphs, or queued.
+  // [1] The N of timed::kGraph and of timed::kThroughput.
   std::optional<double> graph_calls, stream_calls;
 
   bool operator==(const GpuSample&) const = default;
@@ -95,17 +95,17 @@ const std::vector<GpuSampleField>& GpuSampleFields();
 // Returns whether the SMs' clock was too low (gpu::IsClockTooLow).
 bool IsThrottled(const GpuSample& sample);
 
-// Returns the median of each field over the samples in which it is set; `throttle` is the bitwise
-// OR. Does not set `default_clock_hz` and `host_seconds`.
+// Returns the median of each field over the samples in which it is set; of `throttle` the bitwise
+// OR. Leaves `default_clock_hz` and `host_seconds` unset.
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples);
 
 enum class Status { kOk, kUnsupported, kFailed, kWrong };
 std::string_view Key(Status status);
 std::optional<Status> StatusFromKey(std::string_view key);
 
-// What the file of another program says about several repetitions without their single times.
+// A statistic over repetitions in a file that lacks the single repetitions' times.
 struct AggregateTime {
-  std::string statistic;            // which statistic the time is: "median", "mean"
+  std::string statistic;            // which statistic the time is: "median" or "mean"
   std::optional<int> repetitions;   // [1]
   std::optional<double> deviation;  // [1] standard deviation of the repetitions' times / their mean
 
@@ -114,33 +114,33 @@ struct AggregateTime {
 
 struct Repetition {
   double seconds = 0;                       // [s] wall time of one call, mean over `iterations`
-  std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
-  std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
-  std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  // [1] Issue rate of the slowest core / the best known: the lower one of before and after the
-  // repetition (clocks.h).
+  std::optional<double> cpu_seconds;        // [s] CPU time of all the program's threads, per call
+  std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread, per call
+  std::optional<double> run_delay_seconds;  // [s] sum of the threads' waits for a CPU, per call
+  // [1] Issue rate of the slowest core / the best known rate; the lower of two measurements, before
+  // and after the repetition (clocks.h).
   std::optional<double> core_share;
-  // [1] Shortest known round trip of a cache line between the threads / that of this repetition.
+  // [1] Shortest known round trip of a cache line between the threads / round trip measured now.
   std::optional<double> link_share;
-  // [1] Number of calls in the mean `seconds`; set only if noisy calls were left out.
+  // [1] Number of the calls of which `seconds` is the mean; set only if noisy calls were left out.
   std::optional<double> clean_calls;
-  double iterations = 0;  // [1]
+  double iterations = 0;  // [1] number of timed calls
   bool noisy = false;     // other programs interfered: stored, but not in the median
-  // Set on a GPU only. A pointer saves memory: of 10^6 repetitions few may have a sample.
+  // Set on a GPU only. A pointer, because few of 10^6 repetitions may have a sample.
   std::shared_ptr<const GpuSample> gpu;
   // Set if `seconds` is an aggregate of repetitions. It is then the record's only repetition.
   Rare<AggregateTime> aggregate;
-  // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
-  // those of the same block in the other file. In a run of several processes: the process.
+  // Index of the block of an interleaved comparison, in which the repetitions of the two files
+  // alternated in the files' order; in a run of several processes, index of the process.
   std::optional<int> block;
 };
 
-// Median and its distribution-free 95 % confidence interval (order statistics). Of an aggregate
-// (AggregateTime): its value, and the interval that its deviation allows.
+// The median time and its distribution-free 95 % confidence interval (order statistics). For an
+// AggregateTime: its value, and Student's interval by its deviation.
 struct Timing {
   double median = 0;  // [s]
-  // [s] Set for an estimate of several repetitions, and for 6 or more clean ones: fewer give no 95
-  // % confidence.
+  // [s] Set for 6 or more clean repetitions, because fewer give no 95 % confidence, and for an
+  // estimate from several repetitions.
   std::optional<std::pair<double, double>> ci95;
   int clean = 0;       // [1] number of clean repetitions
   bool noisy = false;  // an estimate, because too few repetitions were clean
@@ -150,13 +150,13 @@ struct Timing {
 struct Prediction {
   double seconds = 0;             // [s] > 0
   std::map<Level, double> bytes;  // [byte] by level, as in Work
-  std::string by;                 // the model and its parameters, for people
+  std::string by;                 // text for people: the model and its parameters
 };
 
-// An algorithm of the library that computed a wrong result, so that another one was timed.
+// An algorithm of the library that computed a wrong result, so that another algorithm was timed.
 struct WrongEngine {
   std::string algorithm;  // as in Record::algorithm
-  std::string reason;     // for people: the error and the allowed error
+  std::string reason;     // text for people: the error and the allowed error
 
   bool operator==(const WrongEngine&) const = default;
 };
@@ -166,20 +166,20 @@ struct Record {
   std::string op, device, library, direction, type, problem;
   std::vector<std::string> options;
   Status status = Status::kOk;
-  std::string reason;     // for people: why the status is not kOk, or why there are no repetitions
+  std::string reason;     // text for people: why the status is not kOk, or why no repetitions exist
   std::string algorithm;  // the implementation that the library chose
-  std::string isa;        // the ISA that the library might use, in its spelling: "avx512_core_vnni"
-  std::string verified;   // how the output was checked: "all 12 outputs"
+  std::string isa;        // the ISA that the library may use, e.g. oneDNN's "avx512_core_vnni"
+  std::string verified;   // how the output was checked, e.g. "all 12 outputs"
   // Algorithms that the library prefers to `algorithm` but that computed a wrong result.
   std::vector<WrongEngine> wrong_engines;
   Rare<std::string> repro;  // arguments of benchdnn that time the same call
   std::optional<int> threads;
-  // What `seconds` are: "graph", "device" and so on (see `timed`); absent for CPUs.
+  // What the repetitions' times are (namespace timed); absent for CPUs.
   Rare<std::string> timed;
   Rare<std::string> cache;              // "warm", "cold" or "cold-weights"
   std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
   // [1] Time of the algorithm that the library's heuristic prefers / time of the fastest algorithm.
-  // Set only if the benchmark used the fastest algorithm.
+  // Set only if the benchmark timed all algorithms and used the fastest.
   std::optional<double> heuristic_over_best;
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
@@ -192,32 +192,32 @@ struct Record {
   Rare<energy::Energy> energy;
 };
 
-// Returns the standard error [1] of an aggregate, relative to it: the deviation divided by the root
-// of the number of repetitions and, for a median, multiplied by sqrt(pi / 2) (normal distribution).
-// Returns nullopt unless it is the aggregate of at least 3 repetitions with a known deviation.
+// Returns the standard error of an aggregate / the aggregate [1]: deviation / sqrt(repetitions),
+// for a median times sqrt(pi / 2) (normal distribution). Returns nullopt for fewer than three
+// repetitions or an unknown deviation.
 std::optional<double> RelativeError(const AggregateTime& aggregate);
 
-// Returns the median time of the clean repetitions, or nullopt if fewer than min(3, all) or fewer
-// than half of all repetitions are clean: with so much noise some only look clean.
+// Returns the median time of the clean repetitions. Returns nullopt if fewer than half of all, or
+// fewer than three of at least three, are clean: with so much noise, some only look clean.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize() or, if that is nullopt, the median of the clean repetitions and of those
-// whose noisy calls were left out (clean_calls), if they are at least three: a clean time if its 95
-// % interval (from six on) is within 10 % of it, else an estimate. Otherwise an estimate, the
-// fastest repetition. A noisy repetition of one thread counts without its waits for a CPU if three
-// clocks agree: the process used no more CPU time than the thread, and that time and the waits add
-// up to the wall time, both within 2 %. The waits of several threads are not subtracted, since it
-// is unknown which of them delayed the call. The interval of an estimate begins at the shortest
-// repetition without all its waits. It ends at the slowest repetition of that median or, if the
-// estimate is the fastest repetition, at the median of all: other programs only lengthen
-// repetitions. Returns nullopt without repetitions.
+// Returns the record's time: the first of these that exists, or nullopt without repetitions.
+// - Summarize().
+// - The median of the clean repetitions and of those whose noisy calls were left out (clean_calls),
+//   if there are at least three. It is an estimate, unless its 95 % interval (six or more
+//   repetitions) is within 10 % of it. An estimate's interval ends at the slowest of these.
+// - The fastest repetition, an estimate, whose interval ends at the median of all repetitions. A
+//   noisy repetition of one thread counts without its waits for a CPU if its clocks agree within
+//   2 %: CPU time of the process = CPU time of the thread, and CPU time + waits = wall time. The
+//   waits of several threads are not subtracted: it is unknown which of them delayed the call.
+// The interval of an estimate begins at the shortest repetition without all its waits.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
-// Returns what the times of repetitions with GPU samples are (see GpuSample), or nullopt if none
-// has a sample. Readers call it for files whose records have no "timed".
+// Returns the value for Record::timed that the GPU samples show (see GpuSample), or nullopt if no
+// repetition has a sample.
 std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetitions);
 
-// Returns whether the times exclude the host: "device", "graph" or "throughput" (see `timed`).
+// Returns whether the times exclude the host: timed::kDevice, kGraph or kThroughput.
 bool IsDeviceTime(const Record& record);
 
 // Returns whether the record was timed after the GPU's clock had settled under load.
@@ -226,52 +226,51 @@ bool IsSteady(const Record& record);
 // Returns a field's median over the samples of clean repetitions, or nullopt if none has it.
 std::optional<double> SampleMedian(const Record& record, std::optional<double> GpuSample::*field);
 
-// Returns the median of time x SM clock [1] over clean repetitions, or nullopt if a clock is
-// unknown.
+// Returns the median SM cycles [1] of the clean repetitions, or nullopt if a clock is unknown.
 std::optional<double> MedianCycles(const Record& record);
 
-// Return the median of wall time / CPU time of the main thread [1], or nullopt if it is unknown or,
-// of a record, unless it is of one thread of a CPU.
+// Return the median of wall time / CPU time of the main thread [1], or nullopt if the CPU times are
+// unknown or a record is not of one thread of a CPU.
 std::optional<double> WallOverCpu(const Record& record);
 std::optional<double> WallOverCpu(const std::vector<Repetition>& repetitions);
 
-// Sets `noisy` of each repetition. On a CPU a repetition is noisy if its threads waited for a CPU
-// more than 1 % of the wall time, if the main thread was off its CPU 2 % of the wall time more than
-// in the best repetition (regular waits belong to the workload), if core_share is below 0.9, if
-// link_share is below 0.3 (the threads ran far apart), or if more than 10 % of its calls were left
-// out (clean_calls). On a GPU it is noisy if the SMs ran below 75 % of their default clock. A GPU
-// time that includes the host's launches is also noisy if the host waited for a CPU more than 1 %
-// of its wall time.
+// Sets `noisy` of each repetition. On a CPU a repetition is noisy if
+// - its threads waited for a CPU for more than 1 % of the wall time,
+// - its main thread was off its CPU for a share of the wall time that is 2 percentage points larger
+//   than in the best repetition (regular waits belong to the workload),
+// - core_share is below 0.9, or link_share below 0.3 (the threads ran far apart), or
+// - more than 10 % of its calls were left out (clean_calls).
+// On a GPU it is noisy if the SMs' clock was too low (IsThrottled) or, if its time includes the
+// host's launches (timed::kCall), if the host waited for a CPU for more than 1 % of its wall time.
 void MarkNoisy(std::vector<Repetition>& repetitions);
 
-// Returns "ALGORITHM; isa ISA", for people.
+// Returns "ALGORITHM; isa ISA" for people, or only the algorithm if the ISA is unknown.
 std::string AlgorithmText(const Record& record);
 
-// Splits the name into op, device, library, direction, type, problem and options. Names of other
-// programs may have fewer parts; the remaining fields stay empty.
+// Splits the name into op, device, library, direction, type, problem and options. If the name (of
+// another program) has fewer parts, the other fields stay empty.
 void SplitName(Record& record);
 
-// Returns whether SplitName found the parts of a name such as "Conv2D/gpu/cudnn/fwd/f16/n16...".
+// Returns whether the record's name has dlroof's form, e.g. "Conv2D/gpu/cudnn/fwd/f16/n16c64h56".
 bool HasOwnForm(const Record& record);
 
-// Assigns a record whose name has another form (a kernel of another program) to `device` and clears
-// the fields that SplitName took from the name.
+// For a record whose name has another form (e.g. a kernel of another program): sets the device and
+// clears the other fields that SplitName set.
 void PutOnDevice(Record& record, const std::string& device);
 
-// Returns the fastest repetition [s] as it was measured if the estimate `timing` of these
-// repetitions is below it (it is then the CPU time of the call's only thread), otherwise nullopt.
+// If the estimate `timing` is below the wall times of all repetitions (it is then the CPU time of
+// the call's only thread), returns the shortest of these wall times [s], otherwise nullopt.
 std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions,
                                       const Timing& timing);
 
 // Returns a sentence with the estimate and FastestMeasured, or "" if that is nullopt.
 std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing);
 
-// What the mark of an estimated time means.
 inline constexpr std::string_view kEstimateMeaning =
     "~ noisy: an estimate, the fastest measured unless a line says otherwise";
 
-// Returns for people why the repetitions of estimated times are noisy, the most frequent reason
-// first, each with its remedy and its share of them; "" if no reason is known.
+// Returns a text for people: why repetitions of records with estimated times are noisy. It has for
+// each reason, the most frequent first, the number of repetitions and a remedy. "" without reasons.
 std::string NoiseText(const std::vector<Record>& records);
 
 }  // namespace dlroof::record

@@ -65,7 +65,7 @@ constexpr auto kFieldsOf<ParallelTime> = std::array{
     Field<&ParallelTime::near_seconds>("near_seconds"), Field<&ParallelTime::passes>("passes"),
     Field<&ParallelTime::parts, &PartSeconds::product_instructions>("product_instructions"),
     Field<&ParallelTime::parts, &PartSeconds::products>("product_seconds"),
-    // The members of `mean` are in the same object as the others.
+    // The members of `mean` are members of the same JSON object.
     JsonField<ParallelTime>{
         "seconds", [](const auto& member, ParallelTime& time) { ReadFields(member.at, time.mean); },
         [](const ParallelTime& time, std::string_view, json& object) {
@@ -147,7 +147,7 @@ constexpr auto kFieldsOf<KernelFacts> =
 
 template <>
 constexpr auto kFieldsOf<LaunchedKernel> = std::array{
-    // The members of `facts` are in the same object as the others.
+    // The members of `facts` are members of the same JSON object.
     JsonField<LaunchedKernel>{"blocks",
                               [](const JsonMember& member, LaunchedKernel& kernel) {
                                 ReadFields(member.at, kernel.facts.emplace());
@@ -170,7 +170,7 @@ constexpr auto kFieldsOf<WrongEngine> =
 
 namespace {
 
-// Reads the notes of "counting". Those of schema 1 are sentences.
+// Reads the notes of "counting", which are sentences in schema 1.
 void ReadCounting(const JsonMember& member, Record& record) {
   record.counting.clear();
   member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
@@ -192,7 +192,7 @@ void ReadWork(const JsonMember& member, Record& record) {
   }
 }
 
-// Reads the energy. Drops its interval if the energy is outside of it.
+// Reads the energy. Drops its interval if the energy is not within the interval.
 void ReadEnergy(const JsonMember& member, Record& record) {
   ReadValue(member, record.energy);
   const double joules = record.energy->joules;
@@ -202,8 +202,8 @@ void ReadEnergy(const JsonMember& member, Record& record) {
   ci95.reset();
 }
 
-// Reports a median that is not within the repetitions. It may be below them if one is noisy, since
-// that may count without its waits. It is not read otherwise: TimeOf derives it.
+// Reports a median that is not within the repetitions' times, but does not store it (TimeOf does).
+// The median may be below all of them if one is noisy, because it may count without its waits.
 void CheckMedian(const JsonMember& member, Record& record) {
   if (!member.value.is_object() || record.repetitions.empty()) return;
   constexpr double kRounding = 0.01;
@@ -216,7 +216,7 @@ void CheckMedian(const JsonMember& member, Record& record) {
     member.Drop(*median, "a median within the repetitions");
 }
 
-// Drops the measured number of launches if it is below the sum over `kernels`, which cannot be.
+// Drops the measured number of launches if it is below the sum of launches of `kernels`.
 void CheckLaunches(const JsonObject& at, Record& record) {
   const auto work = record.work.find(Provenance::kMeasured);
   if (work == record.work.end() || !work->second.launches) return;
@@ -247,7 +247,7 @@ void CheckRates(const JsonObject& at, Record& record) {
   }
 }
 
-// A member that is written but not read, because it is derived from the name.
+// A member that is written but not read, because SplitName derives it from the record's name.
 template <auto kField>
 constexpr auto Derived(std::string_view key) {
   return JsonField<Record>{key, [](const JsonMember&, Record&) {},
@@ -298,7 +298,7 @@ constexpr auto kRecordFields = std::array{
     Derived<&Record::type>("type"),
     JsonField<Record>{"work", ReadWork, Field<&Record::work>("").write}};
 
-// Cuts `text` off at `mark`. Returns the text after the mark, or an empty text if there is no mark.
+// Cuts `text` off before `mark` and returns the text after it; an empty text if there is no mark.
 std::string_view CutAt(std::string_view mark, std::string_view& text) {
   const auto at = text.find(mark);
   if (at == std::string_view::npos) return {};
@@ -307,7 +307,7 @@ std::string_view CutAt(std::string_view mark, std::string_view& text) {
   return rest;
 }
 
-// Removes the first name from a list "A<B, C>, D" and returns it.
+// Removes the first name from a list and returns it, e.g. "A<B, C>" of "A<B, C>, D".
 std::string_view CutName(std::string_view& names) {
   int depth = 0;
   std::size_t end = 0;
@@ -318,7 +318,7 @@ std::string_view CutName(std::string_view& names) {
   return name;
 }
 
-// Reads "NAME, 3 x NAME, 4 more"; the last kernels have no names.
+// Reads e.g. "NAME, 3 x NAME, 4 more". Adds no kernel for "4 more", whose names are unknown.
 void AddKernels(std::string_view names, std::vector<LaunchedKernel>& kernels) {
   while (!names.empty()) {
     std::string_view name = CutName(names);

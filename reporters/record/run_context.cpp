@@ -15,20 +15,18 @@ namespace {
 
 using nlohmann::json;
 
-// [byte] Longer values are cut in messages.
-constexpr std::size_t kLongestQuote = 80;
+constexpr std::size_t kLongestQuote = 80;  // [byte] longer values are cut in messages
 
 const json& ConventionsOf(const json& context) {
   return Member(Member(context, "dlroof"), "conventions");
 }
 
-// Returns whether this is a convention of counting FLOPs: "flops", or of one operator:
-// "flops.conv2d".
+// Returns whether this is a convention of counting FLOPs: "flops", or e.g. "flops.conv2d".
 bool IsOfFlops(const std::string& convention) {
   return convention == "flops" || convention.starts_with("flops.");
 }
 
-// Adds members `key` of the two objects that differ.
+// Adds "WHAT: VALUE -> VALUE" to `changes` if the member `key` of the two objects differs.
 void AddChange(const json& base, const json& contender, const std::string& key,
                const std::string& what, std::vector<std::string>& changes) {
   const auto &a = Member(base, key.c_str()), &b = Member(contender, key.c_str());
@@ -36,16 +34,16 @@ void AddChange(const json& base, const json& contender, const std::string& key,
   if (a != b) changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
 }
 
-// Adds differences in the context of plain Google Benchmark files (debug build, clock).
+// Adds differences between the contexts of plain Google Benchmark files, e.g. a debug build.
 void AddChangesOfGoogleBenchmark(const json& base, const json& contender,
                                  std::vector<std::string>& changes) {
-  // Its author's context, such as a compiler, is a text, too.
+  // Texts include what the benchmarks' author adds to the context, e.g. a compiler.
   for (const auto& [key, value] : base.items())
     if ((value.is_string() || value.is_boolean()) && contender.contains(key) && key != "date" &&
         key != "executable" && key != "library_version")
       AddChange(base, contender, key, key, changes);
   AddChange(base, contender, "library_version", "library_version", changes);
-  constexpr double kSameClock = 0.02;  // [1] the clock is measured, so it is never exactly equal
+  constexpr double kSameClock = 0.02;  // [1] allowed difference of the clocks, which are measured
   const auto &a = Member(base, "mhz_per_cpu"), &b = Member(contender, "mhz_per_cpu");
   if (a.is_number() && b.is_number() &&
       std::abs(a.get<double>() - b.get<double>()) > kSameClock * std::abs(a.get<double>()))

@@ -1,6 +1,6 @@
-// Compares what the contexts of two run files say: members that must be the same, conventions
+// Compares the contexts of two run files: members that must be the same, conventions
 // (context.dlroof.conventions), other differences, and the entry that an interleaved comparison
-// writes into both run files (context.dlroof.interleaved). Pure.
+// writes into both run files (context.dlroof.interleaved). Pure functions.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,39 +12,39 @@
 
 namespace dlroof::record {
 
-// Returns a value for a message; long ones are cut.
+// Returns a value's text for a message; cuts it to 80 bytes.
 std::string Quoted(const nlohmann::json& value);
 
-// Throws BadInput: the two runs cannot be compared, because `what` differs.
+// Throws BadInput: the runs `base` and `contender` cannot be compared, because `what` differs.
 [[noreturn]] void RefuseDifference(const std::string& base, const std::string& contender,
                                    const std::string& what, const std::string& in_base,
                                    const std::string& in_contender);
 
-// Throws BadInput if both objects have the member `key`, with different values.
+// Calls RefuseDifference if both objects have the member `key`, with different values.
 void CheckMember(const std::string& base, const std::string& contender,
                  const nlohmann::json& in_base, const nlohmann::json& in_contender,
                  const std::string& key, const std::string& what);
 
-// Throws BadInput if a convention has different values in the two contexts; with `of_flops` also
-// those of counting FLOPs.
+// Throws BadInput if a convention has different values in the two contexts. Without `of_flops`
+// ignores the conventions of counting FLOPs.
 void CheckConventions(const std::string& base_where, const nlohmann::json& base,
                       const std::string& contender_where, const nlohmann::json& contender,
                       bool of_flops = true);
 
-// Returns the conventions of counting FLOPs, such as "flops.conv2d", whose values differ between
-// the two contexts.
+// Returns the names of the conventions of counting FLOPs, e.g. "flops.conv2d", whose values differ
+// between the two contexts.
 std::vector<std::string> OtherFlopConventions(const nlohmann::json& base,
                                               const nlohmann::json& contender);
-// Returns whether both contexts count this operator's FLOPs alike (also if either does not say). If
-// not, FLOPs, FLOP/s and percentages of roofs of the two are not comparable.
+// Returns false if the two contexts count this operator's FLOPs by different conventions. The runs'
+// FLOPs, FLOP/s and percentages of roofs are then not comparable.
 bool CountFlopsAlike(const nlohmann::json& base, const nlohmann::json& contender,
                      const std::string& op);
 
-// Returns the other differences between the runs (FLOP conventions, libraries, compiler, build
-// type, environment, commit), such as "libraries.onednn: 3.2 -> 3.3".
+// Returns texts on the differences that do not prevent a comparison (FLOP conventions, libraries,
+// compiler, build type, environment, commit), e.g. "libraries onednn: 3.2 -> 3.3".
 std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& contender);
 
-// The entry of an interleaved comparison; identical in both run files.
+// The entry that an interleaved comparison writes into both of its run files.
 struct InterleavedComparison {
   std::string id;            // unique per comparison
   double min_effect = 0.02;  // [1] minimum effect of the stopping rule
@@ -52,7 +52,7 @@ struct InterleavedComparison {
 
 nlohmann::json ToJson(const InterleavedComparison& interleaving);
 
-// Returns the entry if both files have the same one, else nullopt.
+// Returns the entry if both files have one with the same id, else nullopt.
 std::optional<InterleavedComparison> InterleavedComparisonOf(const RunFile& base,
                                                              const RunFile& contender);
 

@@ -50,7 +50,7 @@ std::optional<double> Find(const std::map<std::string, double>& counters, const 
 
 void ReadCounters(const std::map<std::string, double>& counters, Repetition& repetition,
                   Record& record) {
-  // Only dlroof's keys have slashes. Other programs' files have 10^6 entries: this returns early.
+  // Only dlroof's keys have slashes. Returns early for 10^6 entries of other programs' files.
   if (std::ranges::none_of(counters,
                            [](const auto& row) { return row.first.find('/') != row.first.npos; }))
     return;
@@ -79,16 +79,15 @@ std::vector<RecordCheck>& RecordChecks() {
   return checks;
 }
 
-// Thrown for text that is not JSON.
 struct NoJson {
   std::string fault;
 };
 
-// Reads one run file, element by element. Errors in "records" are thrown only if "records" are
-// used, not "benchmarks" (and vice versa), which is known at the end of the file.
+// Reads one run file, element by element. Either "records" or "benchmarks" are used, which is known
+// only at the end of the file. Errors in the array that is not used are ignored.
 class RunFileReader {
  public:
-  // With `repaired`, an element that is not JSON is left out.
+  // With `repaired`, an entry of "benchmarks" that is not JSON is left out; else it is an error.
   RunFileReader(const std::string& where, BenchmarkItems* items, bool repaired = false)
       : where_(where), items_(items), repaired_(repaired) {}
 
@@ -153,7 +152,7 @@ class RunFileReader {
     }
     const auto known = errors_.find(key);
     if (known == errors_.end()) return;
-    if (place.index == 0) known->second = nullptr;  // a second array with this key replaces it
+    if (place.index == 0) known->second = nullptr;  // a second array replaces the first
     if (known->second && key != "benchmarks") return;
     try {
       if (key == "records") {
@@ -172,20 +171,20 @@ class RunFileReader {
     }
   }
 
-  // Counts a bad entry of another program's file; one in dlroof's own is an error.
+  // Counts an entry that is left out. (In dlroof's own files Check makes it an error.)
   void LeaveOut(const std::string& fault) {
     if (left_out_++ == 0) first_left_out_ = fault;
   }
 
-  // Sets the run's context and records: those of "records" or, if the file was cut off or has none,
-  // those of "benchmarks".
+  // Sets the run's context and records. Uses "records" or, if the file was cut off or has none,
+  // "benchmarks".
   void Finish(json& whole, bool cut) {
     const JsonReader file(whole, where_);
     if (!file.Has("benchmarks") && !file.Has("records") && cut && file.Has("context"))
       throw BadInput(where_ + ": cut off before the first complete record");
     if (!file.Has("benchmarks") && !file.Has("records"))
       throw BadInput("{}: neither 'benchmarks' nor 'records', {}", where_, kImport);
-    // Ignores a context of another type in another program's file.
+    // In another program's file a context that is no object is ignored.
     if (file.Has("context") && (file.Has("records") || file.json()["context"].is_object())) {
       run_.context = file.Object("context").json();
       DropFrom(run_.context, where_ + ": context");
@@ -210,7 +209,7 @@ class RunFileReader {
     if (own) left_out_ = 0;
   }
 
-  // Removes impossible numbers from an object of the context, which other programs may write.
+  // Removes numbers outside their range from an object of the context.
   void DropFrom(json& object, const std::string& where) {
     for (auto member = object.begin(); member != object.end();) {
       const auto key = object.is_object() ? member.key() : std::string();
@@ -228,7 +227,7 @@ class RunFileReader {
     }
   }
 
-  // Throws the first error of the array `key`.
+  // Throws the first error in the array `key`, if there is one.
   void Check(const JsonReader& file, const char* key) {
     if (!file.Has(key)) return;
     for (std::size_t i = 0; i < file.Array(key).size(); ++i) file.Item(key, i);
@@ -238,15 +237,15 @@ class RunFileReader {
   const std::string& where_;
   BenchmarkItems* const items_;
   const bool repaired_;
-  std::size_t long_bytes_ = 0;  // [byte] of elements longer than kShortBytes
+  std::size_t long_bytes_ = 0;  // [byte] sum of the elements longer than kShortBytes
   DroppedNumbers dropped_;
   const JsonPlace file_{nullptr, where_, std::nullopt, &dropped_};
-  int left_out_ = 0;  // [1] entries of "benchmarks"
+  int left_out_ = 0;  // [1] entries of "benchmarks" that were left out
   std::string first_left_out_;
   simdjson::dom::parser elements_;
   EntryGroups groups_;
   RunFile run_;
-  // The first error in each array.
+  // The first error in each array, or null.
   std::map<std::string_view, std::exception_ptr> errors_ = {
       {"machines", nullptr}, {"records", nullptr}, {"benchmarks", nullptr}};
 };
@@ -263,15 +262,15 @@ std::string SyntaxError(std::istream& in, const std::string& otherwise) {
   return otherwise;
 }
 
-// Makes all repetitions of a cluster file clean: each is a node's own time, and the record's time
-// is the median over all nodes, whether or not other programs ran on them.
+// Makes all repetitions of a cluster file clean. Each repetition is the time of a node, and a
+// record's time is the median over all nodes, noisy or not.
 void CountAllNodes(RunFile& run) {
   if (!Member(Member(run.context, "dlroof"), "cluster").is_number()) return;
   for (auto& record : run.records)
     for (auto& repetition : record.repetitions) repetition.noisy = false;
 }
 
-// Reads the repaired text `lines`. If it is not JSON either, throws BadInput with the file's fault.
+// Reads the repaired text `lines`. If it is not JSON either, throws BadInput with `fault`.
 RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
                      std::ostream& warnings, BenchmarkItems* items) {
   try {
@@ -336,7 +335,7 @@ bool IsPackedName(const std::filesystem::path& file) {
   return file.extension() == ".gz" || file.extension() == ".xz" || file.extension() == ".zst";
 }
 
-// Returns the file's name as a label, with '-' for characters that separate parts of a name.
+// Returns the file's name as a label not yet in `taken`, with '-' for separators of name parts.
 std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
   const std::filesystem::path file = path;
   std::string stem = (IsPackedName(file) ? file.stem().stem() : file.stem()).string();
@@ -366,7 +365,7 @@ void AddLabel(const std::string& label, Record& record) {
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file) {
   Record record{.name = entries.at(0).name};
   SplitName(record);
-  // A time that the program measured itself is not that of its CPU: that of a GPU, say.
+  // With /manual_time the program measured e.g. a GPU's time, to which its CPU time says nothing.
   const bool own_time = ReadBenchmarkName(record.name).manual_time;
   record.repetitions.reserve(entries.size());
   for (const Entry& entry : entries) {
@@ -374,7 +373,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
       ReadSkip(entry.message, record);
       continue;
     }
-    if (!entry.message.empty()) continue;  // it ran but has no time
+    if (!entry.message.empty()) continue;  // the repetition ran but has no time
     Repetition repetition;
     repetition.aggregate = entry.aggregate;
     repetition.seconds = entry.seconds;
@@ -423,7 +422,7 @@ BenchmarkItems ItemsIn(const std::string& text, const std::string& where) {
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::error_code none;
   if (std::filesystem::is_regular_file(InputPath(path), none)) {
-    // JSON in a file that can be read twice, and not in UTF-16, is read by elements.
+    // A file that begins like JSON in UTF-8 is read element by element.
     std::ifstream file(InputPath(path), std::ios::binary);
     if (file.peek() == '{' && file.get() && file.peek() != 0 && file.unget())
       return Read(file, path, warnings);

@@ -14,12 +14,11 @@ namespace dlroof::record {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
-// By the value of kCacheCounter.
 constexpr std::string_view kCacheStates[] = {"warm", "cold", "cold-weights"};
 constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
-// Stores a value by its key, "flops/fp32.vector"; ignores other keys. Returns false for an unknown
-// pipe.
+// Stores a value in `work` by its key, e.g. "flops/fp32.vector". Ignores unknown keys, but returns
+// false for an unknown pipe.
 bool ReadQuantity(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
   const auto kind = quantity.substr(0, slash);
@@ -36,8 +35,8 @@ bool ReadQuantity(std::string_view quantity, double value, Work& work) {
   return true;
 }
 
-// Removes "/key" or, with a number as its value, "/key:N" from the end of the name. Returns the
-// text of the number, which is empty for a setting without one.
+// Removes "/key" or, with `has_value`, "/key:NUMBER" from the end of the name. Returns the number's
+// text ("" without `has_value`), or nullopt if the name does not end so.
 std::optional<std::string_view> TakeSetting(std::string_view key, bool has_value,
                                             std::string_view& name) {
   const auto slash = name.rfind('/');
@@ -83,7 +82,7 @@ std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works
 
 std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters) {
   std::map<Provenance, Work> works;
-  std::set<Provenance> unknown;  // has FLOPs on an unknown pipe: their total is not known
+  std::set<Provenance> unknown;  // with FLOPs on an unknown pipe, so that their sum is unknown
   for (const auto& [key, value] : counters) {
     const std::string_view text = key;
     const auto slash = text.find('/');
@@ -102,7 +101,7 @@ std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>&
 std::map<std::string, double> ToCounters(const Record& record, const Repetition& repetition,
                                          bool own_seconds) {
   auto counters = ToCounters(record.work);
-  // Google Benchmark's times include noisy calls, its CPU time also what flushes caches.
+  // Google Benchmark's times include noisy calls, its CPU time also the flushing of caches.
   const bool parts = repetition.clean_calls.has_value();
   const std::optional<double> none;
   const std::pair<const char*, std::optional<double>> known[] = {

@@ -54,7 +54,7 @@ std::map<std::string, NamedFlops>& NamedFlopsOfOps() {
   return flops;
 }
 
-// Returns the FLOPs of the problem in the record's name, or nullopt if it is not a known op's.
+// Returns the FLOPs of the problem in the record's name, or nullopt for an unknown op or problem.
 std::optional<ProductFlops> FlopsOfName(const record::Record& record, const OpWords* words) {
   if (words != nullptr && words->product_flops) return words->product_flops(record.problem);
   const auto named = NamedFlopsOfOps().find(record.op);
@@ -69,14 +69,14 @@ std::optional<ProductFlops> FlopsOfName(const record::Record& record, const OpWo
 
 struct CountedProducts {
   double flops = 0;         // [flop] in the record
-  ProductFlops of_problem;  // computed from the name
+  ProductFlops of_problem;  // [flop] computed from the name
 
-  // Returns useful FLOPs / FLOPs of the record [1]: below 1 in older files, which count padding.
+  // Returns useful FLOPs / FLOPs in the record [1]: below 1 if the record counts padding.
   double UsefulShare() const { return of_problem.useful / flops; }
 };
 
-// Returns the record's modelled FLOPs (only of its part "matrix", if it has one) and the FLOPs that
-// its name implies. Returns nullopt if either is unknown.
+// Returns the record's modelled FLOPs (if Work::parts has "matrix", only that part's) and the FLOPs
+// of the problem in its name. Returns nullopt if one of the two is unknown.
 std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
                                                  const OpWords* words) {
   const auto work = record.work.find(Provenance::kModelled);
@@ -90,8 +90,8 @@ std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
 }
 
 // Returns a clause if the call exceeds the arithmetic roof only because it executes fewer FLOPs
-// than its definition counts (Winograd, products with padding); otherwise nullopt. `over` is the
-// achieved rate / roof [1], `most` the largest ratio that measurement noise explains.
+// than its definition counts (Winograd, products with padding); otherwise nullopt. `over` [1] is
+// the achieved rate / roof, `most` [1] the largest ratio that measurement noise explains.
 std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const OpWords* words,
                                             double over, double most) {
   if (BestKnown(record).flops_from != Provenance::kModelled) return std::nullopt;
@@ -170,7 +170,7 @@ bool RegisterNamedFlops(const std::string& op, NamedFlops flops) {
 
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record) {
   constexpr double kRounding = 1.01;     // [1] factor allowed for rounded counts
-  constexpr double kMaxProducts = 3.03;  // [1] a training step has 3 products; 1 % for rounding
+  constexpr double kMaxProducts = 3.03;  // [1] a training step has 3 products; plus 1 % rounding
   const auto counted = CountedProductsOf(record, words);
   if (!counted) return std::nullopt;
   auto& [flops, bytes, written, launches, parts] = record.work.at(Provenance::kModelled);

@@ -13,16 +13,15 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kTooUncertain = 0.5;  // [1] interval / median above which no advice is given
+constexpr double kTooUncertain = 0.5;  // [1] 95 % interval / median; above it there is no advice
 constexpr double kFarAboveRoof = 4;    // [1] times over the roof from which a ProblemRemedy applies
-constexpr double kAtItsRoof = 1.25;    // [1] calls below this many times the roof are at the roof
+constexpr double kAtItsRoof = 1.25;    // [1] times over the roof below which a call is at its roof
 constexpr std::size_t kMaxClauses = 2;  // clauses of evidence in one sentence
 
 bool UsedReferenceImplementation(const record::Record& record) {
   return record.library != "reference" && record.algorithm.starts_with("ref");
 }
 
-// Returns the remedy that applies to this call, or null.
 const ProblemRemedy* RemedyOf(const AdviceCase& at) {
   if (at.words == nullptr || LeastTimesOverRoof(at.time).value_or(0) < kFarAboveRoof)
     return nullptr;
@@ -37,7 +36,7 @@ const ProblemRemedy* RemedyOf(const AdviceCase& at) {
   return FindIf(at.words->remedies, applies);
 }
 
-// Returns whether all modelled FLOPs of a bf16 or f16 call are on the fp32 pipe.
+// Returns whether all modelled FLOPs of a bf16 or f16 call are on the pipe fp32.vector.
 bool IsEmulated(const record::Record& record) {
   if (record.type != "bf16" && record.type != "f16") return false;
   const auto* const work = FindValue(record.work, Provenance::kModelled);
@@ -63,7 +62,7 @@ std::string BoundClause(const TimePoint& time, bool in_graph) {
                      time.times_over_roof ? "" : "at least ", times_over_roof, roof);
 }
 
-// Returns what to try without any evidence for a cause.
+// Returns what to try if no rule and no remedy found a cause.
 std::string_view NextWithoutEvidence(const TimePoint& time) {
   if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
   if (LeastTimesOverRoof(time).value() >= kAtItsRoof)
@@ -94,20 +93,19 @@ std::string Advice(const AdviceCase& at) {
   return fmt::format("{}: {}.", clauses, next);
 }
 
-// Thresholds of the rules.
 constexpr double kMuchOverhead = 0.3;       // [1] launches' share of the time
 constexpr double kFasterInGraph = 1.1;      // [1] time / time in a CUDA graph
-constexpr double kMuchFasterInGraph = 1.5;  // [1] time / time in a graph, of calls timed in one
-constexpr double kSameAsKernels = 0.03;     // [1] relative difference from the traced kernels' time
-constexpr double kSameSeconds = 0.3e-6;     // [s] absolute difference from the traced kernels' time
-constexpr double kNoMatrix = 0.01;          // [1] a smaller share of FLOPs on matrix units is none
-constexpr double kFewMatrix = 0.5;          // [1] a smaller share of FLOPs on matrix units is few
-constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs below which they are few
-constexpr double kMoreExecuted = 1.2;       // [1] executed / useful FLOPs from which they are many
-constexpr double kMuchTraffic = 1.5;        // [1] DRAM bytes / compulsory bytes
-constexpr double kManyReads = 3;            // [1] bytes of a cache level / compulsory bytes
-constexpr double kMemoryWaits = 0.7;        // [1] min memory roof time / measured time
-constexpr double kBestMix = 0.97;           // [1] mix / roof: above, only noise separates the two
+constexpr double kMuchFasterInGraph = 1.5;  // [1] the same, for calls timed in a CUDA graph
+constexpr double kSameAsKernels = 0.03;     // [1] allowed difference from the traced kernels' time
+constexpr double kSameSeconds = 0.3e-6;     // [s] allowed difference from the traced kernels' time
+constexpr double kNoMatrix = 0.01;          // [1] share of FLOPs on matrix units; below it: none
+constexpr double kFewMatrix = 0.5;          // [1] share of FLOPs on matrix units; below it: few
+constexpr double kFewerExecuted = 0.8;      // [1] executed / useful FLOPs; below it: fewer
+constexpr double kMoreExecuted = 1.2;       // [1] executed / useful FLOPs; from it on: more
+constexpr double kMuchTraffic = 1.5;        // [1] DRAM bytes / compulsory bytes; from it on: much
+constexpr double kManyReads = 3;            // [1] cache bytes / compulsory bytes; from it on: many
+constexpr double kMemoryWaits = 0.7;        // [1] memory roof time / time from which memory limits
+constexpr double kBestMix = 0.97;           // [1] mix's rate / roof from which they differ by noise
 
 using Evidence = std::optional<std::string>;
 
@@ -120,7 +118,8 @@ std::optional<double> BytesFrom(const AdviceCase& at, Provenance from, Level lev
   return work == nullptr ? std::nullopt : FindCopy(work->bytes, level);
 }
 
-// Returns the bytes of all tensors, each once, or nullopt if modelled DRAM bytes may include more.
+// Returns the bytes of all tensors, each once, or nullopt if they are unknown or if the modelled
+// DRAM bytes may include repeated reads.
 std::optional<double> CompulsoryBytes(const AdviceCase& at) {
   if (HasModelledRereads(at.record)) return std::nullopt;
   const auto bytes = BytesFrom(at, Provenance::kModelled, Level::kDram);
@@ -135,8 +134,8 @@ Evidence MuchOverhead(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// Finds calls whose time when launched on an idle GPU is at least `factor` times `graph` [s], the
-// time in a CUDA graph.
+// Finds calls that take at least `factor` times as long if launched on an idle GPU as in a CUDA
+// graph, where they take `graph` [s].
 Evidence LessInGraph(const AdviceCase& at, std::optional<double> graph, double factor) {
   const auto call = record::SampleMedian(at.record, &record::GpuSample::call_seconds);
   const double launched = std::max(call.value_or(0), at.time.seconds);
@@ -152,13 +151,13 @@ Evidence FasterInGraph(const AdviceCase& at) {
   return LessInGraph(at, graph, kFasterInGraph);
 }
 
-// Finds high launch costs of a call whose stated time is that in a CUDA graph, without launches.
+// Finds high launch costs of a call that was timed in a CUDA graph, so without launches.
 Evidence LaunchedAlone(const AdviceCase& at) {
   if (!IsInGraph(at.record)) return std::nullopt;
   return LessInGraph(at, at.time.seconds, kMuchFasterInGraph);
 }
 
-// Finds a roof that the call exceeds. The bound is then another roof, which may be far away.
+// Finds a roof that is too low, because the call exceeds it. Such a roof cannot be the bound.
 Evidence AboveTooLowRoof(const AdviceCase& at) {
   for (const auto& [level, wrong] : at.time.above_roof)
     if (wrong == WrongPart::kRoof)
@@ -167,7 +166,7 @@ Evidence AboveTooLowRoof(const AdviceCase& at) {
   return std::nullopt;
 }
 
-// Finds a GPU LSTM bound by launches: cuDNN's persistent algorithms need only a few kernels.
+// Finds a GPU LSTM that is bound by launches: cuDNN's persistent algorithms need only few kernels.
 Evidence ManyStepsNotPersistent(const AdviceCase& at) {
   if (at.time.bound != Bound::kOverhead || at.record.op != "LSTM" || at.record.device != "gpu" ||
       std::ranges::any_of(at.record.options,
@@ -176,7 +175,7 @@ Evidence ManyStepsNotPersistent(const AdviceCase& at) {
   return "its time steps are kernels of their own";
 }
 
-// Finds kernels of a program that end sooner than the next one can be launched.
+// Finds a kernel of a program whose launches take longer than the kernel runs.
 Evidence ShorterThanALaunch(const AdviceCase& at) {
   const Work* work = WorkFrom(at, Provenance::kMeasured);
   if (!record::IsKernelSum(at.record) || work == nullptr || !at.ceilings.launch_seconds)
@@ -194,7 +193,7 @@ Evidence ReferenceImplementation(const AdviceCase& at) {
   return "the library used its reference implementation";
 }
 
-// Returns the measured FLOPs: of all pipes, and of matrix units.
+// Returns the measured FLOPs {on all pipes, on matrix units}, or nullopt if there are none.
 std::optional<std::pair<double, double>> CountedFlops(const AdviceCase& at) {
   const Work* work = WorkFrom(at, Provenance::kMeasured);
   if (work == nullptr) return std::nullopt;
@@ -207,7 +206,7 @@ std::optional<std::pair<double, double>> CountedFlops(const AdviceCase& at) {
   return std::pair(all, matrix);
 }
 
-// Returns the name of the record's type if the machine's matrix units can multiply it.
+// Returns the record's type as pipes spell it (f16: "fp16") if the machine's matrix units have it.
 std::optional<std::string> MatrixType(const AdviceCase& at) {
   const auto& type = at.record.type;
   if (type != "f16" && type != "bf16" && type != "int8") return std::nullopt;
@@ -215,10 +214,9 @@ std::optional<std::string> MatrixType(const AdviceCase& at) {
   return at.ceilings.flops.contains(name + ".matrix") ? std::optional(name) : std::nullopt;
 }
 
-// A call whose type the machine's matrix units can multiply.
 struct MatrixCall {
   double share = 0;      // [1] FLOPs counted on matrix units / all counted FLOPs
-  std::string flops_in;  // "tensor-core FLOPs in an fp16 convolution"
+  std::string flops_in;  // e.g. "tensor-core FLOPs in an fp16 convolution"
 };
 
 std::optional<MatrixCall> MatrixCallOf(const AdviceCase& at) {
@@ -275,8 +273,8 @@ Evidence MoreFlopsExecuted(const AdviceCase& at) {
                      dense < 1.05 ? "" : fmt::format(" (the padding makes {:.1f})", dense));
 }
 
-// Finds traffic of the binding cache level far above the tensors' bytes. Ignores L1, whose register
-// loads always exceed the tensors' bytes.
+// Finds traffic of the binding cache level far above the tensors' bytes. Ignores L1: loads to
+// registers always exceed the tensors' bytes.
 Evidence ManyReads(const AdviceCase& at) {
   const auto compulsory = CompulsoryBytes(at);
   const auto level = at.time.bound_level;
@@ -305,13 +303,13 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
                      100 * std::min(share, 1.0));
 }
 
-// The ceilings' kernel that reads and writes in about the same ratio as a call, and that ratio in
-// words.
+// The ceiling kernel ("load", "triad", "copy") whose ratio of reads and writes is nearest to the
+// call's, and a clause with this ratio.
 struct CallMix {
   std::string_view kernel, words;
 };
 
-// Returns the mix whose share of writes (none, a third, half) is the nearest.
+// Returns the mix with the nearest share of writes (none, a third, half) if the call's is known.
 std::optional<CallMix> MixOf(const AdviceCase& at) {
   const Work* work = WorkFrom(at, Provenance::kModelled);
   const auto all = BytesFrom(at, Provenance::kModelled, Level::kDram);
@@ -322,8 +320,8 @@ std::optional<CallMix> MixOf(const AdviceCase& at) {
   return CallMix{"copy", "it writes about as much as it reads"};
 }
 
-// Finds a call whose mix of loads and stores cannot reach its level's roof (the rate of the fastest
-// mix) and that is near what the fastest kernel with its own mix reaches.
+// Finds a call that is near the rate of the fastest kernel with the call's own mix of loads and
+// stores, if that rate is below the level's roof (the rate of the fastest mix).
 Evidence OwnMix(const AdviceCase& at) {
   const auto mix = MixOf(at);
   if (at.time.bound != Bound::kMemory || !at.time.times_over_roof || !mix) return std::nullopt;
@@ -373,8 +371,8 @@ constexpr AdviceRule kRules[] = {
     {"launched-alone", LaunchedAlone,
      "capture its calls in a CUDA graph, or launch the next one before it ends"}};
 
-// Reports a time in a CUDA graph that differs from the sum of the kernels traced by CUPTI and the
-// gaps between them. Memory fills and copies are not traced, and the trace has only one call.
+// Returns a sentence if the time in a CUDA graph differs from the kernels' time that CUPTI traced
+// plus the gaps between them: CUPTI traces one call only, and no memory fills and copies.
 Evidence ApartFromKernels(const record::Record& record, double seconds,
                           const machine::CeilingSet& ceilings) {
   const auto gap = LaunchCost(record, ceilings);
@@ -413,7 +411,7 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
   for (const auto& wrong : record.wrong_engines)
     remarks.push_back(fmt::format("not timed, because its result is wrong: {} ({})",
                                   wrong.algorithm, wrong.reason));
-  // Does not blame the CPU: the library may emulate, as oneDNN widens f16 even with AVX512-FP16.
+  // Does not say that the CPU lacks the type: oneDNN widens f16 to f32 even with AVX512-FP16.
   if (IsEmulated(record))
     remarks.push_back(fmt::format(
         "{} is emulated in fp32: the implementation that the library chose widens it before it "

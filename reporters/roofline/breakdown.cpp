@@ -12,7 +12,7 @@
 namespace dlroof::roofline {
 namespace {
 
-// `advice`: {0} is the component's share in percent, {1} the number of parallel regions or kernels.
+// In `advice` {0} is the component's share [%] and {1} the number of parallel regions or kernels.
 struct KindRow {
   ComponentKind kind;
   std::string_view key, words, advice = {};
@@ -72,14 +72,14 @@ constexpr KindRow kRows[] = {
      "no kernel runs for {0:.0f} % of the time: capture calls in a CUDA graph, or overlap them on "
      "streams"}};
 
-// Advice on kDistance if Breakdown::streams.
+// The advice on kDistance if Breakdown::streams is true.
 constexpr std::string_view kStreamAdvice =
     "{0:.0f} % of the time passes because tensors larger than every cache come from memory: "
     "fewer bytes help, by a narrower type, fused calls, or a larger batch for the same weights";
 
 const KindRow& RowOf(ComponentKind kind) { return *std::ranges::find(kRows, kind, &KindRow::kind); }
 
-// Components of one profiling pass [s], each a mean over the threads. Their sum is the call's time.
+// Components of one profiling pass [s]: means over the threads. Their sum is the call's time.
 struct Split {
   double call = 0, serial = 0, fork_join = 0, imbalance = 0, stolen = 0;
   double busy = 0;
@@ -89,15 +89,14 @@ struct Split {
 
 double AtLeast0(double seconds) { return std::max(0.0, seconds); }
 
-// Subtracts up to `seconds` from `component`. Returns the seconds by which `seconds` was larger.
+// Subtracts `seconds` from `component`, but not below 0. Returns the seconds not subtracted.
 double Take(double seconds, double& component) {
   const double taken = std::min(seconds, component);
   component -= taken;
   return seconds - taken;
 }
 
-// Splits the time of a profiling pass. Subtracts the CPU waits that made the pass longer than the
-// call, and scales the rest to the time of the call.
+// Splits the time of a profiling pass as MakeBreakdown says (CPU waits, scaling).
 Split SplitOf(const BreakdownFacts& facts, const RegionPass& pass) {
   const double threads = facts.parallel.threads;
   Split split;
@@ -137,7 +136,7 @@ std::optional<Efficiencies> EfficienciesOf(const BreakdownFacts& facts, const Sp
   return efficiencies;
 }
 
-// Returns kFixed per thread [s]. Each thread runs all fixed code, so no division by the threads.
+// Returns kFixed per thread [s]. Not divided by the threads, because each thread runs all of it.
 double FixedOf(const BreakdownFacts& facts) {
   return AtLeast0(facts.parallel.smallest_seconds.value_or(0) - facts.call_seconds.value_or(0));
 }
@@ -162,14 +161,14 @@ double ProductsOf(const BreakdownFacts& facts) {
   return AtLeast0(*products - *facts.single_thread_compute_seconds) / facts.parallel.threads;
 }
 
-// kLanes, kInstructions, kKernel (`rest`) and kDistance of a call, per thread [s].
+// The components kLanes, kInstructions, kKernel (`rest`) and kDistance of a call, per thread [s].
 struct KernelTimes {
   double lanes = 0, instructions = 0, rest = 0, distance = 0;
 };
 
-// Returns kInstructions [s] on one thread: the issue time of all instructions minus that of the
-// components that were measured separately. Of a component whose instructions were not counted,
-// subtracts the measured time. Returns 0 if the call's instructions were not counted.
+// Returns kInstructions [s] on one thread: the issue time of all instructions minus the issue time
+// of the components that were measured separately (minus the measured time of a component whose
+// instructions were not counted). Returns 0 if the call's instructions were not counted.
 double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;
@@ -187,10 +186,10 @@ double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   return AtLeast0(counted->all / *counted->per_second - elsewhere);
 }
 
-// Returns `lanes` and `instructions`, and, if the call was timed with tensors in L2 (near) and
-// beyond L2 (far), also `rest` and `distance`: what remains of near and of far - near after the
-// roof's time is subtracted (an arithmetic roof's from near; a memory roof's from far - near, then
-// from near). Lanes and instructions are then limited to `rest`, and subtracted from it.
+// Always sets `lanes` and `instructions`. If the call was timed with its tensors in L2 (near) and
+// beyond L2 (far), also sets `rest` to near and `distance` to far - near, without the roof's time:
+// an arithmetic roof's time is subtracted from near, a memory roof's from far - near and then from
+// near. `lanes` and `instructions` are then limited to `rest` and subtracted from it.
 KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   const auto& parallel = facts.parallel;
   KernelTimes times;
@@ -213,7 +212,7 @@ KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   return times;
 }
 
-// Returns "L2 4.00 us, DRAM 3.00 us".
+// Returns e.g. "L2 4.00 µs, DRAM 3.00 µs".
 std::string TextOf(const std::vector<LevelTime>& levels) {
   std::string text;
   for (const auto& [level, seconds, from] : levels)
@@ -226,7 +225,7 @@ class ComponentList {
  public:
   explicit ComponentList(double seconds) : rest_(seconds) {}
 
-  // Adds a component of `wanted` seconds, or of the rest of the time if `wanted` is longer.
+  // Adds a component of `wanted` [s], or of the rest of the total time if that is shorter.
   void Add(ComponentKind kind, double wanted, Provenance from, const std::string& how) {
     const double seconds = std::min(wanted, rest_);
     rest_ -= seconds;
@@ -242,13 +241,13 @@ class ComponentList {
     }
     Add(kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
   }
-  // Adds kDistance, the measured extra time `wanted` [s]. Its text also lists the `levels`.
+  // Adds kDistance, the measured extra time `wanted` [s]; its `how` also lists the levels' times.
   void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
     std::string how = "additional time on tensors whose pages do not repeat";
     if (!levels.empty()) how += "; by the bandwidths " + TextOf(levels);
     Add(kDistance, wanted, Provenance::kMeasured, how);
   }
-  // Returns all components, including those of 0 s, and the rest of the time as kUnexplained.
+  // Returns all components, also those of 0 s, and the rest of the time as kUnexplained.
   std::vector<Component> Take() {
     components_.push_back({kUnexplained, rest_, rest_from_, "the rest"});
     return std::move(components_);
@@ -256,7 +255,7 @@ class ComponentList {
 
  private:
   double rest_;
-  Provenance rest_from_ = Provenance::kMeasured;  // the least trusted of the components
+  Provenance rest_from_ = Provenance::kMeasured;  // least trusted provenance of the components
   std::vector<Component> components_;
 };
 
@@ -292,7 +291,7 @@ std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) 
   return list.Take();
 }
 
-// Returns all components, including those of 0 s.
+// Returns all components, also those of 0 s.
 std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPass& pass) {
   const auto split = SplitOf(facts, pass);
   auto components = BusyComponents(facts, split.busy);
@@ -308,7 +307,7 @@ std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPas
   return components;
 }
 
-// Sets ci95 of each component: the interval of its median over the passes, widened to its value.
+// Sets ci95 of each component: its median's interval over the passes, widened to contain its value.
 void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& components) {
   std::map<ComponentKind, std::vector<double>> seconds;
   for (const auto& pass : facts.parallel.passes)
@@ -322,7 +321,6 @@ void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& component
   }
 }
 
-// Removes components below 1e-6 of the total time.
 void RemoveZeros(Breakdown& breakdown) {
   std::erase_if(breakdown.components, [&](const auto& component) {
     return component.seconds <= 1e-6 * breakdown.seconds;
@@ -336,7 +334,6 @@ double TailOf(const LaunchedKernel& kernel, double seconds) {
   return seconds * (1 - waves / std::ceil(waves));
 }
 
-// The kernels of a GPU call.
 struct GpuKernelTimes {
   double running = 0;  // [s] while a kernel runs
   double tail = 0;     // [s] kTail

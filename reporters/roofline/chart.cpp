@@ -15,7 +15,7 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kDefaultValue = 1;  // of a key that a problem's text omits
+constexpr double kDefaultValue = 1;  // value of a key that a problem's text omits
 
 using Parts = std::map<std::string, std::string, std::less<>>;
 
@@ -30,8 +30,8 @@ std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
   return text == nullptr ? kDefaultValue : ParseNumber<double>(*text);
 }
 
-// Returns the key of a line. Records of one line have the same op, device, library, direction,
-// type, `parts` of the problem, cache state, options and threads.
+// Returns the key of a record's line. The records of a line have the same op, device, library,
+// direction, type, `parts` of the problem, cache state, options and threads.
 std::string GroupOf(const record::Record& record, const Parts& parts,
                     const std::vector<std::string>& options, const std::string& threads) {
   std::string group;
@@ -43,8 +43,8 @@ std::string GroupOf(const record::Record& record, const Parts& parts,
   return group;
 }
 
-// Returns the key of the line that sweeps `word`: without this parameter and the keys that follow
-// it, but with the padding (_p) if `strict`.
+// Returns the key of the record's line along `word`: without this parameter and the keys that
+// follow it. If `strict`, the padding (_p) stays in the key.
 std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& word, bool strict) {
   parts.erase(word.key);
   for (const auto& key : Followers(word))
@@ -64,17 +64,17 @@ std::string SeriesOf(const record::Record& record) {
 struct Candidate {
   std::size_t record;
   double value;
-  std::string loose, strict;  // keys of its line (GroupOf) without the padding, and with it
+  std::string loose, strict;  // keys of its line (GroupOf) without and with the padding
 };
 
-// Returns the op's parameter "batch", or null if it has none.
 const SweepWord* BatchWord(const record::Record& record, const OpVocabulary& words) {
   const auto* const op = FindValue(words, record.op);
   const auto is_batch = [](const SweepWord& word) { return word.name == "batch"; };
   return op == nullptr ? nullptr : FindIf(op->sweep, is_batch);
 }
 
-// Returns the lines through the records with a problem for which `candidate_of` returns a value.
+// Returns the lines through the records for which `candidate_of` returns a Candidate. Candidates
+// with the same loose key are on one line unless two of them have the same value.
 template <class CandidateOf>
 std::vector<SweepLine> LinesOf(const PlacedRun& run, std::size_t least,
                                const CandidateOf& candidate_of) {
@@ -83,7 +83,7 @@ std::vector<SweepLine> LinesOf(const PlacedRun& run, std::size_t least,
     if (const auto& record = run.file.records[i]; !record.problem.empty())
       if (auto candidate = candidate_of(i, record)) candidates.push_back(std::move(*candidate));
   std::map<std::string, std::set<double>> values;
-  std::set<std::string> twice;  // groups with a value twice
+  std::set<std::string> twice;  // loose keys with two candidates of the same value
   for (const auto& candidate : candidates)
     if (!values[candidate.loose].insert(candidate.value).second) twice.insert(candidate.loose);
   std::vector<std::vector<const Candidate*>> groups;
@@ -120,8 +120,8 @@ Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
           ceiling.sustained_per_second};
 }
 
-// Returns whether the rate falls by more than noise while the intensity rises: another program must
-// have slowed a ridge kernel, because each was measured only once.
+// Returns whether the rate falls by more than noise while the intensity rises. Another program then
+// slowed one of the ridge's kernels, each of which was measured only once.
 bool Falls(const std::vector<machine::RidgePoint>& ridge) {
   constexpr double kNoise = 0.05;  // [1]
   return std::ranges::adjacent_find(ridge, [](const auto& point, const auto& next) {
@@ -145,8 +145,8 @@ bool IsMeasured(const ClassicPoint& point) {
   return point.flops_from == Provenance::kMeasured && point.bytes_from == Provenance::kMeasured;
 }
 
-// Returns the name of the record's series. For runs that record::SideBySide joined it is the run's
-// label and the type: more series would exhaust the colours.
+// Returns the name of the record's series. In runs that record::SideBySide joined it is the run's
+// label and the type, because more series would exhaust the colours.
 std::string ChartSeries(const record::Record& record) {
   if (const auto label = record::LabelOf(record))
     return std::string(*label) + (record.type.empty() ? "" : " " + record.type);
@@ -162,7 +162,7 @@ std::optional<std::pair<double, double>> Coordinates(const TimePoint& time, Leve
   return std::pair(*x, time.compute_seconds);
 }
 
-// Calls visit(index, record, placed) for the placed records of a set.
+// Calls visit(index, record, placed) for the placed records that belong to `roofs`.
 template <class Visit>
 void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) {
   for (std::size_t i = 0; i < run.places.size(); ++i)
@@ -170,7 +170,7 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
       visit(i, run.file.records[i], run.places[i]);
 }
 
-// Returns `level` or, with `or_nearer` and no bytes of `level`, the placement's farthest level.
+// Returns `level` or, if `or_nearer` and the placement has no point at `level`, its farthest level.
 Level MarkLevel(const Placement& placement, Level level, bool or_nearer) {
   if (!or_nearer || placement.classic.empty() || PointOf(placement, level) != nullptr) return level;
   return std::ranges::max(placement.classic, {}, &ClassicPoint::level).level;
@@ -282,7 +282,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
         if (flops == 0) continue;
         const auto row = FindCopy(time.compute_roofs, pipe).value_or(pipe);
         used.insert(row);
-        // If the roof is another row than the pipe's (tensor_balance), both are drawn.
+        // With tensor_balance another pipe's roof is used; both roofs are then drawn.
         if (time.pipe_seconds.contains(pipe) && !row.starts_with(pipe)) used.insert(pipe);
       }
   });

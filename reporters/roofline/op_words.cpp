@@ -29,8 +29,8 @@ OpWords FromJson(const json& object) {
 
 bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
 
-// Returns the problem's text with the missing key and its value inserted, once for each possible
-// position. Keys with an underscore are after the text's only underscore, other keys before it.
+// Returns a text for each position in `problem` at which the missing key and its value may be
+// inserted. Keys with an underscore are after the text's only underscore, other keys before it.
 std::vector<std::string> Inserted(std::string_view problem, const std::string& key,
                                   const std::string& value) {
   const bool after = key.starts_with('_');

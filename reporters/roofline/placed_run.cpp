@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kShareDigits = 3;
-constexpr std::size_t kMaxInJson = 40'000;  // [1] benchmarks whose JSON needs nearly 1 GB of memory
+constexpr std::size_t kMaxInJson = 40'000;  // [1] records whose JSON takes nearly 1 GB of memory
 
 void Round(double& value) { value = text::Rounded(value); }
 
@@ -50,7 +50,6 @@ void Round(ClassicPoint& point) {
 }
 
 void Round(TimePoint& time) {
-  // The time of a single pipe at its own ceiling only repeats compute_seconds.
   if (time.pipe_seconds.size() == 1 && time.pipe_seconds.begin()->second == time.compute_seconds)
     time.pipe_seconds.clear();
   RoundEach(time.seconds, time.compute_seconds, time.pipe_seconds, time.memory_seconds,
@@ -58,8 +57,8 @@ void Round(TimePoint& time) {
             time.point_compute_seconds, time.point_memory_seconds);
 }
 
-// Sets the binding roof and the times of the other memory levels in `facts`. Sets `binding` to the
-// binding memory level, if the roof is one.
+// Sets the binding roof and the times of the other memory levels in `facts`. If a memory level
+// binds, sets `binding` to this level.
 void AddRoofs(const Placement& placement, BreakdownFacts& facts, std::optional<Level>& binding) {
   const auto& time = *placement.time;
   if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
@@ -79,8 +78,8 @@ void AddRoofs(const Placement& placement, BreakdownFacts& facts, std::optional<L
   }
 }
 
-// Returns whether a call's tensors are larger than every cache, and pass DRAM about once: with less
-// than twice their (compulsory) bytes.
+// Returns whether a call's tensors are larger than every cache and pass DRAM about once, that is,
+// whether the DRAM traffic is less than twice their (compulsory) bytes.
 bool Streams(const record::Record& record, const machine::Machine& machine) {
   const auto modelled = record.work.find(Provenance::kModelled);
   if (modelled == record.work.end() || machine.cache_bytes.empty()) return false;
@@ -89,13 +88,13 @@ bool Streams(const record::Record& record, const machine::Machine& machine) {
          BestKnown(record).bytes.at(Level::kDram).first < 2 * dram->second;
 }
 
-// Sets the times at the binding and at the arithmetic roof with the ceilings of one thread.
+// Sets the single-threaded roof times in `facts`, with the ceilings of one thread.
 void AddSingleThreaded(const record::Record& record, const machine::Machine& machine,
                        const PlaceView& view, const std::optional<Level>& binding,
                        BreakdownFacts& facts) {
   record::Record single = record;
   single.threads = 1;
-  // The call's time on one thread is not known: with an infinite time the call exceeds no roof.
+  // The call's time on one thread is unknown. With an infinite time the call exceeds no roof.
   const auto time = PlaceTime(single, std::numeric_limits<double>::infinity(), machine, view);
   if (!time) return;
   facts.single_thread_compute_seconds = time->compute_seconds;
@@ -113,7 +112,7 @@ void PutUnlessEmpty(json& object, const char* key, const std::string& text) {
   if (!text.empty()) object[key] = text;
 }
 
-// Returns the summary of the clean repetitions' GPU samples, or null without samples (on a CPU).
+// Returns the summary of the clean repetitions' GPU samples, or JSON null without samples.
 json GpuSummary(const record::Record& record) {
   std::vector<record::GpuSample> samples;
   for (const auto& repetition : record.repetitions)
@@ -150,7 +149,7 @@ json ToJson(const BandwidthPoint& point) {
   return object;
 }
 
-// Member "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
+// Member "point" is the time point with all levels; TimePlace (chart.h) is the one of a level.
 json ToJson(const TimePoint& point) {
   json object = {{"seconds", point.seconds},
                  {"compute_seconds", point.compute_seconds},
@@ -241,8 +240,8 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
-// Raises the lower end of a noisy time's interval to the roof's time if it is below: the correction
-// for CPU waits may make a call seem faster than the machine is.
+// Raises the lower end of a noisy time's interval to at least the roof's time: the correction for
+// CPU waits may make a call seem faster than its roof allows.
 void BoundByRoof(Placed& placed) {
   auto& [timing, placement, breakdown] = placed;
   if (!timing || !timing->noisy || !timing->ci95 || !placement.time) return;
@@ -255,7 +254,7 @@ void BoundByRoof(Placed& placed) {
   timing->ci95->first = least;
 }
 
-// Replaces `advice`'s proposal by the breakdown's (BreakdownAdvice), except for kUnexplained.
+// Replaces the proposal in `advice` by BreakdownAdvice, except if that would be on kUnexplained.
 void ReplaceProposal(const Breakdown& breakdown, std::string& advice) {
   const auto* largest = breakdown.Largest();
   const auto proposal = advice.find(": ");

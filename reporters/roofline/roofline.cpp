@@ -11,17 +11,16 @@
 namespace dlroof::roofline {
 namespace {
 
-// A byte count is rejected only if the call moved the bytes faster than the ceiling. If the ceiling
-// failed validation (interference, disagreeing passes, two hardware threads on a core), the true
-// rate may be higher, by at most this factor.
+// [1] If a ceiling failed validation (interference, disagreeing passes, two hardware threads on a
+// core), the true rate may be up to so many times as high. Byte counts are rejected only beyond it.
 constexpr double kValidationFactor = 2;
 
-// A ceiling for work: the roof, or a rate that the machine was seen to reach, its lower limit.
+// The ceiling by which work is divided: the roof, or a lower limit of it (a measured rate).
 struct UsedCeiling {
   std::string name;                           // name of the row, mix or level
-  const machine::Ceiling* ceiling = nullptr;  // null: every candidate may be wrong by any factor
-  bool replaced = false;  // replaces the fastest ceiling, which may be wrong by any factor
-  // Why the true rate may be higher, by the ceiling's name; empty: the ceiling is the roof.
+  const machine::Ceiling* ceiling = nullptr;  // null if every candidate may be wrong by any factor
+  bool replaced = false;  // stands for the fastest ceiling, which may be wrong by any factor
+  // Reasons why the true rate may be higher, by the ceiling's name. Empty if `ceiling` is the roof.
   std::map<std::string, std::string> not_validated = {};
 };
 
@@ -31,7 +30,7 @@ bool IsRowOf(const std::string& pipe, const std::string& key) {
 
 using Rows = std::vector<const machine::CeilingRow*>;
 
-// Returns the rows below `key` ("fp32.vector": "fp32.vector.avx2", ...) that `allowed` accepts.
+// Returns the rows of `key` (of "fp32.vector" e.g. "fp32.vector.avx2") that `allowed` accepts.
 template <class Allowed>
 Rows RowsOf(const std::string& key, const std::map<std::string, machine::Ceiling>& all,
             const Allowed& allowed) {
@@ -41,8 +40,8 @@ Rows RowsOf(const std::string& key, const std::map<std::string, machine::Ceiling
   return rows;
 }
 
-// Returns `ceiling` unless its rate may be wrong by any factor (unbounded). Then returns the best
-// bounded one of `others`, as a lower limit of the true rate, or no ceiling if there is none.
+// Returns `ceiling` unless its rate may be wrong by any factor (unbounded). If it is unbounded,
+// returns the best of `others` that is not (a lower limit of the true rate), or a null ceiling.
 UsedCeiling Use(const std::string& name, const machine::Ceiling& ceiling, Rows others) {
   UsedCeiling used{name, &ceiling};
   if (ceiling.AllowsPercentages()) return used;
@@ -60,9 +59,9 @@ UsedCeiling Use(const std::string& name, const machine::Ceiling& ceiling, Rows o
   return used;
 }
 
-// Returns the best ceiling of a pipe among the rows whose instructions `isa` allows. If `isa` is
-// unknown (empty) or allows no row, returns the pipe's roof. Replaces an unbounded ceiling as Use
-// does. Returns nullopt if the machine has no ceiling for the pipe.
+// Returns the best ceiling of a pipe among the rows whose instructions `isa` allows or, if `isa` is
+// unknown (empty) or allows no row, the pipe's roof. Use() replaces an unbounded ceiling. Returns
+// nullopt if the machine has no ceiling for the pipe.
 std::optional<UsedCeiling> RoofOf(const std::string& pipe, const std::string& isa,
                                   const machine::CeilingSet& ceilings) {
   if (!isa.empty()) {
@@ -81,8 +80,8 @@ std::optional<UsedCeiling> RoofOf(const std::string& pipe, const std::string& is
   return Use(pipe, *plain, RowsOf(pipe, ceilings.flops, any));
 }
 
-// Returns the ceiling of a memory level; one of its mixes replaces an unbounded ceiling. Returns
-// nullopt if the machine has no ceiling for the level.
+// Returns the ceiling of a memory level (one of its mixes if the ceiling is unbounded), or nullopt
+// if the machine has no ceiling for the level.
 std::optional<UsedCeiling> RoofOf(Level level, const machine::CeilingSet& ceilings) {
   const auto* const roof = FindValue(ceilings.bytes, level);
   if (roof == nullptr) return std::nullopt;
@@ -91,8 +90,8 @@ std::optional<UsedCeiling> RoofOf(Level level, const machine::CeilingSet& ceilin
   return Use(name, *roof, RowsOf(name, ceilings.mixes, any));
 }
 
-// Returns the highest ceiling of the matrix units; another one replaces an unbounded ceiling.
-// Returns nullopt if the machine has none.
+// Returns the highest ceiling of the matrix units (the best bounded one if it is unbounded), or
+// nullopt if the machine has none.
 std::optional<UsedCeiling> MatrixRoof(const machine::CeilingSet& ceilings) {
   Rows rows;
   for (const machine::CeilingRow& row : ceilings.flops)
@@ -105,8 +104,8 @@ std::optional<UsedCeiling> MatrixRoof(const machine::CeilingSet& ceilings) {
   return Use((*best)->first, (*best)->second, rows);
 }
 
-// If a warm cache holds all tensors of the call, removes the modelled bytes of DRAM, and adds them
-// at that cache unless its bytes are known or `view` excludes it. An aside says so.
+// If a warm cache holds all tensors of the call, removes the modelled bytes of DRAM and adds them
+// to this cache level, unless the level's bytes are known or `view` excludes it. Adds an aside.
 void MoveToCache(const record::Record& record, const machine::Machine& machine,
                  const PlaceView& view, KnownWork& known, std::vector<std::string>& asides) {
   const auto dram = FindCopy(known.bytes, Level::kDram);
@@ -122,10 +121,10 @@ void MoveToCache(const record::Record& record, const machine::Machine& machine,
   known.bytes.erase(Level::kDram);
 }
 
-// Time at the compute roof or at one level's roof; the largest of these is the roof time.
+// The call's time at the compute roof or at one level's roof.
 struct RoofTerm {
-  double seconds = 0;
-  // Reasons by ceiling. If not empty, the true ceilings may be higher: `seconds` is an upper limit.
+  double seconds = 0;  // [s]
+  // Reasons by ceiling. If there are any, the true ceiling may be higher and `seconds` too long.
   std::map<std::string, std::string> not_validated = {};
 
   bool AtMost() const { return !not_validated.empty(); }
@@ -135,21 +134,20 @@ struct RoofTerm {
   }
 };
 
-// Returns the term with the longer time; of equal times the term that is not just an upper limit.
+// Returns the term with the longer time; of equal terms one that is exact, if there is one.
 const RoofTerm& Longer(const RoofTerm& a, const RoofTerm& b) {
   if (a.seconds != b.seconds) return a.seconds > b.seconds ? a : b;
   return a.AtMost() ? b : a;
 }
 
-// Roof times of one record.
 struct RoofTimes {
   std::optional<RoofTerm> compute;
-  std::map<std::string, std::string> compute_roofs;  // row of ceilings by pipe
-  std::map<std::string, double> pipes;               // [s] by pipe at its own ceiling
+  std::map<std::string, std::string> compute_roofs;  // by pipe: name of the ceiling used for it
+  std::map<std::string, double> pipes;               // [s] by pipe, at the pipe's own ceiling
   std::map<Level, RoofTerm> memory;
   // Levels whose roof the call exceeds; they are not in `memory`.
   std::map<Level, std::pair<RoofTerm, WrongPart>> above;
-  std::vector<std::string> above_remarks;  // remarks on `above` and on bytes refuted at caches
+  std::vector<std::string> above_remarks;  // on `above`, and on cache levels' refuted bytes
   bool specified = false;                  // at least one of the ceilings is specified
 
   const RoofTerm* Longest() const {
@@ -162,7 +160,7 @@ struct RoofTimes {
   const RoofTerm& Longest(Level level) const { return Longer(*compute, memory.at(level)); }
 };
 
-// Adds a remark if the ISA's roof is below the machine's.
+// Adds a remark if the pipe's roof for this ISA is below the machine's roof of the pipe.
 void AddLowerRoofRemark(const std::string& pipe, const UsedCeiling& roof, const std::string& isa,
                         const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
   const auto* const plain = FindValue(ceilings.flops, pipe);
@@ -174,7 +172,8 @@ void AddLowerRoofRemark(const std::string& pipe, const UsedCeiling& roof, const 
                   roof.name, rate / 1e9, isa, pipe, plain->per_second / 1e9));
 }
 
-// Adds the remark that nothing is placed because of this ceiling.
+// Adds remarks "WHAT: REASON" with the reasons why the ceiling is unusable, and adds it to
+// `placement.unusable`. `what` is the consequence, e.g. "not placed".
 void AddUnusable(const UsedCeiling& used, const std::string& what, Placement& placement) {
   for (const auto& [name, reason] : used.not_validated) {
     placement.remarks.push_back(
@@ -189,10 +188,10 @@ void AddCompute(const UsedCeiling& roof, double seconds, RoofTimes& times) {
   times.specified = times.specified || roof.ceiling->IsSpecified();
 }
 
-// By pipe: its FLOPs, and the ceiling that they are divided by.
+// By pipe: its FLOPs, and the ceiling by which they are divided.
 using JudgedPipes = std::map<std::string, std::pair<double, UsedCeiling>>;
-// Returns the pipes with FLOPs. If one has no ceiling, or only unbounded ones, adds a remark and
-// returns an empty map.
+// Returns the pipes with FLOPs. If one of them has no ceiling, or only unbounded ceilings, adds a
+// remark and returns an empty map.
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
                    const machine::CeilingSet& ceilings, Placement& placement) {
   JudgedPipes judged;
@@ -250,34 +249,34 @@ void AddTensorTime(const KnownWork& known, const std::string& isa,
 struct TimedCall {
   const record::Record& record;
   const machine::Machine& machine;
-  const UsedCeiling& roof;  // of the level whose bytes are checked
+  const UsedCeiling& roof;  // roof of the level whose bytes are checked
   double seconds = 0;       // [s] measured time of the call
 };
 
-// Returns the minimum time [s] that the bytes need, with the ceiling's possible error, or 0 for a
-// specified ceiling of another level than DRAM, which refutes no bytes.
+// Returns the minimum time [s] that the bytes need, even if the ceiling is too low by the possible
+// error. Returns 0 for a specified ceiling of a cache level, which refutes no bytes.
 double LeastSeconds(const UsedCeiling& roof, Level level, double bytes) {
   const double seconds = bytes / roof.ceiling->per_second;
   if (roof.ceiling->IsSpecified()) return level == Level::kDram ? seconds : 0;
   return roof.not_validated.empty() ? seconds : seconds / kValidationFactor;
 }
 
-// Returns whether a call cannot have moved its compulsory bytes through DRAM: caches may be warm,
-// the bytes fit the largest cache, and the call is shorter than the roof time.
+// Returns whether the call cannot have moved its compulsory bytes through DRAM: its caches may be
+// warm, the bytes fit the largest cache, and moving them would take longer than the call.
 bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
   return call.record.cache != "cold" && bytes <= LargestCache(call.machine) &&
          roof_seconds > call.seconds;
 }
 
-// Returns whether measured bytes may be too many: those of a GPU's DRAM are counted in another run
-// of the call, which may find less of its tensors in L2 than the timed one.
+// Returns whether measured bytes may be too many: a GPU's DRAM bytes are counted in another run of
+// the call, which may find less of its tensors in L2 than the timed run.
 bool CountedElsewhere(const record::Record& record, Level level) {
   return record.device == "gpu" && level == Level::kDram && record.cache != "cold";
 }
 
-// Returns a reason to ignore bytes that are modelled, simulated or CountedElsewhere: the call was
-// too fast to move them even with the ceiling's possible error. Under a specified ceiling only DRAM
-// bytes that fit a cache are ignored; other points above their roof are drawn and reported.
+// Returns a reason to ignore a level's bytes if the call was too fast to move them, even with the
+// ceiling's possible error; nullopt if they count. Measured bytes are ignored only if they are
+// CountedElsewhere. Under a specified ceiling only DRAM bytes that fit a cache are ignored.
 std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
                                     std::pair<double, Provenance> known) {
   const auto [bytes, from] = known;
@@ -305,8 +304,8 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
       Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
 }
 
-// Returns whether the call exceeds the level's roof. If so, adds the level to `times.above`, and a
-// remark.
+// Returns whether the call exceeds the level's roof. If it does, adds the level to `times.above`
+// and adds a remark.
 bool AddAboveRoof(const LevelUse& use, const UsedCeiling& roof, RoofTimes& times,
                   std::vector<std::string>& remarks) {
   const auto wrong = WrongPartOf(use);
@@ -355,8 +354,8 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
   }
 }
 
-// Adds the reasons why a term's ceilings are not validated: to `uncertain` if the term binds, so
-// that the distance to the roof is a limit, otherwise to `asides`.
+// Adds the reasons why a term's ceilings are not validated: to `uncertain` if the term binds (then
+// the distance to the roof is a limit), otherwise to `asides`.
 void ReportNotValidated(const RoofTerm& term, const RoofTerm& longest, Placement& placement) {
   const bool binds = longest.AtMost() && term.seconds >= longest.seconds;
   for (const auto& [name, reason] : term.not_validated)
@@ -485,7 +484,7 @@ RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, doub
   return times;
 }
 
-// Returns the sustained ceilings for a call that was timed after the clock settled, else nullopt.
+// Returns the sustained ceilings if the call was timed after the clock had settled, else nullopt.
 std::optional<machine::CeilingSet> SustainedIfSteady(const record::Record& record,
                                                      const machine::CeilingSet& ceilings) {
   return record::IsSteady(record) ? std::optional(machine::Sustained(ceilings)) : std::nullopt;

@@ -1,5 +1,5 @@
 // Placement of one record under its machine's roofs, and the vocabulary of ops that reports use.
-// Pure: no clock, no hardware, no text layout.
+// Pure functions.
 #pragma once
 
 #include <functional>
@@ -16,38 +16,38 @@
 
 namespace dlroof::roofline {
 
-// A parameter of an op's problems under the name that people use.
+// A parameter of an op's problems.
 struct SweepWord {
-  std::string name;  // "image"
-  std::string key;   // key in a problem's text: "h", or "_s" after the underscore
+  std::string name;  // the name that people use, e.g. "image"
+  std::string key;   // its key in a problem's text, e.g. "h"; "_s" is an s after the underscore
   // Keys that change with `key`, separated by blanks: a square kernel's width, "same" padding.
   std::string follow = {};
 
   bool operator==(const SweepWord&) const = default;
 };
 
-// What to do about calls far above their roof, if the problem's text shows the cause.
+// Advice on calls that take many times their roof's time, if the problem's text shows the cause.
 struct ProblemRemedy {
-  std::string device;    // "gpu": device of the calls to which it applies
-  std::string key;       // "_p": key of the problem's text (ProblemParts)
-  std::string contains;  // ":": it applies if the key's value contains this text
-  std::string option;    // it does not apply to calls that already have this option
-  std::string evidence;  // a clause: "its padding differs at the two ends"
+  std::string device;    // device of the calls to which the remedy applies, e.g. "gpu"
+  std::string key;       // key in the problem's text (ProblemParts), e.g. "_p"
+  std::string contains;  // the remedy applies if the value of `key` contains this text, e.g. ":"
+  std::string option;    // the remedy applies if the call does not have this option yet
+  std::string evidence;  // a clause, e.g. "its padding differs at the two ends"
   std::string next;      // a clause: what to try
 };
 
 // Two FLOP counts [flop] of a call whose filter reaches into padding.
 struct ProductFlops {
-  double useful = 0;  // only filter taps inside the image; this count is in records
-  double dense = 0;   // with padding; this count is in the literature and in older run files
+  double useful = 0;  // of filter taps inside the image; records have this count
+  double dense = 0;   // including padding; literature and older run files have this count
 };
 
 struct OpWords {
-  std::string noun;              // one call of the op: "convolution"
+  std::string noun;              // word for one call of the op, e.g. "convolution"
   std::vector<SweepWord> sweep;  // parameters of its problems, in the order of reports
-  // The members below are not in run files: they are known only for this program's ops.
+  // Run files do not have the members below: they are known only for this program's ops.
   std::vector<ProblemRemedy> remedies = {};
-  // Returns the FLOPs of a problem, nullopt for an invalid text. Empty for ops without padding.
+  // Returns the FLOPs of a problem, nullopt for an invalid text. Unset for ops without padding.
   std::function<std::optional<ProductFlops>(const std::string& problem)> product_flops = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
@@ -58,24 +58,24 @@ bool RegisterOpWords(const std::string& op, OpWords words);
 // Returns the vocabulary of this program's ops, plus that of other ops in the `context` of a run
 // file (context.dlroof.ops). Accepts any JSON and ignores members of other types.
 OpVocabulary WordsOf(const nlohmann::json& context);
-// Returns the noun for a call of the op, or "call" if `words` (if empty: this program's) has none.
+// An empty `words` stands for this program's vocabulary. NounOf returns "call" for an op without a
+// noun, FindWords null for an unknown op.
 std::string_view NounOf(std::string_view op, const OpVocabulary& words);
-// Returns the op's entry of `words` (if empty: of this program's vocabulary), or null.
 const OpWords* FindWords(std::string_view op, const OpVocabulary& words);
 // Returns the JSON for context.dlroof.ops.
 nlohmann::json ToJson(const OpVocabulary& words);
 
-// A parameter, and the ops that have it with the same name and key.
+// A parameter, and the ops that have a parameter with the same name, key and followers.
 struct SweepParameter {
   SweepWord word;
   std::vector<std::string> ops;
 };
 // Returns each parameter once, in the order of the ops' names and of their lists.
 std::vector<SweepParameter> SweepParameters(const OpVocabulary& words);
-// Returns the names of the parameters, each once.
 std::vector<std::string> SweepNames(const OpVocabulary& words);
 
-// A key and its value in a problem's text: "n16c64_s2p0:1x0:1" has n 16, c 64, _s 2, _p 0:1x0:1.
+// A key and its value in a problem's text. "n16c64_s2p0:1x0:1" has the parts n = 16, c = 64, _s = 2
+// and _p = 0:1x0:1.
 struct ProblemPart {
   std::string key, value;
   // Offsets in the text. `begin` is the key's first letter, after any underscore.
@@ -85,12 +85,11 @@ struct ProblemPart {
 std::vector<ProblemPart> ProblemParts(std::string_view problem);
 
 // Returns candidates for the problem's text with another value of this parameter, the likeliest
-// first: the op may or may not omit a key with value 1. Keys in `word.follow` with the same old
-// value get the new value too (a square stays square), but the padding (_p) does not change.
+// first: several, because an op may or may not omit a key with value 1. Keys in `word.follow` whose
+// old value is the same get the new value too (a square stays square), except the padding (_p).
 std::vector<std::string> WithValue(std::string_view problem, const SweepWord& word,
                                    const std::string& value);
 
-// Returns the keys in `word.follow`.
 std::vector<std::string> Followers(const SweepWord& word);
 
 // Choices for the placement of records under their roofs.
@@ -98,7 +97,7 @@ struct PlaceView {
   std::vector<Level> levels;  // memory levels to use; empty: all known levels
   // Divide the FLOPs of all pipes by the best matrix ceiling, as in the time-based roofline paper.
   bool tensor_balance = false;
-  OpVocabulary words;  // of the file's ops; empty: this program's
+  OpVocabulary words;  // vocabulary of the file's ops; if empty, this program's is used
 };
 
 // Classic roofline: one point per level with known bytes.
@@ -107,8 +106,8 @@ struct ClassicPoint {
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s] achieved
   double roof = 0;              // [flop/s] min(compute roof, intensity x bandwidth)
-  // [1] achieved / roof. Exactly one of the two is set: `fraction`, or its upper limit
-  // `fraction_at_most` if a roof is not validated (see TimePoint::times_over_roof).
+  // [1] achieved / roof. Exactly one is set: `fraction` or, if a roof is not validated, the upper
+  // limit `fraction_at_most` (see TimePoint::times_over_roof).
   std::optional<double> fraction, fraction_at_most;
   std::optional<std::pair<double, double>> ci95;  // [flop/s] 95 % interval of flops_per_second
   bool memory_bound = false;                      // the bandwidth roof is the lower one
@@ -122,48 +121,49 @@ std::string_view Key(Bound bound);
 enum class WrongPart { kRoof, kBytes, kUnknown };
 std::string_view Key(WrongPart part);
 
-// Time-based roofline (Wang et al. 2020): the record in seconds. All [s]. (compute_seconds,
-// memory_seconds) is the complexity point.
+// A record on the time-based roofline (Wang et al. 2020). Times are in seconds [s]; the complexity
+// point is (compute_seconds, memory_seconds).
 struct TimePoint {
   double seconds = 0;          // measured
   double compute_seconds = 0;  // sum over pipes of FLOPs / ceiling
-  // Key of the ceiling used for each pipe: the best row that the record's ISA allows
-  // ("fp32.vector.avx2" without AVX-512), or the plain pipe if the ISA is unknown.
+  // By pipe: key of the ceiling by which its FLOPs are divided: the best row that the record's ISA
+  // allows, e.g. "fp32.vector.avx2" without AVX-512; the pipe itself if the ISA is unknown.
   std::map<std::string, std::string> compute_roofs;
   // FLOPs of each pipe / its own ceiling, even if compute_seconds uses another ceiling
   // (tensor_balance). Empty if one of the pipes has no ceiling.
   std::map<std::string, double> pipe_seconds;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
-  // Levels whose roof the call exceeds. They have a classic point, but no memory_seconds: they are
-  // not considered for `bound` and `times_over_roof`. A remark says which number is wrong.
+  // Levels whose roof the call exceeds. They have a classic point but no memory_seconds, so `bound`
+  // and `times_over_roof` ignore them. A remark says which number is wrong.
   std::map<Level, WrongPart> above_roof;
-  // Launches x launch cost or, if not known, the time of a GPU call minus that in a CUDA graph.
+  // Launches x launch cost or, if one of these is unknown, the time of a GPU call minus its time in
+  // a CUDA graph. Not set if that is unknown too.
   std::optional<double> overhead_seconds;
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // set if `bound` is kMemory
-  // [1] seconds / max(compute_seconds, memory_seconds), without overhead. Exactly one of the two is
-  // set. If the largest of these times uses a ceiling that is not validated, the true ceiling may
-  // be higher, so `times_over_roof_at_least` is set, a lower limit. Ceilings of the shorter times
-  // do not matter: with higher ceilings these times only get shorter.
+  // [1] seconds / max(compute_seconds, memory_seconds), without overhead. Exactly one is set:
+  // `times_over_roof` or, if the longest of these roof times uses a ceiling that is not validated
+  // (the true ceiling may be higher), the lower limit `times_over_roof_at_least`. The ceilings of
+  // the shorter roof times do not matter: higher ceilings would make them even shorter.
   std::optional<double> times_over_roof, times_over_roof_at_least;
-  // At least one of the roofs used (for bound, times over the roof, percentages) is not measured.
+  // At least one of the roofs used is specified, not measured.
   bool specified = false;
-  // Levels at which the roofline of only compute and this level gives a lower limit of the times
-  // over the roof, because the longer of its two times uses a ceiling that is not validated.
+  // Levels for which the longer one of compute time and the level's memory time uses a ceiling that
+  // is not validated: a roofline of compute and this level gives only a lower limit of `x roof`.
   std::vector<Level> not_validated_levels;
-  // The time point: the complexity point times `times_over_roof` or its limit; at most `seconds`.
+  // The time point: the complexity point x `times_over_roof` (or its limit).
   std::optional<double> point_compute_seconds;
   std::map<Level, double> point_memory_seconds;
 };
 
 // Bandwidth of a record with unknown FLOPs, at the level with the longest roof time. Arithmetic may
-// bound such a call, so `fraction` is the share of this roof only.
+// bind the call instead, so `fraction` is only the share of this level's roof.
 struct BandwidthPoint {
   Level level = Level::kDram;
-  double bytes_per_second = 0;     // [byte/s] achieved
-  double roof = 0;                 // [byte/s]
-  std::optional<double> fraction;  // [1] achieved / roof; not set if the roof failed validation
-  std::optional<double> fraction_at_most;  // [1] its upper limit, set instead in that case
+  double bytes_per_second = 0;             // [byte/s] achieved
+  double roof = 0;                         // [byte/s]
+  std::optional<double> fraction;          // [1] achieved / roof; set if the roof is validated
+  std::optional<double> fraction_at_most;  // [1] upper limit; set if the roof is not validated
   bool specified = false;                  // the roof is specified, not measured
   Provenance bytes_from = Provenance::kModelled;
 };
@@ -172,57 +172,58 @@ struct Placement {
   std::vector<ClassicPoint> classic;
   record::Rare<TimePoint> time;
   record::Rare<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
-  std::vector<std::string> remarks;        // why a number is missing; AddFindings adds more
-  // Remarks about roofs that the call exceeds; each says whether the roof or the work is wrong.
+  std::vector<std::string> remarks;        // e.g. why a number is missing; see AddFindings
+  // The remarks on roofs that the call exceeds; each says whether the roof or the work is wrong.
   std::vector<std::string> above_roof_remarks;
-  // Says which count of ProductFlops the record has, if they differ by over 1 %. Also in `asides`.
+  // FlopCountText, if it returns a sentence. Also in `asides`.
   record::Rare<std::string> flop_count;
-  // Facts that change no number here: failed validations that do not matter, bytes placed at L2.
+  // Facts that verbose reports show, e.g. a roof that failed validation but does not bind.
   std::vector<std::string> asides;
-  // Ceilings that make times_over_roof a lower limit, with the reason why they are not validated.
-  // Not repeated in `remarks`: reports write each reason once, for all records together.
+  // Ceilings that make times_over_roof a lower limit, by name, with the reason why they are not
+  // validated. `remarks` lacks them: reports write each reason once, for all records together.
   std::map<std::string, std::string> uncertain;
-  // Ceilings under which nothing is placed, by name, with the reason why they may be wrong by any
-  // factor. The machine has no better ceiling of the same pipe or level.
+  // Ceilings that may be wrong by any factor, by name, with the reason. The machine has no better
+  // ceiling of the same pipe or level, so the record is not placed under that pipe or level.
   std::map<std::string, std::string> unusable;
-  std::string advice;  // one sentence; set by AddFindings if there is evidence
+  std::string advice;  // one sentence by AddFindings; may be empty
 };
 
-// Returns times_over_roof [1] or its lower limit: Place and PlaceTime set one of them.
+// Returns times_over_roof [1] or, if only that is known, its lower limit.
 std::optional<double> LeastTimesOverRoof(const TimePoint& time);
 
 // FLOPs, bytes and launches of a record, each from the most trusted provenance with this quantity.
 struct KnownWork {
   const std::map<std::string, double>* flops = nullptr;  // by pipe, all from one provenance
   Provenance flops_from = Provenance::kModelled;
-  std::map<Level, std::pair<double, Provenance>> bytes;  // of the levels of the view
+  std::map<Level, std::pair<double, Provenance>> bytes;  // [byte] at the levels of the view
   std::optional<double> launches;
 };
-// Returns the record's known work. The record must outlive the result.
+// Returns the record's known work, which points into the record.
 KnownWork BestKnown(const record::Record& record, const PlaceView& view = {});
 
 // Returns the capacity [byte] of the largest cache of a core, or 0 if no cache's size is known.
 double LargestCache(const machine::Machine& machine);
 
 // Returns the nearest cache that can hold all tensors (`bytes` [byte] together) when a call with
-// warm caches begins. Then each tensor passes this cache at least once; DRAM traffic is unknown. On
-// a CPU counts the L1 and L2 of all threads together and one L3; on a GPU only L2. Returns nullopt
-// if the caches are not warm, unknown or too small.
+// warm caches begins. Each tensor then passes this cache at least once, and the DRAM traffic is
+// unknown. On a CPU adds up the L1 and L2 of all threads and counts one L3; on a GPU considers only
+// L2. Returns nullopt if the call is not warm, or all caches are unknown or too small.
 std::optional<Level> HoldingCache(const record::Record& record, const machine::Machine& machine,
                                   double bytes);
 
-// Returns the cost [s] of one launch contained in the record's time: launch_seconds for a call on
-// an idle device, kQueuedOverhead for a queued call, kGraphNodeOverhead in a CUDA graph. Returns
-// nullopt if the time is a sum of kernel durations (no launches) or the cost is unknown.
+// Returns the cost [s] of one launch (on a CPU: of one library call) that the record's time
+// contains: launch_seconds for a call on an idle device, kQueuedOverhead for a queued call,
+// kGraphNodeOverhead in a CUDA graph. Returns nullopt if the time is a sum of kernel durations,
+// which contains no launches, or if the cost is unknown.
 std::optional<double> LaunchCost(const record::Record& record, const machine::CeilingSet& ceilings);
 
-// Places a record under its roofs. The placement of a record without a time is empty; without work
-// or ceilings it has only remarks that say so.
+// Places a record under its roofs. The placement of a record without a time is empty; the placement
+// of a record without work or ceilings has only remarks that say what is missing.
 Placement Place(const record::Record& record, const machine::Machine* machine,
                 const PlaceView& view = {});
 
-// Returns only the record's time point, without its point_ members, or nullopt if it has none.
-// `seconds` [s] replaces the median of the record's Timing, which Place uses.
+// Returns the record's time point as Place computes it, but for the time `seconds` [s] instead of
+// the record's median time, and without the point_ members. Returns nullopt if it is not placed.
 std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
                                    const machine::Machine& machine, const PlaceView& view = {});
 
@@ -231,13 +232,13 @@ struct AdviceCase {
   const record::Record& record;
   const TimePoint& time;
   const machine::CeilingSet& ceilings;
-  std::string_view noun;           // word for one call of the op: "convolution"
+  std::string_view noun;           // NounOf the op
   const OpWords* words = nullptr;  // the op's vocabulary; null for an unknown op
 };
 
 struct AdviceRule {
   std::string_view name;
-  // Returns a clause with the measured value if that reaches the rule's threshold, else nullopt.
+  // Returns a clause with the measured value if the value reaches the rule's threshold, or nullopt.
   std::optional<std::string> (*evidence)(const AdviceCase&);
   std::string_view next;  // a clause: what to try if the rule applies
 };
@@ -247,8 +248,8 @@ std::span<const AdviceRule> AdviceRules();
 
 // Adds remarks to `placement`: a call above its roof, a reference implementation, a type emulated
 // in fp32, algorithms with wrong results. Sets its advice: the bound, the distance to the roof, the
-// evidence of at most two rules, and what to try next. Sets no advice if the call is not placed or
-// its time is noisy or uncertain. `words` is the vocabulary for NounOf.
+// evidence of at most two rules, and what to try next. Sets no advice if the call is not placed, or
+// if its time is noisy or uncertain.
 void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement);
@@ -260,8 +261,8 @@ bool IsUncertain(const record::Timing& timing);
 // the record's 95 % interval, at least by 1.02. A call whose roof time is longer exceeds the roof.
 double LongestSeconds(const record::Record& record, double seconds);
 
-// Returns whether the modelled DRAM bytes of a GPU call may include data that later waves of thread
-// blocks read again: the traffic model that adds such bytes also adds a note to record.counting.
+// Returns whether the modelled DRAM bytes of a GPU call may include bytes that later waves of
+// thread blocks read again: the traffic model that adds such bytes also adds a counting note.
 bool HasModelledRereads(const record::Record& record);
 
 // A call's bytes at one memory level, and that level's roof.
@@ -277,31 +278,32 @@ struct LevelUse {
 
 // Returns what is wrong if the level's bytes were moved faster than its roof allows, else nullopt.
 //
-// - Measured bytes were moved, so the roof is too low (kRoof).
-// - Compulsory bytes (all tensors, each once) at DRAM: kBytes if the call is below the roof without
-//   the bytes that a warm cache may hold. Otherwise kUnknown for a specified roof, else kRoof.
+// - Measured bytes: kRoof, because these bytes were moved, so the roof is too low.
+// - Compulsory bytes (all tensors, each once) at DRAM: kBytes if the call is below the roof once
+//   the bytes that a warm cache may hold are subtracted. Otherwise kRoof, or kUnknown if the roof
+//   is specified.
 // - Other modelled or simulated bytes: kBytes if the roof is validated, else kUnknown.
 std::optional<WrongPart> WrongPartOf(const LevelUse& use);
 
-// Returns "above the l2 roof by 50 %, so l2 does not count as its bound: ...".
+// Returns e.g. "above the l2 roof by 50 %, so l2 does not count as its bound: REASON".
 std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 
-// Returns a sentence that says whether the record's modelled FLOPs include products with padding.
-// Returns nullopt if the two counts (ProductFlops) differ by at most 1 %.
+// Returns a sentence that says whether the record's modelled FLOPs include products with padding,
+// or nullopt if the two counts (ProductFlops) are unknown or differ by at most 1 %.
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
 
-// Registers the function that computes the FLOPs, without padding, of an op's record from its name:
-// those of its matrix products or, if it has none, of all its steps. `flops` throws BadInput for an
+// Registers a function that computes from a record's name the FLOPs [flop], without padding, of the
+// op's matrix products or, if the op has none, of all its steps. `flops` throws BadInput for an
 // invalid problem. Returns false if the op already has a function.
 using NamedFlops = std::function<double(const record::Record& record)>;
 bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
 
-// Removes the modelled FLOPs of a record if they contradict the problem in its name, and adds a
-// counting note. Returns what is wrong, or nullopt. Readers of run files call it for each record.
+// If the modelled FLOPs of a record contradict the problem in its name, removes them, adds a
+// counting note and returns what is wrong; otherwise returns nullopt.
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record);
 
 // If the call exceeds its arithmetic roof, adds a remark that says whether the roof or the FLOP
-// count is wrong. The count may include FLOPs that the call skips (Winograd, padding). Requires
+// count is wrong (it may include FLOPs that the call skips: Winograd, padding). Requires
 // placement.time.
 void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,
                                const machine::CeilingSet& ceilings, Placement& placement);

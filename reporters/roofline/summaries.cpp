@@ -17,7 +17,7 @@ struct ModelLayer {
 
 // Layers of a suite whose names differ only in the problem.
 struct Group {
-  record::Record parts;  // parts that the layers' names share: op, device, ...
+  record::Record parts;  // the parts that the layers' names share, e.g. op and device
   std::vector<ModelLayer> layers;
 };
 
@@ -50,7 +50,7 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   return groups;
 }
 
-// Adds a layer to `model` if it has a time. `placed_seconds` [s] sums the times of placed layers.
+// Adds a layer to `model` if it has a time. Adds its time to `placed_seconds` [s] if it is placed.
 void AddLayer(const record::Record& record, const machine::Machine* machine, double count,
               ModelSummary& model, double& placed_seconds) {
   const auto timing =
@@ -80,7 +80,7 @@ void AddLayer(const record::Record& record, const machine::Machine* machine, dou
     model.fix_first.push_back({record.name, count, seconds, seconds - roof_seconds, limit, 0});
 }
 
-// Computes the rates and shares. Call it after all layers are added.
+// Computes the model's rates and shares after all layers were added.
 void Finish(double placed_seconds, ModelSummary& model) {
   if (model.flops) model.flops_per_second = *model.flops / *model.seconds;
   if (model.roof_seconds) model.roof_fraction = *model.roof_seconds / placed_seconds;
@@ -194,7 +194,7 @@ std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Reco
 std::vector<HeuristicSummary> SummarizeHeuristics(const std::vector<record::Record>& records) {
   std::vector<HeuristicSummary> all;
   std::vector<std::vector<double>> ratios;
-  std::map<std::string_view, std::size_t> index;  // into both, by library
+  std::map<std::string_view, std::size_t> index;  // index into `all` and `ratios`, by library
   for (const record::Record& record : records) {
     if (!record.heuristic_over_best || record.status != record::Status::kOk) continue;
     const double ratio = *record.heuristic_over_best;

@@ -25,7 +25,7 @@ constexpr KeyRow<Cause> kKeys[] = {
     {Cause::kLanes, "lanes"},         {Cause::kKernel, "kernel"},
     {Cause::kLevels, "levels"},       {Cause::kUnexplained, "unexplained"}};
 
-// Cause of each breakdown component, except kRoof (divided by AddRoofCauses) and kUnexplained.
+// The cause of each breakdown component, except kRoof (see AddRoofCauses) and kUnexplained.
 using enum ComponentKind;
 constexpr std::pair<ComponentKind, Cause> kCauses[] = {
     {kFunctions, Cause::kFunctions}, {kProducts, Cause::kProducts}, {kFixed, Cause::kOverhead},
@@ -35,11 +35,11 @@ constexpr std::pair<ComponentKind, Cause> kCauses[] = {
     {kCall, Cause::kOverhead},       {kStolen, Cause::kStolen},     {kTail, Cause::kImbalance},
     {kLaunch, Cause::kOverhead},     {kIdle, Cause::kOverhead}};
 
-// The factors of the cost at the roof (trajectory.h): max(arithmetic, bytes x rate of each level).
+// The three factors of the cost at the roof (trajectory.h): max(arithmetic, bytes x rate).
 struct Factors {
-  double arithmetic = 0;          // [s of one thread]
-  std::map<Level, double> bytes;  // [byte]
-  std::map<Level, double> rate;   // [s of one thread / byte]
+  double arithmetic = 0;          // [thread seconds / unit of work]
+  std::map<Level, double> bytes;  // [byte / unit of work]
+  std::map<Level, double> rate;   // [thread seconds / byte]
 };
 
 Factors FactorsOf(const CostFacts& facts, const RoofTime& other) {
@@ -54,7 +54,7 @@ Factors FactorsOf(const CostFacts& facts, const RoofTime& other) {
   return factors;
 }
 
-// Returns the cost at the roof, with each factor from the given point (before or after a step).
+// Returns the cost at the roof. Each factor may be from the point before or after a step.
 double RoofCost(const Factors& arithmetic, const Factors& bytes, const Factors& rate) {
   double cost = arithmetic.arithmetic;
   for (const auto& [level, count] : bytes.bytes) cost = std::max(cost, count * rate.rate.at(level));
@@ -98,7 +98,7 @@ std::vector<std::string> PartsOf(const std::string& name) {
   return parts;
 }
 
-// Returns the record's name without its number of threads, or with * for the value of a size.
+// Returns the record's name with * for the swept value; along threads, without their number.
 std::string NameOf(const record::Record& record, std::string_view along,
                    const OpVocabulary& words) {
   auto parts = PartsOf(record.name);
@@ -116,7 +116,7 @@ std::string NameOf(const record::Record& record, std::string_view along,
   return name;
 }
 
-// Returns the most trusted provenance that has the FLOPs of all records of the line.
+// Returns the most trusted provenance that has FLOPs for all records of the line, or nullopt.
 std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& line) {
   for (const auto from : AllProvenances())
     if (std::ranges::all_of(line.records, [&](std::size_t i) {
@@ -177,7 +177,7 @@ TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
   return point;
 }
 
-// Sets the work of each point. Returns whether the works are comparable.
+// Sets the work of each point. Returns whether the points' work is comparable.
 bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory) {
   const auto origin = CommonOrigin(run, line);
   const bool same_problem = trajectory.along == kAlongThreads && !trajectory.per_thread;
@@ -206,8 +206,8 @@ Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const Sw
   return trajectory;
 }
 
-// Returns for each part of the first name whether all names have the same part at this position.
-// Returns an empty vector for a single trajectory.
+// Returns, for each part of the first trajectory's name, whether all names have the same part at
+// this position. Returns an empty vector for a single trajectory.
 std::vector<bool> SharedParts(const std::vector<Trajectory>& trajectories) {
   if (trajectories.size() < 2) return {};
   const auto first = PartsOf(trajectories.front().name);
@@ -231,7 +231,7 @@ void Label(std::vector<Trajectory>& trajectories) {
   }
 }
 
-// Returns `along` or, if it is empty, what Trajectories selects instead; and the lines along it.
+// Returns `along` (if it is empty, what Trajectories selects instead) and the lines along it.
 std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
                                                           std::string_view along,
                                                           std::size_t least) {
@@ -310,7 +310,7 @@ constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost that co
 // Returns the loss as a share of the larger cost [1], negative for a gain.
 double TotalShare(const Loss& loss) { return loss.Share(loss.Total()); }
 
-// Returns "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".
+// Returns e.g. "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".
 std::string RateText(const Trajectory& trajectory, const TrajectoryStep& step) {
   const auto& to = trajectory.points.back();
   const auto name = ValueText(trajectory, to.value),
@@ -323,7 +323,7 @@ std::string RateText(const Trajectory& trajectory, const TrajectoryStep& step) {
                      100 * step.loss.before / step.loss.after);
 }
 
-// Returns whether the 95 % intervals of the costs overlap. A time without an interval is exact.
+// Returns whether the 95 % intervals of the costs overlap; without one, a cost is taken as exact.
 bool WithinIntervals(const TrajectoryPoint& first, const TrajectoryPoint& second) {
   const auto interval = [](const TrajectoryPoint& point) {
     const double scale = point.cost.Cost() / point.seconds;

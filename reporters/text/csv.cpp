@@ -48,7 +48,7 @@ CsvField PlainField(CsvText& at) {
   return field;
 }
 
-// Reads a quoted field. Text after a closed quote, and a field without a closing quote, are plain.
+// Reads a field that begins with a quote (see ReadCsv).
 CsvField QuotedField(CsvText& at) {
   const auto begin = at;
   CsvField field = at.Start();
@@ -145,7 +145,7 @@ void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& w
 
 std::string CsvCell(std::string_view foreign) {
   auto text = Printable(foreign, "\t\r\n");
-  const auto first = text.find_first_not_of(" \t\r\n");  // which spreadsheets leave out
+  const auto first = text.find_first_not_of(" \t\r\n");  // spreadsheets skip blanks before it
   const bool formula =
       first != text.npos && std::string_view("=+-@").find(text[first]) != text.npos;
   if (formula && text.find_first_not_of("+-.0123456789e", first) != std::string::npos)

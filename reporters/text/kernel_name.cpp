@@ -16,9 +16,9 @@ namespace dlroof::text {
 namespace {
 
 constexpr std::string_view kUnnamed = "<unnamed>";
-// Stands for <unnamed> while a name is analysed, so that its brackets are not those of a template.
+// Replaces <unnamed> while a name is analysed, so that its brackets are not read as a template's.
 constexpr std::string_view kUnnamedAtom = "\x01";
-constexpr std::string_view kRest = "…";  // stands for dropped template arguments
+constexpr std::string_view kRest = "…";  // replaces dropped template arguments
 constexpr int kMinArgument = 12;         // [columns] minimum width of a shortened argument
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -28,7 +28,7 @@ int DepthStep(char c) {
   return c == '>' || c == ')' || c == ']' || c == '}' ? -1 : 0;
 }
 
-// Returns whether all brackets are closed; "->" and operators in a name make this false.
+// Returns whether brackets open and close in pairs. "->" and operators in a name make this false.
 bool IsBalanced(std::string_view text) {
   int depth = 0;
   for (const char c : text) {
@@ -53,7 +53,7 @@ std::string Closed(std::string text) {
   return text;
 }
 
-// Returns the position after the closing bracket of the group whose bracket is at `begin`.
+// Returns the position after the bracket that closes the bracket at `begin`, or the text's end.
 std::size_t EndOfGroup(std::string_view text, std::size_t begin) {
   int depth = 0;
   for (std::size_t at = begin; at < text.size(); ++at) {
@@ -71,7 +71,7 @@ std::string WithoutLambdas(std::string text) {
   return text;
 }
 
-// Returns a name to analyse: kUnnamedAtom for "<unnamed>", "lambda" for lambdas, closed brackets.
+// Returns a name to analyse: kUnnamedAtom replaces "<unnamed>", and "lambda" lambdas; it is Closed.
 std::string Prepared(std::string_view name) {
   auto text = RepairedKernelName(name);
   boost::replace_all(text, "(anonymous namespace)", kUnnamed);
@@ -85,7 +85,7 @@ std::string Finished(std::string text) {
   return text;
 }
 
-// Shortens a name that cannot be parsed. Removes anonymous namespaces, so that none is cut.
+// Shortens a name that cannot be parsed. Removes anonymous namespaces, so that "…" splits none.
 std::string Middle(std::string prepared, int width) {
   if (auto whole = Finished(prepared); TextWidth(whole) <= width) return whole;
   boost::erase_all(prepared, fmt::format("{}::", kUnnamedAtom));
@@ -93,7 +93,7 @@ std::string Middle(std::string prepared, int width) {
   return ShortenMiddle(prepared, width);
 }
 
-// A kernel's name in parts: "a::b::" "Name" and, if it is a template, its arguments.
+// The parts of a kernel's name: path, e.g. "a::b::", function, e.g. "Name", template arguments.
 struct Parts {
   std::string path, function;
   bool is_template = false;
@@ -115,8 +115,8 @@ std::vector<std::string> SplitArguments(std::string_view text) {
   return arguments;
 }
 
-// Removes parameters "f(int)" and casts "(Mode)2", and replaces a lambda in a function by that
-// function: "copy(T &)::lambda" -> "copy".
+// Removes parameters, e.g. of "f(int)", and casts, e.g. of "(Mode)2", and replaces a lambda by the
+// function that has it: "copy(T &)::lambda" -> "copy".
 std::string WithoutParentheses(std::string text) {
   for (auto at = text.find('('); at != std::string::npos; at = text.find('(', at)) {
     text.erase(at, EndOfGroup(text, at) - at);
@@ -142,7 +142,7 @@ std::size_t LastOutside(std::string_view text, char c) {
   return found;
 }
 
-// Splits a prepared name whose brackets are balanced.
+// Splits a Prepared name that IsBalanced.
 Parts PartsOf(std::string_view prepared) {
   std::string text(prepared);
   // The parameters are the first group in parentheses outside of template arguments.
@@ -187,7 +187,7 @@ std::string WithoutNamespaces(std::string_view text) {
       continue;
     }
     ++at;
-    // Template arguments of a class before "::" are dropped with it.
+    // A class before "::" is dropped with its template arguments.
     if (plain.ends_with('>')) {
       int depth = 0;
       auto begin = plain.size();
@@ -201,7 +201,7 @@ std::string WithoutNamespaces(std::string_view text) {
   return plain;
 }
 
-// Replaces the template arguments within an argument: "B<C, 2>" -> "B<…>".
+// Replaces the template arguments in a template argument: "B<C, 2>" -> "B<…>".
 std::string WithoutNested(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
@@ -221,8 +221,7 @@ std::string Assembled(const Parts& parts, std::string_view path) {
   return Finished(std::move(text));
 }
 
-// Drops the end that most names of cuDNN's kernels share:
-// "_execute_segment_k_off_kernel__5x_cudnn".
+// Drops an end "_execute_segment_k_off_kernel__5x_cudnn", which most cuDNN kernels' names have.
 std::string WithoutCommonEnd(const std::string& function) {
   return function.substr(0, function.find("_execute_"));
 }
@@ -230,7 +229,7 @@ std::string WithoutCommonEnd(const std::string& function) {
 bool Fits(const std::string& text, int width) { return TextWidth(text) <= width; }
 
 // Drops trailing template arguments until the name fits. Shortens the last remaining argument in
-// its middle if necessary and if enough of it would remain. Returns nullopt if no name fits.
+// its middle if at least kMinArgument columns of it remain. Returns nullopt if no such name fits.
 std::optional<std::string> WithFewerArguments(Parts parts, int width) {
   if (!parts.is_template) return std::nullopt;
   const auto all = parts.arguments;
@@ -296,7 +295,7 @@ std::string ShortKernelName(std::string_view name, int width) {
 std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names, int width) {
   std::vector<std::string> texts;
   texts.reserve(names.size());
-  std::map<std::string, std::map<std::string, int>> known;  // numbers of the names by short name
+  std::map<std::string, std::map<std::string, int>> known;  // by short name: its names' numbers
   for (const auto& name : names) {
     auto text = ShortKernelName(name, width);
     auto& numbers = known[text];

@@ -27,11 +27,11 @@ std::string_view TakeDigits(std::string_view& text) {
   return digits;
 }
 
-// Apostrophes and spaces (also no-break, narrow and thin spaces) that locales use between groups.
+// Apostrophes and spaces (also no-break, narrow and thin ones) that locales write between groups.
 constexpr std::string_view kNeutral[] = {"'",        "\xE2\x80\x99", " ",
                                          "\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89"};
 
-// Returns the separator at the start of the text if it groups digits, else an empty text.
+// Returns the separator of groups with which the text begins, or an empty text.
 std::string_view GroupSeparator(std::string_view text, char other_mark) {
   if (text.starts_with(other_mark)) return text.substr(0, 1);
   for (const auto separator : kNeutral)
@@ -39,8 +39,8 @@ std::string_view GroupSeparator(std::string_view text, char other_mark) {
   return {};
 }
 
-// Appends the digits of an integer part to `plain` and removes them from the text. Returns whether
-// they are in groups, or nullopt if the groups are not of three digits or their separators differ.
+// Appends the digits of an integer part to `plain` and removes the integer part from the text.
+// Returns whether the digits are in groups, or nullopt if a group does not have three digits.
 std::optional<bool> TakeInteger(std::string_view& text, char other_mark, std::string& plain) {
   const auto first = TakeDigits(text);
   plain += first;
@@ -152,7 +152,7 @@ constexpr std::pair<std::string_view, double> kLargePrefixes[] = {
     {"K", 1e3},     {"k", 1e3},        {"M", 1e6},           {"G", 1e9},
     {"T", 1e12},    {"P", 1e15},       {"E", 1e18}};
 
-// Returns the unit if `text`, which ends with `word`, is the word after one of the prefixes.
+// Returns the unit if `text`, which ends with `word`, is one of the prefixes followed by `word`.
 std::optional<Unit> PrefixedUnit(std::span<const std::pair<std::string_view, double>> prefixes,
                                  std::string_view text, std::string_view word,
                                  Dimension dimension) {
@@ -197,7 +197,7 @@ std::optional<Unit> ReadUnit(std::string_view text) {
 
 namespace {
 
-// Converts UTF-16 to UTF-8. Replaces lone surrogates by U+FFFD, and ignores half a unit at the end.
+// Converts UTF-16 to UTF-8. Replaces lone surrogates by U+FFFD, and ignores an odd byte at the end.
 std::string FromUtf16(std::string_view bytes, bool little_endian) {
   const auto unit = [&](std::size_t i) {
     const auto first = static_cast<unsigned char>(bytes[2 * i + (little_endian ? 1 : 0)]);
@@ -228,7 +228,7 @@ std::string WithoutByteOrder(std::string bytes) {
   if (all.starts_with("\xEF\xBB\xBF")) return bytes.erase(0, 3);
   if (all.starts_with("\xFF\xFE")) return FromUtf16(all.substr(2), true);
   if (all.starts_with("\xFE\xFF")) return FromUtf16(all.substr(2), false);
-  // UTF-16 of ASCII has a zero in each unit; text in UTF-8 has none.
+  // ASCII characters in UTF-16 have a zero byte each; UTF-8 text has no zero byte.
   const auto ascii = [&](std::size_t zero) {
     return all.size() >= 4 && all[zero] == 0 && all[zero + 2] == 0 && all[1 - zero] != 0 &&
            all[3 - zero] != 0;

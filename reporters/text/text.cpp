@@ -39,7 +39,7 @@ struct Character {
   utf8proc_int32_t code = 0;  // code point, or negative for a byte that is not valid UTF-8
 };
 
-// Returns the first character of a text that is not empty.
+// Returns the first character of a text, which must not be empty.
 Character First(std::string_view text) {
   Character first;
   const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -59,7 +59,7 @@ int Width(const Character& character) {
   return character.code < 0 ? 1 : utf8proc_charwidth(character.code);
 }
 
-// Returns the first characters that fit in `columns`; the last ones for reverse iterators.
+// Returns the first characters that fit into `columns`, or with reverse iterators the last ones.
 template <class Iterator>
 std::string Fitting(Iterator begin, Iterator end, int columns, bool backwards) {
   std::string text;
@@ -80,7 +80,7 @@ void AddNumbers(const Row& row, const std::vector<int>& widths, std::string& lin
   line.resize(line.find_last_not_of(" \n") + 1);
 }
 
-// Returns the power of ten of the first digit after rounding to three digits: 999.7 is 1.00e3.
+// Returns the power of ten of the value rounded to three digits: 3 for 999.7, which is 1.00e3.
 int Exponent(double value) {
   std::array<char, 32> text{};
   std::to_chars(text.begin(), text.end(), value, std::chars_format::scientific, 2);
@@ -91,8 +91,8 @@ std::string Fixed(double value, int exponent) {
   return FixedText(value, std::max(0, 2 - exponent));
 }
 
-// Returns the parts of a name. A part ends with a slash or, after the first slash, before a letter
-// that follows a digit.
+// Returns the parts of a name. A part ends with a slash or, after the first part, before a letter
+// or underscore that follows a digit.
 std::vector<std::string_view> NameParts(std::string_view name) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
@@ -108,8 +108,8 @@ std::vector<std::string_view> NameParts(std::string_view name) {
   return parts;
 }
 
-// Replaces runs of parts of the `longer` names by "…" if all `names` with the same first part have
-// them and if they have at least `min_run` columns. Keeps the first part.
+// In the names of `longer` replaces runs of parts by "…" if all `names` with the same first part
+// have these parts and if the run has at least `min_run` columns. Keeps the first part.
 std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& longer,
                                             const std::vector<std::string>& names, int min_run) {
   std::map<std::string_view, std::set<std::string_view>> alike;  // names by their first part
@@ -144,7 +144,7 @@ std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& long
   return shorter;
 }
 
-// Shortens a text to `width` columns: "…" joins `head` columns of its start to columns of its end.
+// Shortens a text to `width` columns: `head` columns of its start, "…", and its end.
 std::string CutAt(int head, int width, const std::vector<Character>& characters) {
   return Fitting(characters.begin(), characters.end(), head, false) + std::string(kEllipsis) +
          Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
@@ -166,7 +166,7 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   int numbers = 0;
   for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kColumnGap;
   const int available = width > 0 ? width - numbers : widths[0];
-  if (available >= widths[0]) {  // no copies of 10^6 names
+  if (available >= widths[0]) {  // without copies of 10^6 names
     for (const Row& row : rows) out << AlignedLine(row, widths) << '\n';
     return;
   }
@@ -201,7 +201,7 @@ int TextWidth(std::string_view utf8) {
 
 std::string ShortenMiddle(const std::string& utf8, int width) {
   if (width < 1 || TextWidth(utf8) <= width) return utf8;
-  // Gives the odd column to the end, which distinguishes benchmarks more often than the start.
+  // An odd column goes to the end, which distinguishes benchmarks more often than the start.
   return CutAt((width - 1) / 2, width, Characters(utf8));
 }
 
@@ -217,7 +217,7 @@ std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::stri
     }
   if (longer.empty()) return names;
   const auto different = std::set(names.begin(), names.end()).size();
-  constexpr int kLongRun = 10, kShortRun = 4;  // [columns] a shorter run would gain little
+  constexpr int kLongRun = 10, kShortRun = 4;  // [columns] shorter runs are not replaced
   auto without_long_runs = WithoutSharedParts(longer, names, kLongRun);
   longer = std::ranges::all_of(without_long_runs, fits)
                ? std::move(without_long_runs)
@@ -277,7 +277,7 @@ int TerminalColumns() {
   return size.ws_col;
 }
 
-// Uses std::to_chars, which takes a third of fmt's time: it matters for a table of 10^6 cells.
+// Uses std::to_chars because it takes a third of fmt's time, which matters for 10^6 cells.
 std::string FixedText(double value, int digits) {
   std::array<char, 400> text;  // 309 digits before the point
   const auto done = std::to_chars(text.data(), text.data() + text.size(), value,
@@ -327,7 +327,7 @@ void RoundAll(nlohmann::json& json, int digits) {
 
 double RoundedToClock(double seconds, double iterations, int digits) {
   if (!std::isfinite(seconds) || seconds == 0 || !(iterations > 0)) return seconds;
-  // Enough decimals that rounding changes seconds x iterations by less than half a tick.
+  // With so many decimals rounding changes seconds x iterations by less than half a tick.
   double decimals = std::floor(-std::log10(kTick / iterations)) + 1;
   if (digits > 0)
     decimals = std::max(decimals, digits - 1 - std::floor(std::log10(std::abs(seconds))));

@@ -19,7 +19,7 @@ namespace dlroof::text {
 namespace {
 
 constexpr int kGzipWindow = 16 + MAX_WBITS;  // makes zlib expect gzip's header and checksum
-// [byte] xz -9 needs 65 MiB, zstd -19 8 MiB; zstd's own limit is 128 MiB.
+// [byte] Memory limit for xz (xz -9 needs 65 MiB). zstd has a limit of its own, 128 MiB.
 constexpr std::uint64_t kMaxDecoderBytes = std::uint64_t{1} << 28;
 
 using Piece = std::array<char, 1 << 16>;
@@ -28,11 +28,11 @@ enum class State { kMore, kEnd, kCutOff, kDamaged };
 
 struct Step {
   State state;
-  std::size_t read, written;  // [byte] of the packed data, of the piece
+  std::size_t read, written;  // [byte] read of the packed data, written to the piece
 };
 
-// Decodes one member of packed data. Each call reads from `left`, the rest of the data, and writes
-// a piece of text.
+// Decodes one member of packed data (a packed file may be several in a row). Each call reads from
+// `left`, the rest of the data, and writes a piece of text.
 using Decoder = std::function<Step(std::string_view left, Piece& piece)>;
 
 Decoder Gzip() {
@@ -43,7 +43,7 @@ Decoder Gzip() {
   const bool ready = inflateInit2(stream.get(), kGzipWindow) == Z_OK;
   return [=](std::string_view left, Piece& piece) -> Step {
     const auto size = std::min<std::size_t>(left.size(), std::numeric_limits<uInt>::max());
-    // zlib does not write to its input; older headers lack the const.
+    // zlib does not write to its input, but older headers lack the const.
     stream->next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(left.data()));
     stream->avail_in = static_cast<uInt>(size);
     stream->next_out = reinterpret_cast<Bytef*>(piece.data());
@@ -108,12 +108,12 @@ const Packing* PackingOf(std::string_view bytes) {
   return FindIf(kPackings, [&](const auto& packing) { return bytes.starts_with(packing.magic); });
 }
 
-// Returns a line without the prefix that docker, Kubernetes, journald, GitHub or MPI writes before
-// it, or nullopt if it has none.
+// Returns a line without the prefix that docker, Kubernetes, journald, GitHub or MPI wrote before
+// it, or nullopt for a line without such a prefix.
 std::optional<std::string> WithoutPrefix(std::string_view line) {
   static const std::regex prefix(
       R"(^(?:(?:[^\t]*\t[^\t]*\t)?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |\[pod/[^\]]*\] |[\w.-]+ +\| |\[\d+,\d+\]<std(?:out|err)>:|\d+: ))");
-  constexpr std::size_t kMaxPrefix = 1000;  // [byte] limited because std::regex recurses
+  constexpr std::size_t kMaxPrefix = 1000;  // [byte] a limit, because std::regex recurses
   std::cmatch found;
   const auto begin = line.substr(0, kMaxPrefix);
   if (!std::regex_search(begin.begin(), begin.end(), found, prefix)) return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<std::string> WithoutPrefix(std::string_view line) {
   return std::string(line.substr(static_cast<std::size_t>(found.length()))) + (part ? "" : "\n");
 }
 
-// Removes the prefixes of a log's lines, unless one of its first lines (kTried) has none.
+// Removes the prefixes of a log's lines, unless one of its first kTried lines has no prefix.
 std::string WithoutLogPrefixes(std::string text) {
   constexpr int kTried = 20;
   std::string plain;
