@@ -128,7 +128,7 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary);
 struct ClusterKind {
   std::string name;
   std::map<std::string, std::string> fingerprints;  // by device
-  std::map<std::string, std::string> traits;        // of its nodes, and "algorithms" (see KindsOf)
+  std::map<std::string, std::string> traits;        // e.g. "memory" -> "376 GiB" (see KindsOf)
   std::vector<std::size_t> nodes;
 };
 

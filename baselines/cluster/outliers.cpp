@@ -128,7 +128,8 @@ using Traits = std::map<std::string, std::string>;
 
 constexpr const char* kMemory = "memory";
 constexpr const char* kAlgorithms = "algorithms";
-// [1] Larger / smaller memory size of equal nodes: firmware and kernel reserve different amounts.
+// [1] Nodes whose memory sizes differ by at most this factor are equal: firmware and kernel reserve
+// different amounts.
 constexpr double kSameMemory = 1.03;
 
 // Returns 23.5 for "23.5 GiB"; nullopt if `text` does not begin with a number above 0.

@@ -12,10 +12,10 @@ namespace dlroof::cluster {
 
 struct OutlierRules {
   double effect = 0.03;      // [1] minimum effect: logarithm of a ratio of times
-  double lone_effect = 0.1;  // [1] `effect` for a lone row (RowGroup::lone)
+  double lone_effect = 0.1;  // [1] the same for a roof that is judged by itself, not in a group
   // [1] A suspect's effect must also exceed this number of standard deviations of the nodes'
   // effects (by the median absolute deviation), so that few nodes are suspects by chance if nodes
-  // scatter much. `lone_deviations` is for a lone row.
+  // scatter much. `lone_deviations`: for a roof judged by itself.
   double deviations = 5, lone_deviations = 12;
   // [1] Upper limit of the threshold that `deviations` sets for the group of all benchmarks. More
   // is added to it if the distribution of the effects is skewed.

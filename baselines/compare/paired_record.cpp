@@ -43,8 +43,8 @@ void CheckFormat(const NamedRun& base, const NamedRun& contender, bool across_ma
 }
 
 std::string FirstOf(const record::RunFile& file) {
-  return file.records.empty() ? "one has none"
-                              : fmt::format("'{}' is the first of one", file.records.front().name);
+  return file.records.empty() ? "has none"
+                              : fmt::format("begins with '{}'", file.records.front().name);
 }
 
 // `by_device`: device -> one of NEW's records on it.
@@ -134,8 +134,8 @@ void CheckComparable(const NamedRun& base, const NamedRun& contender,
   for (const auto& pair : pairs)
     if (in_both(pair)) by_device.emplace(pair.contender->device, pair.contender);
   if (by_device.empty())
-    throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where,
-                   contender.where, FirstOf(base.file), FirstOf(contender.file));
+    throw BadInput("{} and {} have no benchmark in common (the first {}, the second {})",
+                   base.where, contender.where, FirstOf(base.file), FirstOf(contender.file));
   if (!across_machines) CheckMachines(base, contender, by_device);
   for (const auto& pair : pairs)
     if (in_both(pair)) CheckPair(base, contender, pair, across_machines);

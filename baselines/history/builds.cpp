@@ -326,9 +326,9 @@ std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& cont
   }
   if (fitting.empty())
     throw BadInput(
-        "{}: none of {} JSON files is a run of this machine ({}) that can be compared with {}",
-        folder.string(), files.size(), contender.file.machines.front().fingerprint,
-        contender.where);
+        "{}: none of {} JSON files is a run of the machine of {} ({}) that can be compared with it",
+        folder.string(), files.size(), contender.where,
+        contender.file.machines.front().fingerprint);
   std::ranges::stable_sort(fitting, {}, [](const auto& run) { return Moment(run.file); });
   CheckMapped(fitting, names, folder);
   return fitting;

@@ -41,7 +41,8 @@ bool HasAny(const std::string& text, const std::vector<std::string_view>& words)
 
 using gpu_trace::Trace;
 
-// Gives the trace's kernels with equal name, grid and block one row of GpuTimeline::kernels.
+// Finds the row of GpuTimeline::kernels for a kernel of the trace. Kernels with equal name, grid
+// and block share a row.
 class KernelIndex {
  public:
   explicit KernelIndex(const Trace& trace) : trace_(trace), rows_(trace.kernels.size(), kNone) {}

@@ -58,9 +58,10 @@ std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> st
 // stream is repetitions, the first step begins with it; else the last step ends with it.
 Steps RepeatedSteps(std::span<const std::uint32_t> stream);
 
-// Returns `count` steps (kSpecified). They begin with every k-th occurrence of a symbol that is in
-// the stream k x `count` times. Chooses the symbol that makes the most steps equally long (in a
-// tie, the first in the stream). Returns no steps if less than half of them are equally long.
+// Returns `count` steps (kSpecified): each begins with every k-th call of one kind, of which the
+// stream has k x `count`. Of the kinds that allow this for some k, chooses the one with the largest
+// number of steps of the same length in calls; in a tie, the one that is called first. Returns no
+// steps if less than half have the same length.
 Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count);
 
 // Returns the steps of the main process's primitives, with wall-clock times: SpecifiedSteps if
@@ -208,10 +209,11 @@ struct OperatorTime {
 };
 
 // The time of some ranges, divided. Each moment counts once: for oneDNN if a primitive runs, else
-// for the innermost operators of all threads (in equal parts), else for the program itself.
+// for the innermost operators of all threads (in equal parts), else for dlroof's hooks on PyTorch
+// modules, else for the program itself.
 struct DividedTime {
   double seconds = 0;                     // [s] of the ranges, without the hooks' time
-  double hook_seconds = 0;                // [s] in which only hooks of modules ran
+  double hook_seconds = 0;                // [s] in which only dlroof's hooks ran
   double onednn_seconds = 0;              // [s] in which a primitive ran or was created
   double onednn_in_operator_seconds = 0;  // [s] part of onednn_seconds within an operator
   double operator_seconds = 0;            // [s] in operators, without oneDNN

@@ -54,8 +54,8 @@ std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream
 // The positions at which steps of a stream begin.
 struct Cuts {
   std::vector<std::size_t> begins;
-  std::size_t equal = 0;   // [1] steps of the most frequent length; the last step is not counted
-  std::size_t length = 0;  // [1] the most frequent length
+  std::size_t equal = 0;   // [1] steps of this length, without the last, whose end is unknown
+  std::size_t length = 0;  // [1] most frequent number of calls of a step
 };
 
 Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart) {

@@ -119,7 +119,7 @@ struct Effect {
   int blocks = 0;  // [1]
   // The interval excludes 1, the gain is above min_effect, at most half of the repetitions noisy.
   bool confirmed = false;
-  Repetitions repetitions = {};  // of its blocks; 0 in older files
+  Repetitions repetitions = {};  // of all blocks; 0 in older files
 };
 
 // Returns the effect as text, e.g. "1.23x as fast (1.190x to 1.270x)"; if most of its repetitions

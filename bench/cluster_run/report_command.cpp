@@ -67,7 +67,8 @@ std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   return summaries;
 }
 
-// Reads the re-measurements of suspect nodes in DIR/visits/. Skips invalid files with a message.
+// Reads the re-measurements of suspect nodes in PATH/visits/. Skips invalid and incomplete files
+// with a message.
 std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem::path& path) {
   std::vector<std::vector<cluster::NodeSummary>> visits;
   for (const int number : NodeFolder(path).Visits()) {

@@ -30,7 +30,7 @@ struct CompareFlags {
   std::optional<std::string> baseline;               // "auto", a run file, or a folder of run files
   std::optional<std::string> database;               // history file with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
-  std::vector<std::string> controls;                 // names in NEW
+  std::vector<std::string> controls;                 // NEW's benchmarks that cannot have changed
   std::optional<std::string> map, rerun;
   std::optional<std::string> program;  // NEW's program, with --again now
   std::vector<std::string> arguments;  // of the program, after --

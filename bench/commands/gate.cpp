@@ -215,7 +215,7 @@ class Gate {
   Measured measured_;
   history::Origin origin_;
   history::Builds builds_;
-  std::uintmax_t limit_ = history::kUsualLimit;  // [byte]
+  std::uintmax_t limit_ = history::kUsualLimit;  // [byte] of all stored programs
   compare::CompareOptions options_;
   compare::NamedRun contender_;
   std::vector<compare::NamedRun> baseline_;  // oldest first

@@ -135,8 +135,8 @@ std::vector<std::string> Program::ReadFlags(std::vector<std::string> args) {
   runner::ReadOwnFlags(own, flags_);
   if (flags_.counters == "simulate" && flags_.cache != workload::CacheState::kWarm)
     throw BadInput(
-        "--dlroof_counters=simulate: only warm calls of a program's own benchmarks can "
-        "be simulated, without --dlroof_cache");
+        "--dlroof_counters=simulate: a program's own benchmarks can be simulated with warm "
+        "caches only: remove --dlroof_cache");
   std::erase_if(rest, [](const auto& arg) { return arg.starts_with("--dlroof_"); });
   if (!own_main_) {
     if (const auto stop = runner::RuleFrom(flags_))

@@ -73,7 +73,7 @@ class Program {
   std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                       const record::Repetition& repetition) const;
   // Returns the name of the running benchmark, or nullopt after the last. Derives it from how
-  // many benchmarks have ended, because a State does not contain it.
+  // many benchmarks have ended, because a State of Google Benchmark 1.7 does not contain it.
   std::optional<std::string> Running() const;
   workload::Workload WorkloadOf(const benchmark::State& state, const std::string& listed,
                                 const Call& call, const detail::Callable& callable);

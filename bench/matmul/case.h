@@ -90,7 +90,9 @@ struct MatmulCase : workload::ProductCase {
   bool ip = false;   // inner-product primitive; weights are stored n x k
   bool any = false;  // the library chooses the memory layouts (fwd only)
   Scaling scaling = Scaling::kNone;
-  int64_t group = 0;  // elements of compressed weights that share a scale; else 0
+  // [1] Consecutive compressed weights of a column that share a scale; 0: weights are not
+  // compressed.
+  int64_t group = 0;
   bool zero_points = false;
 
   bool operator==(const MatmulCase&) const = default;

@@ -72,7 +72,7 @@ double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheSt
 }
 
 int CallsToQueue(double seconds, std::optional<double> launches) {
-  constexpr int kBeside = 3;  // two events and a flush
+  constexpr int kBeside = 3;  // [1] queued with each call's kernels: two events, a flush of L2
   const auto fit =
       static_cast<int>(kMaxQueuedLaunches / (launches.value_or(kUnknownLaunches) + kBeside));
   return CallsToFill(seconds, kQueueSeconds, std::max(fit, 1));

@@ -173,7 +173,8 @@ void OpenRun::CheckResumed() const {
   const auto refuse = [&](const char* what, const std::vector<std::string>& then,
                           const std::vector<std::string>& now) {
     if (then != now)
-      throw BadInput("{}: its run had other {}: {}; now {}", path, what, Joined(then), Joined(now));
+      throw BadInput("{}: cannot be continued: it was begun with other {}: {}; now {}", path, what,
+                     Joined(then), Joined(now));
   };
   refuse("programs", header_.programs, request_.programs);
   refuse("arguments", header_.arguments, request_.arguments);

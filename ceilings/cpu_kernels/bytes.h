@@ -105,7 +105,7 @@ enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
 // write-allocate (reading a cache line before writing it) makes the memory level move more.
 struct Streams {
   int arrays;  // allocated arrays
-  int named;   // streams that the code reads or writes
+  int named;   // streams of reads and of writes in the code; update has one of each
   int moved;   // streams that the level moves (modelled), with write-allocate if there is one
 };
 

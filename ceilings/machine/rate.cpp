@@ -221,7 +221,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     if (policy.sleep) policy.sleep(pause);
     pause = std::min(2 * pause, 0.1);
   };
-  // Alternates single and doubled repetitions, so that slow phases affect both equally.
+  // Each doubled repetition follows `per_doubled` single ones: slow phases affect both equally.
   const int per_doubled = std::max(1, policy.repetitions / std::max(1, policy.doubled));
   for (;;) {
     for (int i = 0; i < per_doubled; ++i) repeat(iterations, single);

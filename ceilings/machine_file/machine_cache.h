@@ -92,8 +92,9 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 using RowsByThreads = std::map<int, std::set<std::string>>;
 
-// Returns the rows for a live check: with the largest thread count the fastest fp32 row and DRAM
-// loads; with each thread count the roofs (of `pipes` and all levels) that are not validated.
+// Returns the ceilings (keys by thread count) that a short check before a run measures again: with
+// the largest thread count the fastest fp32 kernel and loads from DRAM; with each thread count the
+// roofs (of `pipes` and all levels) that are not validated.
 RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes);
 

@@ -286,7 +286,8 @@ machine::Ceiling Specified(double per_second, const std::string& how) {
   return {.per_second = per_second, .how = how, .status = machine::CeilingStatus::kSpecified};
 }
 
-// Returns the source of a figure: "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz".
+// Returns the citation of a number per SM and clock, with the factors that make it the GPU's, e.g.
+// "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz".
 std::string SourceOfAllSms(const delta::GpuSpec& gpu, const std::string& figure) {
   return fmt::format("{}; x {:g} SMs x {:g} GHz", gpu.sources.at(figure), gpu.sms,
                      gpu.clock_hz / 1e9);

@@ -38,7 +38,7 @@ class PartFile {
   // Opens or creates PATH.part and keeps its content. Throws BadInput if that is impossible, if
   // PATH.part is not a regular file, or if another process has locked it.
   explicit PartFile(const std::filesystem::path& path);
-  // Removes PATH.part if nothing was written.
+  // Removes PATH.part if it is empty.
   ~PartFile();
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;

@@ -186,7 +186,7 @@ std::vector<ControlGroup> ParseControlGroups(std::string_view cgroup, std::strin
 std::vector<GroupFolder> FoldersOf(const ControlGroup& group, std::string_view controller,
                                    const std::filesystem::path& sysfs) {
   const auto root = sysfs / "fs" / "cgroup";
-  // If both versions are mounted, version 2 is in the folder "unified".
+  // If cgroups of versions 1 and 2 are both mounted, those of version 2 are in "unified".
   const auto mounts = group.v2 ? std::vector<std::filesystem::path>{root, root / "unified"}
                                : std::vector<std::filesystem::path>{root / std::string(controller)};
   std::vector<GroupFolder> folders;

@@ -30,7 +30,8 @@ void AddStrides(const Axis& axis, int64_t begin, int64_t length, std::vector<Str
     const int64_t start = more ? std::gcd(granule, count) : granule;
     if (!whole && bytes > 0) alignment = std::gcd(alignment, start * bytes);
     double pieces = std::max(1.0, left / static_cast<double>(count));
-    // Ranges that cross the end of this digit have more pieces, but the same total length.
+    // A range shorter than the digit may cross its end, which divides the range in two: `pieces` is
+    // the mean number of parts over all starts, left / pieces their mean length.
     if (!whole && more && left < static_cast<double>(count))
       pieces = 1 + (left - static_cast<double>(start)) / static_cast<double>(count);
     strides.push_back({std::min(left / (left < static_cast<double>(count) ? pieces : 1),

@@ -272,7 +272,7 @@ struct TraceEvent {
   std::string thread;
   bool has_thread = false, has_category = false;
   double begin = 0, seconds = 0;     // [s]
-  double order = 0;                  // [1] a call's number, below its callees'; 0: unknown
+  double order = 0;                  // [1] a call's number; its callees' are larger; 0: unknown
   std::string numbers;               // the event's ids, which distinguish calls with the same time
   std::vector<std::string> unknown;  // names of unknown arguments, which may change the work
 };

@@ -119,7 +119,7 @@ Summaries SummariesOf(const JsonReader& state, std::vector<std::string>& others)
       const auto value = ValueOf(item, tag);
       const auto [known, added] = all.emplace(tag + ' ' + item.TextOr("name", ""), value);
       if (!added && known->second != value)
-        throw BadInput("{}: '{}' is also there with other content", summary.where(),
+        throw BadInput("{}: '{}' is twice in this state, with different values", summary.where(),
                        text::Printable(tag));
     });
   });

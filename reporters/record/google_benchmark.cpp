@@ -500,7 +500,7 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::
   const bool own = context.contains("dlroof");
   const auto rule = ThreadRuleOf(context);
   int threaded = 0, of_cpu_time = 0;
-  double wall_by_cpu = 0;  // [1] wall / CPU time of the first benchmark that HasOtherRates
+  double wall_by_cpu = 0;  // [1] wall / CPU time of the first benchmark with rates per CPU time
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare;
   std::unordered_map<std::string_view, int> seen;

@@ -286,7 +286,7 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings,
   const auto bytes = in.seekg(0, std::ios::end).tellg();
   constexpr auto kMost = kMaxFileBytes + kMaxGoogleBenchmarkEntries * kShortBytes;
   if (bytes > std::streamoff{kMost})
-    throw BadInput("{}: {} MiB of JSON, of which at most {} fit into memory: split the file", where,
+    throw BadInput("{}: {} MiB of JSON, more than the limit of {} MiB: split the file", where,
                    bytes >> 20, kMost >> 20);
   in.seekg(0);
   std::string fault;

@@ -78,7 +78,7 @@ struct RunFile {
 // Returns the machine of the record's device, or null if the file has none.
 const machine::Machine* MachineFor(const RunFile& file, const Record& record);
 
-// One repetition as Google Benchmark reports it, in memory or in a JSON file.
+// One repetition, or an aggregate of several, as Google Benchmark reports it, in memory or in JSON.
 struct Entry {
   std::string name;                        // name of the record
   double seconds = 0;                      // [s] wall time per call

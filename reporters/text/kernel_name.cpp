@@ -71,7 +71,8 @@ std::string WithoutLambdas(std::string text) {
   return text;
 }
 
-// Returns a name to analyse: kUnnamedAtom replaces "<unnamed>", and "lambda" lambdas; it is Closed.
+// Returns a name to analyse: unnamed namespaces become kUnnamedAtom, lambdas "lambda", and brackets
+// that were cut off are closed.
 std::string Prepared(std::string_view name) {
   auto text = RepairedKernelName(name);
   boost::replace_all(text, "(anonymous namespace)", kUnnamed);

@@ -167,7 +167,7 @@ class TestAJournalThatIsLeft:
     def test_is_not_resumed_with_another_build(self, stopped):
         with open("bench", "a") as bench:
             bench.write("# built anew\n")
-        verify(run(ONE + "--resume" + MACHINE), [bad_input, says("its run had other builds of its programs")])
+        verify(run(ONE + "--resume" + MACHINE), [bad_input, says("it was begun with other builds of its programs")])
 
 
 class TestSeveralProcesses:
@@ -219,7 +219,7 @@ class TestSeveralProcesses:
             time.sleep(0.02)
         process.kill()
         process.communicate()
-        verify(run(ONE + "--resume" + MACHINE), [bad_input, says("its run had other settings")])
+        verify(run(ONE + "--resume" + MACHINE), [bad_input, says("it was begun with other settings")])
         verify(run(self.THREE + "--resume" + MACHINE, FAKE_LOG="resumed"), [exits(0)])
         assert len(Path("resumed").read_text().split()) <= 5
         assert filecmp.cmp("whole.json", "run.json", shallow=False)

@@ -375,7 +375,7 @@ class GroupedCall {
   DeviceTensor a_, b_, c_;
   cuda::DeviceBuffer workspace_;
   Library library_;
-  std::map<int64_t, Plan> plans_;  // by number of rows
+  std::map<int64_t, Plan> plans_;  // by an expert's number of rows
   std::vector<std::pair<const Plan*, Plan::Memory>> parts_;
   cuda::CudaStream stream_;
 };

@@ -382,7 +382,7 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
     return fakes::RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
   };
   EXPECT_THAT(refusal(folder_, mine),
-              HasSubstr("none of 0 JSON files is a run of this machine (00)"));
+              HasSubstr("none of 0 JSON files is a run of the machine of new.json (00)"));
   EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
   auto nameless = mine;
   nameless.file.machines.clear();

@@ -339,7 +339,7 @@ TEST(ImportNvbench, SamplesBesideTheFileAreRepetitionsAndATimeThatIsThereTwiceIs
   EXPECT_THAT(fakes::RefusalOf([&] {
                 NvbenchStates(NvbenchState({{time, "1"}, {time, "2"}}));
               }),
-              HasSubstr("'nv/cold/time/gpu/mean' is also there with other content"));
+              HasSubstr("'nv/cold/time/gpu/mean' is twice in this state, with different values"));
 }
 
 // A file of the toolkit on Edison, whose nodes have 24 cores.

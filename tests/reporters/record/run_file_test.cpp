@@ -307,7 +307,7 @@ TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFileAndRefusesMoreThanFitsInto
   std::ofstream(path) << "{ ";
   std::filesystem::resize_file(path, std::size_t{681} << 20);
   EXPECT_THAT(fakes::RefusalOf([&] { ReadRunFile(path, warnings); }),
-              HasSubstr("681 MiB of JSON, of which at most 680 fit into memory"));
+              HasSubstr("681 MiB of JSON, more than the limit of 680 MiB"));
   std::filesystem::remove(path);
 }
 
