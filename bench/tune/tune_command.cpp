@@ -108,7 +108,10 @@ void AddSpread(const settings::Tuning& tuning, document::List& list) {
   list.items.push_back(
       {fmt::format("{}: times of one setting differ by {:.1f} % from block to block ({} pairs)",
                    quiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs)});
-  if (!quiet) list.items.push_back({"the best setting of a quiet machine may be another one"});
+  if (!quiet)
+    list.items.push_back(
+        {"the best setting of a quiet machine may be another one; a larger --budget may confirm "
+         "what seems faster"});
 }
 
 void AddTried(const settings::Tuning& tuning, document::List& list) {
