@@ -25,8 +25,9 @@ std::string PipeOf(const std::string& key) {
 }
 
 double Checked(const std::string& key, double value) {
-  if (!std::isfinite(value) || value < 0)
-    throw BadInput("{}: {} is no amount of work, expected a number of at least 0", key, value);
+  if (!(value >= 0 && value <= kLargestNumber))
+    throw BadInput("{}: {} is no amount of work, expected a number from 0 to {:g}", key, value,
+                   kLargestNumber);
   return value;
 }
 
@@ -44,8 +45,9 @@ class AbortSentence {
  public:
   explicit AbortSentence(const std::string& name) {
     const auto text = fmt::format(
-        "dlroof: {}: the function passed to dlroof::Measure aborted the program; it must not use "
-        "its benchmark::State, for example to pause the timer\n",
+        "dlroof: {}: the function passed to dlroof::Measure, or Google Benchmark, aborted the "
+        "program: call dlroof::Measure once for a benchmark, in place of the loop over its State, "
+        "and do not use the State in the function, for example to pause the timer\n",
         name);
     std::strncpy(abort_text, text.c_str(), sizeof abort_text - 1);
     before_ = std::signal(SIGABRT, TellAbort);
@@ -72,7 +74,11 @@ workload::PreparedCall Verified(workload::PreparedCall call, const std::function
 
 Work WorkOf(const Call& call) {
   Work work;
-  for (const auto& [key, flops] : call.flops) work.flops[PipeOf(key)] += Checked(key, flops);
+  for (const auto& [key, flops] : call.flops) {
+    if (Checked(key, flops) == 0) continue;  // as if omitted: the roofs are those of its bytes
+    if (!work.flops.emplace(PipeOf(key), flops).second)
+      throw BadInput("flops: \"{}\" is given twice (\"fp32\" means \"fp32.vector\")", PipeOf(key));
+  }
   for (const auto& [key, bytes] : call.bytes) {
     const auto level = LevelFromKey(key);
     if (!level) throw BadInput("bytes: \"{}\" is no level, expected l1, l2, l3, dram or host", key);
@@ -165,6 +171,8 @@ void Program::Measure(benchmark::State& state, const Call& call, const detail::C
   if (!initialized_)
     return state.SkipWithError(
         "dlroof::Initialize(&argc, argv) was not called: use DLROOF_BENCHMARK_MAIN()");
+  if (call.threads.value_or(1) < 1)
+    return state.SkipWithError("Call::threads: expected a number of at least 1");
   std::optional<std::string> listed;
   {
     const std::lock_guard lock(mutex_);

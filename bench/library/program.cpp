@@ -221,6 +221,10 @@ void Program::RefuseEmptySelection() {
   if (names_.empty() && !flags_.filter.empty() && !flags_.lists_only)
     throw BadInput("--benchmark_filter={}: selects no benchmark of this program", flags_.filter);
   runner::RefuseEmptySelection(flags_, names_.size(), 0);
+  auto names = names_;
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+    throw BadInput("two benchmarks have the name '{}': give one another ->Name()", *twice);
   runner::CheckWritable(flags_.html_file);
 }
 

@@ -345,6 +345,8 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
   const auto repetitions =
       BenchmarkFlag(args, "repetitions");  // Google Benchmark rejects invalid numbers
   std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);
+  if (flags.repetitions < 1)
+    throw BadInput("--benchmark_repetitions={}: expected a number of at least 1", repetitions);
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
   flags.out_file = FileName(BenchmarkFlag(args, "out"));
   flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);

@@ -276,6 +276,10 @@ extern "C" void RequestStop(int signal) {
   if (stop_signal == 0) {
     stop_ns = ns;
     stop_signal = signal;
+    constexpr std::string_view kWhat =
+        "stopping when this repetition has ended; the same signal again stops at once\n";
+    if (isatty(STDERR_FILENO) == 1) [[maybe_unused]]
+      const auto written = write(STDERR_FILENO, kWhat.data(), kWhat.size());
   } else if (ns - stop_ns > kSecond) {
     std::signal(signal, SIG_DFL);
     raise(signal);  // pending until this handler returns

@@ -266,11 +266,12 @@ Counted CountSimulated(const CountRequest& request) {
   for (const Level level : {Level::kL2, Level::kL3, Level::kDram})
     counted.work.bytes[level] = found.at(std::string(Key(level))).get<double>();
   counted.passes = stored ? 0 : 2;
+  const auto algorithm = found.at("program").value("algorithm", "");  // "" for own benchmarks
   counted.how = fmt::format(
-      "callgrind on {} (at most AVX2, as valgrind does not support AVX-512; the library blocks "
+      "callgrind{}{} (at most AVX2, as valgrind does not support AVX-512; the library blocks "
       "its loops for the caches of the CPU that valgrind emulates); L1 {}, L2 {}, L3 {}; fetched "
       "lines, without write-backs and prefetches",
-      found.at("program").value("algorithm", "?"), Text(caches.l1), Text(caches.l2),
+      algorithm.empty() ? "" : " on ", algorithm, Text(caches.l1), Text(caches.l2),
       Text(caches.l3));
   if (caches.l3.bytes != caches.real_l3.bytes)
     counted.caveats.push_back(

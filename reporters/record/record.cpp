@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <tuple>
 
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
@@ -58,13 +57,22 @@ bool HadNeighbours(const Repetition& repetition) {
          repetition.link_share.value_or(1) < cpu::kMinLinkShare;
 }
 
-// Returns the least time [s] that the call can have needed: wall time minus all waits for a CPU.
+// Returns whether no other thread than the main thread used CPU time, as far as is known.
+bool IsOfOneThread(const Repetition& repetition) {
+  const auto &all = repetition.cpu_seconds, &main = repetition.main_cpu_seconds;
+  return all && main && std::abs(*all - *main) <= kClockNarrowment * repetition.seconds;
+}
+
+// Returns the least time [s] that the call can have needed: wall time minus all waits for a CPU,
+// but not less than the CPU time of its only thread: a wait may have begun before the call.
 double LeastSeconds(const Repetition& repetition) {
-  if (!repetition.noisy || repetition.gpu) return repetition.seconds;
-  const double off_cpu =
-      std::max(0.0, repetition.seconds - repetition.main_cpu_seconds.value_or(repetition.seconds));
-  return std::max(repetition.seconds - repetition.run_delay_seconds.value_or(off_cpu),
-                  kMinShare * repetition.seconds);
+  const double seconds = repetition.seconds;
+  if (!repetition.noisy || repetition.gpu) return seconds;
+  const double off_cpu = std::max(0.0, seconds - repetition.main_cpu_seconds.value_or(seconds));
+  const double cpu =
+      IsOfOneThread(repetition) ? std::min(*repetition.main_cpu_seconds, seconds) : 0;
+  return std::max(
+      {seconds - repetition.run_delay_seconds.value_or(off_cpu), cpu, kMinShare * seconds});
 }
 
 // Returns TimeOf's second case, the median of the clean repetitions and of those whose noisy calls
@@ -99,12 +107,11 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
 // Returns the CPU time [s] of a noisy call if its clocks show that no other thread used CPU time
 // and that the main thread either ran or waited for a CPU all the time; otherwise nullopt.
 std::optional<double> CheckedCpuTime(const Repetition& repetition) {
-  const auto& [all, main, waited] =
-      std::tie(repetition.cpu_seconds, repetition.main_cpu_seconds, repetition.run_delay_seconds);
-  if (!repetition.noisy || repetition.gpu || !all || !main || !waited) return std::nullopt;
-  const double tolerance = kClockNarrowment * repetition.seconds;
-  if (*main <= 0 || std::abs(*all - *main) > tolerance ||
-      std::abs(*main + *waited - repetition.seconds) > tolerance)
+  const auto &main = repetition.main_cpu_seconds, &waited = repetition.run_delay_seconds;
+  if (!repetition.noisy || repetition.gpu || !waited || !IsOfOneThread(repetition))
+    return std::nullopt;
+  if (*main <= 0 ||
+      std::abs(*main + *waited - repetition.seconds) > kClockNarrowment * repetition.seconds)
     return std::nullopt;
   return *main;
 }

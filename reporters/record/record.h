@@ -210,7 +210,8 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 //   noisy repetition of one thread counts without its waits for a CPU if its clocks agree within
 //   2 %: CPU time of the process = CPU time of the thread, and CPU time + waits = wall time. The
 //   waits of several threads are not subtracted: it is unknown which of them delayed the call.
-// The interval of an estimate begins at the shortest repetition without all its waits.
+// The interval of an estimate begins at the shortest repetition without all its waits; that of one
+// thread has at least its CPU time.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Returns the value for Record::timed that the GPU samples show (see GpuSample), or nullopt if no
@@ -267,7 +268,7 @@ std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions
 std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing);
 
 inline constexpr std::string_view kEstimateMeaning =
-    "~ noisy: an estimate, the fastest measured unless a line says otherwise";
+    "~ noisy: an estimate, mostly the fastest repetition";
 
 // Returns a text for people: why repetitions of records with estimated times are noisy. It has for
 // each reason, the most frequent first, the number of repetitions and a remedy. "" without reasons.

@@ -72,6 +72,11 @@ TEST(TimeOf, UsesTheCleanRepetitionsIfTheySufficeAndOfSeveralThreadsIsTheFastest
   EXPECT_EQ(timing.ci95, std::pair(0.25, 1.1));  // all but the waits; the median of all
   repetitions[0].run_delay_seconds = 3;          // two threads, one after the other
   EXPECT_DOUBLE_EQ(TimeOf(repetitions).value().ci95.value().first, 0.0175);
+  // One thread needs its CPU time: the waits were longer than the call, so they began before it.
+  repetitions[0].cpu_seconds = 1.25;
+  EXPECT_EQ(TimeOf(repetitions).value().ci95.value().first, 1);  // the fastest: below 1.25 s
+  repetitions[0].cpu_seconds = repetitions[0].main_cpu_seconds = 0.75;
+  EXPECT_EQ(TimeOf(repetitions).value().ci95.value().first, 0.75);
 }
 
 // Returns a noisy call of 15 ms whose thread ran for 7 ms and waited for 8 ms.
