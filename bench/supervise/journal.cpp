@@ -299,10 +299,10 @@ std::vector<bool> DrawBaseFirst(std::size_t count, std::uint64_t seed, std::uint
   return base_first;
 }
 
-std::string LeftText(const std::vector<double>& seconds, double left) {
+std::string LeftText(const std::vector<double>& seconds, double left, double most) {
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  const auto rounded =
-      static_cast<long long>(std::llround(left * sum / static_cast<double>(seconds.size())));
+  const auto rounded = static_cast<long long>(
+      std::llround(std::min(left * sum / static_cast<double>(seconds.size()), most)));
   if (rounded < 60) return fmt::format("{} s", rounded);
   if (rounded < 3600) return fmt::format("{} min {} s", rounded / 60, rounded % 60);
   return fmt::format("{} h {} min", rounded / 3600, rounded % 3600 / 60);

@@ -383,7 +383,9 @@ class InterleavedRun : public Schedule {
   void Print(const std::string& what) {
     const double left = MostBlocksLeft();
     log_ << fmt::format("[{}/{}] {}{}\n", settled_, benchmarks().size(), what,
-                        left > 0 ? "; at most " + LeftText(seconds_, left) + " left" : "")
+                        left > 0
+                            ? "; at most " + LeftText(seconds_, left, run_.SecondsLeft()) + " left"
+                            : "")
          << std::flush;
     printed_at_ = cpu::WallSeconds();
   }

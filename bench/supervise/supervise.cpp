@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -252,10 +253,12 @@ void OpenRun::Append(const JournalEntry& entry) {
   journal_.Append(lines + JournalLine(entry));
 }
 
-bool OpenRun::Over() const {
-  return StoppedByInterrupt() || (request_.budget_seconds &&
-                                  cpu::WallSeconds() - begin_seconds_ >= *request_.budget_seconds);
+double OpenRun::SecondsLeft() const {
+  if (!request_.budget_seconds) return HUGE_VAL;
+  return std::max(0.0, *request_.budget_seconds - (cpu::WallSeconds() - begin_seconds_));
 }
+
+bool OpenRun::Over() const { return StoppedByInterrupt() || SecondsLeft() <= 0; }
 
 json OpenRun::About() const {
   return {{"command", CommandOf(request_)},

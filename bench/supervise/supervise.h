@@ -88,6 +88,8 @@ class OpenRun {
   Outcome Finished(const std::optional<ProcessEnd>& end, const ProcessPaths& paths);
 
   void Append(const JournalEntry& entry);
+  // Returns what is left of the budget [s], infinity without a budget.
+  double SecondsLeft() const;
   // Returns whether the run has to end: the user has interrupted it, or the budget is spent.
   bool Over() const;
   // Returns members for context.dlroof of the run file: the command, its settings and the seed.

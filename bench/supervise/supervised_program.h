@@ -1,6 +1,7 @@
 // What the supervisor needs of dlroof_bench: command lines, results and interleaved processes.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
@@ -150,8 +151,8 @@ nlohmann::json ToJson(const Merged& merged);
 std::vector<bool> DrawBaseFirst(std::size_t count, std::uint64_t seed, std::uint64_t stream);
 
 // Returns the estimated remaining time as text ("3 s", "2 min 10 s", "1 h 5 min"): `left` times the
-// mean of `seconds`, which must not be empty.
-std::string LeftText(const std::vector<double>& seconds, double left);
+// mean of `seconds`, which must not be empty, but not more than `most` [s].
+std::string LeftText(const std::vector<double>& seconds, double left, double most = HUGE_VAL);
 
 // Returns the last `count` lines of a text that are not blank, joined by `separator`.
 std::string LastLines(const std::string& text, std::size_t count, const char* separator);

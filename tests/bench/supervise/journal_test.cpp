@@ -225,6 +225,7 @@ TEST(Schedule, BothSidesGoFirstAboutAsOftenAndTheTimeLeftIsTheMean) {
   EXPECT_NE(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 1, 3));
   EXPECT_NE(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 2, 2));
   EXPECT_EQ(LeftText({1, 3}, 5), "10 s");
+  EXPECT_EQ(LeftText({1, 3}, 5, 4), "4 s") << "the budget ends earlier";
   EXPECT_EQ(LeftText({129.6}, 1), "2 min 10 s");
   EXPECT_EQ(LeftText({3900}, 1), "1 h 5 min");
 }
