@@ -324,7 +324,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }
-  return ExitCodeOf(run.end.end);
+  return ExitCodeOf(run.end);
 }
 
 }  // namespace dlroof::profile

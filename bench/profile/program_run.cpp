@@ -325,12 +325,13 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
   }
   ReportEnd(run, program, messages);
   try {
+    if (run.log_reason) throw BadInput("{}", run.log_reason->text);
     ReportRun(request, run, log, traces, machine, messages);
     if (remark) Say(messages, "{}", *remark);
   } catch (const BadInput& error) {
     Say(messages, "profile: {}", error.what());
   }
-  return run.end.out_of_time ? 0 : ExitCodeOf(run.end.end);
+  return ExitCodeOf(run.end);
 }
 
 }  // namespace dlroof::profile

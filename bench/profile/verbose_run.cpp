@@ -124,7 +124,7 @@ class VerboseProgram {
     PassAll(&LogSeparator::End);
     log_.flush();
     if (request_.log && !log_)
-      throw BadInput("{}: not all could be written (disk full?)", *request_.log);
+      run_.log_reason = Reason{*request_.log + ": not all could be written (disk full?)"};
     for (const auto& [process, separator] : separators_) {
       run_.lines += separator.lines();
       run_.executed += separator.executed();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/error.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
@@ -57,8 +58,9 @@ ForegroundEnd RunInForeground(const ForegroundRequest& request);
 // Writes all bytes to standard output. Returns false if it has no reader.
 bool WriteToStdout(std::string_view bytes);
 
-// Return a shell's exit code: the program's or 128 + its signal; 127: not found, 126: cannot start.
-int ExitCodeOf(const ProcessEnd& end);
+// Return a shell's exit code: the program's or 128 + its signal, but 0 if it was ended because of
+// most_seconds; 127: not found, 126: cannot start.
+int ExitCodeOf(const ForegroundEnd& end);
 int ExitCodeOf(const CannotStart& cannot);
 
 // Returns the columns of the terminal on standard error; 0 if it is not a terminal.
@@ -143,9 +145,10 @@ struct VerboseRun {
   std::uint64_t own_bytes = 0;  // [byte] the program's own output
   std::uint64_t log_bytes = 0;  // [byte] oneDNN's lines
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // [1] see LogSeparator
+  std::optional<Reason> log_reason;                                  // why the log is incomplete
 };
 
-// Runs the program. Throws CannotStart, and BadInput if the log cannot be written.
+// Runs the program. Throws CannotStart, and BadInput if the log cannot be created.
 VerboseRun RunVerbose(const VerboseRequest& request);
 
 }  // namespace dlroof::profile
