@@ -87,14 +87,13 @@ std::vector<int> WidthsOf(const Texts& rows) {
 
 // Returns the text in at most `width` columns; "…" replaces the rest of a longer text.
 std::string ShortenEnd(const std::string& text, int width) {
-  std::string start;
-  for (const char c : text) {
-    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins && text::TextWidth(start) == width - 1 && text::TextWidth(text) > width)
-      return start + "…";
-    start += c;
+  if (text::TextWidth(text) <= width) return text;
+  std::string start = text;
+  while (text::TextWidth(start) >= width) {
+    while ((static_cast<unsigned char>(start.back()) & 0xC0) == 0x80) start.pop_back();
+    start.pop_back();
   }
-  return start;
+  return start + "…";
 }
 
 // Removes droppable columns, and cuts sentences, until the rows fit into `width` [columns].
