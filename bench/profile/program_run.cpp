@@ -21,7 +21,6 @@
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
-#include "counters/base/version.h"
 #include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/roofline/placed_run.h"
@@ -296,10 +295,7 @@ record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
   auto records = RecordsOf(log, summary);
   if (facts.trace != nullptr) AddOperatorRecords(*facts.trace, operators, log, summary, records);
   record::RunFile run = imports::ImportedRun(std::move(records), machine, {}, warnings);
-  run.context["dlroof"] = {{"schema", record::kSchema},
-                           {"version", kVersion},
-                           {"commit", kCommit},
-                           {"program", programs::ToJson(summary)}};
+  run.context["dlroof"]["program"] = programs::ToJson(summary);
   return run;
 }
 
