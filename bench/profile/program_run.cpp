@@ -311,17 +311,16 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
   try {
     run = RunVerbose({.command = request.command,
                       .variables = variables,
-                      .log = log,
-                      .progress = machine::StderrIsTerminal() ? &messages : nullptr,
-                      .pipe = request.pipe,
-                      .most_seconds = request.most_seconds});
+                      .most_seconds = request.most_seconds,
+                      .pipe = request.pipe},
+                     log, machine::StderrIsTerminal() ? &messages : nullptr);
   } catch (const CannotStart& error) {
     Say(messages, "profile: {}", error.what());
     return ExitCodeOf(error);
   }
   ReportEnd(run, program, messages);
   try {
-    if (run.log_reason) throw BadInput("{}", run.log_reason->text);
+    if (!run.log_complete) throw BadInput("{}: not all could be written (disk full?)", log);
     ReportRun(request, run, log, traces, machine, messages);
     if (remark) Say(messages, "{}", *remark);
   } catch (const BadInput& error) {
