@@ -116,9 +116,9 @@ struct Interleaved {
   compare::CompareResult result;
 };
 
-// Measures the benchmarks `names` of the request's two programs interleaved. Returns null if nothing
-// was measured: the budget was too small, the user interrupted, or a program lacks the benchmarks
-// (with a message in `log`). Sets the request's outputs and tables.
+// Measures the benchmarks `names` of the request's two programs interleaved. Returns null if
+// nothing was measured: the budget was too small, the user interrupted, or a program lacks the
+// benchmarks (with a message in `log`). Sets the request's outputs and tables.
 std::unique_ptr<Interleaved> Interleave(const RunRequest& request,
                                         const std::vector<std::string>& names, std::ostream& log);
 
