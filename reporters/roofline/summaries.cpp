@@ -50,6 +50,11 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   return groups;
 }
 
+// Adds to a sum, which becomes unknown with an unknown number.
+void AddIfKnown(const std::optional<double>& more, std::optional<double>& sum) {
+  sum = sum && more ? std::optional(*sum + *more) : std::nullopt;
+}
+
 // Adds a layer to `model` if it has a time. Adds its time to `placed_seconds` [s] if it is placed.
 void AddLayer(const record::Record& record, const machine::Machine* machine, double count,
               ModelSummary& model, double& placed_seconds) {
@@ -62,10 +67,7 @@ void AddLayer(const record::Record& record, const machine::Machine* machine, dou
   model.noisy = model.noisy || timing->noisy;
   model.calls_measured += count;
   *model.seconds += seconds;
-  if (model.flops && flops)
-    *model.flops += count * *flops;
-  else
-    model.flops.reset();
+  AddIfKnown(flops ? std::optional(count * *flops) : std::nullopt, model.flops);
   const auto placement = Place(record, machine);
   const auto times_over_roof = placement.time ? LeastTimesOverRoof(*placement.time) : std::nullopt;
   if (!times_over_roof) return;
@@ -118,13 +120,6 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
   return model;
 }
 
-void AddLaunches(const std::optional<double>& more, std::optional<double>& sum) {
-  if (sum && more)
-    *sum += *more;
-  else
-    sum.reset();
-}
-
 void Add(const Work& work, double seconds, ZeroFlopSummary& summary) {
   double flops = 0;
   for (const auto& [pipe, count] : work.flops) {
@@ -134,11 +129,11 @@ void Add(const Work& work, double seconds, ZeroFlopSummary& summary) {
   summary.flops += flops;
   summary.seconds += seconds;
   summary.kernels += 1;
-  AddLaunches(work.launches, summary.launches);
+  AddIfKnown(work.launches, summary.launches);
   if (flops > 0) return;
   summary.zero_flop_seconds += seconds;
   summary.zero_flop_kernels += 1;
-  AddLaunches(work.launches, summary.zero_flop_launches);
+  AddIfKnown(work.launches, summary.zero_flop_launches);
 }
 
 }  // namespace
