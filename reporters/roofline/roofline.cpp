@@ -383,7 +383,7 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
     if (timing.ci95) point.ci95 = {flops / timing.ci95->second, flops / timing.ci95->first};
     point.roof = flops / longest.seconds;
     point.memory_bound = memory.seconds > times.compute->seconds;
-    (longest.AtMost() ? point.fraction_at_most : point.fraction) = longest.seconds / timing.median;
+    point.share = {longest.seconds / timing.median, longest.AtMost()};
     point.flops_from = known.flops_from;
     point.bytes_from = bytes_from;
     points.push_back(point);
@@ -402,9 +402,9 @@ std::optional<BandwidthPoint> PlaceBandwidth(const KnownWork& known, const RoofT
     point = BandwidthPoint{.level = level,
                            .bytes_per_second = bytes / seconds,
                            .roof = bytes / term.seconds,
+                           .share = {term.seconds / seconds, term.AtMost()},
                            .specified = ceilings.bytes.at(level).IsSpecified(),
                            .bytes_from = from};
-    (term.AtMost() ? point->fraction_at_most : point->fraction) = term.seconds / seconds;
   }
   return point;
 }
@@ -438,23 +438,20 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
   }
   for (const auto& [level, above] : times.above) point.above_roof[level] = above.second;
   point.overhead_seconds = OverheadSeconds(record, known, ceilings, seconds);
-  if (point.overhead_seconds) {
-    if (roof_seconds < *point.overhead_seconds) {
-      point.bound = Bound::kOverhead;
-      point.bound_level.reset();
-    }
+  if (roof_seconds < point.overhead_seconds.value_or(0)) {
+    point.bound = Bound::kOverhead;
+    point.bound_level.reset();
   }
-  (times.Longest()->AtMost() ? point.times_over_roof_at_least : point.times_over_roof) =
-      seconds / roof_seconds;
+  point.times_over_roof = seconds / roof_seconds;
+  point.at_least = times.Longest()->AtMost();
   point.specified = times.specified;
   return point;
 }
 
 void AddTimePoint(TimePoint& time) {
-  const double times_over_roof = LeastTimesOverRoof(time).value();
-  time.point_compute_seconds = time.compute_seconds * times_over_roof;
+  time.point_compute_seconds = time.compute_seconds * time.times_over_roof;
   for (const auto& [level, seconds] : time.memory_seconds)
-    time.point_memory_seconds[level] = seconds * times_over_roof;
+    time.point_memory_seconds[level] = seconds * time.times_over_roof;
 }
 
 RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, double seconds,
@@ -519,10 +516,6 @@ std::string_view Key(Bound bound) {
   constexpr KeyRow<Bound> kBounds[] = {
       {Bound::kCompute, "compute"}, {Bound::kMemory, "memory"}, {Bound::kOverhead, "overhead"}};
   return KeyIn(kBounds, bound);
-}
-
-std::optional<double> LeastTimesOverRoof(const TimePoint& time) {
-  return time.times_over_roof ? time.times_over_roof : time.times_over_roof_at_least;
 }
 
 std::string_view Key(WrongPart part) {

@@ -324,8 +324,7 @@ TEST(TrajectoriesDocument, ARowPerPointThenTheSentenceAndAlongASizeThereIsNoEffi
 TEST(TrajectoriesDocument, ANoisyShareOfARoofThatIsNotValidatedIsNoLimit) {
   const auto text = [](bool noisy) {
     roofline::TrajectoryPoint point{.value = 1, .seconds = 1, .noisy = noisy};
-    point.fraction = 0.5;
-    point.uncertain = true;
+    point.share = {0.5, true};
     return Written(TrajectoriesDocument({{.along = "threads", .points = {point}}}));
   };
   EXPECT_THAT(text(false), HasSubstr(" <= 50.0 %"));
