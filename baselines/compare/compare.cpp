@@ -33,12 +33,8 @@ Side SideOf(const record::Record& record, const machine::Machine* machine,
   const auto placed = roofline::PlaceTime(record, *side.seconds, *machine);
   if (!placed) return side;
   side.specified_roof = placed->specified;
-  if (placed->times_over_roof) {
-    side.fraction = 1 / *placed->times_over_roof;
-    side.roof_seconds = placed->seconds / *placed->times_over_roof;
-  } else if (placed->times_over_roof_at_least) {
-    side.fraction_at_most = 1 / *placed->times_over_roof_at_least;
-  }
+  (placed->at_least ? side.fraction_at_most : side.fraction) = 1 / placed->times_over_roof;
+  if (!placed->at_least) side.roof_seconds = placed->seconds / placed->times_over_roof;
   return side;
 }
 

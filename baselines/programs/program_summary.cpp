@@ -288,10 +288,9 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
     }
     if (use.placed != nullptr && use.placed->placement.time) {
       const auto& time = *use.placed->placement.time;
-      if (const auto times_over = roofline::LeastTimesOverRoof(time);
-          times_over && *times_over > 0) {
-        use.roof_seconds = use.calls * time.seconds / *times_over;
-        use.roof_at_most = !time.times_over_roof;
+      if (time.times_over_roof > 0) {
+        use.roof_seconds = use.calls * time.seconds / time.times_over_roof;
+        use.roof_at_most = time.at_least;
       }
     }
     if (primitive.moves_data)

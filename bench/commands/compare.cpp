@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <future>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -72,8 +71,7 @@ std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::st
   return std::filesystem::is_directory(own, none) || !data ? own : *data / "baselines";
 }
 
-// Reads BASE or the stored baselines, and NEW. Reads BASE and NEW in parallel, unless BASE is so
-// large that both at once might not fit into memory.
+// Reads BASE or the stored baselines, and NEW.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (const auto folder = BaselinesFolder(flags.baseline)) {
@@ -81,24 +79,8 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
     inputs.stored = history::FindBaselines(*folder, inputs.contender, names, std::cerr);
     return inputs;
   }
-  const auto base_path = flags.baseline.value_or(flags.files.front());
-  std::ostringstream base_warnings;
-  constexpr std::uintmax_t kLargeBytes = 100 << 20;
-  std::error_code unknown;
-  const auto bytes = std::filesystem::file_size(base_path, unknown);
-  const bool large = !unknown && bytes > kLargeBytes;
-  auto base = std::async(large ? std::launch::deferred : std::launch::async,
-                         [&] { return ReadNamed(base_path, base_warnings); });
-  std::ostringstream contender_warnings;
-  std::exception_ptr contender_error;
-  try {
-    inputs.contender = ReadNamed(flags.files.back(), contender_warnings);
-  } catch (const BadInput&) {
-    contender_error = std::current_exception();
-  }
-  inputs.base = base.get();  // throws first: an error in BASE is reported, not one in NEW
-  if (contender_error) std::rethrow_exception(contender_error);
-  std::cerr << base_warnings.str() << contender_warnings.str();
+  inputs.base = ReadNamed(flags.baseline.value_or(flags.files.front()), std::cerr);
+  inputs.contender = ReadNamed(flags.files.back(), std::cerr);
   return inputs;
 }
 
@@ -175,9 +157,6 @@ int RunCompare(const CompareFlags& given) {
   if (inputs.rerun) supervise::Confirm(*inputs.rerun, result);
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  // Frees BASE and NEW in two threads: for large files this takes noticeable time.
-  [[maybe_unused]] const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
-  inputs.contender = {};
   return result.exit_code;
 }
 

@@ -12,11 +12,12 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/figure/figure.h"
+#include "reporters/figure/outputs.h"
 #include "reporters/roofline/breakdown.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
@@ -35,19 +36,28 @@ struct ExplainFlags {
   bool try_proposal = false;
 };
 
-bool IsFigure(const std::string& path) {
-  return path.ends_with(".svg") || path.ends_with(".pdf") || path.ends_with(".png");
+std::string RunJson(const roofline::PlacedRun& run, const std::string&) {
+  return JsonText(roofline::ToStoredJson(run.file)) + '\n';
 }
 
-std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
-  const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
+// Measures the benchmarks. dlroof_bench writes the run file to the first path *.json in `outputs`,
+// where an interrupt leaves what was measured, or to `folder`. Removes this path from `outputs`.
+std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFolder& folder,
+                                   std::vector<std::string>& outputs) {
+  std::optional<std::string> whole;
+  const auto json = std::ranges::find_if(
+      outputs, [](const std::string& path) { return path.ends_with(".json"); });
+  if (json != outputs.end()) {
+    whole = *json;
+    outputs.erase(json);
+  }
   StopOnInterrupt();
   return supervise::MeasureExplained(
       {.command = "explain",
        .names = flags.what,
        .bench = flags.bench,
        .machine = flags.machine,
-       .output = file == flags.outputs.end() ? std::nullopt : std::optional(*file),
+       .output = whole,
        .arguments = flags.thorough
                         ? std::vector<std::string>()
                         : std::vector{fmt::format("--dlroof_explain_seconds={:g}",
@@ -146,12 +156,15 @@ bool LacksParts(const record::RunFile& file) {
 }
 
 int ExplainAll(const ExplainFlags& flags) {
+  const figure::Outputs<roofline::PlacedRun> writers({{"json", RunJson}}, figure::BreakdownScript);
+  writers.Check(flags.outputs);
+  auto outputs = flags.outputs;
   const TemporaryFolder folder;
   const bool file =
       flags.what.size() == 1 && std::filesystem::exists(InputPath(flags.what.front()));
   if (file && flags.try_proposal)
     throw BadInput("explain: --try measures: expected benchmark names, not a run file");
-  const auto path = file ? std::optional(flags.what.front()) : Measure(flags, folder);
+  const auto path = file ? std::optional(flags.what.front()) : Measure(flags, folder, outputs);
   if (!path) return InterruptCode();
   const auto run = roofline::PlaceRun(record::ReadRunFile(*path, std::cerr));
   int exit_code = 0;
@@ -164,10 +177,7 @@ int ExplainAll(const ExplainFlags& flags) {
       exit_code = 1;
   }
   if (!file && !flags.thorough && LacksParts(run.file)) std::cerr << kLeftOut;
-  for (const auto& output : flags.outputs)
-    if (IsFigure(output))
-      WriteFile(output,
-                figure::RunGnuplot(figure::BreakdownScript(run, output.substr(output.size() - 3))));
+  writers.Write(outputs, run);
   return exit_code;
 }
 
@@ -182,8 +192,7 @@ Command MakeExplain() {
           {Ruled("NAME", {.type = runner::kBenchmark, .required = true}, &flags->what,
                  "names of benchmarks to measure now, or a run file made with --dlroof_explain"),
            Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
-                 "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, "
-                 ".png)"),
+                 "write the run file (.json), or waterfall charts (.svg, .pdf, .png)"),
            MeasuredMachineOption(flags->machine),
            {"--thorough", &flags->thorough, "measure without a limit for each benchmark"},
            Ruled("--seconds", {.limits = AboveZero{}, .excludes = {"--thorough"}}, &flags->seconds,

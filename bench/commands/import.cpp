@@ -15,7 +15,6 @@
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/json_text.h"
-#include "counters/base/version.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
@@ -76,11 +75,7 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
   if (flags.pipe) command += " --pipe " + *flags.pipe;
   if (flags.flops_per_item) command += fmt::format(" --flops-per-item {}", *flags.flops_per_item);
-  return {{"schema", record::kSchema},
-          {"version", kVersion},
-          {"commit", kCommit},
-          {"command", command},
-          {"imported", {{"file", flags.file}, {"format", format}}}};
+  return {{"command", command}, {"imported", {{"file", flags.file}, {"format", format}}}};
 }
 
 std::optional<machine::Machine> MachineOf(const ImportFlags& flags) {
@@ -143,7 +138,7 @@ int Import(const ImportFlags& flags) {
                                           ProvenanceFromKey(flags.provenance.value_or(""))};
   record::RunFile run =
       imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
-  run.context["dlroof"] = Origin(flags, format.name);
+  run.context["dlroof"].update(Origin(flags, format.name));
   WriteOutput(flags.output, JsonText(roofline::ToJson(run)) + '\n');
   return 0;
 }

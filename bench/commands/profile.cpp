@@ -19,7 +19,6 @@
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
-#include "counters/base/version.h"
 #include "counters/gpu/session.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
@@ -104,11 +103,8 @@ void CountLaunches(const ProfileFlags& flags) {
   const auto set = std::filesystem::path(command.front()).filename().string();
   record::RunFile run =
       imports::ImportedRun(std::move(imported.records), machine, {set, {}}, std::cerr);
-  run.context["dlroof"] = {
-      {"schema", record::kSchema},
-      {"version", kVersion},
-      {"commit", kCommit},
-      {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
+  run.context["dlroof"]["command"] =
+      fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "));
   WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
   document::Print(document::RunDocument(roofline::PlaceRun(run)));
   std::cout << std::flush;

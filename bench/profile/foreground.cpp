@@ -340,7 +340,10 @@ int MessageColumns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-int ExitCodeOf(const ProcessEnd& end) { return end.signal == 0 ? end.exit_code : 128 + end.signal; }
+int ExitCodeOf(const ForegroundEnd& end) {
+  if (end.out_of_time) return 0;
+  return end.end.signal == 0 ? end.end.exit_code : 128 + end.end.signal;
+}
 
 int ExitCodeOf(const CannotStart& cannot) { return cannot.error == ENOENT ? 127 : 126; }
 

@@ -15,7 +15,6 @@
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
-#include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
 #include "counters/gpu/session.h"
 #include "counters/gpu_trace/read.h"
@@ -108,12 +107,10 @@ record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram
                        : fs::path(request.program.command.front()).filename().string();
   auto records = programs::RecordsOf(program, set, counted);
   auto run = imports::ImportedRun(std::move(records), machine, {{}, {}}, out);
-  run.context["dlroof"] = {{"schema", record::kSchema},
-                           {"version", kVersion},
-                           {"commit", kCommit},
-                           {"command", fmt::format("dlroof profile --gpu -- {}",
-                                                   fmt::join(request.program.command, " "))},
-                           {"gpu_program", programs::ToJson(program)}};
+  auto& own = run.context["dlroof"];
+  own["command"] =
+      fmt::format("dlroof profile --gpu -- {}", fmt::join(request.program.command, " "));
+  own["gpu_program"] = programs::ToJson(program);
   return run;
 }
 
@@ -324,7 +321,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }
-  return ExitCodeOf(run.end.end);
+  return ExitCodeOf(run.end);
 }
 
 }  // namespace dlroof::profile

@@ -36,7 +36,7 @@ struct ProfileRequest {
 // Runs the program, passes its output on, writes run file and log, and reports to `messages`.
 // Returns the program's exit code, 128 + the signal that ended it, 127 if it was not found, 126 if
 // it is not executable, or 0 if it was ended after most_seconds. Throws BadInput for an invalid
-// request before the program starts, and if the log cannot be written.
+// request before the program starts. If the log cannot be written, says so and reports nothing.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
 struct GpuProfileRequest {

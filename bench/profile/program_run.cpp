@@ -21,7 +21,6 @@
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
-#include "counters/base/version.h"
 #include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/roofline/placed_run.h"
@@ -296,10 +295,7 @@ record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
   auto records = RecordsOf(log, summary);
   if (facts.trace != nullptr) AddOperatorRecords(*facts.trace, operators, log, summary, records);
   record::RunFile run = imports::ImportedRun(std::move(records), machine, {}, warnings);
-  run.context["dlroof"] = {{"schema", record::kSchema},
-                           {"version", kVersion},
-                           {"commit", kCommit},
-                           {"program", programs::ToJson(summary)}};
+  run.context["dlroof"]["program"] = programs::ToJson(summary);
   return run;
 }
 
@@ -315,22 +311,22 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
   try {
     run = RunVerbose({.command = request.command,
                       .variables = variables,
-                      .log = log,
-                      .progress = machine::StderrIsTerminal() ? &messages : nullptr,
-                      .pipe = request.pipe,
-                      .most_seconds = request.most_seconds});
+                      .most_seconds = request.most_seconds,
+                      .pipe = request.pipe},
+                     log, machine::StderrIsTerminal() ? &messages : nullptr);
   } catch (const CannotStart& error) {
     Say(messages, "profile: {}", error.what());
     return ExitCodeOf(error);
   }
   ReportEnd(run, program, messages);
   try {
+    if (!run.log_complete) throw BadInput("{}: not all could be written (disk full?)", log);
     ReportRun(request, run, log, traces, machine, messages);
     if (remark) Say(messages, "{}", *remark);
   } catch (const BadInput& error) {
     Say(messages, "profile: {}", error.what());
   }
-  return run.end.out_of_time ? 0 : ExitCodeOf(run.end.end);
+  return ExitCodeOf(run.end);
 }
 
 }  // namespace dlroof::profile

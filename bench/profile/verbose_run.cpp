@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,8 +18,6 @@
 namespace dlroof::profile {
 namespace {
 
-constexpr std::string_view kMarkerEnd = "_verbose,";
-constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
 // Keywords that follow marker and comma in oneDNN 1.0 to 3.13. In 2.x a time stamp may be between.
 constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "create",  "primitive,",
                                                      "graph,",  "common,", "ukernel", "error,",
@@ -28,18 +25,13 @@ constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "crea
 constexpr std::string_view kMark = "DLROOF_MARK,";
 constexpr std::size_t kMaxMark = 256;  // [byte] longer lines are cut in the log
 
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 const std::vector<std::string>& Beginnings() {
   static const auto all = [] {
     std::vector<std::string> texts;
-    for (const auto marker : kMarkers) {
-      const auto begin = std::string(marker) + std::string(kMarkerEnd);
-      for (const auto word : kWords) texts.push_back(begin + std::string(word));
-      for (char digit = '0'; digit <= '9'; ++digit) {
-        texts.push_back(begin + digit);
-        texts.push_back(begin + 'v' + digit);
-      }
+    for (const std::string marker : {"onednn_verbose,", "dnnl_verbose,"}) {
+      for (const auto word : kWords) texts.push_back(marker + std::string(word));
+      for (char digit = '0'; digit <= '9'; ++digit)
+        texts.insert(texts.end(), {marker + digit, marker + 'v' + digit});
     }
     return texts;
   }();
@@ -52,18 +44,12 @@ struct Found {
 
 // Finds the first complete beginning of a line of oneDNN. Returns length 0 if there is none.
 Found FindBeginning(std::string_view text) {
-  for (auto at = text.find(kMarkerEnd); at != std::string_view::npos;
-       at = text.find(kMarkerEnd, at + 1))
-    for (const auto marker : kMarkers) {
-      if (!text.substr(0, at).ends_with(marker)) continue;
-      const auto after = text.substr(at + kMarkerEnd.size());
-      const bool begins =
-          std::ranges::any_of(kWords, [&](auto word) { return after.starts_with(word); });
-      const bool stamp = !after.empty() && IsDigit(after[0]);
-      const bool version = after.size() > 1 && after[0] == 'v' && IsDigit(after[1]);
-      if (begins || stamp || version)
-        return {at - marker.size(), marker.size() + kMarkerEnd.size() + 1};
-    }
+  for (auto at = logs::FindMarker(text); at != std::string_view::npos;
+       at = logs::FindMarker(text, at + 1)) {
+    const auto line = text.substr(at);
+    if (std::ranges::any_of(Beginnings(), [&](auto& begin) { return line.starts_with(begin); }))
+      return {at, line.find(',') + 2};
+  }
   return {};
 }
 
@@ -72,9 +58,7 @@ std::size_t PartialBeginning(std::string_view text) {
   static const auto longest = std::ranges::max(Beginnings(), {}, &std::string::size).size();
   for (auto length = std::min(longest - 1, text.size()); length > 0; --length) {
     const auto end = text.substr(text.size() - length);
-    if (end[0] != 'o' && end[0] != 'd') continue;
-    if (std::ranges::any_of(Beginnings(),
-                            [&](const auto& begin) { return begin.starts_with(end); }))
+    if (std::ranges::any_of(Beginnings(), [&](auto& begin) { return begin.starts_with(end); }))
       return length;
   }
   return 0;
@@ -102,29 +86,24 @@ std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
 
 class VerboseProgram {
  public:
-  explicit VerboseProgram(const VerboseRequest& request) : request_(request) {
-    if (!request.log) return;
-    log_.open(*request.log, std::ios::binary | std::ios::trunc);
-    if (!log_) throw BadInput("{}: {}", *request.log, std::strerror(errno));
+  VerboseProgram(const std::string& log, std::ostream* progress)
+      : log_(log, std::ios::binary | std::ios::trunc), progress_(progress) {
+    if (!log_) throw BadInput("{}: {}", log, std::strerror(errno));
   }
 
-  VerboseRun Run() {
-    ForegroundRequest foreground{.command = request_.command, .variables = request_.variables};
-    foreground.pipe = request_.pipe;
-    foreground.most_seconds = request_.most_seconds;
-    foreground.from = [this](std::int64_t process) { process_ = process; };
-    foreground.take = [this](std::string_view bytes) {
+  VerboseRun Run(ForegroundRequest request) {
+    request.from = [this](std::int64_t process) { process_ = process; };
+    request.take = [this](std::string_view bytes) {
       return Pass(separators_[process_].Add(bytes));
     };
-    foreground.idle = [this](double seconds) {
+    request.idle = [this](double seconds) {
       ShowProgress(seconds);
       return PassAll(&LogSeparator::Release);
     };
-    run_.end = RunInForeground(foreground);
+    run_.end = RunInForeground(request);
     PassAll(&LogSeparator::End);
     log_.flush();
-    if (request_.log && !log_)
-      throw BadInput("{}: not all could be written (disk full?)", *request_.log);
+    run_.log_complete = !log_.fail();
     for (const auto& [process, separator] : separators_) {
       run_.lines += separator.lines();
       run_.executed += separator.executed();
@@ -166,16 +145,16 @@ class VerboseProgram {
   }
 
   void ShowProgress(double seconds) {
-    if (request_.progress == nullptr || seconds < next_progress_) return;
+    if (progress_ == nullptr || seconds < next_progress_) return;
     next_progress_ += std::min(next_progress_, kMaxBetween);
     std::size_t lines = 0;
     for (const auto& [process, separator] : separators_) lines += separator.lines();
-    *request_.progress << fmt::format("dlroof: {:.0f} s, {} lines of oneDNN\n", seconds, lines)
-                       << std::flush;
+    *progress_ << fmt::format("dlroof: {:.0f} s, {} lines of oneDNN\n", seconds, lines)
+               << std::flush;
   }
 
-  const VerboseRequest& request_;
   std::ofstream log_;
+  std::ostream* progress_;
   std::map<std::int64_t, LogSeparator> separators_;  // by process id; 0 if unknown
   std::int64_t process_ = 0;                         // process that wrote the bytes being read
   std::int64_t logged_process_ = 0;                  // process of the log's last lines
@@ -307,6 +286,9 @@ VerboseMode VerboseModeOn() {
   return mode;
 }
 
-VerboseRun RunVerbose(const VerboseRequest& request) { return VerboseProgram(request).Run(); }
+VerboseRun RunVerbose(const ForegroundRequest& request, const std::string& log,
+                      std::ostream* progress) {
+  return VerboseProgram(log, progress).Run(request);
+}
 
 }  // namespace dlroof::profile

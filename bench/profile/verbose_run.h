@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/error.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
@@ -32,12 +33,12 @@ struct ForegroundRequest {
   std::function<void(std::int64_t process)> from = {};
   // Receives the program's output in order. If it returns false (no reader is left), the program's
   // standard output is closed, as that of a pipe without a reader.
-  std::function<bool(std::string_view bytes)> take;
+  std::function<bool(std::string_view bytes)> take = {};
   // Called with the time since the start [s] while the program writes nothing: after 20 ms, then
   // every half second. Returns false like `take`. May be empty.
-  std::function<bool(double seconds)> idle;
+  std::function<bool(double seconds)> idle = {};
   // Called with the process id after the start. May be empty.
-  std::function<void(int pid)> started;
+  std::function<void(int pid)> started = {};
 };
 
 struct ForegroundEnd {
@@ -57,8 +58,9 @@ ForegroundEnd RunInForeground(const ForegroundRequest& request);
 // Writes all bytes to standard output. Returns false if it has no reader.
 bool WriteToStdout(std::string_view bytes);
 
-// Return a shell's exit code: the program's or 128 + its signal; 127: not found, 126: cannot start.
-int ExitCodeOf(const ProcessEnd& end);
+// Return a shell's exit code: the program's or 128 + its signal, but 0 if it was ended because of
+// most_seconds; 127: not found, 126: cannot start.
+int ExitCodeOf(const ForegroundEnd& end);
 int ExitCodeOf(const CannotStart& cannot);
 
 // Returns the columns of the terminal on standard error; 0 if it is not a terminal.
@@ -129,23 +131,18 @@ struct VerboseMode {
 // stamp, per executed primitive. Does not replace variables that the user has set.
 VerboseMode VerboseModeOn();
 
-struct VerboseRequest {
-  std::vector<std::string> command;
-  Variables variables;
-  std::optional<std::string> log;    // file for oneDNN's lines, written during the run
-  std::ostream* progress = nullptr;  // receives progress lines; may be null
-  bool pipe = false;                 // use a pipe, not a socket (ForegroundRequest)
-  std::optional<double> most_seconds = {};
-};
-
 struct VerboseRun {
   ForegroundEnd end;
   std::uint64_t own_bytes = 0;  // [byte] the program's own output
   std::uint64_t log_bytes = 0;  // [byte] oneDNN's lines
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // [1] see LogSeparator
+  bool log_complete = true;                                          // all could be written
 };
 
-// Runs the program. Throws CannotStart, and BadInput if the log cannot be written.
-VerboseRun RunVerbose(const VerboseRequest& request);
+// Runs the program of `request`, whose functions are ignored, and writes oneDNN's lines to the file
+// `log` during the run. `progress` receives progress lines; it may be null. Throws CannotStart, and
+// BadInput if the log cannot be created.
+VerboseRun RunVerbose(const ForegroundRequest& request, const std::string& log,
+                      std::ostream* progress);
 
 }  // namespace dlroof::profile

@@ -131,13 +131,11 @@ struct Ratio {
 // Measures `program` interleaved with `good`. Returns nullopt if the benchmark got no verdict.
 std::optional<Ratio> Measure(const Request& request, const std::string& good,
                              const std::string& program, double min_effect, std::ostream& log) {
-  const auto pair = Interleave({.base = good,
-                                .contender = program,
+  const auto pair = Interleave({.programs = {good, program},
                                 .arguments = request.arguments,
-                                .names = {request.name},
                                 .budget_seconds = request.budget_seconds,
                                 .min_effect = min_effect},
-                               log);
+                               {request.name}, log);
   if (StoppedByInterrupt()) throw std::runtime_error("interrupted");
   if (!pair || pair->result.rows.empty()) return std::nullopt;
   const auto& row = pair->result.rows.front();

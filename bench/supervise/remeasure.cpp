@@ -133,13 +133,11 @@ class Remeasurement {
       if (names.size() > kAtOnce) names.resize(kAtOnce);
       tried.insert(names.begin(), names.end());
       Announce(names, "interleaved with the stored program");
-      auto pair = Interleave({.base = *settings_.stored_program,
-                              .contender = settings_.program,
+      auto pair = Interleave({.programs = {*settings_.stored_program, settings_.program},
                               .arguments = settings_.arguments,
-                              .names = names,
                               .budget_seconds = SecondsLeft(),
                               .min_effect = options_.min_effect.value_or(kInterleavedMinEffect)},
-                             log_);
+                             names, log_);
       if (!pair) continue;
       const auto replaced = history::ReplaceRows(pair->result, settled_.result);
       settled_.interleaved.insert(replaced.begin(), replaced.end());
@@ -220,12 +218,9 @@ class Remeasurement {
 
 }  // namespace
 
-std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log) {
-  auto runs = Measured({.programs = {request.base, request.contender},
-                        .arguments = request.arguments,
-                        .budget_seconds = request.budget_seconds,
-                        .min_effect = request.min_effect},
-                       request.names, log);
+std::unique_ptr<Interleaved> Interleave(const RunRequest& request,
+                                        const std::vector<std::string>& names, std::ostream& log) {
+  auto runs = Measured(request, names, log);
   if (runs.size() != 2) return nullptr;
   auto pair = std::make_unique<Interleaved>();
   pair->base = {"the stored program", std::move(runs[0])};

@@ -112,23 +112,17 @@ class OpenRun {
   std::optional<std::string> machine_file_;  // the CPU's ceilings, for CPU benchmarks
 };
 
-struct InterleavedRequest {
-  std::string base, contender;         // paths of the two programs
-  std::vector<std::string> arguments;  // for both programs
-  std::vector<std::string> names;      // benchmarks to measure
-  double budget_seconds = 0;           // [s] after this time no block begins
-  double min_effect = 0.02;            // [1] of the StopRule
-};
-
 // Two runs that were measured interleaved, and their comparison, which refers to both.
 struct Interleaved {
   compare::NamedRun base, contender;
   compare::CompareResult result;
 };
 
-// Measures benchmarks of two programs interleaved. Returns null if nothing was measured: the budget
-// was too small, the user interrupted, or a program lacks the benchmarks (with a message in `log`).
-std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log);
+// Measures the benchmarks `names` of the request's two programs interleaved. Returns null if
+// nothing was measured: the budget was too small, the user interrupted, or a program lacks the
+// benchmarks (with a message in `log`). Sets the request's outputs and tables.
+std::unique_ptr<Interleaved> Interleave(const RunRequest& request,
+                                        const std::vector<std::string>& names, std::ostream& log);
 
 struct Settings {
   std::string program;                        // program that measured the new run

@@ -186,10 +186,7 @@ Row PointRow(const roofline::Trajectory& trajectory, std::size_t index) {
              {fmt::format("{}{}", mark, text::WithPrefix(point.seconds, "s")),
               point.flops_per_second ? text::WithPrefix(*point.flops_per_second, "FLOP/s") : "",
               point.intensity ? text::ThreeDigits(*point.intensity) : "",
-              point.fraction ? fmt::format("{}{}{}{}", roofline::AtMostMark(point.uncertain), mark,
-                                           text::PercentText(*point.fraction),
-                                           point.specified ? " (specified)" : "")
-                             : ""});
+              RoofShareText(point.share, point.noisy) + (point.specified ? " (specified)" : "")});
   const bool estimate = point.noisy || (index > 0 && trajectory.points[index - 1].noisy);
   for (auto& cell : StepCells(trajectory, index, roofline::MarkOf(estimate)))
     row.push_back(std::move(cell));

@@ -87,14 +87,13 @@ std::vector<int> WidthsOf(const Texts& rows) {
 
 // Returns the text in at most `width` columns; "…" replaces the rest of a longer text.
 std::string ShortenEnd(const std::string& text, int width) {
-  std::string start;
-  for (const char c : text) {
-    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins && text::TextWidth(start) == width - 1 && text::TextWidth(text) > width)
-      return start + "…";
-    start += c;
+  if (text::TextWidth(text) <= width) return text;
+  std::string start = text;
+  while (text::TextWidth(start) >= width) {
+    while ((static_cast<unsigned char>(start.back()) & 0xC0) == 0x80) start.pop_back();
+    start.pop_back();
   }
-  return start;
+  return start + "…";
 }
 
 // Removes droppable columns, and cuts sentences, until the rows fit into `width` [columns].
@@ -171,13 +170,12 @@ void WriteBlock(const Bar& block, int width, std::ostream& out) {
   WriteNotes(block.notes, width, out);
 }
 
-// Returns for each column of a strip the busy time [s] of the intervals for which `counts` is true.
-template <class Counts>
-std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Counts& counts) {
+// Returns for each column of a strip the busy time [s] of zero-FLOP kernels, or of all others.
+std::vector<double> BusyColumns(const Strip::Row& row, double seconds, bool zero_flop) {
   std::vector<double> busy(kStripColumns, 0);
   const double column = seconds / kStripColumns;
   for (const auto& interval : row.intervals) {
-    if (!counts(interval)) continue;
+    if ((interval.kind == PartKind::kZeroFlop) != zero_flop) continue;
     const double begin = std::clamp(interval.begin, 0.0, seconds);
     const double end = std::clamp(interval.end, begin, seconds);
     const auto first = static_cast<std::size_t>(begin / column);
@@ -192,10 +190,7 @@ std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Cou
 
 // Returns a character per column that shows how busy it is, and if mostly with zero-FLOP kernels.
 std::string StripText(const Strip::Row& row, double seconds) {
-  const auto zero_flop = BusyColumns(
-      row, seconds, [](const auto& interval) { return interval.kind == PartKind::kZeroFlop; });
-  const auto others = BusyColumns(
-      row, seconds, [](const auto& interval) { return interval.kind != PartKind::kZeroFlop; });
+  const auto zero_flop = BusyColumns(row, seconds, true), others = BusyColumns(row, seconds, false);
   const double column = seconds / kStripColumns;
   std::string text;
   for (std::size_t i = 0; i < others.size(); ++i)

@@ -74,8 +74,7 @@ struct MarkdownBlock {
     out << '\n';
     for (const auto& note : block.notes) out << '\n' << MarkdownText(note) << '\n';
   }
-  void operator()(const Bar&) const {}
-  void operator()(const Strip&) const {}
+  void operator()(const auto&) const {}  // bars and strips
 };
 
 struct HtmlBlock {
@@ -118,8 +117,7 @@ struct HtmlBlock {
     for (const auto& note : block.notes) fmt::print(out, "<p>{}</p>\n", XmlText(note));
     out << "</section>\n";
   }
-  void operator()(const Bar&) const {}
-  void operator()(const Strip&) const {}
+  void operator()(const auto&) const {}  // bars and strips
 };
 
 }  // namespace

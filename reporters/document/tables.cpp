@@ -298,14 +298,6 @@ struct Kernel {
   std::optional<double> launches;
 };
 
-std::optional<double> LaunchesOf(const record::Record& record) {
-  for (const auto from : AllProvenances())
-    if (const auto work = record.work.find(from);
-        work != record.work.end() && work->second.launches)
-      return work->second.launches;
-  return std::nullopt;
-}
-
 // Returns {program, its kernels, the longest first}, the programs in order of appearance.
 std::vector<std::pair<std::string, std::vector<Kernel>>> KernelsBySet(
     const roofline::PlacedRun& run) {
@@ -314,7 +306,7 @@ std::vector<std::pair<std::string, std::vector<Kernel>>> KernelsBySet(
     const auto& record = run.file.records[i];
     if (!record::IsKernelSum(record) || !run.places[i].timing) continue;
     sets[record::KernelNameOf(record).set].push_back(
-        {i, run.places[i].timing->median, LaunchesOf(record)});
+        {i, run.places[i].timing->median, roofline::BestKnown(record).launches});
   }
   for (auto& [set, kernels] : sets.all)
     std::ranges::stable_sort(kernels, std::ranges::greater{}, &Kernel::seconds);

@@ -212,21 +212,12 @@ void Fill(std::string_view text, const std::map<std::string_view, std::string>& 
 }
 
 std::string ScriptSafeJson(const json& value) {
-  const auto plain = value.dump(-1, ' ', false, json::error_handler_t::replace);
   std::string safe;
-  safe.reserve(plain.size());
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    const char c = plain[i];
-    const auto three = std::string_view(plain).substr(i, 3);
-    if (c == '<' || c == '>' || c == '&') {
+  for (const char c : value.dump(-1, ' ', true, json::error_handler_t::replace))
+    if (c == '<' || c == '>' || c == '&')
       safe += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else if (three == "\xE2\x80\xA8" || three == "\xE2\x80\xA9") {
-      safe += three == "\xE2\x80\xA8" ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
+    else
       safe += c;
-    }
-  }
   return safe;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "counters/base/numbers.h"
+#include "counters/base/version.h"
 #include "reporters/imports/tool_tables.h"
 #include "reporters/text/text.h"
 
@@ -233,6 +234,7 @@ record::RunFile ImportedRun(std::vector<record::Record> records,
                             const std::optional<machine::Machine>& machine,
                             const ImportOptions& options, std::ostream& warnings) {
   record::RunFile run;
+  run.context["dlroof"] = {{"schema", record::kSchema}, {"version", kVersion}, {"commit", kCommit}};
   if (machine) run.machines.push_back(*machine);
   int moved = 0;
   std::set<std::string> elsewhere;

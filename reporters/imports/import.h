@@ -31,10 +31,10 @@ struct ImportOptions {
   std::optional<Provenance> provenance;  // if set, replaces the provenance of all work
 };
 
-// Returns a run file with the records and `machine`. Splits names of the form
-// op/device/library/direction/type/problem. Other records get the machine's device, unless their
-// own Record::device is another one ("cpu", or a GPU of another model). A record whose number of
-// threads has no ceilings gets the largest number that has, with a warning.
+// Returns a run file with the records, `machine`, and dlroof's version in its context. Splits names
+// of the form op/device/library/direction/type/problem. Other records get the machine's device,
+// unless their own Record::device is another one ("cpu", or a GPU of another model). A record whose
+// number of threads has no ceilings gets the largest number that has, with a warning.
 record::RunFile ImportedRun(std::vector<record::Record> records,
                             const std::optional<machine::Machine>& machine,
                             const ImportOptions& options, std::ostream& warnings);

@@ -1,6 +1,7 @@
 // Reader of perf stat's output, with and without -x (import.h).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <regex>
 #include <tuple>
 
@@ -32,8 +33,9 @@ void AddEvent(std::string event, std::optional<double> count, Work& work) {
   if (event.find("fp_") == event.npos && event.find("flop") == event.npos) return;
   if (!count) throw BadInput("the event '{}' was not counted", text::Printable(event));
   const auto whole = event;
-  event.resize(event.find_last_not_of("/:uk") + 1);  // modifiers: "cpu_core/x/u", "x:u"
-  event.erase(0, event.rfind('/') + 1);
+  if (const auto slash = event.find('/'); slash != event.npos)
+    event = event.substr(slash + 1, event.find('/', slash + 1) - slash - 1);  // "cpu_core/x/upp"
+  event.resize(std::min(event.find(':'), event.size()));                      // "x:upp"
   for (const auto& [width, single_flops, double_flops] : kFlopEvents)
     for (const auto& [type, pipe, flops] : {std::tuple("single", "fp32.vector", single_flops),
                                             std::tuple("double", "fp64.vector", double_flops)})

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "counters/base/keys.h"
 #include "reporters/text/text.h"
@@ -180,26 +181,17 @@ constexpr TypeWord kTypeWords[] = {{"double", "fp64"},  {"f64", "fp64"},     {"f
 
 bool IsWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Returns whether the text has the word, and not only as a part of a longer word.
-bool HasWord(std::string_view text, std::string_view word) {
-  for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const auto end = at + word.size();
-    if ((at == 0 || !IsWordCharacter(text[at - 1])) &&
-        (end == text.size() || !IsWordCharacter(text[end])))
-      return true;
-  }
-  return false;
-}
-
 // Returns the type that a word of the name means, or nullopt if no type or several are meant.
 std::optional<std::string_view> TypeIn(std::string_view name) {
-  std::optional<std::string_view> type;
-  for (const auto& [word, one] : kTypeWords) {
-    if (!HasWord(name, word)) continue;
-    if (type && *type != one) return std::nullopt;
-    type = one;
+  std::set<std::string_view> types;
+  for (const auto* at = name.begin(); at != name.end();) {
+    const auto* const begin = std::find_if(at, name.end(), IsWordCharacter);
+    at = std::find_if_not(begin, name.end(), IsWordCharacter);
+    const auto* const known =
+        FindIf(kTypeWords, [&](auto& row) { return row.word == std::string_view(begin, at); });
+    if (known != nullptr) types.insert(known->type);
   }
-  return type;
+  return types.size() == 1 ? std::optional(*types.begin()) : std::nullopt;
 }
 
 std::optional<double> RateOf(const Entry& entry, std::string_view name, double scale) {
@@ -289,11 +281,6 @@ enum class ThreadRule {
   kRatesOfAll,    // since 1.9.5: times are n times as long; rates are those of all threads together
   kUnknown
 };
-// Returns whether two neighbouring entries of a file without "run_type" may be statistics of one
-// benchmark, which have the same number of iterations.
-bool AreStatistics(const Entry& mean, const Entry& next) {
-  return mean.iterations == next.iterations;
-}
 
 // Returns the rule for the context's "library_version", which versions before 1.8.4 do not write.
 ThreadRule ThreadRuleOf(const nlohmann::json& context) {
@@ -402,7 +389,7 @@ std::optional<std::string> EntryGroups::BenchmarkOfMean(std::size_t at) const {
   const auto split = SplitStatistic(mean.name), other = SplitStatistic(next.name);
   if (!split || !other || split->second != "mean" || split->first != other->first ||
       (other->second != "median" && other->second != "stddev") ||
-      !AreStatistics(mean.entries[0], next.entries[0]))
+      mean.entries[0].iterations != next.entries[0].iterations)
     return std::nullopt;
   const auto known = group_of_.find(std::string(split->first));
   // Google Benchmark writes no statistics of a single repetition.
@@ -410,6 +397,8 @@ std::optional<std::string> EntryGroups::BenchmarkOfMean(std::size_t at) const {
   return std::string(split->first);
 }
 
+// In a file without "run_type", statistics of one benchmark follow each other and have the same
+// number of iterations.
 void EntryGroups::FindStatistics() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const auto name = BenchmarkOfMean(i);
@@ -418,7 +407,7 @@ void EntryGroups::FindStatistics() {
     for (; i < groups_.size(); ++i) {
       const auto& each = groups_[i];
       if (each.entries.size() != 1 || !each.name.starts_with(*name + '_') ||
-          !AreStatistics(first, each.entries[0]))
+          first.iterations != each.entries[0].iterations)
         break;
       FileEntry statistic{.entry = each.entries[0]};
       statistic.statistic = each.name.substr(name->size() + 1);

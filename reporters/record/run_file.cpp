@@ -16,6 +16,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
@@ -42,35 +43,30 @@ void ReadSkip(const std::string& message, Record& record) {
   }
 }
 
-std::optional<double> Find(const std::map<std::string, double>& counters, const char* key) {
-  const auto found = counters.find(key);
-  if (found == counters.end()) return std::nullopt;
-  return found->second;
-}
-
 void ReadCounters(const std::map<std::string, double>& counters, Repetition& repetition,
                   Record& record) {
   // Only dlroof's keys have slashes. Returns early for 10^6 entries of other programs' files.
   if (std::ranges::none_of(counters,
                            [](const auto& row) { return row.first.find('/') != row.first.npos; }))
     return;
-  repetition.seconds = Find(counters, kSecondsCounter).value_or(repetition.seconds);
-  if (const auto seconds = Find(counters, kMainCpuSecondsCounter))
+  repetition.seconds = FindCopy(counters, kSecondsCounter).value_or(repetition.seconds);
+  if (const auto seconds = FindCopy(counters, kMainCpuSecondsCounter))
     repetition.main_cpu_seconds = seconds;
-  repetition.cpu_seconds = Find(counters, kCpuSecondsCounter);
-  repetition.run_delay_seconds = Find(counters, kRunDelayCounter);
-  repetition.core_share = Find(counters, kCoreShareCounter);
-  repetition.link_share = Find(counters, kLinkShareCounter);
-  repetition.clean_calls = Find(counters, kCleanCallsCounter);
+  repetition.cpu_seconds = FindCopy(counters, kCpuSecondsCounter);
+  repetition.run_delay_seconds = FindCopy(counters, kRunDelayCounter);
+  repetition.core_share = FindCopy(counters, kCoreShareCounter);
+  repetition.link_share = FindCopy(counters, kLinkShareCounter);
+  repetition.clean_calls = FindCopy(counters, kCleanCallsCounter);
   if (const auto sample = GpuSampleFromCounters(counters))
     repetition.gpu = std::make_shared<GpuSample>(*sample);
   record.work = WorkFromCounters(counters);
-  if (const auto threads = Find(counters, kThreadsCounter); threads && *threads > 0)
+  if (const auto threads = FindCopy(counters, kThreadsCounter); threads && *threads > 0)
     record.threads = static_cast<int>(*threads);
-  if (const auto seed = Find(counters, kSeedCounter)) record.seed = static_cast<unsigned>(*seed);
-  record.evicted_bytes = Find(counters, kEvictedBytesCounter);
-  record.heuristic_over_best = Find(counters, kHeuristicOverBestCounter);
-  if (const auto cache = Find(counters, kCacheCounter))
+  if (const auto seed = FindCopy(counters, kSeedCounter))
+    record.seed = static_cast<unsigned>(*seed);
+  record.evicted_bytes = FindCopy(counters, kEvictedBytesCounter);
+  record.heuristic_over_best = FindCopy(counters, kHeuristicOverBestCounter);
+  if (const auto cache = FindCopy(counters, kCacheCounter))
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
 
@@ -432,9 +428,7 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
 }
 
 const machine::Machine* MachineFor(const RunFile& file, const Record& record) {
-  for (const auto& machine : file.machines)
-    if (machine.device == record.device) return &machine;
-  return nullptr;
+  return FindIf(file.machines, [&](const auto& known) { return known.device == record.device; });
 }
 
 RunFile SideBySide(std::vector<std::pair<std::string, RunFile>>&& files) {

@@ -23,8 +23,7 @@ bool UsedReferenceImplementation(const record::Record& record) {
 }
 
 const ProblemRemedy* RemedyOf(const AdviceCase& at) {
-  if (at.words == nullptr || LeastTimesOverRoof(at.time).value_or(0) < kFarAboveRoof)
-    return nullptr;
+  if (at.words == nullptr || at.time.times_over_roof < kFarAboveRoof) return nullptr;
   const auto parts = ProblemParts(at.record.problem);
   const auto applies = [&](const ProblemRemedy& remedy) {
     return remedy.device == at.record.device &&
@@ -54,27 +53,24 @@ std::string BoundClause(const TimePoint& time, bool in_graph) {
       (time.specified ? "specified " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                                     : std::string("arithmetic"));
-  const double times_over_roof = LeastTimesOverRoof(time).value();
-  if (times_over_roof < kAtItsRoof)
-    return fmt::format("At {}{:.0f} % of its {} roof", time.times_over_roof ? "" : "most ",
-                       100 / times_over_roof, roof);
+  if (time.times_over_roof < kAtItsRoof)
+    return fmt::format("At {}{:.0f} % of its {} roof", time.at_least ? "most " : "",
+                       100 / time.times_over_roof, roof);
   return fmt::format("Takes {}{:.1f}x the time that its {} roof allows",
-                     time.times_over_roof ? "" : "at least ", times_over_roof, roof);
+                     time.at_least ? "at least " : "", time.times_over_roof, roof);
 }
 
 // Returns what to try if no rule and no remedy found a cause.
 std::string_view NextWithoutEvidence(const TimePoint& time) {
   if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
-  if (LeastTimesOverRoof(time).value() >= kAtItsRoof)
-    return "dlroof explain measures where its time goes";
-  if (!time.times_over_roof)
+  if (time.times_over_roof >= kAtItsRoof) return "dlroof explain measures where its time goes";
+  if (time.at_least)
     return "that roof is not validated: measure it again when the machine is quiet (dlroof machine "
            "--remeasure)";
   return "only less work, a narrower type or a faster machine helps";
 }
 
 std::string Advice(const AdviceCase& at) {
-  if (!LeastTimesOverRoof(at.time)) return "";
   std::string clauses = BoundClause(at.time, IsInGraph(at.record));
   std::string_view next = NextWithoutEvidence(at.time);
   std::size_t found = 0;
@@ -295,8 +291,8 @@ Evidence MuchDramTraffic(const AdviceCase& at) {
 
 // Finds a call near its bandwidth roof: only less traffic can make it faster.
 Evidence MemoryAtItsRoof(const AdviceCase& at) {
-  if (at.time.bound != Bound::kMemory || !at.time.times_over_roof ||
-      *at.time.times_over_roof * kMemoryWaits > 1)
+  if (at.time.bound != Bound::kMemory || at.time.at_least ||
+      at.time.times_over_roof * kMemoryWaits > 1)
     return std::nullopt;
   const double share = at.time.memory_seconds.at(*at.time.bound_level) / at.time.seconds;
   return fmt::format("{} transfers take {:.0f} % of the time", LevelName(Key(*at.time.bound_level)),
@@ -324,7 +320,7 @@ std::optional<CallMix> MixOf(const AdviceCase& at) {
 // stores, if that rate is below the level's roof (the rate of the fastest mix).
 Evidence OwnMix(const AdviceCase& at) {
   const auto mix = MixOf(at);
-  if (at.time.bound != Bound::kMemory || !at.time.times_over_roof || !mix) return std::nullopt;
+  if (at.time.bound != Bound::kMemory || at.time.at_least || !mix) return std::nullopt;
   const auto level = *at.time.bound_level;
   const auto roof = at.ceilings.bytes.find(level);
   std::vector<const machine::CeilingRow*> rows;
@@ -336,7 +332,7 @@ Evidence OwnMix(const AdviceCase& at) {
   if (fastest == nullptr || roof == at.ceilings.bytes.end()) return std::nullopt;
   const auto& [row, ceiling] = *fastest;
   const double share = ceiling.per_second / roof->second.per_second;
-  if (share >= kBestMix || *at.time.times_over_roof * share * kMemoryWaits > 1) return std::nullopt;
+  if (share >= kBestMix || at.time.times_over_roof * share * kMemoryWaits > 1) return std::nullopt;
   return fmt::format("{}, which allows {}{:.0f} % of that roof ({}, {})", mix->words,
                      ceiling.IsValidated() ? "" : "at least ", 100 * share, row,
                      text::WithPrefix(ceiling.per_second, "B/s"));

@@ -45,16 +45,15 @@ void RoundEach(Values&... values) {
 void Round(record::Timing& timing) { RoundEach(timing.median, timing.ci95); }
 
 void Round(ClassicPoint& point) {
-  RoundEach(point.intensity, point.flops_per_second, point.roof, point.fraction,
-            point.fraction_at_most, point.ci95);
+  RoundEach(point.intensity, point.flops_per_second, point.roof, point.share.value, point.ci95);
 }
 
 void Round(TimePoint& time) {
   if (time.pipe_seconds.size() == 1 && time.pipe_seconds.begin()->second == time.compute_seconds)
     time.pipe_seconds.clear();
   RoundEach(time.seconds, time.compute_seconds, time.pipe_seconds, time.memory_seconds,
-            time.overhead_seconds, time.times_over_roof, time.times_over_roof_at_least,
-            time.point_compute_seconds, time.point_memory_seconds);
+            time.overhead_seconds, time.times_over_roof, time.point_compute_seconds,
+            time.point_memory_seconds);
 }
 
 // Sets the binding roof and the times of the other memory levels in `facts`. If a memory level
@@ -125,6 +124,10 @@ json GpuSummary(const record::Record& record) {
   return object;
 }
 
+const char* KeyOf(const RoofShare& share) {
+  return share.at_most ? "fraction_at_most" : "fraction";
+}
+
 json ToJson(const ClassicPoint& point) {
   json object = {{"level", Key(point.level)},
                  {"intensity", point.intensity},
@@ -132,21 +135,18 @@ json ToJson(const ClassicPoint& point) {
                  {"roof", point.roof},
                  {"bound", point.memory_bound ? "memory" : "compute"},
                  {"flops_from", Key(point.flops_from)},
-                 {"bytes_from", Key(point.bytes_from)}};
-  PutIfKnown(object, "fraction", point.fraction);
-  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
+                 {"bytes_from", Key(point.bytes_from)},
+                 {KeyOf(point.share), point.share.value}};
   if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
   return object;
 }
 
 json ToJson(const BandwidthPoint& point) {
-  json object = {{"level", Key(point.level)},
-                 {"bytes_per_second", point.bytes_per_second},
-                 {"roof", point.roof},
-                 {"bytes_from", Key(point.bytes_from)}};
-  PutIfKnown(object, "fraction", point.fraction);
-  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
-  return object;
+  return {{"level", Key(point.level)},
+          {"bytes_per_second", point.bytes_per_second},
+          {"roof", point.roof},
+          {"bytes_from", Key(point.bytes_from)},
+          {KeyOf(point.share), point.share.value}};
 }
 
 // Member "point" is the time point with all levels; TimePlace (chart.h) is the one of a level.
@@ -166,8 +166,7 @@ json ToJson(const TimePoint& point) {
   if (point.specified) object["given"] = true;
   for (const Level level : point.not_validated_levels)
     object["unproved_levels"].push_back(std::string(Key(level)));
-  PutIfKnown(object, "gap", point.times_over_roof);
-  PutIfKnown(object, "gap_at_least", point.times_over_roof_at_least);
+  object[point.at_least ? "gap_at_least" : "gap"] = point.times_over_roof;
   if (!point.point_compute_seconds) return object;
   json scaled = {{"compute_seconds", *point.point_compute_seconds}};
   for (const auto& [level, seconds] : point.point_memory_seconds)
@@ -245,10 +244,10 @@ json ViewJson(const PlaceView& view) {
 void BoundByRoof(Placed& placed) {
   auto& [timing, placement, breakdown] = placed;
   if (!timing || !timing->noisy || !timing->ci95 || !placement.time) return;
-  const auto& times_over_roof = placement.time->times_over_roof;
-  if (!times_over_roof || !(*times_over_roof > 0)) return;
+  const auto& time = *placement.time;
+  if (time.at_least || !(time.times_over_roof > 0)) return;
   const double least =
-      std::max(timing->ci95->first, timing->median / std::max(1.0, *times_over_roof));
+      std::max(timing->ci95->first, timing->median / std::max(1.0, time.times_over_roof));
   for (auto& point : placement.classic)
     if (point.ci95) point.ci95->second *= timing->ci95->first / least;
   timing->ci95->first = least;
@@ -311,24 +310,6 @@ PlacedRun PlaceRun(record::RunFile file, const PlaceView& view) {
   return run;
 }
 
-std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
-  const auto occurrences = Occurrences(run.file.context);
-  std::vector<Opportunity> found;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const auto& [timing, placement, breakdown] = run.places[i];
-    const auto times_over_roof =
-        placement.time ? LeastTimesOverRoof(*placement.time) : std::nullopt;
-    if (!timing || !times_over_roof || *times_over_roof <= 1) continue;
-    const double count = FindCopy(occurrences, run.file.records[i].name).value_or(1);
-    const double seconds = count * timing->median;
-    found.push_back({i, count, seconds, seconds - seconds / *times_over_roof,
-                     !placement.time->times_over_roof});
-  }
-  std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
-  if (found.size() > most) found.resize(most);
-  return found;
-}
-
 std::optional<Breakdown> BreakdownOf(const record::Record& record, const Placement& placement,
                                      const machine::Machine& machine, const PlaceView& view) {
   const auto* ceilings = machine::ForThreads(machine, record.threads);
@@ -341,14 +322,14 @@ std::optional<Breakdown> BreakdownOf(const record::Record& record, const Placeme
                        .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
-  if (!placement.time->times_over_roof) facts.roof += ", not validated: at most";
+  if (placement.time->at_least) facts.roof += ", not validated: at most";
   facts.streams = binding == Level::kDram && Streams(record, machine);
   if (gpu) return MakeGpuBreakdown(facts, record.kernels);
   AddSingleThreaded(record, machine, view, binding, facts);
   return MakeBreakdown(facts);
 }
 
-json ToJson(const ModelSummary& model) {
+json ToJson(const ModelSummary& model, const record::RunFile& file) {
   json object = json::object();
   const std::pair<const char*, const std::string*> parts[] = {
       {"suite", &model.suite},         {"op", &model.op},
@@ -370,12 +351,12 @@ json ToJson(const ModelSummary& model) {
   if (model.roof_specified) object["roof"]["given"] = true;
   for (const auto& layer : model.fix_first)
     object["fix_first"].push_back(
-        {{"name", layer.name},
+        {{"name", file.records.at(layer.record).name},
          {"count", layer.count},
          {"seconds", layer.seconds},
          {layer.at_least ? "above_roof_seconds_at_least" : "above_roof_seconds",
           layer.above_roof_seconds},
-         {"share", layer.share}});
+         {"share", layer.seconds / *model.seconds}});
   return object;
 }
 
@@ -431,7 +412,7 @@ json ToJson(const PlacedRun& run) {
     whole["records"].push_back(ToJson(run.file.records[i], run.places[i]));
   if (const auto view = ViewJson(run.view); !view.empty())
     whole["context"]["dlroof"]["view"] = view;
-  for (const auto& model : run.models) whole["models"].push_back(ToJson(model));
+  for (const auto& model : run.models) whole["models"].push_back(ToJson(model, run.file));
   for (const auto& summary : run.zero_flop_kernels) whole["census"].push_back(ToJson(summary));
   return whole;
 }
@@ -471,20 +452,14 @@ const ClassicPoint* Binding(const Placement& placement) {
 }
 
 std::optional<RoofShare> RoofShareOf(const Placement& placement) {
-  if (const auto& bandwidth = placement.bandwidth; bandwidth && !placement.time) {
-    if (bandwidth->fraction) return RoofShare{*bandwidth->fraction, false};
-    if (bandwidth->fraction_at_most) return RoofShare{*bandwidth->fraction_at_most, true};
-  }
+  if (placement.bandwidth && !placement.time) return placement.bandwidth->share;
   if (!placement.time) return std::nullopt;
   const TimePoint& time = *placement.time;
-  if (const auto* binding = Binding(placement)) {
-    if (time.times_over_roof && binding->fraction) return RoofShare{*binding->fraction, false};
-    if (time.times_over_roof_at_least && binding->fraction_at_most)
-      return RoofShare{*binding->fraction_at_most, true};
-  }
-  const auto times_over_roof = LeastTimesOverRoof(time);
-  if (!times_over_roof || !(*times_over_roof > 0)) return std::nullopt;
-  return RoofShare{1 / *times_over_roof, !time.times_over_roof};
+  if (const auto* binding = Binding(placement);
+      binding != nullptr && binding->share.at_most == time.at_least)
+    return binding->share;
+  if (!(time.times_over_roof > 0)) return std::nullopt;
+  return RoofShare{1 / time.times_over_roof, time.at_least};
 }
 
 std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy) {
@@ -494,10 +469,8 @@ std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy) {
 }
 
 std::string TimesOverRoofText(const TimePoint& time, bool noisy) {
-  const auto times_over_roof = LeastTimesOverRoof(time);
-  if (!times_over_roof) return "";
-  return fmt::format("{}{}x", noisy ? kNoisyMark : AtLeastMark(!time.times_over_roof),
-                     text::ThreeDigits(*times_over_roof));
+  return fmt::format("{}{}x", noisy ? kNoisyMark : AtLeastMark(time.at_least),
+                     text::ThreeDigits(time.times_over_roof));
 }
 
 std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,

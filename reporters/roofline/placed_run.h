@@ -16,14 +16,13 @@
 
 namespace dlroof::roofline {
 
-// A layer of a model that takes much more time than its roof requires.
-struct LayerToFix {
-  std::string name;               // name of the layer's record
-  double count = 1;               // [1] occurrences
+// A benchmark that takes more time than its roof requires.
+struct Opportunity {
+  std::size_t record = 0;         // index into the run's records
+  double count = 1;               // [1] occurrences in the run's models; 1 without a model
   double seconds = 0;             // [s] of all occurrences
   double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
   bool at_least = false;          // the roof is not validated: above_roof_seconds is a lower limit
-  double share = 0;               // [1] of the model's time
 };
 
 // Sums over the layers of one suite whose names differ only in the problem.
@@ -46,7 +45,7 @@ struct ModelSummary {
   std::optional<double> roof_fraction;  // [1]
   bool roof_at_most = false;            // at least one of these roofs is not validated
   bool roof_specified = false;          // at least one roof is specified, not measured
-  std::vector<LayerToFix> fix_first;    // the three with the most time above their roof
+  std::vector<Opportunity> fix_first;   // the three layers with the most time above their roof
 };
 
 // Returns the FLOPs [flop] of one call by the most trusted provenance that has FLOPs, else nullopt.
@@ -137,11 +136,6 @@ const ClassicPoint* PointOf(const Placement& placement, Level level);
 // levels whose roof the call exceeds (TimePoint::above_roof). Returns null if no point remains.
 const ClassicPoint* Binding(const Placement& placement);
 
-// Share of the binding roof that a call reaches.
-struct RoofShare {
-  double value = 0;      // [1]
-  bool at_most = false;  // an upper limit: the roof is not validated
-};
 // Returns the number of the tables' column "% roof": the share at the binding classic point (see
 // Binding). If there is no binding point, or if one of this share and times_over_roof is exact and
 // the other a limit, returns 1 / times_over_roof. For a call of unknown FLOPs returns the share of
@@ -175,8 +169,8 @@ inline constexpr std::string_view kLimitMeaning =
 // gets no "<=": it may be too long, and a roof that is not validated too low, so the share may be
 // wrong in both directions.
 std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy);
-// Returns times_over_roof, e.g. "2.92x", or its lower limit, e.g. ">= 2.92x"; "~2.92x" for a noisy
-// time; "" if both are unknown.
+// Returns times_over_roof, e.g. "2.92x", ">= 2.92x" for a lower limit, or "~2.92x" for a noisy
+// time.
 std::string TimesOverRoofText(const TimePoint& time, bool noisy);
 
 // Returns the larger distance of the 95 % interval's ends from the median, e.g. "0.412 %". Without
@@ -190,20 +184,12 @@ std::string BoundText(const TimePoint& time);
 // Returns e.g. "DRAM roof": a call of unknown FLOPs is compared with a roof, its bound is unknown.
 std::string BoundText(const BandwidthPoint& point);
 
-struct Opportunity {
-  std::size_t record = 0;         // index into the run's records
-  double count = 1;               // [1] occurrences in the run's models; 1 without a model
-  double seconds = 0;             // [s] of all occurrences
-  double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
-  bool at_least = false;          // the roof is not validated: above_roof_seconds is a lower limit
-};
-
 // Returns at most `most` records above their roof, the most time above the roof first.
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most = 5);
 
 // Return objects of the run file. Unknown quantities have no key.
 nlohmann::json ToJson(const record::Record& written, const Placed& placed);
-nlohmann::json ToJson(const ModelSummary& model);
+nlohmann::json ToJson(const ModelSummary& model, const record::RunFile& file);
 nlohmann::json ToJson(const ZeroFlopSummary& summary);
 // Places the record under the roofs of `machine`, which may be null, then returns its JSON.
 nlohmann::json ToJson(const record::Record& record, const machine::Machine* machine,

@@ -246,62 +246,54 @@ void AddTensorTime(const KnownWork& known, const std::string& isa,
   if (flops > 0) AddCompute(*best, flops / best->ceiling->per_second, times);
 }
 
-struct TimedCall {
-  const record::Record& record;
-  const machine::Machine& machine;
-  const UsedCeiling& roof;  // roof of the level whose bytes are checked
-  double seconds = 0;       // [s] measured time of the call
-};
-
 // Returns the minimum time [s] that the bytes need, even if the ceiling is too low by the possible
 // error. Returns 0 for a specified ceiling of a cache level, which refutes no bytes.
-double LeastSeconds(const UsedCeiling& roof, Level level, double bytes) {
-  const double seconds = bytes / roof.ceiling->per_second;
-  if (roof.ceiling->IsSpecified()) return level == Level::kDram ? seconds : 0;
+double LeastSeconds(const LevelUse& use, const UsedCeiling& roof) {
+  const double seconds = use.bytes / use.ceiling.per_second;
+  if (roof.ceiling->IsSpecified()) return use.level == Level::kDram ? seconds : 0;
   return roof.not_validated.empty() ? seconds : seconds / kValidationFactor;
 }
 
 // Returns whether the call cannot have moved its compulsory bytes through DRAM: its caches may be
 // warm, the bytes fit the largest cache, and moving them would take longer than the call.
-bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
-  return call.record.cache != "cold" && bytes <= LargestCache(call.machine) &&
-         roof_seconds > call.seconds;
+bool CachesRefute(const LevelUse& use, double roof_seconds) {
+  return use.record.cache != "cold" && use.bytes <= LargestCache(use.machine) &&
+         roof_seconds > use.seconds;
 }
 
 // Returns whether measured bytes may be too many: a GPU's DRAM bytes are counted in another run of
 // the call, which may find less of its tensors in L2 than the timed run.
-bool CountedElsewhere(const record::Record& record, Level level) {
-  return record.device == "gpu" && level == Level::kDram && record.cache != "cold";
+bool CountedElsewhere(const LevelUse& use) {
+  return use.record.device == "gpu" && use.level == Level::kDram && use.record.cache != "cold";
 }
 
 // Returns a reason to ignore a level's bytes if the call was too fast to move them, even with the
 // ceiling's possible error; nullopt if they count. Measured bytes are ignored only if they are
 // CountedElsewhere. Under a specified ceiling only DRAM bytes that fit a cache are ignored.
-std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
-                                    std::pair<double, Provenance> known) {
-  const auto [bytes, from] = known;
-  const double roof_seconds = LeastSeconds(call.roof, level, bytes);
-  if (from == Provenance::kMeasured) {
-    if (!CountedElsewhere(call.record, level) || call.roof.ceiling->IsSpecified() ||
-        roof_seconds <= LongestSeconds(call.record, call.seconds))
+std::optional<Reason> RefutedReason(const LevelUse& use, const UsedCeiling& roof) {
+  const double roof_seconds = LeastSeconds(use, roof);
+  if (use.bytes_from == Provenance::kMeasured) {
+    if (!CountedElsewhere(use) || roof.ceiling->IsSpecified() ||
+        roof_seconds <= LongestSeconds(use.record, use.seconds))
       return std::nullopt;
     return Reason{fmt::format(
         "left out at dram: moving its {:.3g} MB would take {:.3g} times as long as the call; they "
         "were counted in another run of it, which found less in the caches",
-        bytes / 1e6, roof_seconds / call.seconds)};
+        use.bytes / 1e6, roof_seconds / use.seconds)};
   }
-  if (from == Provenance::kModelled && level == Level::kDram) {
-    if (!CachesRefute(call, bytes, roof_seconds)) return std::nullopt;
+  if (use.bytes_from == Provenance::kModelled && use.level == Level::kDram) {
+    if (!CachesRefute(use, roof_seconds)) return std::nullopt;
     return Reason{fmt::format(
         "left out at dram: its {:.3g} MB stay in a warm cache (moving them through DRAM would take "
         "longer than the call), so compulsory traffic does not apply",
-        bytes / 1e6)};
+        use.bytes / 1e6)};
   }
-  if (roof_seconds <= call.seconds) return std::nullopt;
+  if (roof_seconds <= use.seconds) return std::nullopt;
   return Reason{fmt::format(
       "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as the call, so "
       "the call cannot have moved them, so the {} bytes are wrong",
-      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
+      Key(use.level), use.bytes / 1e6, Key(use.bytes_from), roof_seconds / use.seconds,
+      Key(use.bytes_from))};
 }
 
 // Returns whether the call exceeds the level's roof. If it does, adds the level to `times.above`
@@ -335,20 +327,16 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
       AddUnusable(*roof, fmt::format("left out at {}", Key(level)), placement);
       continue;
     }
-    if (const auto reason = RefutedReason({record, machine, *roof, seconds}, level, known_bytes)) {
+    const machine::Ceiling lower_limit{.per_second = roof->ceiling->per_second,
+                                       .status = machine::CeilingStatus::kNotValidated};
+    const auto& ceiling = roof->replaced ? lower_limit : *roof->ceiling;
+    const LevelUse use{record, machine, ceiling, level, bytes, known_bytes.second, seconds};
+    if (const auto reason = RefutedReason(use, *roof)) {
       placement.remarks.push_back(reason->text);
       if (level != Level::kDram) times.above_remarks.push_back(reason->text);
       continue;
     }
-    machine::Ceiling lower_limit;
-    if (roof->replaced) {
-      lower_limit.per_second = roof->ceiling->per_second;
-      lower_limit.status = machine::CeilingStatus::kNotValidated;
-    }
-    const auto& ceiling = roof->replaced ? lower_limit : *roof->ceiling;
-    if (AddAboveRoof({record, machine, ceiling, level, bytes, known_bytes.second, seconds}, *roof,
-                     times, placement.remarks))
-      continue;
+    if (AddAboveRoof(use, *roof, times, placement.remarks)) continue;
     times.memory[level].Add(bytes / roof->ceiling->per_second, *roof);
     times.specified = times.specified || roof->ceiling->IsSpecified();
   }
@@ -395,7 +383,7 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
     if (timing.ci95) point.ci95 = {flops / timing.ci95->second, flops / timing.ci95->first};
     point.roof = flops / longest.seconds;
     point.memory_bound = memory.seconds > times.compute->seconds;
-    (longest.AtMost() ? point.fraction_at_most : point.fraction) = longest.seconds / timing.median;
+    point.share = {longest.seconds / timing.median, longest.AtMost()};
     point.flops_from = known.flops_from;
     point.bytes_from = bytes_from;
     points.push_back(point);
@@ -414,9 +402,9 @@ std::optional<BandwidthPoint> PlaceBandwidth(const KnownWork& known, const RoofT
     point = BandwidthPoint{.level = level,
                            .bytes_per_second = bytes / seconds,
                            .roof = bytes / term.seconds,
+                           .share = {term.seconds / seconds, term.AtMost()},
                            .specified = ceilings.bytes.at(level).IsSpecified(),
                            .bytes_from = from};
-    (term.AtMost() ? point->fraction_at_most : point->fraction) = term.seconds / seconds;
   }
   return point;
 }
@@ -450,23 +438,20 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
   }
   for (const auto& [level, above] : times.above) point.above_roof[level] = above.second;
   point.overhead_seconds = OverheadSeconds(record, known, ceilings, seconds);
-  if (point.overhead_seconds) {
-    if (roof_seconds < *point.overhead_seconds) {
-      point.bound = Bound::kOverhead;
-      point.bound_level.reset();
-    }
+  if (roof_seconds < point.overhead_seconds.value_or(0)) {
+    point.bound = Bound::kOverhead;
+    point.bound_level.reset();
   }
-  (times.Longest()->AtMost() ? point.times_over_roof_at_least : point.times_over_roof) =
-      seconds / roof_seconds;
+  point.times_over_roof = seconds / roof_seconds;
+  point.at_least = times.Longest()->AtMost();
   point.specified = times.specified;
   return point;
 }
 
 void AddTimePoint(TimePoint& time) {
-  const double times_over_roof = LeastTimesOverRoof(time).value();
-  time.point_compute_seconds = time.compute_seconds * times_over_roof;
+  time.point_compute_seconds = time.compute_seconds * time.times_over_roof;
   for (const auto& [level, seconds] : time.memory_seconds)
-    time.point_memory_seconds[level] = seconds * times_over_roof;
+    time.point_memory_seconds[level] = seconds * time.times_over_roof;
 }
 
 RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, double seconds,
@@ -531,10 +516,6 @@ std::string_view Key(Bound bound) {
   constexpr KeyRow<Bound> kBounds[] = {
       {Bound::kCompute, "compute"}, {Bound::kMemory, "memory"}, {Bound::kOverhead, "overhead"}};
   return KeyIn(kBounds, bound);
-}
-
-std::optional<double> LeastTimesOverRoof(const TimePoint& time) {
-  return time.times_over_roof ? time.times_over_roof : time.times_over_roof_at_least;
 }
 
 std::string_view Key(WrongPart part) {

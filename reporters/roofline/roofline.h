@@ -100,15 +100,19 @@ struct PlaceView {
   OpVocabulary words;  // vocabulary of the file's ops; if empty, this program's is used
 };
 
+// Share of a roof that a call reaches.
+struct RoofShare {
+  double value = 0;      // [1]
+  bool at_most = false;  // an upper limit: the roof is not validated (see TimePoint::at_least)
+};
+
 // Classic roofline: one point per level with known bytes.
 struct ClassicPoint {
   Level level = Level::kDram;
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s] achieved
   double roof = 0;              // [flop/s] min(compute roof, intensity x bandwidth)
-  // [1] achieved / roof. Exactly one is set: `fraction` or, if a roof is not validated, the upper
-  // limit `fraction_at_most` (see TimePoint::times_over_roof).
-  std::optional<double> fraction, fraction_at_most;
+  RoofShare share;              // achieved / roof
   std::optional<std::pair<double, double>> ci95;  // [flop/s] 95 % interval of flops_per_second
   bool memory_bound = false;                      // the bandwidth roof is the lower one
   Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
@@ -141,30 +145,29 @@ struct TimePoint {
   std::optional<double> overhead_seconds;
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // set if `bound` is kMemory
-  // [1] seconds / max(compute_seconds, memory_seconds), without overhead. Exactly one is set:
-  // `times_over_roof` or, if the longest of these roof times uses a ceiling that is not validated
-  // (the true ceiling may be higher), the lower limit `times_over_roof_at_least`. The ceilings of
-  // the shorter roof times do not matter: higher ceilings would make them even shorter.
-  std::optional<double> times_over_roof, times_over_roof_at_least;
+  double times_over_roof = 1;  // [1] seconds / max(compute_seconds, memory_seconds): no overhead
+  // times_over_roof is a lower limit, because the longest of these roof times uses a ceiling that
+  // is not validated: the true ceiling may be higher. The ceilings of the shorter roof times do not
+  // matter: higher ceilings would make them even shorter.
+  bool at_least = false;
   // At least one of the roofs used is specified, not measured.
   bool specified = false;
   // Levels for which the longer one of compute time and the level's memory time uses a ceiling that
   // is not validated: a roofline of compute and this level gives only a lower limit of `x roof`.
   std::vector<Level> not_validated_levels;
-  // The time point: the complexity point x `times_over_roof` (or its limit).
+  // The time point: the complexity point x `times_over_roof`.
   std::optional<double> point_compute_seconds;
   std::map<Level, double> point_memory_seconds;
 };
 
 // Bandwidth of a record with unknown FLOPs, at the level with the longest roof time. Arithmetic may
-// bind the call instead, so `fraction` is only the share of this level's roof.
+// bind the call instead, so `share` is only that of this level's roof.
 struct BandwidthPoint {
   Level level = Level::kDram;
-  double bytes_per_second = 0;             // [byte/s] achieved
-  double roof = 0;                         // [byte/s]
-  std::optional<double> fraction;          // [1] achieved / roof; set if the roof is validated
-  std::optional<double> fraction_at_most;  // [1] upper limit; set if the roof is not validated
-  bool specified = false;                  // the roof is specified, not measured
+  double bytes_per_second = 0;  // [byte/s] achieved
+  double roof = 0;              // [byte/s]
+  RoofShare share;              // achieved / roof
+  bool specified = false;       // the roof is specified, not measured
   Provenance bytes_from = Provenance::kModelled;
 };
 
@@ -187,9 +190,6 @@ struct Placement {
   std::map<std::string, std::string> unusable;
   std::string advice;  // one sentence by AddFindings; may be empty
 };
-
-// Returns times_over_roof [1] or, if only that is known, its lower limit.
-std::optional<double> LeastTimesOverRoof(const TimePoint& time);
 
 // FLOPs, bytes and launches of a record, each from the most trusted provenance with this quantity.
 struct KnownWork {

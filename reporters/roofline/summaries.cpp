@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
@@ -50,9 +51,30 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   return groups;
 }
 
-// Adds a layer to `model` if it has a time. Adds its time to `placed_seconds` [s] if it is placed.
-void AddLayer(const record::Record& record, const machine::Machine* machine, double count,
-              ModelSummary& model, double& placed_seconds) {
+// Adds to a sum, which becomes unknown with an unknown number.
+void AddIfKnown(const std::optional<double>& more, std::optional<double>& sum) {
+  sum = sum && more ? std::optional(*sum + *more) : std::nullopt;
+}
+
+// Adds an opportunity if the call takes more time than its roof requires. `seconds`: [s] of a call.
+void AddOpportunity(std::size_t record, double count, double seconds, const TimePoint& time,
+                    std::vector<Opportunity>& found) {
+  const double all = count * seconds;
+  if (time.times_over_roof > 1)
+    found.push_back({record, count, all, all - all / time.times_over_roof, time.at_least});
+}
+
+// Keeps the `most` opportunities with the most time above the roof, in this order.
+void KeepLargest(std::size_t most, std::vector<Opportunity>& found) {
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
+  if (found.size() > most) found.resize(most);
+}
+
+// Adds a layer, the record with this index, to `model` if it has a time. Adds its time to
+// `placed_seconds` [s] if it is placed.
+void AddLayer(const record::RunFile& file, std::size_t index, double count, ModelSummary& model,
+              double& placed_seconds) {
+  const auto& record = file.records[index];
   const auto timing =
       record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::nullopt;
   if (!timing) return;
@@ -62,38 +84,28 @@ void AddLayer(const record::Record& record, const machine::Machine* machine, dou
   model.noisy = model.noisy || timing->noisy;
   model.calls_measured += count;
   *model.seconds += seconds;
-  if (model.flops && flops)
-    *model.flops += count * *flops;
-  else
-    model.flops.reset();
-  const auto placement = Place(record, machine);
-  const auto times_over_roof = placement.time ? LeastTimesOverRoof(*placement.time) : std::nullopt;
-  if (!times_over_roof) return;
+  AddIfKnown(flops ? std::optional(count * *flops) : std::nullopt, model.flops);
+  const auto time = Place(record, record::MachineFor(file, record)).time;
+  if (!time) return;
   ++model.layers_placed;
-  const bool limit = !placement.time->times_over_roof;
-  const double roof_seconds = seconds / *times_over_roof;
-  model.roof_specified = model.roof_specified || placement.time->specified;
-  model.roof_at_most = model.roof_at_most || limit;
-  model.roof_seconds = model.roof_seconds.value_or(0) + roof_seconds;
+  model.roof_specified = model.roof_specified || time->specified;
+  model.roof_at_most = model.roof_at_most || time->at_least;
+  model.roof_seconds = model.roof_seconds.value_or(0) + seconds / time->times_over_roof;
   placed_seconds += seconds;
-  if (seconds > roof_seconds)
-    model.fix_first.push_back({record.name, count, seconds, seconds - roof_seconds, limit, 0});
+  AddOpportunity(index, count, timing->median, *time, model.fix_first);
 }
 
 // Computes the model's rates and shares after all layers were added.
 void Finish(double placed_seconds, ModelSummary& model) {
   if (model.flops) model.flops_per_second = *model.flops / *model.seconds;
   if (model.roof_seconds) model.roof_fraction = *model.roof_seconds / placed_seconds;
-  std::ranges::stable_sort(model.fix_first, std::ranges::greater{},
-                           &LayerToFix::above_roof_seconds);
-  if (model.fix_first.size() > kMaxToFix) model.fix_first.resize(kMaxToFix);
-  for (auto& layer : model.fix_first) layer.share = layer.seconds / *model.seconds;
+  KeepLargest(kMaxToFix, model.fix_first);
 }
 
-using RecordsByName = std::unordered_map<std::string, const record::Record*>;
+using IndexByName = std::unordered_map<std::string, std::size_t>;
 
 std::optional<ModelSummary> Summary(const std::string& suite, const Group& group,
-                                    const record::RunFile& file, const RecordsByName& records) {
+                                    const record::RunFile& file, const IndexByName& records) {
   const record::Record& parts = group.parts;
   ModelSummary model{.suite = suite,
                      .op = parts.op,
@@ -110,19 +122,11 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
     const auto found = records.find(layer.name);
     if (found == records.end()) continue;
     any = true;
-    AddLayer(*found->second, record::MachineFor(file, *found->second), layer.count, model,
-             placed_seconds);
+    AddLayer(file, found->second, layer.count, model, placed_seconds);
   }
   if (!any) return std::nullopt;
   Finish(placed_seconds, model);
   return model;
-}
-
-void AddLaunches(const std::optional<double>& more, std::optional<double>& sum) {
-  if (sum && more)
-    *sum += *more;
-  else
-    sum.reset();
 }
 
 void Add(const Work& work, double seconds, ZeroFlopSummary& summary) {
@@ -134,11 +138,11 @@ void Add(const Work& work, double seconds, ZeroFlopSummary& summary) {
   summary.flops += flops;
   summary.seconds += seconds;
   summary.kernels += 1;
-  AddLaunches(work.launches, summary.launches);
+  AddIfKnown(work.launches, summary.launches);
   if (flops > 0) return;
   summary.zero_flop_seconds += seconds;
   summary.zero_flop_kernels += 1;
-  AddLaunches(work.launches, summary.zero_flop_launches);
+  AddIfKnown(work.launches, summary.zero_flop_launches);
 }
 
 }  // namespace
@@ -157,12 +161,24 @@ std::map<std::string, double> Occurrences(const nlohmann::json& context) {
   return occurrences;
 }
 
+std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
+  const auto occurrences = Occurrences(run.file.context);
+  std::vector<Opportunity> found;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto& [timing, placement, breakdown] = run.places[i];
+    const double count = FindCopy(occurrences, run.file.records[i].name).value_or(1);
+    if (timing && placement.time) AddOpportunity(i, count, timing->median, *placement.time, found);
+  }
+  KeepLargest(most, found);
+  return found;
+}
+
 std::vector<ModelSummary> SummarizeModels(const record::RunFile& file) {
   std::vector<ModelSummary> models;
   const auto& suites = record::Member(record::Member(file.context, "dlroof"), "suites");
   if (!suites.is_array()) return models;
-  RecordsByName records;
-  for (const auto& record : file.records) records[record.name] = &record;
+  IndexByName records;
+  for (std::size_t i = 0; i < file.records.size(); ++i) records[file.records[i].name] = i;
   for (const auto& suite : suites)
     for (const auto& group : GroupsOf(LayersOf(suite)))
       if (auto model = Summary(record::Text(suite, "name"), group, file, records))

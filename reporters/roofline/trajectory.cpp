@@ -162,13 +162,11 @@ TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
                         .noisy = placed.timing->noisy};
   const auto& [placement, time] = std::tie(placed.placement, placed.placement.time);
   if (time) {
-    point.uncertain = !time->times_over_roof;
+    point.share = RoofShare{1 / time->times_over_roof, time->at_least};
     point.specified = time->specified;
-    if (const auto times = LeastTimesOverRoof(*time)) point.fraction = 1 / *times;
   }
-  if (const auto* classic = level ? PointOf(placement, *level) : nullptr) {
+  if (const auto* classic = level ? PointOf(placement, *level) : nullptr)
     point.intensity = classic->intensity;
-  }
   point.cost = {.seconds = point.seconds,
                 .threads = point.threads,
                 .roof = RoofTimeOf(placement),

@@ -87,9 +87,8 @@ struct TrajectoryPoint {
   bool noisy = false;                             // the time is an estimate
   std::optional<double> flops_per_second;         // [flop/s]
   std::optional<double> intensity;                // [flop/byte] of the trajectory's level
-  std::optional<double> fraction;                 // [1] roof time / time; set if placed
-  bool uncertain = false;  // a roof is not validated: `fraction` is an upper limit
-  bool specified = false;  // a roof is specified, not measured
+  std::optional<RoofShare> share;                 // roof time / time; set if placed
+  bool specified = false;                         // a roof is specified, not measured
   CostFacts cost;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 
 #include "counters/base/error.h"
 #include "reporters/text/numbers.h"
@@ -151,12 +152,7 @@ std::string CsvCell(std::string_view foreign) {
   if (formula && text.find_first_not_of("+-.0123456789e", first) != std::string::npos)
     text.insert(0, "'");
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) {
-    if (c == '"') field += '"';
-    field += c;
-  }
-  return field + '"';
+  return fmt::format("\"{}\"", boost::replace_all_copy(text, "\"", "\"\""));
 }
 
 std::string CsvCell(const std::optional<double>& value) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -242,9 +243,7 @@ bool IsUtf8(std::string_view text) {
 std::string InAscii(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kAscii[] = {
       {" ±", "+-"}, {"±", "+"}, {"µ", "u"}, {kEllipsis, "*"}, {"×", "x"}};
-  for (const auto& [from, to] : kAscii)
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
+  for (const auto& [from, to] : kAscii) boost::replace_all(text, from, to);
   return text;
 }
 
@@ -301,11 +300,9 @@ std::string WithPrefix(double value, std::string_view unit) {
   const int index = kUnscaled + thousands;
   if (index < 0 || index >= static_cast<int>(kPrefixes.size()))
     return fmt::format("{:.2e} {}", value, unit);
-  auto text = Fixed(value / std::pow(10.0, 3 * thousands), exponent - 3 * thousands);
-  text += ' ';
-  text += kPrefixes[index];
-  text += unit;
-  return text;
+  return fmt::format("{} {}{}",
+                     Fixed(value / std::pow(10.0, 3 * thousands), exponent - 3 * thousands),
+                     kPrefixes[index], unit);
 }
 
 double Rounded(double value, int digits) {
@@ -341,14 +338,9 @@ std::string CommandLine(const std::vector<std::string>& args) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
   std::string command;
   for (const auto& arg : args) {
+    const bool plain = !arg.empty() && arg.find_first_not_of(kPlain) == std::string::npos;
     if (!command.empty()) command += ' ';
-    if (!arg.empty() && arg.find_first_not_of(kPlain) == std::string::npos) {
-      command += arg;
-      continue;
-    }
-    command += '\'';
-    for (const char c : arg) command += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    command += '\'';
+    command += plain ? arg : fmt::format("'{}'", boost::replace_all_copy(arg, "'", "'\\''"));
   }
   return command;
 }

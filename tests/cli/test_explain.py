@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from checks import DATA, DLROOF, QUICK, exits, one_sentence, prints, program, run, verify
+from checks import DATA, DLROOF, QUICK, bad_input, exists, exits, one_sentence, prints, program, run, says, verify
 
 SMALL = "LSTM/cpu/onednn/fwd_inference/f32/t2n1i8h8"
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
@@ -147,6 +147,12 @@ def test_a_file_has_nothing_to_be_tried(explained):
 def test_waterfalls_become_a_figure(explained):
     verify(run("dlroof explain run.json -o waterfalls.svg"), [exits(0)])
     assert Path("waterfalls.svg").read_text().startswith("<?xml") and NAME in Path("waterfalls.svg").read_text(), explained
+
+
+def test_each_output_of_a_run_file_is_written_or_refused(explained):
+    verify(run("dlroof explain run.json -o copy.json -o again.json"), [exits(0), exists("copy.json"), exists("again.json")])
+    assert records("copy.json").keys() == records().keys(), explained
+    verify(run("dlroof explain run.json -o x.txt"), [bad_input, says("unknown extension")])
 
 
 def test_a_run_that_was_not_watched_says_so():

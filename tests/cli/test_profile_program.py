@@ -117,6 +117,7 @@ def test_the_run_file_the_log_and_the_report():
     ("no command", "dlroof profile --machine none", one_sentence),
     ("no GPU's flags", "dlroof profile --machine none --chip GH100 -- true", bad_input, says("--gpu")),
     ("no CPU's flags", "dlroof profile --gpu --log x -- true", bad_input, says("--log")),
+    ("full disk", PROFILE.replace("-o", "--log /dev/full -o") + "three", exits(3), says("^dlroof: profile: /dev/full: not all could be written")),
     ("no log", "dlroof profile --machine none --log none/x -- true", one_sentence),
 )
 def test_each_case_is_a_sentence(command, expected):

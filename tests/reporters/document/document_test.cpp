@@ -118,6 +118,13 @@ TEST(Write, ANarrowTerminalDropsColumnsThenCutsTheSentence) {
                                               "  a note of several\n    words\n"));
 }
 
+TEST(Write, ASentenceOfWideCharactersIsCutToo) {
+  const Document document{{Table{.columns = {"", "reason"},
+                                 .rows = {{"a", "太太太太太太太太太太太太太"}},
+                                 .last_is_sentence = true}}};
+  EXPECT_THAT(Written(document, 27), EndsWith("\na  太太太太太太太太太太太…\n"));
+}
+
 TEST(Table, LeavesOutColumnsWithoutText) {
   Table table{.columns = {"", "x", "y", "z"},
               .rows = {{"", "", "1", ""}, {"", "", "", ""}},
@@ -312,6 +319,16 @@ TEST(TrajectoriesDocument, ARowPerPointThenTheSentenceAndAlongASizeThereIsNoEffi
   EXPECT_THAT(text, HasSubstr("FLOP/s ratio"));
   EXPECT_THAT(text, Not(HasSubstr("log2")));
   EXPECT_THAT(text, Not(HasSubstr("~")));
+}
+
+TEST(TrajectoriesDocument, ANoisyShareOfARoofThatIsNotValidatedIsNoLimit) {
+  const auto text = [](bool noisy) {
+    roofline::TrajectoryPoint point{.value = 1, .seconds = 1, .noisy = noisy};
+    point.share = {0.5, true};
+    return Written(TrajectoriesDocument({{.along = "threads", .points = {point}}}));
+  };
+  EXPECT_THAT(text(false), HasSubstr(" <= 50.0 %"));
+  EXPECT_THAT(text(true), AllOf(HasSubstr(" ~50.0 %"), Not(HasSubstr("<="))));
 }
 
 record::RunFile Stored(const std::string& name) {

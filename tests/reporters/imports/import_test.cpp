@@ -289,7 +289,7 @@ TEST(ImportNvbench, GpusOfOneFileKeepTheirNamesAndRoofs) {
   const auto placed = roofline::Place(run.records[0], &run.machines[0]);
   ASSERT_TRUE(placed.bandwidth.has_value());
   EXPECT_DOUBLE_EQ(placed.bandwidth->bytes_per_second, 1e12);
-  EXPECT_DOUBLE_EQ(*placed.bandwidth->fraction, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(placed.bandwidth->share.value, 1.0 / 3);
 }
 
 TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthersAndCpuOnlyAndBatchedTimes) {

@@ -248,10 +248,10 @@ TEST(PerfStat, HasTheElapsedTimeAndCountedFlops) {
         "1000000000;ns;duration_time;1;100,00;;\n64000000;;"
         "fp_arith_inst_retired.256b_packed_single;1;100,00;;\n",
         "\n Performance counter stats for './a':\n\n     64,000,000      "
-        "fp_arith_inst_retired.256b_packed_single:u\n\n       1.000000000 seconds time "
+        "fp_arith_inst_retired.256b_packed_single:upp\n\n       1.000000000 seconds time "
         "elapsed\n",
         "\n Performance counter stats for './a':\n\n     64.000.000      "
-        "cpu_core/fp_arith_inst_retired.256b_packed_single/u   (80,00%)\n\n  1,000000000 +- "
+        "cpu_core/fp_arith_inst_retired.256b_packed_single/ppp   (80,00%)\n\n  1,000000000 +- "
         "0,001 seconds time elapsed  ( +-  0,10% )\n"}) {
     const auto records = ReadAny(text).records;
     ASSERT_EQ(records.size(), 1U);

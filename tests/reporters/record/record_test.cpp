@@ -530,7 +530,7 @@ TEST(CompleteOldKernels, AnOldProfileHasNoLaunchCost) {
   EXPECT_FALSE(placement.time->overhead_seconds);
   EXPECT_EQ(placement.time->bound, roofline::Bound::kMemory);
   EXPECT_NEAR(run.places[0].timing->median, 503e-6, 0.5e-6);
-  for (const auto& point : placement.classic) EXPECT_LT(*point.fraction, 1);
+  for (const auto& point : placement.classic) EXPECT_LT(point.share.value, 1);
 }
 
 TEST(CompleteOldKernels, OtherRunsStayAsTheyAreAndANewFileIsWrittenAndReadWithItsMark) {

@@ -1,5 +1,6 @@
 #include "reporters/roofline/breakdown.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,10 +18,13 @@ namespace {
 using enum ComponentKind;
 using testing::Contains, testing::HasSubstr, testing::Not;
 
-// [s] Returns 0 if the breakdown has no such component.
-double SecondsOf(const Breakdown& breakdown, ComponentKind kind) {
-  const auto* component = breakdown.Find(kind);
-  return component == nullptr ? 0 : component->seconds;
+// Returns all components with their times [s], e.g. "roof 30, functions 4".
+std::string Split(const Breakdown& breakdown) {
+  std::string text;
+  for (const auto& component : breakdown.components)
+    text +=
+        fmt::format("{}{} {:g}", text.empty() ? "" : ", ", Key(component.kind), component.seconds);
+  return text;
 }
 
 double Sum(const Breakdown& breakdown) {
@@ -45,15 +49,11 @@ BreakdownFacts TwoThreads() {
 
 TEST(Breakdown, SplitsTheTimeByTheParallelRegions) {
   const auto breakdown = MakeBreakdown(TwoThreads());
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kCall), 4);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), (40 - 4) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 60 - 50);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kStolen), 3);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kImbalance), 50 - 40 - 3);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 30);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFunctions), 8 / 2);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 40 + 18 - 30 - 4);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  // One of two threads works for the 40 s outside of regions without the 4 s of calls; in regions
+  // the slowest threads work 50 s, the mean thread 40 s.
+  EXPECT_EQ(Split(breakdown),
+            "roof 30, functions 4, unexplained 24, imbalance 7, fork_join 10, serial 18, call 4, "
+            "stolen 3");
   EXPECT_EQ(breakdown.Largest()->kind, kUnexplained);
   ASSERT_TRUE(breakdown.efficiencies);
   EXPECT_DOUBLE_EQ(breakdown.efficiencies->parallel, 0.58);
@@ -75,9 +75,8 @@ TEST(Breakdown, GivesTheRestTheRoofsProvenanceAndScalesThePassesToTheTime) {
   passes.roof_seconds = 15;
   passes.call_seconds = 2;
   auto breakdown = MakeBreakdown(passes);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 5);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), 9);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 50);
+  EXPECT_EQ(Split(breakdown),
+            "roof 15, functions 4, unexplained 10, imbalance 5, fork_join 5, serial 9, call 2");
   // The call takes 90 s. The passes took 100 s, because threads waited 12 s in regions: 10 s of
   // these are left out, 2 s belong to the call. The slowest threads worked 50 s and the mean
   // thread 37.5 s, which leaves 0.5 s of imbalance.
@@ -85,28 +84,22 @@ TEST(Breakdown, GivesTheRestTheRoofsProvenanceAndScalesThePassesToTheTime) {
   passes.seconds = 90;
   passes.parallel.mean = {100, {10, 60, 50, 75}, 12};
   breakdown = MakeBreakdown(passes);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kForkJoin), 10) << "as long as in the passes";
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSerial), (40 - 4) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kStolen), 2);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kImbalance), 0.5);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 90);
+  EXPECT_EQ(Split(breakdown),
+            "roof 30, functions 4, unexplained 21.5, imbalance 0.5, fork_join 10, serial 18, call "
+            "4, stolen 2");
 }
 
 TEST(Breakdown, OfOneThreadHasNoWaitsAndNeverExceedsTheTime) {
   BreakdownFacts facts{.seconds = 10, .roof_seconds = 6, .roof = "DRAM", .call_seconds = 1};
   facts.parallel = {.mean = {.seconds = 10}, .threads = 1, .calls = 1};
-  auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 6);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 3);
-  EXPECT_EQ(breakdown.components.size(), 3);
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(Split(breakdown), "roof 6, unexplained 3, call 1");
   EXPECT_FALSE(breakdown.efficiencies);
   // A roof above the busy time takes all of the busy time and no more.
   facts = TwoThreads();
   facts.roof_seconds = 1000;
-  breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 58);
-  EXPECT_EQ(breakdown.Find(kUnexplained), nullptr);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 58, imbalance 7, fork_join 10, serial 18, call 4, stolen 3");
 }
 
 TEST(Breakdown, OfAnyFactsIsASumOfPositiveComponentsAndItsEfficienciesMultiply) {
@@ -152,23 +145,21 @@ struct BusyThreads : testing::Test {
   BreakdownFacts facts = TwoBusyThreads();
 };
 
+// Per thread: functions 6 / 2, products (30 - 20 of the roof) / 2, sharing (80 - 62) / 2.
 TEST_F(BusyThreads, SplitsTheBusyTimeByTheComponentsMeasuredSeparatelyAndCountsFixedCodePerThread) {
   facts.parallel.parts = {.functions = 6, .products = 30};
   facts.parallel.single_thread_seconds = 62;
-  auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFunctions), 3);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kProducts), (30 - 20) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSharing), (80 - 62) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 40 - 10 - 3 - 5 - 9);
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(Split(breakdown),
+            "roof 10, functions 3, products 5, sharing 9, unexplained 13, fork_join 60");
   EXPECT_DOUBLE_EQ(breakdown.efficiencies->computation.value(), 62 / 80.0);
   // Both threads run the fixed code; the second thread's is not counted as sharing.
   facts = TwoBusyThreads();
   facts.call_seconds = 1;
   facts.parallel.single_thread_seconds = 63;
   facts.parallel.smallest_seconds = 6;
-  breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kFixed), 5);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kSharing), (80 - 62 - 5) / 2.0);
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 10, fixed 5, sharing 6.5, unexplained 18.5, fork_join 60");
 }
 
 // A roof that gets slower itself (a bandwidth that two threads share) explains a part of the
@@ -176,7 +167,7 @@ TEST_F(BusyThreads, SplitsTheBusyTimeByTheComponentsMeasuredSeparatelyAndCountsF
 TEST_F(BusyThreads, SharingExcludesTheGrowthOfTheRoof) {
   facts.parallel.single_thread_seconds = 62;
   facts.single_thread_roof_seconds = 10;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kSharing), (80 - 62 - 10) / 2.0);
+  EXPECT_EQ(Split(MakeBreakdown(facts)), "roof 10, sharing 4, unexplained 26, fork_join 60");
   facts.parallel.single_thread_seconds = 90;  // two threads have two caches
   EXPECT_EQ(MakeBreakdown(facts).Find(kSharing), nullptr);
 }
@@ -184,26 +175,27 @@ TEST_F(BusyThreads, SharingExcludesTheGrowthOfTheRoof) {
 // 120 instructions take at least 60 s; the roof's arithmetic on one thread takes 20 s of these.
 TEST_F(BusyThreads, InstructionsTakeTheirIssueTime) {
   facts.parallel.instructions = {.all = 120, .per_second = 2};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (60 - 20) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kUnexplained), 40 - 10 - 20);
+  EXPECT_EQ(Split(MakeBreakdown(facts)), "roof 10, instructions 20, unexplained 10, fork_join 60");
   EXPECT_EQ(MakeBreakdown(facts).Find(kInstructions)->from, Provenance::kMeasured);
   facts.parallel.instructions->all = 40;
   EXPECT_EQ(MakeBreakdown(facts).Find(kInstructions), nullptr) << "as fast as the roof";
   facts.parallel.instructions = {.all = 1e9, .per_second = 2};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), 30)
+  EXPECT_EQ(Split(MakeBreakdown(facts)), "roof 10, instructions 30, fork_join 60")
       << "all of the time that is left";
   facts.parallel.instructions->per_second.reset();
   EXPECT_EQ(MakeBreakdown(facts).Find(kInstructions), nullptr) << "no rate is known";
 }
 
-// Functions, products and fixed code are components of their own.
+// Functions, products and fixed code are components of their own: (60 - 2 - 4 - 25) / 2 are left.
 TEST_F(BusyThreads, InstructionsExcludeThoseOfOtherComponents) {
   facts.parallel.instructions = {.all = 120, .smallest = 4, .per_second = 2};
   facts.parallel.parts = {
       .functions = 6, .products = 22, .function_instructions = 8, .product_instructions = 50};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (60 - 2 - 4 - 25) / 2.0);
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 10, functions 3, products 1, instructions 14.5, unexplained 11.5, fork_join 60");
   facts.parallel.parts.function_instructions.reset();
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (60 - 2 - 6 - 25) / 2.0)
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 10, functions 3, products 1, instructions 13.5, unexplained 12.5, fork_join 60")
       << "all of an uncounted component's time is subtracted";
 }
 
@@ -213,10 +205,9 @@ TEST_F(BusyThreads, InstructionsShareTheNearKernelWithLanes) {
   facts.parallel.far_seconds = 50;
   facts.parallel.executed_over_useful = 1.25;
   facts.parallel.instructions = {.all = 29, .per_second = 1};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLanes), 2.5);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kInstructions), (29 - 20 - 5) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 8 - 2.5 - 2);
-  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+  EXPECT_EQ(
+      Split(MakeBreakdown(facts)),
+      "roof 10, lanes 2.5, instructions 2, kernel 3.5, distance 7, unexplained 15, fork_join 60");
 }
 
 TEST_F(BusyThreads, WithModelledLanesAndLevelsHasAModelledRest) {
@@ -224,15 +215,13 @@ TEST_F(BusyThreads, WithModelledLanesAndLevelsHasAModelledRest) {
   facts.parallel.executed_over_useful = 1.25;
   facts.levels = {{"L2", 4, Provenance::kModelled}, {"DRAM", 3, Provenance::kSimulated}};
   const auto breakdown = MakeBreakdown(facts);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLanes), 2.5);
+  EXPECT_EQ(Split(breakdown), "roof 10, lanes 2.5, levels 7, unexplained 20.5, fork_join 60");
   EXPECT_EQ(*breakdown.Find(kLevels),
             (Component{kLevels, 7, Provenance::kModelled,
                        "at most, without overlap: L2 4.00 s, DRAM 3.00 s"}));
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 40 - 10 - 2.5 - 7);
   EXPECT_EQ(breakdown.Find(kUnexplained)->from, Provenance::kModelled);
   facts.levels = {{"L2", 400, Provenance::kModelled}};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLevels), 40 - 10 - 2.5);
-  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+  EXPECT_EQ(Split(MakeBreakdown(facts)), "roof 10, lanes 2.5, levels 27.5, fork_join 60");
 }
 
 // On one thread the multiply-adds take 20 s; with near tensors the kernel takes 36 s.
@@ -246,15 +235,16 @@ BreakdownFacts TimedNearAndFar() {
 
 TEST(Breakdown, SplitsTheNearKernelsTimeByModelsAndAMeasuredDistanceReplacesModelledLevels) {
   auto facts = TimedNearAndFar();
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 8);
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 10, kernel 8, distance 7, unexplained 15, fork_join 60");
   EXPECT_EQ(MakeBreakdown(facts).Find(kKernel)->from, Provenance::kMeasured);
   facts.parallel.executed_over_useful = 1.25;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLanes), 2.5);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 5.5);
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 10, lanes 2.5, kernel 5.5, distance 7, unexplained 15, fork_join 60");
   facts.parallel.executed_over_useful = 11;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLanes), 8) << "no more than measured";
-  EXPECT_EQ(MakeBreakdown(facts).Find(kKernel), nullptr);
-  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 10, lanes 8, distance 7, unexplained 15, fork_join 60")
+      << "no more idle lanes than measured";
   facts.parallel.near_seconds = 19;
   EXPECT_EQ(MakeBreakdown(facts).Find(kLanes), nullptr)
       << "the measured kernel leaves no time for idle lanes";
@@ -271,7 +261,7 @@ TEST(Breakdown, SplitsTheNearKernelsTimeByModelsAndAMeasuredDistanceReplacesMode
   EXPECT_EQ(MakeBreakdown(facts).Find(kDistance), nullptr) << "far tensors were faster";
   facts.parallel.far_seconds.reset();
   EXPECT_EQ(MakeBreakdown(facts).Find(kKernel), nullptr) << "the comparison lacks its far half";
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kLevels), 4);
+  EXPECT_EQ(MakeBreakdown(facts).Find(kLevels)->seconds, 4);
 }
 
 // A memory roof is subtracted first from the distance, then from the near kernel.
@@ -279,11 +269,10 @@ TEST(Breakdown, AMemoryRoofReducesTheDistanceFirst) {
   auto facts = TimedNearAndFar();
   facts.arithmetic = false;
   facts.single_thread_roof_seconds = 10;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kDistance), 2);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 18);
+  EXPECT_EQ(Split(MakeBreakdown(facts)),
+            "roof 10, kernel 18, distance 2, unexplained 10, fork_join 60");
   facts.single_thread_roof_seconds = 20;
-  EXPECT_EQ(MakeBreakdown(facts).Find(kDistance), nullptr);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), kKernel), 15);
+  EXPECT_EQ(Split(MakeBreakdown(facts)), "roof 10, kernel 15, unexplained 15, fork_join 60");
   facts.single_thread_roof_seconds.reset();
   EXPECT_EQ(MakeBreakdown(facts).Find(kKernel), nullptr)
       << "the roof's single-threaded time is not known";
@@ -406,24 +395,15 @@ struct GpuCall {
 
 TEST(GpuBreakdown, SplitsTheTimeByItsTracedKernelsOrTheCostOfALaunch) {
   const auto breakdown = GpuCall().Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kRoof), 30);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kTail), 60 * 0.25);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLevels), 10);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kUnexplained), 80 - 30 - 15 - 10);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kLaunch), 8);
-  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, kIdle), 12);
-  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  EXPECT_EQ(Split(breakdown), "roof 30, tail 15, levels 10, unexplained 25, launch 8, idle 12");
   EXPECT_EQ(breakdown.starts, 2);
   // Without traced times, what the launches leave is the kernels'.
   GpuCall call;
   call.kernels[1].seconds.reset();
-  auto untraced = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kLaunch), 8);
-  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kTail), 0);  // of two unlike kernels
-  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kIdle), 0);
-  EXPECT_DOUBLE_EQ(Sum(untraced), 100);
+  EXPECT_EQ(Split(*call.Made()), "roof 30, levels 10, unexplained 52, launch 8")
+      << "no tail of two unlike kernels";
   call.kernels = {{"one", 2, std::nullopt, KernelFacts{.blocks = 1, .waves = 0.5}}};
-  EXPECT_DOUBLE_EQ(SecondsOf(call.Made().value(), kTail), 92 * 0.5);
+  EXPECT_EQ(Split(*call.Made()), "roof 30, tail 46, levels 10, unexplained 6, launch 8");
   call.facts.call_seconds.reset();
   EXPECT_FALSE(call.Made());
   call.kernels.clear();
@@ -433,10 +413,7 @@ TEST(GpuBreakdown, SplitsTheTimeByItsTracedKernelsOrTheCostOfALaunch) {
   call.facts.seconds = 40;
   call.facts.roof_seconds = 0;
   call.facts.levels.clear();
-  untraced = call.Made().value();
-  EXPECT_DOUBLE_EQ(SecondsOf(untraced, kTail), 7.5);
-  EXPECT_EQ(untraced.Find(kLaunch), nullptr);
-  EXPECT_DOUBLE_EQ(Sum(untraced), 40);
+  EXPECT_EQ(Split(*call.Made()), "tail 7.5, unexplained 32.5");
 }
 
 TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponentsAndNamesThePlantedCause) {
@@ -568,8 +545,8 @@ TEST(GpuTimes, CallsInGraphsAreNearerToTheirRoofsAndNotBoundByLaunches) {
       repetition.seconds = repetition.gpu->graph_seconds.value();
     const auto placed = Place(record, record::MachineFor(run.file, record));
     // Two calls of 14 ms take as long in both.
-    EXPECT_LT(*LeastTimesOverRoof(*placed.time), 1.001 * *LeastTimesOverRoof(*queued.time));
-    EXPECT_GE(LeastTimesOverRoof(*placed.time), 1);
+    EXPECT_LT(placed.time->times_over_roof, 1.001 * queued.time->times_over_roof);
+    EXPECT_GE(placed.time->times_over_roof, 1);
     EXPECT_NE(placed.time->bound, Bound::kOverhead);
     launch_bound += queued.time->bound == Bound::kOverhead ? 1 : 0;
   }

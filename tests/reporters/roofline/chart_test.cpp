@@ -265,8 +265,8 @@ TEST(Trajectories, AlongTheThreadsAreOnePerProblemAndAlongASizeOnePerNumberOfThr
   EXPECT_DOUBLE_EQ(step.rate_ratio, 1.5);
   EXPECT_NEAR(*step.efficiency, 0.58496, 1e-5);
   const auto points = Trajectories(Cross())[0].points;
-  EXPECT_NEAR(*points[0].fraction, 10.0 / 12, 1e-6) << "100 flop at 10 flop/s";
-  EXPECT_NEAR(*points[1].fraction, 5.0 / 8, 1e-6) << "at 20 flop/s";
+  EXPECT_NEAR(points[0].share->value, 10.0 / 12, 1e-6) << "100 flop at 10 flop/s";
+  EXPECT_NEAR(points[1].share->value, 5.0 / 8, 1e-6) << "at 20 flop/s";
   EXPECT_DOUBLE_EQ(*points[0].intensity, 5);
   const auto sizes = Trajectories(Cross(), "batch");
   ASSERT_THAT(sizes, SizeIs(2));
@@ -307,7 +307,7 @@ TEST(Trajectories, OnOneNumberOfThreadsUseTheFirstParameterThatChanges) {
   const auto found = Trajectories(fakes::RunOf({bare, Point(2, 1, 8)}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_FALSE(found[0].level);
-  EXPECT_FALSE(found[0].points[0].fraction);
+  EXPECT_FALSE(found[0].points[0].share);
   EXPECT_DOUBLE_EQ(found[0].steps[0].rate_ratio, 1.5);
 }
 

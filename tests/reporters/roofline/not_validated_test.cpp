@@ -75,9 +75,8 @@ TEST_F(NotValidated, ACeilingThatDoesNotBindChangesNothing) {
   Invalidate(dram);
   for (const double bytes : {1.0, 990.0, 1000.0}) {  // 0.1 s, 99 s, 100 s
     const auto placed = Found(fakes::Measured(1000, 10000, bytes));
-    EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 10) << bytes;
-    EXPECT_FALSE(placed.time->times_over_roof_at_least) << bytes;
-    EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.1) << bytes;
+    EXPECT_EQ(TimesOverRoofText(*placed.time, false), "10.0x") << bytes;
+    EXPECT_EQ(RoofShareText(placed.classic.at(0).share, false), "10.0 %") << bytes;
     EXPECT_THAT(placed.time->not_validated_levels, IsEmpty()) << bytes;
     EXPECT_THAT(placed.asides,
                 ElementsAre("the dram ceiling is not validated, but does not bind: too noisy"));
@@ -85,8 +84,7 @@ TEST_F(NotValidated, ACeilingThatDoesNotBindChangesNothing) {
     EXPECT_THAT(placed.uncertain, IsEmpty());
     EXPECT_THAT(placed.advice, StartsWith("Takes 10.0x the time"));
   }
-  EXPECT_DOUBLE_EQ(Found(fakes::Measured(1000, 10000, 1250)).time->times_over_roof_at_least.value(),
-                   8);
+  EXPECT_EQ(TimesOverRoofText(*Found(fakes::Measured(1000, 10000, 1250)).time, false), ">= 8.00x");
 }
 
 // Compute 50 s, DRAM 60 s, L2 100 s.
@@ -95,21 +93,20 @@ TEST_F(NotValidated, EachLevelIsJudgedByItself) {
   record::Record record = fakes::Measured(1000, 5000, 600);
   record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
   auto placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 10) << "L2 binds and is validated";
+  EXPECT_EQ(TimesOverRoofText(*placed.time, false), "10.0x") << "L2 binds and is validated";
   EXPECT_THAT(placed.remarks, IsEmpty());
   EXPECT_THAT(placed.time->not_validated_levels, ElementsAre(Level::kDram));
-  EXPECT_DOUBLE_EQ(PointOf(placed, Level::kL2)->fraction.value(), 0.1);
-  EXPECT_DOUBLE_EQ(PointOf(placed, Level::kDram)->fraction_at_most.value(), 0.06);
-  EXPECT_FALSE(PointOf(placed, Level::kDram)->fraction);
+  EXPECT_EQ(RoofShareText(PointOf(placed, Level::kL2)->share, false), "10.0 %");
+  EXPECT_EQ(RoofShareText(PointOf(placed, Level::kDram)->share, false), "<= 6.00 %");
   record.work[Provenance::kModelled].bytes[Level::kDram] = 400;  // 40 s: compute binds beside it
   placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(PointOf(placed, Level::kDram)->fraction.value(), 0.05);
+  EXPECT_EQ(RoofShareText(PointOf(placed, Level::kDram)->share, false), "5.00 %");
 }
 
 TEST_F(NotValidated, ARateThatMayBeWrongByAnyFactorIsNoEvidence) {
   InvalidateUnbounded(dram);
   const auto placed = Place(fakes::Measured(1000, 10000, 2000), &machine);  // 100 s, 200 s
-  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 10) << "only compute is known";
+  EXPECT_EQ(TimesOverRoofText(*placed.time, false), "10.0x") << "only compute is known";
   EXPECT_THAT(placed.classic, IsEmpty());
   EXPECT_THAT(placed.remarks, ElementsAre("left out at dram: the dram ceiling may be wrong by any "
                                           "factor: wrong result"));
@@ -126,11 +123,11 @@ TEST_F(NotValidated, AnotherMixReplacesARateThatMayBeWrongByAnyFactor) {
   ceilings.mixes["dram.load.sse2"] = Validated(4);
   ceilings.mixes["l2.load.avx2"] = Validated(50);
   const auto binds = Place(fakes::Measured(1000, 100, 800), &machine);  // 1 s, 100 s
-  EXPECT_DOUBLE_EQ(binds.time->times_over_roof_at_least.value(), 10);
+  EXPECT_EQ(TimesOverRoofText(*binds.time, false), ">= 10.0x");
   EXPECT_EQ(binds.uncertain,
             (Reasons{{"dram", "wrong result; placed under dram.load.avx2 instead"}}));
-  EXPECT_DOUBLE_EQ(Place(fakes::Measured(1000, 20000, 800), &machine).time->times_over_roof.value(),
-                   5)
+  EXPECT_EQ(TimesOverRoofText(*Place(fakes::Measured(1000, 20000, 800), &machine).time, false),
+            "5.00x")
       << "compute, 200 s, binds";
   Invalidate(ceilings.mixes["dram.load.avx2"]);
   EXPECT_EQ(Place(fakes::Measured(1000, 100, 800), &machine).uncertain,
@@ -147,7 +144,7 @@ TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
     record::Record record = fakes::Measured(1000, 5000, 1);  // 100 s at 50 flop/s
     record.isa = isa;
     const auto placed = Place(record, &machine);
-    EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 10) << isa;
+    EXPECT_EQ(TimesOverRoofText(*placed.time, false), ">= 10.0x") << isa;
     EXPECT_EQ(placed.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx2") << isa;
     ASSERT_THAT(placed.uncertain, testing::SizeIs(1)) << isa;
     EXPECT_EQ(placed.uncertain.begin()->second,
@@ -156,7 +153,7 @@ TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
   }
   record::Record record = fakes::Measured(1000, 5000, 1);
   record.isa = "avx2";
-  EXPECT_DOUBLE_EQ(Place(record, &machine).time->times_over_roof.value(), 10)
+  EXPECT_EQ(TimesOverRoofText(*Place(record, &machine).time, false), "10.0x")
       << "its own row is validated";
 }
 
@@ -170,11 +167,11 @@ TEST_F(NotValidated, TheRoofIsALowerLimitWhileAFasterRowThatTheIsaAllowsIsNotVal
   record::Record record = fakes::Measured(1000, 5000, 1);
   record.isa = "avx512_core";
   const auto placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 10);
+  EXPECT_EQ(TimesOverRoofText(*placed.time, false), ">= 10.0x");
   EXPECT_EQ(placed.uncertain.at("fp32.vector.avx2"),
             "fp32.vector.avx512 can be 2 times as fast and is not validated");
   record.isa = "avx2";
-  EXPECT_DOUBLE_EQ(Place(record, &machine).time->times_over_roof.value(), 10);
+  EXPECT_EQ(TimesOverRoofText(*Place(record, &machine).time, false), "10.0x");
 }
 
 TEST_F(NotValidated, WithoutAnotherRowNothingIsPlaced) {
@@ -190,7 +187,7 @@ TEST_F(NotValidated, TheMatrixRoofThatJudgesAllFlopsIsReplacedToo) {
   InvalidateUnbounded(ceilings.flops["bf16.matrix"]);
   ceilings.flops["int8.matrix"] = Validated(500);
   const auto placed = Place(fakes::Measured(1000, 5000, 1), &machine, {.tensor_balance = true});
-  EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 100);  // 10 s
+  EXPECT_EQ(TimesOverRoofText(*placed.time, false), ">= 100x");  // 10 s
   EXPECT_EQ(placed.time->compute_roofs.at("fp32.vector"), "int8.matrix");
 }
 
@@ -198,10 +195,10 @@ TEST_F(NotValidated, ASpecifiedRoofStaysExact) {
   arithmetic.status = machine::CeilingStatus::kSpecified;
   Invalidate(dram);
   const auto specified = Place(fakes::Measured(1000, 10000, 500), &machine);  // 100 s, 50 s
-  EXPECT_DOUBLE_EQ(specified.time->times_over_roof.value(), 10);
+  EXPECT_EQ(TimesOverRoofText(*specified.time, false), "10.0x");
   EXPECT_TRUE(specified.time->specified);
   const auto limit = Place(fakes::Measured(1000, 10000, 2000), &machine);  // 100 s, 200 s
-  EXPECT_DOUBLE_EQ(limit.time->times_over_roof_at_least.value(), 5);
+  EXPECT_EQ(TimesOverRoofText(*limit.time, false), ">= 5.00x");
 }
 
 TEST_F(NotValidated, BytesAreRefutedByTwiceTheRate) {
@@ -210,11 +207,11 @@ TEST_F(NotValidated, BytesAreRefutedByTwiceTheRate) {
     record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
     return *Place(record, &machine).time;
   };
-  EXPECT_DOUBLE_EQ(placed(6000).times_over_roof.value(), 5);  // L2 120 s: refuted
+  EXPECT_EQ(TimesOverRoofText(placed(6000), false), "5.00x");  // L2 120 s: refuted
   Invalidate(ceilings.bytes[Level::kL2]);
   EXPECT_EQ(placed(6000).above_roof.at(Level::kL2), WrongPart::kUnknown);  // at twice the rate 60 s
   EXPECT_THAT(placed(11000).above_roof, IsEmpty());
-  EXPECT_DOUBLE_EQ(placed(11000).times_over_roof.value(), 5);
+  EXPECT_EQ(TimesOverRoofText(placed(11000), false), "5.00x");
 }
 
 TEST_F(NotValidated, ARoofThatTheCallExceedsGivesNoLimit) {
@@ -222,18 +219,17 @@ TEST_F(NotValidated, ARoofThatTheCallExceedsGivesNoLimit) {
   // 100 byte / 10 byte/s = 10 s at the roof, measured 8 s; compute 1 s.
   const auto placed = Found(fakes::Measured(8, 100, 100));
   EXPECT_EQ(placed.time->above_roof.at(Level::kDram), WrongPart::kRoof);
-  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 8) << "compute binds and is validated";
-  EXPECT_DOUBLE_EQ(PointOf(placed, Level::kDram)->fraction_at_most.value(), 1.25);
+  EXPECT_EQ(TimesOverRoofText(*placed.time, false), "8.00x") << "compute binds and is validated";
+  EXPECT_EQ(RoofShareText(PointOf(placed, Level::kDram)->share, false), "<= 125 %");
 }
 
 TEST_F(NotValidated, ABandwidthWithoutFlopsHasALimitToo) {
   record::Record record = fakes::Measured(1000, 100, 1000);  // DRAM 100 s
   record.work[Provenance::kModelled].flops.clear();
-  EXPECT_DOUBLE_EQ(Place(record, &machine).bandwidth->fraction.value(), 0.1);
+  EXPECT_EQ(RoofShareText(Place(record, &machine).bandwidth->share, false), "10.0 %");
   Invalidate(dram);
   const auto placed = Place(record, &machine);
-  EXPECT_FALSE(placed.bandwidth->fraction);
-  EXPECT_DOUBLE_EQ(placed.bandwidth->fraction_at_most.value(), 0.1);
+  EXPECT_EQ(RoofShareText(placed.bandwidth->share, false), "<= 10.0 %");
   EXPECT_EQ(RoofShareText(RoofShareOf(placed), false), "<= 10.0 %");
   EXPECT_EQ(placed.uncertain, (Reasons{{"dram", "too noisy"}}));
 }
@@ -279,10 +275,11 @@ TEST(AboveRoof, CountedBytesAboveARoofDoNotBindAndTheRoofIsTooLow) {
   const auto record = WithL2(750, Provenance::kMeasured);
   const auto placed = Found(record);
   EXPECT_EQ(placed.time->bound_level, Level::kDram);
-  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 2);
+  EXPECT_EQ(TimesOverRoofText(*placed.time, false), "2.00x");
   EXPECT_FALSE(placed.time->memory_seconds.contains(Level::kL2));
   EXPECT_EQ(placed.time->above_roof, (std::map<Level, WrongPart>{{Level::kL2, WrongPart::kRoof}}));
-  EXPECT_DOUBLE_EQ(PointOf(placed, Level::kL2)->fraction.value(), 1.5) << "its point is drawn";
+  EXPECT_EQ(RoofShareText(PointOf(placed, Level::kL2)->share, false), "150 %")
+      << "its point is drawn";
   EXPECT_EQ(Binding(placed)->level, Level::kDram);
   EXPECT_THAT(placed.remarks,
               ElementsAre("above the l2 roof by 50 %, so l2 does not count as its bound: its bytes "
@@ -319,7 +316,7 @@ TEST(AboveRoof, AModelUnderARoofMayBeWrongItselfAndUnderAValidatedOneHasNoPoint)
       const auto placed = Found(WithL2(750, from), WithStatus(Level::kL2, status));
       EXPECT_EQ(placed.time->above_roof.at(Level::kL2), WrongPart::kUnknown);
       EXPECT_EQ(placed.time->bound_level, Level::kDram);
-      EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 2);
+      EXPECT_EQ(TimesOverRoofText(*placed.time, false), "2.00x");
       EXPECT_THAT(placed.remarks, Contains(HasSubstr("bytes are wrong")));
       EXPECT_THAT(placed.advice, Not(HasSubstr("too low")));
       EXPECT_TRUE(placed.uncertain.empty()) << "that roof suppresses no number";
@@ -506,7 +503,7 @@ TEST(Specified, RoofsGivePercentagesAndSaySo) {
   machine::Machine machine = WithStatus(Level::kDram, kSpecified);
   for (auto& [pipe, ceiling] : machine.by_threads[2].flops) ceiling.status = kSpecified;
   const auto placed = Found(fakes::Measured(20, 200, 100), machine);  // roof 20 flop/s
-  EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.5);
+  EXPECT_EQ(RoofShareText(placed.classic.at(0).share, false), "50.0 %");
   EXPECT_EQ(BoundText(*placed.time), "DRAM (specified)");
   EXPECT_THAT(placed.remarks,
               ElementsAre("placed under roofs that are specified, not measured: nothing validates "

@@ -141,13 +141,13 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
     ExpectRounded(time.memory_seconds.at(Level::kDram), row, "byte_time_bound_us", of_bytes);
     ExpectRounded(time.seconds, row, "run_time_us", 0);
     // The binding coordinate is the run time; the other one has both rounding errors.
-    ExpectRounded(time.compute_seconds * *time.times_over_roof, row, "time_point_flop_us",
+    ExpectRounded(time.compute_seconds * time.times_over_roof, row, "time_point_flop_us",
                   of_flops + of_bytes);
-    ExpectRounded(time.memory_seconds.at(Level::kDram) * *time.times_over_roof, row,
+    ExpectRounded(time.memory_seconds.at(Level::kDram) * time.times_over_roof, row,
                   "time_point_byte_us", of_flops + of_bytes);
     EXPECT_EQ(time.bound == Bound::kCompute ? "compute" : "bandwidth", row.at("side"));
-    EXPECT_NEAR(*time.times_over_roof, Number(row, "gap_to_roof"),
-                0.0501 + *time.times_over_roof * (of_flops + of_bytes));
+    EXPECT_NEAR(time.times_over_roof, Number(row, "gap_to_roof"),
+                0.0501 + time.times_over_roof * (of_flops + of_bytes));
     EXPECT_NEAR(*time.overhead_seconds, Number(row, "launch_overhead_us") * 1e-6, 1e-12);
   }
 }
