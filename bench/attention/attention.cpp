@@ -4,9 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
@@ -147,7 +144,8 @@ Work BackwardWorkOf(const AttentionProblem& p, std::string_view type,
   for (const auto& pipe : pipes) work.flops[pipe] += work.parts["matrix"] / 5;
   work.flops[elementwise] += work.parts["elementwise"];
   double& bytes = work.bytes[Level::kDram];
-  work.written = bytes / 2;
+  // A forward call moves row * (2 queries + 2 kv SeenKeys) and writes row * queries.
+  work.written = bytes - *work.written;
   bytes = 2 * bytes + 4 * queries;
   return work;
 }
@@ -169,30 +167,16 @@ Work WorkOf(const CudnnAttentionCase& request) {
   return work;
 }
 
-namespace {
-
-// Throws Unsupported if memory does not suffice for `copies` copies of q, k, v and o and for
-// `of_scores` tensors with an element per pair, each in f32 and in the type.
-void RequireMemory(const AttentionProblem& p, std::string_view type, double copies,
-                   double of_scores) {
+void RequireMemory(const AttentionProblem& p, std::string_view type, bool backward) {
+  // Of q, k, v and o: forward call, backward call, gradients. Tensors with an element per pair:
+  // weights, score gradients, and the forward call's scores and their copy.
+  const double copies = backward ? 3 : 1, of_scores = backward ? 4 : 1;
   const auto element = static_cast<double>(workload::ElementBytes(type));
   const double pairs = static_cast<double>(p.b * p.h * p.q) * static_cast<double>(p.k);
   const auto tensors = static_cast<double>(2 * p.d * (p.b * p.h * p.q + p.b * p.kv * p.k));
   // A copy needs 12 bytes more per element: as double and, while it is filled or read, as f32.
   workload::RequireHostMemory(copies * (12 + element) * tensors + of_scores * (4 + element) * pairs,
                               ToText(p));
-}
-
-}  // namespace
-
-void RequireMemory(const AttentionProblem& p, std::string_view type) {
-  RequireMemory(p, type, 1, 1);
-}
-
-// Copies: forward call, backward call, gradients. Tensors of pairs: weights, score gradients, and
-// the forward call's scores and their copy.
-void RequireBackwardMemory(const AttentionProblem& p, std::string_view type) {
-  RequireMemory(p, type, 3, 4);
 }
 
 AttentionProblem Read(const workload::BenchmarkName& name) {
@@ -245,16 +229,15 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .directions = {"fwd", "bwd"},
      .templates = "Attention/cpu/onednn/fwd/{f32,bf16}/*\n",
      .with_batch = WithBatch,
+     .named_flops =
+         [](const record::Record& record) {
+           const auto p = ParseAttention(record.problem);
+           const double products = record.direction == "bwd" ? 5 : 2;
+           return products * 2 * static_cast<double>(p.d) * static_cast<double>(Pairs(p));
+         },
      .variants = {{std::string(workload::kAlgorithmVariants),
                    {"graph"},
                    "oneDNN Graph may fuse the call, so that the scores stay in caches"}}});
-
-[[maybe_unused]] const bool flops_registered =
-    roofline::RegisterNamedFlops("Attention", [](const record::Record& record) {
-      const auto p = ParseAttention(record.problem);
-      const double products = record.direction == "bwd" ? 5 : 2;
-      return products * 2 * static_cast<double>(p.d) * static_cast<double>(Pairs(p));
-    });
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
     {"Attention", "cpu", "onednn", workload::CheckedWorkload<Read>, "oneDNN 3.2 or newer"});
@@ -266,106 +249,6 @@ std::string ExecutorOf(const GraphPartition& partition) {
   const auto primitives = fmt::format("{}", fmt::join(partition.implementations, " + "));
   if (partition.kernel.empty() || primitives.empty()) return partition.kernel + primitives;
   return fmt::format("{} of {}", partition.kernel, primitives);
-}
-
-double Dot(const double* a, const double* b, int64_t d) {
-  return std::inner_product(a, a + d, b, 0.0);
-}
-double AbsoluteDot(const double* a, const double* b, int64_t d) {
-  double sum = 0;
-  for (int64_t i = 0; i < d; ++i) sum += std::fabs(a[i] * b[i]);
-  return sum;
-}
-
-// The softmax weight p of a query and a visible key, and their score's gradient, ds = p (do v -
-// do o). Weights are not rounded: those of a query add up to 1.
-struct Pair {
-  double weight = 0, gradient = 0;
-  double magnitude = 0;  // `gradient` with absolute values: scales its rounding error
-};
-Pair PairOf(const AttentionProblem& p, const Tensors& in, const BackwardInputs& backward,
-            int64_t query, int64_t key) {
-  const double* const d_o = backward.d_o.data() + query * p.d;
-  const double* const o = backward.o.data() + query * p.d;
-  const double* const v = in.v.data() + key * p.d;
-  const double score = Dot(in.q.data() + query * p.d, in.k.data() + key * p.d, p.d) /
-                       std::sqrt(static_cast<double>(p.d));
-  const double weight = std::exp(score - backward.statistics[static_cast<size_t>(query)]);
-  return {weight, weight * (Dot(d_o, v, p.d) - Dot(d_o, o, p.d)),
-          weight * (AbsoluteDot(d_o, v, p.d) + AbsoluteDot(d_o, o, p.d))};
-}
-
-// A term of a gradient's row: `factor` x `row`. The library rounds `factor` to the call's type.
-struct Term {
-  double factor = 0, magnitude = 0;
-  const double* row = nullptr;
-};
-
-// Returns the largest error of a gradient's row, divided by the allowed error of each element:
-// - 2^-24 x (64 + sqrt(n) + 8 d) x the sum of the n terms' magnitudes, as for o (loops.cpp)
-// - f16, bf16: also the rounding of each factor (twice) and of the gradient, as for o
-double GradientError(const std::vector<Term>& terms, std::span<const double> output,
-                     const workload::TypeRounding& rounding) {
-  const double units =
-      64 + std::sqrt(static_cast<double>(terms.size())) + 8 * static_cast<double>(output.size());
-  double error = 0;
-  for (size_t i = 0; i < output.size(); ++i) {
-    double right = 0, magnitude = 0, rounded = 0, squares = 0, values = 0;
-    for (const auto& term : terms) {
-      const double product = term.factor * term.row[i];
-      right += product;
-      rounded += std::fabs(product);
-      squares += product * product;
-      magnitude += term.magnitude * std::fabs(term.row[i]);
-      values += std::fabs(term.row[i]);
-    }
-    const double allowed =
-        rounding.sum * units * magnitude +
-        rounding.result * (std::min(2 * rounded, 4 * std::sqrt(squares)) + std::fabs(right)) +
-        rounding.least * (1 + values);
-    error = std::max(error, workload::ErrorInUnits(output[i], right, allowed));
-  }
-  return error;
-}
-
-// Returns the index, in k and v, of the first row of the key-value head of this query.
-int64_t FirstKey(const AttentionProblem& p, int64_t query) {
-  const int64_t head = query / p.q % p.h, sequence = query / (p.q * p.h);
-  return (sequence * p.kv + head / (p.h / p.kv)) * p.k;
-}
-
-// Returns the terms of a row of dq: ds k / sqrt(d) for each visible key.
-std::vector<Term> TermsOfQuery(const AttentionProblem& p, const Tensors& in,
-                               const BackwardInputs& backward, int64_t query) {
-  const auto keys = KeysOf(p, query / (p.q * p.h), query % p.q);
-  const double scale = 1 / std::sqrt(static_cast<double>(p.d));
-  std::vector<Term> terms;
-  for (int64_t key = keys.begin; key < keys.end; ++key) {
-    const int64_t row = FirstKey(p, query) + key;
-    const auto pair = PairOf(p, in, backward, query, row);
-    terms.push_back({scale * pair.gradient, scale * pair.magnitude, in.k.data() + row * p.d});
-  }
-  return terms;
-}
-
-// Returns the terms of a row of dk (ds q / sqrt(d)) or, with `values`, of dv (p do), for each query
-// that sees the key, in all heads that share the key.
-std::vector<Term> TermsOfKey(const AttentionProblem& p, const Tensors& in,
-                             const BackwardInputs& backward, int64_t row, bool values) {
-  const int64_t key = row % p.k, sequence = row / (p.k * p.kv), shared = p.h / p.kv;
-  const int64_t first_head = sequence * p.h + row / p.k % p.kv * shared;
-  const double scale = 1 / std::sqrt(static_cast<double>(p.d));
-  std::vector<Term> terms;
-  for (int64_t query = first_head * p.q; query < (first_head + shared) * p.q; ++query) {
-    const auto keys = KeysOf(p, sequence, query % p.q);
-    if (key < keys.begin || key >= keys.end) continue;
-    const auto pair = PairOf(p, in, backward, query, row);
-    if (values)
-      terms.push_back({pair.weight, pair.weight, backward.d_o.data() + query * p.d});
-    else
-      terms.push_back({scale * pair.gradient, scale * pair.magnitude, in.q.data() + query * p.d});
-  }
-  return terms;
 }
 
 }  // namespace
@@ -404,62 +287,6 @@ std::string GraphAlgorithm(const std::vector<GraphPartition>& partitions) {
                     fmt::join(partition.operations, "+"), executor.empty() ? "" : " by ", executor);
   }
   return text;
-}
-
-std::vector<double> SeededGradient(const AttentionProblem& p, std::string_view type,
-                                   uint64_t seed) {
-  const auto values = workload::SeededValues(p.b * p.h * p.q * p.d, seed + 3, type, -1, 1);
-  return {values.begin(), values.end()};
-}
-
-// Allowed error: 64 x 2^-24 x (1 + max(1, largest sum |q k| / sqrt(d) of a key) + log(sum)).
-workload::Verification CheckStatistics(const AttentionProblem& p, const Tensors& in,
-                                       const std::vector<double>& statistics, uint64_t seed) {
-  const auto error = [&](int64_t query, std::span<const double> found) {
-    const auto keys = KeysOf(p, query / (p.q * p.h), query % p.q);
-    const double root = std::sqrt(static_cast<double>(p.d));
-    double sum = 0, size = 1;
-    for (int64_t key = keys.begin; key < keys.end; ++key) {
-      const double* const k = in.k.data() + (FirstKey(p, query) + key) * p.d;
-      sum += std::exp(Dot(in.q.data() + query * p.d, k, p.d) / root);
-      size = std::max(size, AbsoluteDot(in.q.data() + query * p.d, k, p.d) / root);
-    }
-    const double allowed = 64 * workload::RoundingOf("f32")->sum * (size + std::log(sum) + 1);
-    return workload::ErrorInUnits(found[0], std::log(sum), std::fabs(allowed));
-  };
-  return workload::CheckOutput<double>({.units = p.b * p.h * p.q,
-                                        .size = 1,
-                                        .flops = 4 * static_cast<double>(p.d * Pairs(p)),
-                                        .error = error},
-                                       statistics, seed);
-}
-
-workload::Verification CheckGradients(const AttentionProblem& p, std::string_view type,
-                                      const Tensors& in, const BackwardInputs& backward,
-                                      Tensors gradients, uint64_t seed) {
-  const auto rounding = workload::RoundingOf(type).value();
-  for (int64_t row = 0; row < p.b * p.kv * p.k && !p.lengths.empty(); ++row)
-    if (row % p.k >= p.lengths[static_cast<size_t>(row / (p.k * p.kv))])
-      for (auto* const gradient : {&gradients.k, &gradients.v})
-        std::fill_n(gradient->begin() + row * p.d, p.d, 0.0);
-  const auto found = [&](const std::vector<double>& gradient,
-                         const std::function<std::vector<Term>(int64_t row)>& terms) {
-    return workload::CheckOutput<double>({.units = static_cast<int64_t>(gradient.size()) / p.d,
-                                          .size = p.d,
-                                          .flops = 10 * static_cast<double>(p.d * Pairs(p)),
-                                          .error =
-                                              [&](int64_t row, std::span<const double> y) {
-                                                return GradientError(terms(row), y, rounding);
-                                              }},
-                                         gradient, seed);
-  };
-  const auto of_keys = [&](bool values) {
-    return [&, values](int64_t row) { return TermsOfKey(p, in, backward, row, values); };
-  };
-  auto worst = found(gradients.q, [&](int64_t row) { return TermsOfQuery(p, in, backward, row); });
-  for (const auto& other : {found(gradients.k, of_keys(false)), found(gradients.v, of_keys(true))})
-    if (!other.ok || other.max_error > worst.max_error) worst = other;
-  return worst;
 }
 
 }  // namespace dlroof::attention

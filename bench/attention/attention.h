@@ -85,10 +85,9 @@ GraphPartition ReadGraphPartition(std::vector<std::string> operations, std::stri
 // Any other kernel may run the partition primitive after primitive.
 std::string GraphAlgorithm(const std::vector<GraphPartition>& partitions);
 
-// Throw Unsupported if host memory does not suffice for inputs, results, scores and weights of a
+// Throws Unsupported if host memory does not suffice for inputs, results, scores and weights of a
 // forward or a backward call.
-void RequireMemory(const AttentionProblem& problem, std::string_view type);
-void RequireBackwardMemory(const AttentionProblem& problem, std::string_view type);
+void RequireMemory(const AttentionProblem& problem, std::string_view type, bool backward = false);
 
 // A parsed name of the backend cudnn.
 struct CudnnAttentionCase {

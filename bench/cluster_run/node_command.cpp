@@ -283,6 +283,11 @@ cluster::NodeFacts IdentifyNode(const Environment& environment, const std::strin
   cluster::NodeFacts facts;
   facts.name = host;
   facts.known_by = "hostname";
+  // The user may set the scheduler's name of the node, which may differ from the host's.
+  if (const auto node = environment("DLROOF_NODE"); !node.empty()) {
+    facts.name = node;
+    facts.known_by = "DLROOF_NODE";
+  }
   std::string local;
   for (const auto& engine : kEngines) {
     const bool slurm = &engine == &kEngines.front();
@@ -301,11 +306,6 @@ cluster::NodeFacts IdentifyNode(const Environment& environment, const std::strin
       break;
     facts.host = std::exchange(facts.name, facts.name + "-task" + local);
     break;
-  }
-  // The user may set the scheduler's name of the node, which may differ from the host's.
-  if (const auto node = environment("DLROOF_NODE"); facts.engine != "slurm" && !node.empty()) {
-    facts.name = node;
-    facts.known_by = "DLROOF_NODE";
   }
   if (per_gpu) NameByGpu(environment, local, facts);
   for (const char* job : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"})

@@ -76,9 +76,9 @@ using Environment = std::function<std::string(const std::string& name)>;
 // Returns the node's name, known_by, engine, rank, job and place. The first of these variables that
 // is set determines the engine: SLURMD_NODENAME (with SLURM_PROCID), OMPI_COMM_WORLD_RANK,
 // PMIX_RANK, PMI_RANK, FLUX_TASK_RANK. The name is Slurm's node name, else DLROOF_NODE, else
-// `host`. If a node has several tasks, the name (but DLROOF_NODE) ends in "-taskN". With `per_gpu`,
-// one process per GPU, it ends in "-gpuN", where N is the process's number on the node, and `gpu`
-// is set by GpuOfTask. Throws BadInput if the name cannot be a file name, and with `per_gpu` if the
+// `host`. If a node has several tasks, the name ends in "-taskN". With `per_gpu`, one process per
+// GPU, it ends in "-gpuN", where N is the process's number on the node, and `gpu` is set by
+// GpuOfTask. Throws BadInput if the name cannot be a file name, and with `per_gpu` if the
 // launcher does not number a node's processes.
 cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
                                 bool per_gpu = false);

@@ -17,6 +17,7 @@
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/program.h"
 #include "reporters/figure/page.h"
 #include "reporters/text/text.h"
 
@@ -128,13 +129,6 @@ struct ScriptFlags {
   std::optional<std::string> output, revisit;  // files
 };
 
-std::string ThisProgram() {
-  std::error_code none;
-  const auto path = fs::read_symlink("/proc/self/exe", none);
-  if (none) throw BadInput("cluster script: this program's path is not known; expected --dlroof");
-  return path.string();
-}
-
 // Requests the nodes of a cluster file to measure again: its suspects, and others to compare with.
 void FillRevisit(const std::string& path, LaunchRequest& request) {
   if (request.nodes != 0 || request.gpus)
@@ -170,7 +164,10 @@ int RunScript(ScriptFlags flags) {
   else
     CheckArguments(request.arguments, "after --");
   request.out = fs::absolute(request.out).string();
-  request.dlroof = request.dlroof.empty() ? ThisProgram() : fs::absolute(request.dlroof).string();
+  if (request.dlroof.empty()) request.dlroof = ProgramPath().string();
+  if (request.dlroof.empty())
+    throw BadInput("cluster script: this program's path is not known; expected --dlroof");
+  request.dlroof = fs::absolute(request.dlroof).string();
   const auto script = LaunchScript(request);
   if (!flags.output) {
     std::cout << script << std::flush;

@@ -48,8 +48,9 @@ struct BenchdnnAxis {
 
 struct BenchdnnConv {
   int64_t groups = 1, images = 2, in_channels = 0, out_channels = 0;
-  int dimensions = 2;    // number of image dimensions: 1 (w), 2 (h, w) or 3 (d, h, w)
-  BenchdnnAxis d, h, w;  // Complete() sets all sizes of an absent dimension to 1
+  int dimensions = 2;  // number of image dimensions: 1 (w), 2 (h, w) or 3 (d, h, w)
+  // d, h, w; Complete() sets all sizes of an absent dimension to 1
+  std::array<BenchdnnAxis, 3> axes = {};
 };
 
 int64_t FilterExtent(const BenchdnnAxis& axis) {
@@ -86,19 +87,18 @@ void Deduce(BenchdnnAxis& axis, char letter) {
 
 // Sets dimensions that the descriptor omits: w as h, both as d; those that the image lacks to 1.
 void Complete(BenchdnnConv& problem) {
-  const bool has_d = problem.d.output != 0;
-  const bool has_h = problem.h.output != 0;
-  const bool has_w = problem.w.output != 0;
+  auto& [d, h, w] = problem.axes;
+  const bool has_d = d.output != 0, has_h = h.output != 0, has_w = w.output != 0;
   if (!has_d && !has_h && !has_w)
     throw BadInput("this problem has no image: expected ih and kh, or id or iw");
   if (has_d && has_h != has_w)
     throw BadInput("a problem with id has both ih and iw, or none of them");
   problem.dimensions = has_d ? 3 : has_h ? 2 : 1;
-  if (has_d && !has_h) problem.h = problem.w = problem.d;
-  if (!has_d && has_h && !has_w) problem.w = problem.h;
+  if (has_d && !has_h) h = w = d;
+  if (!has_d && has_h && !has_w) w = h;
   constexpr BenchdnnAxis kFlat{1, 1, 1, 1, 0, 0};
-  if (!has_d) problem.d = kFlat;
-  if (!has_d && !has_h) problem.h = kFlat;
+  if (!has_d) d = kFlat;
+  if (!has_d && !has_h) h = kFlat;
 }
 
 // Returns dlroof's name of the types, or nullopt if benchdnn lacks these types on the CPU.
@@ -126,9 +126,9 @@ std::optional<Reason> ShapeReason(const BenchdnnConv& problem,
                                   const suites::BenchdnnChoice& choice) {
   if (problem.dimensions == 1) return Reason{"1-D convolution"};
   if (problem.images == 0 && choice.Count("mb") == 0) return Reason{"no images"};
-  for (const auto* axis : {&problem.d, &problem.h, &problem.w}) {
-    if (axis->padding < 0) return Reason{"negative padding"};
-    if (!FarPaddingName(*axis)) return Reason{"output smaller than natural"};
+  for (const auto& axis : problem.axes) {
+    if (axis.padding < 0) return Reason{"negative padding"};
+    if (!FarPaddingName(axis)) return Reason{"output smaller than natural"};
   }
   return std::nullopt;
 }
@@ -152,9 +152,8 @@ Conv3dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoi
   p.c = problem.in_channels;
   p.k = problem.out_channels;
   p.groups = problem.groups;
-  const std::array axes = {problem.d, problem.h, problem.w};
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const BenchdnnAxis& axis = axes.at(i);
+  for (size_t i = 0; i < p.axes.size(); ++i) {
+    const auto& axis = problem.axes.at(i);
     p.axes.at(i) = {axis.input,        axis.filter,  axis.stride,
                     axis.dilation + 1, axis.padding, FarPaddingName(axis).value_or(0)};
   }
@@ -192,23 +191,22 @@ std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
 // size. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
+  auto& [d, h, w] = p.axes;
   const std::array<suites::BenchdnnLetter, 22> letters = {
-      {{"g", &p.groups},      {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
-       {"id", &p.d.input},    {"ih", &p.h.input},   {"iw", &p.w.input},     {"od", &p.d.output},
-       {"oh", &p.h.output},   {"ow", &p.w.output},  {"kd", &p.d.filter},    {"kh", &p.h.filter},
-       {"kw", &p.w.filter},   {"sd", &p.d.stride},  {"sh", &p.h.stride},    {"sw", &p.w.stride},
-       {"pd", &p.d.padding},  {"ph", &p.h.padding}, {"pw", &p.w.padding},   {"dd", &p.d.dilation},
-       {"dh", &p.h.dilation}, {"dw", &p.w.dilation}}};
+      {{"g", &p.groups},    {"mb", &p.images},  {"ic", &p.in_channels}, {"oc", &p.out_channels},
+       {"id", &d.input},    {"ih", &h.input},   {"iw", &w.input},       {"od", &d.output},
+       {"oh", &h.output},   {"ow", &w.output},  {"kd", &d.filter},      {"kh", &h.filter},
+       {"kw", &w.filter},   {"sd", &d.stride},  {"sh", &h.stride},      {"sw", &w.stride},
+       {"pd", &d.padding},  {"ph", &h.padding}, {"pw", &w.padding},     {"dd", &d.dilation},
+       {"dh", &h.dilation}, {"dw", &w.dilation}}};
   suites::ReadLetters(text, letters);
   suites::RequireLetter(p.groups, "g");
   suites::RequireLetter(p.in_channels, "ic");
   suites::RequireLetter(p.out_channels, "oc");
-  suites::RequireLetter(p.d.stride, "sd");
-  suites::RequireLetter(p.h.stride, "sh");
-  suites::RequireLetter(p.w.stride, "sw");
-  Deduce(p.d, 'd');
-  Deduce(p.h, 'h');
-  Deduce(p.w, 'w');
+  for (const auto& [axis, letter] : {std::pair(&d, 'd'), {&h, 'h'}, {&w, 'w'}}) {
+    suites::RequireLetter(axis->stride, fmt::format("s{}", letter));
+    Deduce(*axis, letter);
+  }
   Complete(p);
   return p;
 }

@@ -114,16 +114,14 @@ void CheckShape(const Conv3dProblem& p, size_t named_axes) {
   // [byte] The widest type, f64. If its sizes do not overflow, the sizes of no type do.
   constexpr int64_t kBytes = 8;
   const auto [d, h, w] = p.axes;
-  const auto source = workload::CheckedCount({kBytes, p.n, p.c, Padded(d), Padded(h), Padded(w)},
-                                             "the source's size in byte");
-  const auto weights = workload::CheckedCount(
-      {kBytes, p.k, p.c / p.groups, d.filter, h.filter, w.filter}, "the weights' size in byte");
-  const auto destination = workload::CheckedCount(
-      {kBytes, p.n, p.k, Outputs(d), Outputs(h), Outputs(w)}, "the destination's size in byte");
-  int64_t total = source;
-  if (__builtin_add_overflow(total, weights, &total) ||
-      __builtin_add_overflow(total, destination, &total))
-    throw BadInput("the tensors' size in byte overflows 64 bits");
+  workload::CheckSum(
+      {workload::CheckedCount({kBytes, p.n, p.c, Padded(d), Padded(h), Padded(w)},
+                              "the source's size in byte"),
+       workload::CheckedCount({kBytes, p.k, p.c / p.groups, d.filter, h.filter, w.filter},
+                              "the weights' size in byte"),
+       workload::CheckedCount({kBytes, p.n, p.k, Outputs(d), Outputs(h), Outputs(w)},
+                              "the destination's size in byte")},
+      "the tensors' size in byte");
   workload::CheckedCount({2, p.n, p.k, Outputs(d), Outputs(h), Outputs(w), p.c / p.groups, d.filter,
                           h.filter, w.filter},
                          "the number of FLOPs");

@@ -214,22 +214,23 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<workload::Failure>& p
                                 : fmt::format("none of {} proposals of cuDNN can be used: {}",
                                               proposals.size(), fmt::join(parts, "; "));
   if (conv.type == "int8") text += " (its integer engines read s8, not u8: use the type s8s8s8)";
-  workload::Throw({text, !modes.empty() || std::ranges::any_of(proposals, workload::IsBroken)});
+  workload::Throw(
+      {text, !modes.empty() || std::ranges::any_of(proposals, &workload::Failure::broken)});
 }
 
-std::string DescribeEngine(const PlanChoice& choice) {
-  std::string text = fmt::format("engine {}", choice.config.engine);
+std::string DescribeEngine(const EngineConfig& config, int64_t workspace_bytes) {
+  std::string text = fmt::format("engine {}", config.engine);
   std::vector<std::string> parts;
-  for (const auto& [knob, value] : choice.config.knobs)
+  for (const auto& [knob, value] : config.knobs)
     parts.push_back(fmt::format("{} {}", KnobName(knob), value));
   if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
-  for (const int note : choice.config.notes) text += fmt::format(", {}", NoteName(note));
-  return text + fmt::format(", workspace {} B", choice.workspace_bytes);
+  for (const int note : config.notes) text += fmt::format(", {}", NoteName(note));
+  return text + fmt::format(", workspace {} B", workspace_bytes);
 }
 
 std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice) {
   auto text =
-      fmt::format("{}: {}", DescribeEngine(choice),
+      fmt::format("{}: {}", DescribeEngine(choice.config, choice.workspace_bytes),
                   choice.timed > 0 ? fmt::format("fastest of {} timed", choice.timed)
                                    : fmt::format("first of heuristic {}", choice.config.heuristic));
   if (choice.wrong > 0) text += fmt::format(", {} wrong", choice.wrong);
@@ -277,16 +278,16 @@ void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
     graph.tensors.push_back(tensor);
     return id;
   };
-  int64_t made = between(kSumId, graph.convolution.compute_type);
-  graph.convolution.destination = made;
+  int64_t made = between(kSumId, graph.compute_type);
+  graph.destination = made;
   if (conv.bias) {
     graph.tensors.push_back(
         Dense(kBiasId, workload::BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
     const int64_t sum = conv.eltwise ? between(kBiasedId, "f32") : kDestinationId;
-    graph.pointwise.push_back({PointwiseMode::kAdd, made, kBiasId, sum});
+    graph.pointwise.push_back({made, kBiasId, sum});
     made = sum;
   }
-  if (conv.eltwise) graph.pointwise.push_back({PointwiseMode::kRelu, made, 0, kDestinationId});
+  if (conv.eltwise) graph.pointwise.push_back({made, 0, kDestinationId});
 }
 
 }  // namespace
@@ -329,14 +330,16 @@ const TensorSpec& TensorOf(const GraphSpec& graph, int64_t id) {
   return *found;
 }
 
+double Bytes(const TensorSpec& tensor) {
+  auto bytes = static_cast<double>(workload::ElementBytes(tensor.type));
+  for (const int64_t size : tensor.dimensions) bytes *= static_cast<double>(size);
+  return bytes;
+}
+
 double TensorBytes(const GraphSpec& graph) {
   double bytes = 0;
-  for (const auto& tensor : graph.tensors) {
-    if (tensor.is_virtual) continue;
-    auto count = static_cast<double>(workload::ElementBytes(tensor.type));
-    for (const int64_t size : tensor.dimensions) count *= static_cast<double>(size);
-    bytes += count;
-  }
+  for (const auto& tensor : graph.tensors)
+    if (!tensor.is_virtual) bytes += Bytes(tensor);
   return bytes;
 }
 
@@ -376,21 +379,15 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
     p.w += p.pad_left + p.pad_right;
     p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = 0;
   }
-  GraphSpec graph;
-  graph.tensors = {
-      Dense(kSourceId, conv.types.source, {p.n, p.c, p.h, p.w}, conv.layout),
-      Dense(kWeightsId, conv.types.weights, {p.k, p.c / p.groups, p.r, p.s}, conv.layout),
-      Dense(kDestinationId, conv.types.destination,
-            {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.layout)};
-  graph.convolution = {conv.direction,
-                       workload::IsInt8(conv.types) ? "s32" : "f32",
-                       {p.stride_h, p.stride_w},
-                       {p.dilation_h, p.dilation_w},
-                       {p.pad_top, p.pad_left},
-                       {p.pad_bottom, p.pad_right},
-                       kSourceId,
-                       kWeightsId,
-                       kDestinationId};
+  GraphSpec graph{
+      .tensors = {Dense(kSourceId, conv.types.source, {p.n, p.c, p.h, p.w}, conv.layout),
+                  Dense(kWeightsId, conv.types.weights, {p.k, p.c / p.groups, p.r, p.s},
+                        conv.layout),
+                  Dense(kDestinationId, conv.types.destination,
+                        {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.layout)},
+      .problem = p,
+      .direction = conv.direction,
+      .compute_type = workload::IsInt8(conv.types) ? "s32" : "f32"};
   AppendFused(conv, graph);
   return graph;
 }

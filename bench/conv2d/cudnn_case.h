@@ -66,30 +66,21 @@ struct TensorSpec {
   bool operator==(const TensorSpec&) const = default;
 };
 
-// A cross-correlation. The channels of source and weights imply the number of groups.
-struct ConvolutionSpec {
-  ProductDirection direction = ProductDirection::kForward;
-  std::string compute_type;                          // type of the sums: "f32", "s32"
-  std::array<int64_t, 2> strides, dilations;         // height, width; dilation 1 is dense
-  std::array<int64_t, 2> pads_before, pads_after;    // top, left; bottom, right
-  int64_t source = 0, weights = 0, destination = 0;  // tensor ids
-
-  bool operator==(const ConvolutionSpec&) const = default;
-};
-
-enum class PointwiseMode { kAdd, kRelu };
+// An operation in f32 that is fused into the convolution: adds a tensor, or is relu.
 struct PointwiseSpec {
-  PointwiseMode mode = PointwiseMode::kAdd;
-  int64_t input = 0, addend = 0, output = 0;  // tensor ids; `addend` only for kAdd
-  std::string compute_type = "f32";
+  int64_t input = 0, addend = 0, output = 0;  // tensor ids; `addend` 0: relu
 
   bool operator==(const PointwiseSpec&) const = default;
 };
 
+// A cross-correlation and what is fused into it.
 struct GraphSpec {
   std::vector<TensorSpec> tensors;
-  ConvolutionSpec convolution;
-  std::vector<PointwiseSpec> pointwise;  // in order of execution
+  Conv2dProblem problem;  // the channels of source and weights imply the number of groups
+  ProductDirection direction = ProductDirection::kForward;
+  std::string compute_type;                   // type of the sums: "f32", "s32"
+  int64_t destination = kDestinationId;       // kSumId if an operation follows
+  std::vector<PointwiseSpec> pointwise = {};  // in order of execution
 };
 
 // Returns the graph for cuDNN. If `request.padded`, the graph's source includes the padding.
@@ -114,6 +105,7 @@ PaddingCopy PaddingCopyOf(const CudnnConv2dCase& request);
 // kNchw and the second one (channels) for kNhwc.
 std::array<int64_t, 4> DenseStrides(const std::array<int64_t, 4>& dimensions, Conv2dLayout layout);
 
+double Bytes(const TensorSpec& tensor);  // [byte] its size
 // Returns the total memory of the tensors that are not virtual [byte].
 double TensorBytes(const GraphSpec& graph);
 
@@ -249,7 +241,7 @@ struct PlanChoice {
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
 // Returns the start of DescribeCall's text: engine, knobs, notes and workspace.
-std::string DescribeEngine(const PlanChoice& choice);
+std::string DescribeEngine(const EngineConfig& config, int64_t workspace_bytes);
 
 // Returns e.g. "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic
 // A, 40 proposed, 34 not f32". The text has no times, so that equal choices have equal texts.

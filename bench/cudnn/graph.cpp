@@ -116,7 +116,7 @@ void GraphCall::Allocate(std::string_view what) {
 
 void GraphCall::Upload(const std::string& name, const std::vector<double>& values) {
   auto& tensor = tensors_.at(name);
-  const auto bytes = workload::Encoded({values.begin(), values.end()}, tensor.type);
+  const auto bytes = workload::EncodedDoubles(values, tensor.type);
   if (bytes.size() != tensor.Bytes()) throw std::logic_error("wrong number of elements: " + name);
   tensor.buffer->CopyFrom(bytes.data());
 }

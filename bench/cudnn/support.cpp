@@ -99,24 +99,14 @@ cudnnDataType_t DataType(std::string_view type) {
 }
 
 Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
-  Check(cudnnBackendCreateDescriptor(type, &descriptor_), "a cuDNN descriptor");
-}
-
-Descriptor::~Descriptor() {
-  if (descriptor_ != nullptr) cudnnBackendDestroyDescriptor(descriptor_);
-}
-
-Descriptor::Descriptor(Descriptor&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
+  cudnnBackendDescriptor_t made = nullptr;
+  Check(cudnnBackendCreateDescriptor(type, &made), "a cuDNN descriptor");
+  descriptor_.reset(made);
 }
 
 void Descriptor::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                      int64_t count, const void* values) {
-  Check(cudnnBackendSetAttribute(descriptor_, name, type, count, values),
+  Check(cudnnBackendSetAttribute(get(), name, type, count, values),
         fmt::format("attribute {} of a cuDNN descriptor", static_cast<int>(name)));
 }
 
@@ -138,7 +128,7 @@ void Descriptor::Finalize(std::string_view what) { Check(TryFinalize(), what); }
 
 int64_t Descriptor::GetInt(cudnnBackendAttributeName_t name) const {
   int64_t value = 0, count = 0;
-  Check(cudnnBackendGetAttribute(descriptor_, name, CUDNN_TYPE_INT64, 1, &count, &value),
+  Check(cudnnBackendGetAttribute(get(), name, CUDNN_TYPE_INT64, 1, &count, &value),
         fmt::format("reading attribute {} of a cuDNN descriptor", static_cast<int>(name)));
   return value;
 }
@@ -146,7 +136,7 @@ int64_t Descriptor::GetInt(cudnnBackendAttributeName_t name) const {
 int64_t Descriptor::Count(cudnnBackendAttributeName_t name,
                           cudnnBackendAttributeType_t type) const {
   int64_t count = 0;
-  Check(cudnnBackendGetAttribute(descriptor_, name, type, 0, &count, nullptr),
+  Check(cudnnBackendGetAttribute(get(), name, type, 0, &count, nullptr),
         fmt::format("counting attribute {} of a cuDNN descriptor", static_cast<int>(name)));
   return count;
 }
@@ -162,7 +152,7 @@ std::vector<Descriptor> Descriptor::GetDescriptors(cudnnBackendAttributeName_t n
     raw.push_back(made.back().get());
   }
   if (count > 0)
-    Check(cudnnBackendGetAttribute(descriptor_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
+    Check(cudnnBackendGetAttribute(get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
                                    raw.data()),
           fmt::format("reading attribute {} of a cuDNN descriptor", static_cast<int>(name)));
   while (made.size() > static_cast<size_t>(count)) made.pop_back();

@@ -5,6 +5,7 @@
 #include <cudnn.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,11 +50,6 @@ cudnnDataType_t DataType(std::string_view type);
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
 
   void Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
            const void* values);
@@ -61,9 +57,9 @@ class Descriptor {
   void SetType(cudnnBackendAttributeName_t name, std::string_view type);
   void SetDescriptor(cudnnBackendAttributeName_t name, const Descriptor& value);
   void Finalize(std::string_view what);
-  cudnnStatus_t TryFinalize() { return cudnnBackendFinalize(descriptor_); }
+  cudnnStatus_t TryFinalize() { return cudnnBackendFinalize(get()); }
 
-  cudnnBackendDescriptor_t get() const { return descriptor_; }
+  cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
 
   // GetInt returns an attribute's integer value, Count the number of its values, Get all values.
   int64_t GetInt(cudnnBackendAttributeName_t name) const;
@@ -73,8 +69,8 @@ class Descriptor {
     std::vector<Value> values(static_cast<size_t>(Count(name, type)));
     int64_t count = 0;
     if (!values.empty())
-      Check(cudnnBackendGetAttribute(descriptor_, name, type, static_cast<int64_t>(values.size()),
-                                     &count, values.data()),
+      Check(cudnnBackendGetAttribute(get(), name, type, static_cast<int64_t>(values.size()), &count,
+                                     values.data()),
             "reading an attribute");
     values.resize(static_cast<size_t>(count));
     return values;
@@ -86,7 +82,10 @@ class Descriptor {
                                          std::optional<int64_t> most = std::nullopt) const;
 
  private:
-  cudnnBackendDescriptor_t descriptor_ = nullptr;
+  struct Destroy {
+    void operator()(void* descriptor) const { cudnnBackendDestroyDescriptor(descriptor); }
+  };
+  std::unique_ptr<void, Destroy> descriptor_;
 };
 
 }  // namespace dlroof::cudnn

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -210,23 +209,16 @@ fs::path GpuModuleFile() {
   return installation ? installation->libraries / kModule : beside;
 }
 
-std::optional<std::string> ProcessVariable(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-std::vector<fs::path> CudaFolders(const fs::path& module_folder, const Variable& variable,
-                                  const fs::path& root) {
+std::vector<fs::path> CudaFolders(const fs::path& module_folder,
+                                  const cpu::Environment& environment, const fs::path& root) {
   std::vector<fs::path> folders;
+  const auto folder = [&](const char* name) { return fs::path(environment(name).value_or("")); };
   for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
-    if (const auto toolkit = variable(name); toolkit && !toolkit->empty())
-      AddToolkit(*toolkit, folders);
-  if (const auto environment = variable("VIRTUAL_ENV"); environment && !environment->empty())
-    AddEnvironment(*environment, folders);
+    if (!folder(name).empty()) AddToolkit(folder(name), folders);
+  if (!folder("VIRTUAL_ENV").empty()) AddEnvironment(folder("VIRTUAL_ENV"), folders);
   AddWheels(module_folder, folders);
   AddEnvironment(module_folder.parent_path().parent_path(), folders);
-  if (const auto home = variable("HOME"); home && !home->empty())
-    AddEnvironment(fs::path(*home) / ".local", folders);
+  if (!folder("HOME").empty()) AddEnvironment(folder("HOME") / ".local", folders);
   AddToolkit(root / "usr/local/cuda", folders);
   return folders;
 }

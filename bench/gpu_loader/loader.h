@@ -10,6 +10,7 @@
 
 #include "bench/gpu_loader/module.h"
 #include "ceilings/machine_file/machine_cache.h"
+#include "counters/cpu/process_limits.h"
 
 namespace dlroof::gpu_loader {
 
@@ -62,17 +63,14 @@ std::optional<machine::Machine> CachedOrMeasuredGpu(const GpuAccess& access,
 // The rest of this file opens a library that needs CUDA libraries outside of the dynamic linker's
 // search path: in a toolkit's folder, or in Python wheels from PyPI.
 
-// Returns the value of an environment variable, or nullopt if it is not set.
-using Variable = std::function<std::optional<std::string>(const std::string& name)>;
-std::optional<std::string> ProcessVariable(const std::string& name);
-
 // Returns the existing folders that may have CUDA's and cuDNN's libraries, in order: toolkits named
 // by CUDA_PATH and CUDA_HOME; wheels of the virtual environment VIRTUAL_ENV; wheels beside the
 // module (pip install --target); wheels of the module's own environment (lib/dlroof), activated or
 // not; the user's wheels (below HOME); /usr/local/cuda. `root` is "/" except in tests.
-std::vector<std::filesystem::path> CudaFolders(const std::filesystem::path& module_folder,
-                                               const Variable& variable = ProcessVariable,
-                                               const std::filesystem::path& root = "/");
+std::vector<std::filesystem::path> CudaFolders(
+    const std::filesystem::path& module_folder,
+    const cpu::Environment& environment = cpu::ProcessEnvironment(),
+    const std::filesystem::path& root = "/");
 
 // A library opened by dlopen, or dlopen's error message.
 struct OpenedLibrary {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "bench/runner/prepared_calls.h"
 #include "ceilings/cpu_ceilings/measure.h"
 #include "counters/base/process.h"
+#include "counters/base/program.h"
 #include "counters/caches/callgrind.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/record/run_file.h"
@@ -32,11 +32,6 @@ void RefuseOperatorFlags(const std::vector<std::string>& args) {
             "{}: this program has benchmarks of its own: choose them by "
             "--benchmark_filter",
             flag);
-}
-
-std::string PathOfProgram() {
-  std::error_code none;
-  return std::filesystem::read_symlink("/proc/self/exe", none).string();
 }
 
 std::set<int> ThreadsOf(const std::vector<std::string>& names) {
@@ -60,10 +55,9 @@ Remembered& Memory() {
 
 // Sets Google Benchmark's flags. The program's name is static: Google Benchmark stores its address.
 void SetFlags(std::vector<std::string> flags) {
-  std::vector<char*> pointers = {Memory().program.data()};
-  for (auto& flag : flags) pointers.push_back(flag.data());
-  int count = static_cast<int>(pointers.size());
-  pointers.push_back(nullptr);
+  auto pointers = runner::Pointers(flags);
+  pointers.insert(pointers.begin(), Memory().program.data());
+  int count = static_cast<int>(pointers.size()) - 1;
   benchmark::Initialize(&count, pointers.data());
 }
 
@@ -151,7 +145,7 @@ std::vector<std::string> Program::ReadFlags(std::vector<std::string> args) {
 
 std::vector<std::string> Program::Initialize(const std::vector<std::string>& arguments,
                                              bool own_main) {
-  program_ = PathOfProgram();
+  program_ = ProgramPath().string();
   own_main_ = own_main;
   if (const auto simulated = runner::SimulatedCallIn(arguments)) {
     mode_ = Mode::kSimulate;
@@ -179,8 +173,6 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   auto context = runner::Context(command_, flags_, settings_, devices_);
   context.erase("pinned_cpus");  // the program chooses its own threads
   settings_.cpus.clear();
-  if (auto found = runner::LimitsContext(cpu::FindLimits(limits)); !found.is_null())
-    context["limits"] = std::move(found);
   session_ = std::make_unique<live::Session>(std::move(context), [this] {
     Begin();
     auto threads = ThreadsOf(names_);

@@ -55,8 +55,7 @@ void InitializeBenchmark(std::vector<std::string> args) {
 
 int Run(const std::vector<std::string>& args) {
   if (runner::AsksForHelp(args)) {
-    std::cout << runner::OwnHelp() << "\nFlags of Google Benchmark:\n";
-    benchmark::PrintDefaultHelp();
+    runner::PrintHelp();
     return 0;
   }
   auto& program = Program::Get();

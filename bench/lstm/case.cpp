@@ -133,32 +133,27 @@ LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
   return {3 * units, 2 * units};
 }
 
-std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction,
-                                  bool merged) {
-  const int64_t gates = kLstmGates * problem.h, state = StateWidth(problem);
-  const int64_t rows = merged ? problem.t * problem.n : problem.n, steps = merged ? 1 : problem.t;
-  std::vector<LstmProduct> products;
-  for (int64_t layer = 0; layer < problem.l; ++layer) {
+std::vector<workload::MatrixProducts> Products(const LstmProblem& problem, LstmDirection direction,
+                                               bool merged) {
+  const auto& [t, n, i, h, l, p, passes, peephole] = problem;
+  const int64_t gates = kLstmGates * h, state = StateWidth(problem);
+  const int64_t rows = merged ? t * n : n, steps = merged ? 1 : t;
+  const bool backward = direction == LstmDirection::kBackward;
+  std::vector<workload::MatrixProducts> products;
+  const auto add = [&](bool wanted, const std::vector<workload::MatrixProducts>& more) {
+    if (wanted) products.insert(products.end(), more.begin(), more.end());
+  };
+  for (int64_t layer = 0; layer < l; ++layer) {
     const int64_t input = InputWidth(problem, layer);
-    const std::vector<LstmProduct> forward = {{rows, gates, input, steps},
-                                              {problem.n, gates, state, problem.t}};
-    const std::vector<LstmProduct> backward = {{rows, input, gates, steps},
-                                               {problem.n, state, gates, problem.t},
-                                               {input, gates, rows, steps},
-                                               {state, gates, rows, steps}};
-    for (auto product : direction == LstmDirection::kBackward ? backward : forward) {
-      product.count *= Passes(problem);
-      products.push_back(product);
-    }
-    if (problem.p == 0) continue;
-    const int64_t count = problem.t * Passes(problem);
-    if (direction != LstmDirection::kBackward)
-      products.push_back({problem.n, problem.p, problem.h, count});
-    else
-      for (const auto& product : {LstmProduct{problem.n, problem.h, problem.p, count},
-                                  LstmProduct{problem.h, problem.p, problem.n, count}})
-        products.push_back(product);
+    add(!backward, {{rows, gates, input, steps}, {n, gates, state, t}});
+    add(!backward && p != 0, {{n, p, h, t}});
+    add(backward, {{rows, input, gates, steps},
+                   {n, state, gates, t},
+                   {input, gates, rows, steps},
+                   {state, gates, rows, steps}});
+    add(backward && p != 0, {{n, h, p, t}, {h, p, n, t}});
   }
+  for (auto& product : products) product.count *= Passes(problem);
   return products;
 }
 
@@ -360,9 +355,7 @@ LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& 
 namespace {
 
 LstmDirection ParseDirection(const workload::BenchmarkName& name) {
-  for (const auto direction : {LstmDirection::kForwardInference, LstmDirection::kForwardTraining,
-                               LstmDirection::kBackward})
-    if (Key(direction) == name.direction) return direction;
+  if (const auto direction = ValueIn(kDirections, name.direction)) return *direction;
   throw BadInput({.column = workload::ColumnOfPart(name, 3)},
                  "an LSTM has no direction '{}'; expected fwd_inference, fwd_training or bwd",
                  name.direction);
@@ -372,14 +365,10 @@ LstmDirection ParseDirection(const workload::BenchmarkName& name) {
 // since oneDNN 3.13, "brgemm:avx10_1_512_amx". Then all kernels of an f32 LSTM multiply bf16 tiles,
 // because AMX has no f32 product.
 bool AllOnAmx(std::string_view implementation) {
-  constexpr std::string_view kJoint = " + ";
-  for (size_t begin = 0; begin != std::string_view::npos;) {
-    const size_t end = implementation.find(kJoint, begin);
-    const auto name = implementation.substr(begin, end - begin);
-    if (!name.starts_with("brgemm") || name.find("amx") == std::string_view::npos) return false;
-    begin = end == std::string_view::npos ? end : end + kJoint.size();
-  }
-  return true;
+  return std::ranges::all_of(logs::SplitText(implementation, '+'), [](std::string_view name) {
+    return name.find("brgemm") == name.find_first_not_of(' ') &&
+           name.find("amx") != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -461,17 +450,16 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .directions = {"fwd_inference", "fwd_training", "bwd"},
      .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
+     .named_flops =
+         [](const record::Record& record) {
+           const auto direction = ValueIn(kDirections, record.direction);
+           if (!direction) throw BadInput("no direction of an LSTM");
+           return static_cast<double>(Flops(ParseLstmProblem(record.problem), *direction).matrix);
+         },
      .variants = {{"layout", {"ldigo"}, "plain weights"},
                   {"algorithm",
                    {"persist-static", "persist-small-h", "persist-dynamic"},
                    "recurrent weights stay in registers; fewer launches"}}});
-
-[[maybe_unused]] const bool flops_registered =
-    roofline::RegisterNamedFlops("LSTM", [](const record::Record& record) {
-      const auto direction = ValueIn(kDirections, record.direction);
-      if (!direction) throw BadInput("no direction of an LSTM");
-      return static_cast<double>(Flops(ParseLstmProblem(record.problem), *direction).matrix);
-    });
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name))};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/suites/benchdnn.h"
+#include "bench/workload/products.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"
 
@@ -86,15 +87,10 @@ struct LstmFunctions {
 };
 LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction);
 
-// `count` products of an m x k and a k x n matrix.
-struct LstmProduct {
-  int64_t m, n, k, count;
-
-  bool operator==(const LstmProduct&) const = default;
-};
 // Returns the GEMMs of one call. `merged`: one GEMM computes a layer's input product for all steps
 // (they are independent), and one GEMM a weight gradient; otherwise each step has its own GEMMs.
-std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction, bool merged);
+std::vector<workload::MatrixProducts> Products(const LstmProblem& problem, LstmDirection direction,
+                                               bool merged);
 
 // The element type of each tensor ("f64 f32 bf16 f16 u8 s8").
 struct LstmType {

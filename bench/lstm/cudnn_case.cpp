@@ -81,8 +81,9 @@ CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name) {
 
 std::string_view StorageType(std::string_view type) { return RowOf(type).storage; }
 
-RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
-  const auto& p = lstm.problem;
+RnnMath MathOf(std::string_view type) { return RowOf(type).math; }
+
+void RequireRnnProblem(const LstmProblem& p) {
   if (p.passes == LstmPasses::kSummed)
     throw Unsupported("cuDNN concatenates the two passes of a bidirectional LSTM; it has no sum");
   if (p.p >= p.h)
@@ -90,14 +91,6 @@ RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
         "a projection of {} values to {}: cuDNN needs a projection narrower than the cell (p below "
         "h)",
         p.h, p.p);
-  RnnSpec spec{.algorithm = lstm.algorithm, .math = RowOf(lstm.type).math};
-  spec.data_type.assign(StorageType(lstm.type));
-  spec.bidirectional = p.passes == LstmPasses::kConcatenated;
-  spec.input = static_cast<int>(p.i);
-  spec.hidden = static_cast<int>(p.h);
-  spec.projection = static_cast<int>(StateWidth(p));
-  spec.layers = static_cast<int>(p.l);
-  return spec;
 }
 
 void RequireRnnUnit(std::string_view type, int compute_capability) {
@@ -121,9 +114,9 @@ double GpuLstmTolerance(const CudnnLstmCase& lstm) {
   return RowOf(lstm.type).tolerance * std::sqrt(std::max(1.0, terms / 2048));
 }
 
-std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes) {
-  std::string text(Key(spec.algorithm));
-  text += spec.math == RnnMath::kFma
+std::string DescribeRnn(const CudnnLstmCase& lstm, int64_t workspace_bytes, int64_t reserve_bytes) {
+  std::string text(Key(lstm.algorithm));
+  text += MathOf(lstm.type) == RnnMath::kFma
               ? ", no tensor cores"
               : ", tensor cores allowed and expected where FLOPs are not counted";
   text += fmt::format(", workspace {} B", workspace_bytes);

@@ -39,21 +39,11 @@ CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name);
 // Returns the type in which tensors are stored: "f32" for tf32, otherwise the type itself.
 std::string_view StorageType(std::string_view type);
 
-// The arguments of cudnnSetRNNDescriptor_v8.
-struct RnnSpec {
-  RnnAlgorithm algorithm = RnnAlgorithm::kStandard;
-  RnnMath math = RnnMath::kFma;
-  std::string data_type;  // of all tensors; sums are in f32
-  bool bidirectional = false;
-  int input = 1, hidden = 1;
-  int projection = 1;  // width of the hidden state; `hidden` if there is no projection
-  int layers = 1;
+RnnMath MathOf(std::string_view type);
 
-  bool operator==(const RnnSpec&) const = default;
-};
-// Returns cuDNN's arguments for a case. Throws Unsupported for LSTMs that no version of cuDNN has:
-// "bisum", and projections that are not narrower than the cell.
-RnnSpec RnnSpecOf(const CudnnLstmCase& lstm);
+// Throws Unsupported for LSTMs that no version of cuDNN has: "bisum", and projections that are not
+// narrower than the cell.
+void RequireRnnProblem(const LstmProblem& problem);
 
 // Throws Unsupported if a GPU of this compute capability (90 means 9.0) has no units for the type:
 // cuDNN would silently compute in another type. tf32 and bf16 need 8.0, f16 needs 7.0.
@@ -77,7 +67,7 @@ double GpuLstmTolerance(const CudnnLstmCase& lstm);
 
 // Returns e.g. "standard, no tensor cores, workspace 0 B" or "persist-static, tensor cores allowed
 // and expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B", for run files.
-std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes);
+std::string DescribeRnn(const CudnnLstmCase& lstm, int64_t workspace_bytes, int64_t reserve_bytes);
 
 // How cuDNN's RNN interface arranges the weights (cuDNN itself reports the offsets).
 //

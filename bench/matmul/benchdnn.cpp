@@ -25,7 +25,8 @@ std::string WeightsAttribute(int64_t group, int64_t depth, std::string_view type
 // Like ReadScales, but returns scales of weights with a type (e.g. "wei:per_oc:f16") unchanged.
 std::string ReadMatmulScales(std::string_view value) {
   const auto fields = logs::SplitText(value, ':');
-  const bool typed = fields.size() > 2 && std::isalpha(static_cast<unsigned char>(fields[2][0]));
+  const bool typed = fields.size() > 2 && !fields[2].empty() &&
+                     std::isalpha(static_cast<unsigned char>(fields[2].front())) != 0;
   if (!typed || fields[0] != "wei" || value.find('+') != value.npos)
     return suites::ReadScales(value);
   return std::string(value);

@@ -33,11 +33,10 @@ MatmulProblem ReadLetters(workload::TextCursor& cursor) {
 void CheckShape(const MatmulProblem& p) {
   // [byte] The widest type, f64. If its sizes do not overflow, the sizes of no type do.
   constexpr int64_t kBytes = 8;
-  int64_t total = workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
-  const int64_t b = workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
-  const int64_t c = workload::CheckedCount({kBytes, p.b, p.m, p.n}, "C's size in byte");
-  if (__builtin_add_overflow(total, b, &total) || __builtin_add_overflow(total, c, &total))
-    throw BadInput("the matrices' size in byte overflows 64 bits");
+  workload::CheckSum({workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte"),
+                      workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte"),
+                      workload::CheckedCount({kBytes, p.b, p.m, p.n}, "C's size in byte")},
+                     "the matrices' size in byte");
   workload::CheckedCount({2, p.b, p.m, p.n, p.k}, "the number of FLOPs");
 }
 
@@ -182,12 +181,11 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .templates = "Matmul/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Matmul/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
+     .named_flops =
+         [](const record::Record& record) {
+           return static_cast<double>(Flops(ParseMatmul(record.problem)));
+         },
      .variants = {{"layout", {"any"}, "the library packs its matrices outside of the call"}}});
-
-[[maybe_unused]] const bool flops_registered =
-    roofline::RegisterNamedFlops("Matmul", [](const record::Record& record) {
-      return static_cast<double>(Flops(ParseMatmul(record.problem)));
-    });
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = MatmulBenchdnn(ReadOnednnMatmulCase(name))};
@@ -319,14 +317,10 @@ std::optional<Reason> ScalingRefusal(const MatmulCase& matmul, int compute_capab
   const int least = row != nullptr ? row->least : matmul.types.source == "e4m3" ? 89 : 0;
   const int most = row != nullptr ? row->most : kNewest;
   if (compute_capability >= least && compute_capability <= most) return std::nullopt;
-  const auto text = [](int capability) {
-    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
-  };
-  return Reason{(row != nullptr ? std::string(row->option) : matmul.type) +
-                " needs a GPU of compute capability " + text(least) +
-                (most == kNewest ? " or higher" : "") + " (" +
-                std::string(row != nullptr ? row->gpus : "Ada") + "); this one has " +
-                text(compute_capability)};
+  return Reason{fmt::format(
+      "{} needs a GPU of compute capability {:.1f}{} ({}); this one has {:.1f}",
+      row != nullptr ? row->option : matmul.type, least / 10.0, most == kNewest ? " or higher" : "",
+      row != nullptr ? row->gpus : "Ada", compute_capability / 10.0)};
 }
 
 FactorScales::FactorScales(const MatmulCase& matmul, Matrix matrix, uint64_t seed)

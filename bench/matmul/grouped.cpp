@@ -26,11 +26,10 @@ GroupedProblem ReadLetters(workload::TextCursor& cursor) {
 // Throws BadInput (without a column) if a size in bytes or the FLOPs overflow 64 bits.
 void CheckShape(const GroupedProblem& p) {
   constexpr int64_t kBytes = 8;  // [byte] of f64, the widest type
-  int64_t total = workload::CheckedCount({kBytes, p.m, p.k}, "A's size in byte");
-  for (const auto bytes : {workload::CheckedCount({kBytes, p.g, p.n, p.k}, "B's size in byte"),
-                           workload::CheckedCount({kBytes, p.m, p.n}, "C's size in byte")})
-    if (__builtin_add_overflow(total, bytes, &total))
-      throw BadInput("the matrices' size in byte overflows 64 bits");
+  workload::CheckSum({workload::CheckedCount({kBytes, p.m, p.k}, "A's size in byte"),
+                      workload::CheckedCount({kBytes, p.g, p.n, p.k}, "B's size in byte"),
+                      workload::CheckedCount({kBytes, p.m, p.n}, "C's size in byte")},
+                     "the matrices' size in byte");
   workload::CheckedCount({2, p.m, p.n, p.k}, "the number of FLOPs");
 }
 
@@ -173,13 +172,11 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .flop_convention = "2*M*N*K, whatever the routing",
      .directions = {"fwd"},
      .templates = "GroupedMatmul/cpu/onednn/fwd/{f32,bf16}/*\n",
-     .with_batch = WithBatch});
-
-[[maybe_unused]] const bool flops_registered =
-    roofline::RegisterNamedFlops("GroupedMatmul", [](const record::Record& record) {
-      const auto p = ParseGrouped(record.problem);
-      return static_cast<double>(2 * p.m * p.n * p.k);
-    });
+     .with_batch = WithBatch,
+     .named_flops = [](const record::Record& record) {
+       const auto p = ParseGrouped(record.problem);
+       return static_cast<double>(2 * p.m * p.n * p.k);
+     }});
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
     {"GroupedMatmul", "cpu", "onednn", workload::CheckedWorkload<ReadOnednnGroupedCase>,

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "bench/suites/suite.h"
@@ -15,6 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::model {
 namespace {
@@ -111,40 +111,29 @@ delta::GpuSpec ChosenGpu(const GpuChoice& choice) {
 
 namespace {
 
-std::vector<std::string> SplitAt(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text + separator);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
-
-double Number(const std::string& text, const std::string& whole) {
+double Number(std::string_view text, const std::string& whole) {
   if (const auto value = ParseNumber<double>(text)) return *value;
   throw BadInput("'{}': expected a number, got '{}'", whole, text);
 }
 
 delta::CtaTile ParseTile(const std::string& text) {
-  const auto sizes = SplitAt(text, 'x');
-  delta::CtaTile tile;
-  const auto size = [&](size_t i) {
-    const double value = i < sizes.size() ? Number(sizes[i], "tile=" + text) : 0;
-    if (value < 16 || value > 512 || std::fmod(value, 8) != 0)
-      throw BadInput("tile={}: expected MxN, multiples of 8 from 16 to 512", text);
-    return static_cast<int64_t>(value);
-  };
-  tile.m = size(0);
-  tile.n = size(1);
-  if (sizes.size() != 2)
+  std::vector<int64_t> sizes;
+  for (const auto part : logs::SplitText(text, 'x')) {
+    const double value = Number(part, "tile=" + text);
+    const bool allowed = value >= 16 && value <= 512 && std::fmod(value, 8) == 0;
+    sizes.push_back(allowed ? static_cast<int64_t>(value) : 0);
+  }
+  if (sizes.size() != 2 || std::ranges::count(sizes, 0) > 0)
     throw BadInput("tile={}: expected MxN, multiples of 8 from 16 to 512", text);
-  return tile;
+  return {.m = sizes[0], .n = sizes[1]};
 }
 
 // Splits e.g. "dram=2" into "dram" and "2".
-std::pair<std::string, std::string> Assignment(const std::string& text, const char* expected) {
+std::pair<std::string, std::string> Assignment(std::string_view text, const char* expected) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     throw BadInput("'{}': expected {}", text, expected);
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
 double CallSeconds(const delta::ConvPrediction& prediction, const delta::GpuSpec& gpu) {
@@ -166,7 +155,7 @@ PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design) try {
 }
 
 std::vector<double> Factors(const std::string& text) {
-  const auto parts = SplitAt(text, ':');
+  const auto parts = logs::SplitText(text, ':');
   if (parts.size() != 3) throw BadInput("'{}': expected FIRST:LAST:STEP such as 1:4:0.5", text);
   const double first = Number(parts[0], text), last = Number(parts[1], text);
   const double step = Number(parts[2], text);
@@ -193,11 +182,16 @@ Design WithFactor(Design design, const std::string& resource, double factor) {
   return design;
 }
 
-std::map<std::string, std::vector<double>> AbsoluteResiduals(const PredictedGroup& group) {
+// Returns summarize(|Residuals| of the layers) by key.
+template <class Summarize>
+std::map<std::string, double> OfAbsoluteResiduals(const PredictedGroup& group,
+                                                  Summarize summarize) {
   std::map<std::string, std::vector<double>> errors;
   for (const auto& layer : group.layers)
     for (const auto& [key, residual] : Residuals(layer)) errors[key].push_back(std::abs(residual));
-  return errors;
+  std::map<std::string, double> found;
+  for (const auto& [key, values] : errors) found[key] = summarize(values);
+  return found;
 }
 
 }  // namespace
@@ -206,14 +200,14 @@ Design Rescaled(const Design& design, const std::string& scales) {
   Design scaled = design;
   scaled.name = scales;
   std::set<std::string> seen;
-  for (const auto& part : SplitAt(scales, ',')) {
+  for (const auto part : logs::SplitText(scales, ',')) {
     const auto [resource, value] =
         Assignment(part, "RESOURCE=FACTOR such as dram=1.5, or tile=256x128");
     if (!seen.insert(resource).second) throw BadInput("'{}': {} is repeated", scales, resource);
     if (resource == "tile")
       scaled.tile = ParseTile(value);
     else
-      scaled.gpu = delta::Scaled(scaled.gpu, resource, Number(value, part));
+      scaled.gpu = delta::Scaled(scaled.gpu, resource, Number(value, std::string(part)));
   }
   return scaled;
 }
@@ -275,7 +269,7 @@ std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design)
 
 std::vector<SweepAxis> ParseSweep(const std::string& text) {
   std::vector<SweepAxis> axes;
-  for (const auto& part : SplitAt(text, ',')) {
+  for (const auto part : logs::SplitText(text, ',')) {
     const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
     const auto& known = delta::ScalableResources();
     if (std::ranges::count(known, resource) == 0)
@@ -316,17 +310,13 @@ std::map<std::string, double> Residuals(const PredictedLayer& layer) {
 }
 
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group) {
-  std::map<std::string, double> means;
-  for (const auto& [key, errors] : AbsoluteResiduals(group))
-    means[key] =
-        std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  return means;
+  return OfAbsoluteResiduals(group, [](const std::vector<double>& errors) {
+    return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  });
 }
 
 std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group) {
-  std::map<std::string, double> medians;
-  for (const auto& [key, errors] : AbsoluteResiduals(group)) medians[key] = Median(errors);
-  return medians;
+  return OfAbsoluteResiduals(group, Median);
 }
 
 namespace {

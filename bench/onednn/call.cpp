@@ -15,7 +15,7 @@ using dnnl::memory;
 struct FoldedCall {
   std::shared_ptr<const Call> call;
   std::vector<workload::FoldedMemory> copies;
-  std::unordered_map<int, memory> arguments;
+  Arguments arguments;
   ArgumentList listed;
 };
 
@@ -40,6 +40,8 @@ std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const Call> call,
   return folded;
 }
 
+}  // namespace
+
 workload::PreparedCall Folded(std::shared_ptr<const Call> call, double distinct_bytes) {
   workload::PreparedCall prepared{.algorithm = call->implementation};
   prepared.run = [folded = MakeFolded(std::move(call), distinct_bytes)] {
@@ -47,8 +49,6 @@ workload::PreparedCall Folded(std::shared_ptr<const Call> call, double distinct_
   };
   return prepared;
 }
-
-}  // namespace
 
 const memory& Call::AddInput(int argument, const memory::desc& desc,
                              const std::vector<float>& values) {
@@ -59,14 +59,13 @@ const memory& Call::AddOutput(int argument, const memory::desc& desc) {
   return arguments.insert_or_assign(argument, tensors.Poisoned(desc)).first->second;
 }
 
-void CopyTensor(const memory& from, const memory& to) {
-  if (from.get_desc() != to.get_desc())
-    throw std::logic_error("the library chose another layout for the same call");
-  std::memcpy(to.get_data_handle(), from.get_data_handle(), to.get_desc().get_size());
-}
-
-void Call::CopyTensors(const Call& from) const {
-  for (const auto& [argument, tensor] : arguments) CopyTensor(from.arguments.at(argument), tensor);
+void CopyTensors(const Arguments& from, const Arguments& to) {
+  for (const auto& [argument, tensor] : to) {
+    const auto& source = from.at(argument);
+    if (source.get_desc() != tensor.get_desc())
+      throw std::logic_error("the library chose another layout for the same call");
+    std::memcpy(tensor.get_data_handle(), source.get_data_handle(), tensor.get_desc().get_size());
+  }
 }
 
 void RefuseReferenceLoops(std::string_view implementation, const Work& work) {
@@ -78,17 +77,6 @@ void RefuseReferenceLoops(std::string_view implementation, const Work& work) {
         "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
         "take seconds or minutes per call",
         implementation);
-}
-
-workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled) {
-  RefuseReferenceLoops(call->implementation, modelled);
-  workload::PreparedCall prepared{.algorithm = call->implementation,
-                                  .isa = EffectiveIsa(),
-                                  .modelled = std::move(modelled),
-                                  .memory = Regions(call->arguments, call->weights)};
-  prepared.explain.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
-  prepared.run = [call] { call->Run(); };
-  return prepared;
 }
 
 std::string PipeOf(const workload::ProductCase& product, const std::string& implementation) {

@@ -59,12 +59,13 @@ dnnl::fpmath_mode FpmathMode(std::string_view mode);
 
 // Execute runs a primitive and waits for its end. ListedArguments converts the arguments once;
 // dnnl's C++ interface would do so in each call, within the measured time.
+using Arguments = std::unordered_map<int, dnnl::memory>;  // by DNNL_ARG_SRC etc.
 using ArgumentList = std::vector<dnnl_exec_arg_t>;
-ArgumentList ListedArguments(const std::unordered_map<int, dnnl::memory>& arguments);
+ArgumentList ListedArguments(const Arguments& arguments);
 void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments);
 
 // Returns the distinct, nonempty memory regions of the arguments. `weights`: keys of the weights.
-std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
+std::vector<workload::MemoryRegion> Regions(const Arguments& arguments,
                                             const std::vector<int>& weights);
 
 // Returns the highest ISA that oneDNN may use on this CPU, limited by ONEDNN_MAX_CPU_ISA, e.g.
@@ -91,13 +92,14 @@ class Tensors {
   // Returns memory of descriptor `target` with `values`, given in row-major order of the target's
   // dimensions and converted by oneDNN. Throws std::logic_error for a wrong number of values.
   dnnl::memory Filled(const dnnl::memory::desc& target, const std::vector<float>& values);
-  // Returns memory with all bytes 0, including the padding of blocked layouts.
-  dnnl::memory Zeroed(const dnnl::memory::desc& target);
-  // Returns memory with all bytes 0xff, which is NaN in every floating-point type. For outputs, so
-  // that a check detects elements that are never written.
-  dnnl::memory Poisoned(const dnnl::memory::desc& target);
+  // Return memory with all bytes 0, including the padding of blocked layouts, or 0xff, which is NaN
+  // in every floating-point type: a check then detects elements that are never written.
+  dnnl::memory Zeroed(const dnnl::memory::desc& target) { return Repeated(target, 0); }
+  dnnl::memory Poisoned(const dnnl::memory::desc& target) { return Repeated(target, 0xff); }
 
  private:
+  dnnl::memory Repeated(const dnnl::memory::desc& target, unsigned char byte);
+
   struct Free {
     void operator()(void* data) const;
   };
@@ -132,22 +134,23 @@ struct PartCost {
 // caches. Returns nullopt if oneDNN lacks the primitives.
 std::optional<PartCost> FunctionCost(double sigmoids, double tanhs);
 
-// `count` products of an m x k and a k x n matrix.
-struct Product {
-  std::int64_t m = 0, n = 0, k = 0;
-  double count = 0;
-};
 enum class ProductBy { kMatmul, kGemm };  // the matmul primitive, or dnnl_sgemm (f32 only)
 // Returns the cost of the GEMMs with matrices in the nearest caches that can hold them. The cost of
 // an 8 x 8 x 8 GEMM (the overhead of a call) is subtracted from each. `type`: of both factors;
 // results are f32. Returns nullopt if oneDNN has no such GEMM. Measures a size once per process.
-std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
-                                    ProductBy by);
+std::optional<PartCost> ProductCost(const std::vector<workload::MatrixProducts>& products,
+                                    std::string_view type, ProductBy by);
 
 // How a oneDNN build is threaded (dnnl_version_t::cpu_runtime).
-enum class Threading { kSequential, kOpenMp, kTbb, kThreadpool, kSycl, kUnknown };
-Threading ThreadingOf(unsigned cpu_runtime);
-std::string_view NameOf(Threading threading);  // e.g. "OpenMP"
+enum class Threading : unsigned {
+  kSequential = DNNL_RUNTIME_SEQ,
+  kOpenMp = DNNL_RUNTIME_OMP,
+  kTbb = DNNL_RUNTIME_TBB,
+  kThreadpool = DNNL_RUNTIME_THREADPOOL,
+  kSycl = DNNL_RUNTIME_SYCL
+};
+// Returns e.g. "OpenMP", or "unknown threading" for a number that has no name above.
+std::string_view NameOf(Threading threading);
 
 // Returns why this program cannot use the version, or nullopt if it can: 3.2 and every later 3.x
 // have all functions that this program links.
@@ -165,15 +168,16 @@ void RequireThreads(int threads);
 // Returns whether the loaded version is 3.2. The breakdown of an LSTM's time holds for 3.2 only.
 bool IsVersion32();
 
-// Copies the contents of a tensor. Throws std::logic_error if the layouts differ.
-void CopyTensor(const dnnl::memory& from, const dnnl::memory& to);
+// Copies the contents of all tensors of a call to those of the same call with other inputs. Throws
+// std::logic_error if the layouts differ.
+void CopyTensors(const Arguments& from, const Arguments& to);
 
 // A primitive with everything needed to execute it.
 struct Call {
   Tensors tensors;
   dnnl::primitive primitive;
   std::string implementation;
-  std::unordered_map<int, dnnl::memory> arguments = {};
+  Arguments arguments = {};
   std::vector<int> weights = {};  // keys of `arguments` that are trained parameters
   ArgumentList listed = {};       // ListedArguments(arguments); set when these are complete
 
@@ -182,8 +186,6 @@ struct Call {
                                const std::vector<float>& values);
   const dnnl::memory& AddOutput(int argument, const dnnl::memory::desc& desc);
 
-  // Copies the contents of all tensors of `from`, the same call with other inputs, to this call.
-  void CopyTensors(const Call& from) const;
   void Run() const { Execute(primitive, listed); }
   std::vector<float> Values(int argument) const { return Plain(arguments.at(argument)); }
 };
@@ -203,23 +205,16 @@ Call CallOf(const typename Primitive::primitive_desc& chosen) {
 // that the run would take too long and not show the library's speed.
 void RefuseReferenceLoops(std::string_view implementation, const Work& work);
 
-// Returns a prepared call with ExplainCapabilities::folded and without `verify`. Throws Unsupported
-// for reference loops (RefuseReferenceLoops).
-workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled);
+// Returns the prepared call `folded` of ExplainCapabilities.
+workload::PreparedCall Folded(std::shared_ptr<const Call> call, double distinct_bytes);
 
-// Returns make(), which is a Call or a derived type, ready to run. Its primitives use
-// `settings.threads` threads. `what` names the call in messages, e.g. "softmax fwd f16".
-template <class Make>
-auto MakeShared(const workload::RunSettings& settings, std::string_view what, Make make) {
-  SetThreads(settings.threads);
-  auto made = Translated(what, std::move(make));
-  made.listed = ListedArguments(made.arguments);
-  return std::make_shared<const decltype(made)>(std::move(made));
-}
-
-// Prepares the call that make(inputs_of(seed)) returns. work(call) returns its modelled work.
-// PreparedCall::verify calls before(inputs, call), runs the call, and returns check(inputs, call).
-// Then it frees the inputs, which may take gigabytes and which timed calls do not read.
+// Prepares the call that make(inputs_of(seed)) returns: a Call, or a type that has
+// `implementation`, `arguments`, `weights` and Run(), such as several primitives in sequence. Its
+// primitives use `settings.threads` threads. `what` names the call in messages, e.g. "softmax fwd
+// f16". work(call) returns its modelled work. Throws Unsupported for reference loops
+// (RefuseReferenceLoops). PreparedCall::verify calls before(inputs, call), runs the call, and
+// returns check(inputs, call). Then it frees the inputs, which may take gigabytes and which timed
+// calls do not read.
 struct DoNothing {
   template <class... Arguments>
   void operator()(const Arguments&... /*unused*/) const {}
@@ -228,10 +223,21 @@ template <class InputsOf, class WorkOfCall, class Make, class Check, class Befor
 workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::string_view what,
                                    const InputsOf& inputs_of, const WorkOfCall& work,
                                    const Make& make, const Check& check, Before before = {}) {
+  SetThreads(settings.threads);
   const auto kept =
       std::make_shared<std::invoke_result_t<InputsOf, unsigned>>(inputs_of(settings.seed));
-  const auto call = MakeShared(settings, what, [&] { return make(*kept); });
-  auto prepared = Prepared(call, work(*call));
+  auto made = Translated(what, [&] { return make(*kept); });
+  constexpr bool kIsCall = std::is_base_of_v<Call, decltype(made)>;
+  if constexpr (kIsCall) made.listed = ListedArguments(made.arguments);
+  const auto call = std::make_shared<const decltype(made)>(std::move(made));
+  workload::PreparedCall prepared{.run = [call] { call->Run(); },
+                                  .algorithm = call->implementation,
+                                  .isa = EffectiveIsa(),
+                                  .modelled = work(*call),
+                                  .memory = Regions(call->arguments, call->weights)};
+  RefuseReferenceLoops(call->implementation, prepared.modelled);
+  if constexpr (kIsCall)
+    prepared.explain.folded = [call](double bytes) { return Folded(call, bytes); };
   prepared.verify = [call, kept, check, before] {
     before(*kept, *call);
     call->Run();
@@ -241,7 +247,7 @@ workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::s
   };
   prepared.new_inputs = [call, kept, inputs_of, make](unsigned seed) {
     *kept = inputs_of(seed);
-    call->CopyTensors(make(*kept));
+    CopyTensors(make(*kept).arguments, call->arguments);
   };
   return prepared;
 }

@@ -35,68 +35,45 @@ using dnnl::memory;
 // The last two are missing in oneDNN 3.2's headers and have these numbers since 3.5
 // (dnnl_common_types.h).
 constexpr auto kS4 = static_cast<memory::data_type>(11), kU4 = static_cast<memory::data_type>(12);
-constexpr std::array<std::pair<std::string_view, memory::data_type>, 8> kTypes = {
-    {{"f32", memory::data_type::f32},
-     {"f16", memory::data_type::f16},
-     {"bf16", memory::data_type::bf16},
-     {"s32", memory::data_type::s32},
-     {"s8", memory::data_type::s8},
-     {"u8", memory::data_type::u8},
-     {"s4", kS4},
-     {"u4", kU4}}};
+constexpr KeyRow<memory::data_type> kTypes[] = {{memory::data_type::f32, "f32"},
+                                                {memory::data_type::f16, "f16"},
+                                                {memory::data_type::bf16, "bf16"},
+                                                {memory::data_type::s32, "s32"},
+                                                {memory::data_type::s8, "s8"},
+                                                {memory::data_type::u8, "u8"},
+                                                {kS4, "s4"},
+                                                {kU4, "u4"}};
 
-constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 4> kFpmathModes = {
-    {{"bf16", dnnl::fpmath_mode::bf16},
-     {"f16", dnnl::fpmath_mode::f16},
-     {"tf32", dnnl::fpmath_mode::tf32},
-     {"any", dnnl::fpmath_mode::any}}};
+constexpr KeyRow<dnnl::fpmath_mode> kFpmathModes[] = {{dnnl::fpmath_mode::bf16, "bf16"},
+                                                      {dnnl::fpmath_mode::f16, "f16"},
+                                                      {dnnl::fpmath_mode::tf32, "tf32"},
+                                                      {dnnl::fpmath_mode::any, "any"}};
 
 // oneDNN's ISAs and their names. The last two are missing in oneDNN 3.2's headers and have these
 // numbers since 3.9. Since 3.5 avx10_1_512 is another name of avx512_core_fp16, and
 // avx10_1_512_amx_fp16 of avx512_core_amx_fp16.
-constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 13> kIsas = {
-    {{dnnl::cpu_isa::sse41, "sse41"},
-     {dnnl::cpu_isa::avx, "avx"},
-     {dnnl::cpu_isa::avx2, "avx2"},
-     {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
-     {dnnl::cpu_isa::avx2_vnni_2, "avx2_vnni_2"},
-     {dnnl::cpu_isa::avx512_core, "avx512_core"},
-     {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
-     {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
-     {dnnl::cpu_isa::avx512_core_fp16, "avx512_core_fp16"},
-     {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"},
-     {dnnl::cpu_isa::avx512_core_amx_fp16, "avx512_core_amx_fp16"},
-     {static_cast<dnnl::cpu_isa>(0x201ff), "avx10_2_512"},
-     {static_cast<dnnl::cpu_isa>(0x22fff), "avx10_2_512_amx_2"}}};
+constexpr KeyRow<dnnl::cpu_isa> kIsas[] = {
+    {dnnl::cpu_isa::sse41, "sse41"},
+    {dnnl::cpu_isa::avx, "avx"},
+    {dnnl::cpu_isa::avx2, "avx2"},
+    {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
+    {dnnl::cpu_isa::avx2_vnni_2, "avx2_vnni_2"},
+    {dnnl::cpu_isa::avx512_core, "avx512_core"},
+    {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+    {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+    {dnnl::cpu_isa::avx512_core_fp16, "avx512_core_fp16"},
+    {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"},
+    {dnnl::cpu_isa::avx512_core_amx_fp16, "avx512_core_amx_fp16"},
+    {static_cast<dnnl::cpu_isa>(0x201ff), "avx10_2_512"},
+    {static_cast<dnnl::cpu_isa>(0x22fff), "avx10_2_512_amx_2"}};
 
 int64_t Elements(const memory::dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-class Mapping {
- public:
-  explicit Mapping(const memory& memory) : memory_(memory), bytes_(memory.map_data<char>()) {}
-  ~Mapping() { memory_.unmap_data(bytes_); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  char* bytes() const { return bytes_; }
-
- private:
-  const memory& memory_;
-  char* bytes_;
-};
-
 void Reorder(memory& from, memory& to) {
   dnnl::reorder(from, to).execute(CpuStream(), from, to);
   CpuStream().wait();
-}
-
-void Fill(memory& target, int byte) {
-  const auto bytes = target.get_desc().get_size();
-  if (bytes == 0) return;
-  const Mapping mapping(target);
-  std::memset(mapping.bytes(), byte, bytes);
 }
 
 // While an object of this class exists, stdout goes to a file and oneDNN logs to it.
@@ -193,34 +170,25 @@ std::string CreationLog(const std::function<void()>& create) {
 }
 
 memory::data_type DataType(std::string_view type) {
-  for (const auto& [name, value] : kTypes)
-    if (name == type) return value;
+  if (const auto found = ValueIn(kTypes, type)) return *found;
   throw Unsupported("oneDNN on the CPU has no type {}", type);
 }
 
 dnnl::algorithm AlgorithmOf(workload::Eltwise function) {
-  switch (function) {
-    case workload::Eltwise::kRelu:
-      return dnnl::algorithm::eltwise_relu;
-    case workload::Eltwise::kGeluErf:
-      return dnnl::algorithm::eltwise_gelu_erf;
-    case workload::Eltwise::kGeluTanh:
-      return dnnl::algorithm::eltwise_gelu_tanh;
-    case workload::Eltwise::kLogistic:
-      return dnnl::algorithm::eltwise_logistic;
-    case workload::Eltwise::kTanh:
-      return dnnl::algorithm::eltwise_tanh;
-  }
-  return dnnl::algorithm::undef;
+  constexpr dnnl::algorithm kAlgorithms[] = {
+      // in the order of Eltwise
+      dnnl::algorithm::eltwise_relu, dnnl::algorithm::eltwise_gelu_erf,
+      dnnl::algorithm::eltwise_gelu_tanh, dnnl::algorithm::eltwise_logistic,
+      dnnl::algorithm::eltwise_tanh};
+  return kAlgorithms[static_cast<size_t>(function)];
 }
 
 dnnl::fpmath_mode FpmathMode(std::string_view mode) {
-  for (const auto& [name, value] : kFpmathModes)
-    if (name == mode) return value;
+  if (const auto found = ValueIn(kFpmathModes, mode)) return *found;
   throw std::logic_error(fmt::format("no fpmath mode {}", mode));
 }
 
-ArgumentList ListedArguments(const std::unordered_map<int, memory>& arguments) {
+ArgumentList ListedArguments(const Arguments& arguments) {
   ArgumentList listed;
   for (const auto& [argument, memory] : arguments) listed.push_back({argument, memory.get(true)});
   return listed;
@@ -234,7 +202,7 @@ void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments) {
   CpuStream().wait();
 }
 
-std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, memory>& arguments,
+std::vector<workload::MemoryRegion> Regions(const Arguments& arguments,
                                             const std::vector<int>& weights) {
   std::map<const void*, workload::MemoryRegion> regions;
   for (const auto& [argument, memory] : arguments) {
@@ -301,16 +269,10 @@ memory Tensors::Filled(const memory::desc& target, const std::vector<float>& val
   });
 }
 
-memory Tensors::Zeroed(const memory::desc& target) {
-  memory zeroed = Empty(target);
-  Fill(zeroed, 0);
-  return zeroed;
-}
-
-memory Tensors::Poisoned(const memory::desc& target) {
-  memory poisoned = Empty(target);
-  Fill(poisoned, 0xff);
-  return poisoned;
+memory Tensors::Repeated(const memory::desc& target, unsigned char byte) {
+  memory filled = Empty(target);
+  if (target.get_size() > 0) std::memset(filled.get_data_handle(), byte, target.get_size());
+  return filled;
 }
 
 std::vector<float> Plain(const memory& memory) {
@@ -377,8 +339,7 @@ PartCost CostOf(const std::function<void()>& run) {
   return {FastestSeconds(run), perf::CountInstructions(run)};
 }
 
-PartCost CostOf(const dnnl::primitive& primitive,
-                const std::unordered_map<int, dnnl::memory>& arguments) {
+PartCost CostOf(const dnnl::primitive& primitive, const Arguments& arguments) {
   const auto listed = ListedArguments(arguments);
   return CostOf([&] { Execute(primitive, listed); });
 }
@@ -477,8 +438,8 @@ std::optional<PartCost> FunctionCost(double sigmoids, double tanhs) {
   return cost;
 }
 
-std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
-                                    ProductBy by) {
+std::optional<PartCost> ProductCost(const std::vector<workload::MatrixProducts>& products,
+                                    std::string_view type, ProductBy by) {
   static std::map<MeasuredProduct, std::optional<PartCost>> measured;
   PartCost sum{0, 0};
   for (const auto& [m, n, k, count] : products) {
@@ -486,7 +447,7 @@ std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::s
     auto known = measured.find(product);
     if (known == measured.end()) known = measured.emplace(product, Measure(product)).first;
     if (!known->second) return std::nullopt;
-    Add(count, *known->second, sum);
+    Add(static_cast<double>(count), *known->second, sum);
   }
   return sum;
 }
@@ -495,18 +456,11 @@ namespace {
 
 constexpr int kMajor = 3, kMinMinor = 2;
 
-struct ThreadingRow {
-  unsigned cpu_runtime;  // value of dnnl_version_t::cpu_runtime
-  Threading threading;
-  std::string_view name;
-};
-
-constexpr std::array<ThreadingRow, 5> kThreadings = {
-    {{DNNL_RUNTIME_SEQ, Threading::kSequential, "sequential"},
-     {DNNL_RUNTIME_OMP, Threading::kOpenMp, "OpenMP"},
-     {DNNL_RUNTIME_TBB, Threading::kTbb, "TBB"},
-     {DNNL_RUNTIME_THREADPOOL, Threading::kThreadpool, "threadpool"},
-     {DNNL_RUNTIME_SYCL, Threading::kSycl, "SYCL"}}};
+constexpr KeyRow<Threading> kThreadings[] = {{Threading::kSequential, "sequential"},
+                                             {Threading::kOpenMp, "OpenMP"},
+                                             {Threading::kTbb, "TBB"},
+                                             {Threading::kThreadpool, "threadpool"},
+                                             {Threading::kSycl, "SYCL"}};
 
 std::string NumberOf(const dnnl_version_t& version) {
   return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
@@ -518,7 +472,7 @@ const dnnl_version_t& VersionBy(void* dnnl_version_function) {
 
 workload::LibraryFacts FactsOf(void* function) {
   const auto& version = VersionBy(function);
-  const auto threading = ThreadingOf(version.cpu_runtime);
+  const Threading threading{version.cpu_runtime};
   return {.version = NumberOf(version),
           .commit = version.hash,
           .threading = std::string(NameOf(threading)),
@@ -535,15 +489,9 @@ workload::LibraryFacts FactsOf(void* function) {
 
 }  // namespace
 
-Threading ThreadingOf(unsigned cpu_runtime) {
-  for (const auto& row : kThreadings)
-    if (row.cpu_runtime == cpu_runtime) return row.threading;
-  return Threading::kUnknown;
-}
-
 std::string_view NameOf(Threading threading) {
-  for (const auto& row : kThreadings)
-    if (row.threading == threading) return row.name;
+  for (const auto& [known, name] : kThreadings)
+    if (known == threading) return name;
   return "unknown threading";
 }
 
@@ -566,7 +514,7 @@ std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus)
       NameOf(threading), used, used == 1 ? "" : "s", threads, cure)};
 }
 
-Threading LoadedThreading() { return ThreadingOf(dnnl::version()->cpu_runtime); }
+Threading LoadedThreading() { return Threading{dnnl::version()->cpu_runtime}; }
 
 void RequireThreads(int threads) {
   if (LoadedThreading() == Threading::kOpenMp) return;

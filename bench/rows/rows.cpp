@@ -278,12 +278,12 @@ bool Register(const RowsOperator& op, workload::Op row) {
   row.name = op.name;
   row.words.sweep = {{"rows", "m"}, {"columns", "n"}};
   for (const auto direction : DirectionsOf(op)) row.directions.emplace_back(direction);
-  roofline::RegisterNamedFlops(row.name, [&op](const record::Record& record) {
+  row.named_flops = [&op](const record::Record& record) {
     auto request = CaseOf(
         op, {.direction = record.direction, .problem = record.problem, .options = record.options});
     request.type = "f32";  // all types have the same count
     return TotalFlops(WorkOf(request)).value();
-  });
+  };
   workload::RegisterOp(std::move(row));
   workload::RegisterBackend({std::string(op.name), "cpu", "onednn",
                              [&op](const workload::BenchmarkName& name) -> workload::Workload {

@@ -97,15 +97,8 @@ Work WorkOf(const RowsCase& request);
 // residual, then the sums (m x n); a backward call has dx (m x n), dscale (n) and dshift (n).
 size_t ResultSize(const RowsCase& request);
 
-// The backward call of the normalizations (layernorm.cpp). AddGradientInputs appends the
-// parameters kGradient, kMean and kVariance to source, scale and shift. NormRowError returns the
-// largest error of a row of dx, NormColumnError the error of dscale[column] or, for a column from n
-// to 2 n - 1, of dshift[column - n], both divided by the allowed error.
-void AddGradientInputs(const RowsCase& norm, uint64_t seed, Tensors<float>& in);
-void RunNormBackward(const RowsCase& norm, const Tensors<double>& in,
-                     std::vector<double>& destination);
-double NormRowError(const RowsCase& norm, const Tensors<float>& in, std::span<const float> x,
-                    std::span<const double> dx, const workload::TypeRounding& rounding);
+// Returns the error of a normalization's dscale[column] or, for a column from n to 2 n - 1, of
+// dshift[column - n], divided by the allowed error (layernorm.cpp).
 double NormColumnError(const RowsCase& norm, const Tensors<float>& in, int64_t column, double found,
                        const workload::TypeRounding& rounding);
 

@@ -1,17 +1,21 @@
 #include "bench/runner/bench_flags.h"
 
+#include <benchmark/benchmark.h>
 #include <regex.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
 
 #include "bench/runner/command.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/program.h"
 
 namespace dlroof::runner {
@@ -58,19 +62,8 @@ std::optional<double> Seconds(const std::string& text) {
   return seconds;
 }
 
-std::array<int, 3> Numbers(std::string_view version) {
-  std::array<int, 3> numbers = {};
-  const char* at = version.data();
-  const char* end = at + version.size();
-  for (int& number : numbers) {
-    at = std::from_chars(at, end, number).ptr;
-    if (at != end) ++at;  // skips the point
-  }
-  return numbers;
-}
-
 bool IsSince(std::string_view since, std::string_view version) {
-  return Numbers(since) <= Numbers(version);
+  return strverscmp(std::string(since).c_str(), std::string(version).c_str()) <= 0;
 }
 
 // Returns whether --benchmark_min_time takes a unit: expected since 1.8, rejected before.
@@ -114,12 +107,8 @@ std::optional<std::string> FileName(const std::string& value) {
   return value.empty() ? std::nullopt : std::optional(value);
 }
 
-OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
-  if (name == "json") return OutputFormat::kJson;
-  if (name == "csv") return OutputFormat::kCsv;
-  if (name == "console") return OutputFormat::kTable;
-  return otherwise;
-}
+constexpr KeyRow<OutputFormat> kFormats[] = {
+    {OutputFormat::kJson, "json"}, {OutputFormat::kCsv, "csv"}, {OutputFormat::kTable, "console"}};
 
 // Values in the command line's spelling, e.g. "keep"; ReadOwnFlags converts them to BenchFlags.
 struct SpelledFlags {
@@ -128,11 +117,6 @@ struct SpelledFlags {
   std::string disturbed, cache, gpu_state;
   std::vector<int> turns;
 };
-
-const std::map<std::string, workload::CacheState> kCacheStates = {
-    {"warm", workload::CacheState::kWarm},
-    {"cold", workload::CacheState::kCold},
-    {"cold-weights", workload::CacheState::kColdWeights}};
 
 std::vector<Option> PassOptions(BenchFlags& flags) {
   return {{"--dlroof_explain", &flags.explain,
@@ -155,8 +139,9 @@ std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
             "dlroof machine knows (default: cached ceilings, or measured now); none: results "
             "without roofs"),
       {"--dlroof_live_check", &spelled.live_check,
-       "measure two of the stored ceilings again first (about 1 s); if they changed, measure "
-       "all ceilings again (default true)"}};
+       "first measure the fastest fp32 ceiling, DRAM loads and the needed ceilings that are not "
+       "validated again (at most 3 s); if one is faster than stored, measure all that are needed "
+       "again (default true)"}};
 }
 
 std::vector<Option> SuiteOptions(BenchFlags& flags) {
@@ -257,8 +242,7 @@ void RefuseUnknownFlag(const runner::Command& program, std::string_view arg) {
       if (name == flag) return;
       if (!option.rules.hidden) known.emplace(BareFlag(name), name);
     }
-  std::vector<std::string> bare;
-  for (const auto& [name, full] : known) bare.push_back(name);
+  const auto bare = VectorOf<std::string>(known, [](const auto& row) { return row.first; });
   auto nearest = NearestName(BareFlag(flag), bare);
   if (nearest) nearest = known.at(*nearest);
   throw BadInput(UnknownName("flag", flag, nearest, "dlroof_bench"));
@@ -347,9 +331,10 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
   std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);
   if (flags.repetitions < 1)
     throw BadInput("--benchmark_repetitions={}: expected a number of at least 1", repetitions);
-  flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
+  flags.display = ValueIn(kFormats, BenchmarkFlag(args, "format")).value_or(OutputFormat::kTable);
   flags.out_file = FileName(BenchmarkFlag(args, "out"));
-  flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);
+  flags.out_format =
+      ValueIn(kFormats, BenchmarkFlag(args, "out_format")).value_or(OutputFormat::kJson);
 }
 
 std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags) {
@@ -377,7 +362,9 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.live_check = spelled.live_check.value_or(flags.live_check);
   if (spelled.max_noise) flags.stop.max_noise = *spelled.max_noise / 100;
   if (!spelled.disturbed.empty()) flags.keep_noisy = spelled.disturbed == "keep";
-  if (!spelled.cache.empty()) flags.cache = kCacheStates.at(spelled.cache);
+  for (const auto state : {workload::CacheState::kWarm, workload::CacheState::kCold,
+                           workload::CacheState::kColdWeights})
+    if (Key(state) == spelled.cache) flags.cache = state;
   if (!spelled.gpu_state.empty()) flags.gpu_steady = spelled.gpu_state == "steady";
   if (!spelled.turns.empty() && spelled.turns.size() != 2)
     throw BadInput("flags: --dlroof_turns: expected two descriptors");
@@ -439,10 +426,11 @@ runner::Command DescribeProgram(bool with_google_benchmark) {
   return program;
 }
 
-std::string OwnHelp() {
+void PrintHelp() {
   BenchFlags flags;
   SpelledFlags spelled;
-  return runner::Help(OwnProgram(flags, spelled));
+  std::cout << runner::Help(OwnProgram(flags, spelled)) << "\nFlags of Google Benchmark:\n";
+  benchmark::PrintDefaultHelp();
 }
 
 }  // namespace dlroof::runner

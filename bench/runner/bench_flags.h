@@ -14,10 +14,8 @@
 #include "counters/base/version.h"
 
 namespace dlroof::runner {
-struct Command;
-}
 
-namespace dlroof::runner {
+struct Command;
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
@@ -122,6 +120,6 @@ bool KeptByFilter(const std::string& filter, const std::string& name);
 // completion, those of the Google Benchmark that it is built with.
 runner::Command DescribeProgram(bool with_google_benchmark);
 
-std::string OwnHelp();  // for the --dlroof_* flags
+void PrintHelp();  // for the --dlroof_* flags and those of Google Benchmark
 
 }  // namespace dlroof::runner

@@ -5,6 +5,7 @@
 
 #include "bench/runner/command.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::runner {
 
@@ -85,8 +86,7 @@ std::string Function(const char* name, const std::string& lines) {
 Completion CompletionOf(const Option& option, const TypeCompletions& types) {
   const auto& rules = option.rules;
   if (!rules.choices.empty()) return {.words = rules.choices, .comma = rules.comma};
-  const auto found = types.find(rules.type);
-  return found == types.end() ? Completion{} : found->second;
+  return FindCopy(types, rules.type).value_or(Completion());
 }
 
 std::string BashCompletion(const std::vector<Command>& programs, const TypeCompletions& types) {

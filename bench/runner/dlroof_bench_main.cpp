@@ -18,6 +18,7 @@
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
 #include "counters/cpu/cpu.h"
@@ -53,51 +54,40 @@ bool Runs(const workload::Workload& workload, const std::string& filter) {
       filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
 }
 
+using Workloads = std::vector<workload::Workload>;
+
 // Returns the largest number of threads of a selected CPU benchmark, or 0 if none is selected.
-int MostThreads(const std::vector<workload::Workload>& workloads,
-                const workload::RunSettings& settings, const std::string& filter) {
+int MostThreads(const Workloads& chosen, const workload::RunSettings& settings) {
   int most = 0;
-  for (const auto& workload : workloads)
-    if (workload.name.device == "cpu" && Runs(workload, filter))
+  for (const auto& workload : chosen)
+    if (workload.name.device == "cpu")
       most = std::max(most, workload.threads.value_or(settings.threads));
   return most;
-}
-
-bool Runs(const std::vector<workload::Workload>& workloads, const std::string& device,
-          const std::string& filter) {
-  return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
-    return workload.name.device == device && Runs(workload, filter);
-  });
 }
 
 // Returns the thread counts whose ceilings the run needs: 1 (for the page, which compares one
 // thread with all, and for single-threaded calls of --dlroof_explain), --dlroof_threads, and those
 // in names up to the number of CPUs. With --dlroof_explain only 1 and those of selected benchmarks.
-std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
-                              const workload::RunSettings& settings, const BenchFlags& flags) {
+std::vector<int> ThreadCounts(const Workloads& all, const Workloads& chosen,
+                              const workload::RunSettings& settings, bool explain) {
   std::set<int> counts = {1};
-  if (!flags.explain) counts.insert(settings.threads);
-  for (const workload::Workload& workload : workloads)
+  if (!explain) counts.insert(settings.threads);
+  for (const workload::Workload& workload : explain ? chosen : all)
     if (const int threads = workload.threads.value_or(settings.threads);
-        workload.name.device == "cpu" && static_cast<size_t>(threads) <= settings.cpus.size() &&
-        (!flags.explain || Runs(workload, flags.filter)))
+        workload.name.device == "cpu" && static_cast<size_t>(threads) <= settings.cpus.size())
       counts.insert(threads);
   return {counts.begin(), counts.end()};
 }
 
-std::set<std::string> PipesOf(const std::vector<workload::Workload>& workloads,
-                              const std::string& filter) {
-  std::set<std::string> pipes;
-  for (const auto& workload : workloads)
-    if (workload.name.device == "cpu" && Runs(workload, filter))
-      pipes.merge(NeededPipes(workload.name.type, workload::ToText(workload.name)));
-  return pipes;
-}
-
-MachineNeeds NeedsOf(const std::vector<workload::Workload>& workloads,
-                     const workload::RunSettings& settings, const BenchFlags& flags) {
-  return {Runs(workloads, "cpu", flags.filter), Runs(workloads, "gpu", flags.filter),
-          ThreadCounts(workloads, settings, flags), PipesOf(workloads, flags.filter)};
+MachineNeeds NeedsOf(const Workloads& all, const Workloads& chosen,
+                     const workload::RunSettings& settings, bool explain) {
+  MachineNeeds needs{.threads = ThreadCounts(all, chosen, settings, explain)};
+  for (const auto& workload : chosen) {
+    (workload.name.device == "cpu" ? needs.cpu : needs.gpu) = true;
+    if (workload.name.device == "cpu")
+      needs.pipes.merge(NeededPipes(workload.name.type, workload::ToText(workload.name)));
+  }
+  return needs;
 }
 
 // Returns the filter to pass to Google Benchmark: ".*" if all benchmarks are selected. With "."
@@ -128,8 +118,7 @@ int Run(std::vector<std::string> args) {
   if (const auto request = SimulatedCallIn(args)) return RunSimulatedCall(*request);
   RefusePinning();
   if (AsksForHelp(args)) {
-    std::cout << OwnHelp() << "\nFlags of Google Benchmark:\n";
-    benchmark::PrintDefaultHelp();
+    PrintHelp();
     return 0;
   }
   BenchFlags flags;
@@ -143,17 +132,16 @@ int Run(std::vector<std::string> args) {
   CheckMachineFiles(flags, devices);
   const auto suites = Suites(flags, devices);
   const auto workloads = suites::WorkloadsOf(suites);
-  std::vector<std::string> chosen;
-  for (const auto& workload : workloads)
-    if (Runs(workload, flags.filter)) chosen.push_back(workload::NameOf(workload));
+  auto chosen = workloads;
+  std::erase_if(chosen, [&](const auto& workload) { return !Runs(workload, flags.filter); });
   RefuseEmptySelection(flags, chosen.size(), workloads.size());
   if (flags.lists_only) {
-    for (const auto& name : chosen) std::cout << name << '\n';
+    for (const auto& workload : chosen) std::cout << workload::NameOf(workload) << '\n';
     return 0;
   }
-  live::SetListedNames(chosen);
+  live::SetListedNames(VectorOf<std::string>(chosen, workload::NameOf));
   CheckWritable(flags.html_file);
-  RefuseThreadLimit(MostThreads(workloads, settings, flags.filter));
+  RefuseThreadLimit(MostThreads(chosen, settings));
   const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
   std::optional<QuotaWatch> quota;
   if (const auto found = cpu::QuotaFrom(limits)) quota.emplace(*found, limits.read);
@@ -162,14 +150,12 @@ int Run(std::vector<std::string> args) {
   if (flags.turn_pipes) turns.emplace(*flags.turn_pipes);
   StopOnInterrupt();
 
-  const auto needs = NeedsOf(workloads, settings, flags);
+  const auto needs = NeedsOf(workloads, chosen, settings, flags.explain);
   std::vector<machine::Machine> specified;
   if (!flags.machine_files.empty()) specified = Machines(flags, needs, devices);
   auto context = Context(command, flags, settings, devices);
   if (auto described = suites::SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
-  if (auto found = LimitsContext(cpu::FindLimits(limits)); !found.is_null())
-    context["limits"] = std::move(found);
   live::Session session(std::move(context), [&] {
     return specified.empty() ? Machines(flags, needs, devices) : specified;
   });

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "bench/runner/timer.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/cpu/cpu.h"
 #include "counters/perf/perf_events.h"
@@ -49,9 +50,11 @@ std::vector<std::size_t> Clean(std::vector<record::Repetition> repetitions) {
   return all;
 }
 
+constexpr double RegionSums::*kSums[] = {&RegionSums::regions, &RegionSums::seconds,
+                                         &RegionSums::longest_seconds, &RegionSums::busy_seconds};
+
 RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
-  for (double* sum : {&sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
-    *sum /= repetition.iterations;
+  for (const auto sum : kSums) sums.*sum /= repetition.iterations;
   return {repetition.seconds, sums, repetition.run_delay_seconds};
 }
 
@@ -60,18 +63,14 @@ RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   RegionPass mean;
   for (const auto& pass : passes) {
     mean.seconds += pass.seconds;
-    mean.regions.regions += pass.regions.regions;
-    mean.regions.seconds += pass.regions.seconds;
-    mean.regions.longest_seconds += pass.regions.longest_seconds;
-    mean.regions.busy_seconds += pass.regions.busy_seconds;
+    for (const auto sum : kSums) mean.regions.*sum += pass.regions.*sum;
     if (pass.run_delay_seconds)
       mean.run_delay_seconds = mean.run_delay_seconds.value_or(0) + *pass.run_delay_seconds;
   }
-  auto& sums = mean.regions;
-  for (double* sum :
-       {&mean.seconds, &sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
-    *sum /= static_cast<double>(passes.size());
-  if (mean.run_delay_seconds) *mean.run_delay_seconds /= static_cast<double>(passes.size());
+  const auto count = static_cast<double>(passes.size());
+  mean.seconds /= count;
+  for (const auto sum : kSums) mean.regions.*sum /= count;
+  if (mean.run_delay_seconds) *mean.run_delay_seconds /= count;
   return mean;
 }
 
@@ -135,9 +134,8 @@ std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& first
 // the library needs the rest. Returns nullopt if CPUID does not describe L2.
 std::optional<double> NearBytes() {
   const auto caches = cpu::CoreCaches();
-  const auto l2 = caches.find(Level::kL2);
-  if (l2 == caches.end()) return std::nullopt;
-  return 0.75 * l2->second;
+  const auto* const l2 = FindValue(caches, Level::kL2);
+  return l2 == nullptr ? std::nullopt : std::optional(0.75 * *l2);
 }
 
 using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
@@ -302,8 +300,7 @@ void WatchedCalls::AddNearAndFar(const workload::PreparedCall& call, const cpu::
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
-  std::vector<record::Repetition> each;
-  for (const auto& pass : passes_) each.push_back(pass.repetition);
+  const auto each = VectorOf<record::Repetition>(passes_, &Pass::repetition);
   ParallelTime time;
   if (IsComparable())
     time = single_;

@@ -9,6 +9,7 @@
 
 #include "bench/runner/command.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/program.h"
 
 namespace dlroof::runner {
@@ -70,9 +71,7 @@ const Command& Find(const Command& program, const std::vector<std::string>& word
     if (command->commands.empty() || word.starts_with('-')) break;
     const auto found = std::ranges::find(command->commands, word, &Command::name);
     if (found == command->commands.end()) {
-      std::vector<std::string> names;
-      for (const auto& known : command->commands) names.push_back(known.name);
-      auto nearest = NearestName(word, names);
+      auto nearest = NearestName(word, VectorOf<std::string>(command->commands, &Command::name));
       if (nearest) nearest = path + *nearest;
       const auto lister =
           program.name + (path.empty() ? "" : " " + path.substr(0, path.size() - 1));

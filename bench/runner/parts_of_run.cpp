@@ -182,6 +182,9 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
   if (flags.keep_noisy) context["disturbed"] = "keep";
   context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.reason->text;
   AddLoadedLibraries(context);
+  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
+  if (auto found = LimitsContext(cpu::FindLimits(limits)); !found.is_null())
+    context["limits"] = std::move(found);
   return context;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bench/workload/memory.h"
 #include "counters/base/process.h"
+#include "counters/base/program.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 
@@ -30,7 +31,7 @@ std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
 // Returns path, size and modification time of this program's file, to identify program and build.
 std::string ThisProgram() {
   namespace fs = std::filesystem;
-  const auto file = fs::read_symlink("/proc/self/exe");
+  const auto file = ProgramPath();
   return fmt::format("{}, {} bytes of {}", file.string(), fs::file_size(file),
                      fs::last_write_time(file).time_since_epoch().count());
 }
@@ -114,11 +115,9 @@ std::string VerifyCall(workload::PreparedCall& call) {
 
 std::string VerifyNewInputs(workload::PreparedCall& call, unsigned seed) {
   constexpr unsigned kOtherSeed = 0x9e3779b9;  // far from the seeds of a call's tensors
-  double bytes = 0;
-  for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
   try {
     // A copy of the tensors, and the inputs as f32: four bytes for an element of one byte or more.
-    workload::RequireHostMemory((1 + sizeof(float)) * bytes, "a second verification");
+    workload::RequireHostMemory((1 + sizeof(float)) * Bytes(call), "a second verification");
     call.new_inputs(seed + kOtherSeed);
   } catch (const Unsupported& error) {
     return fmt::format("not again after the timing: {}", error.what());
@@ -206,8 +205,8 @@ runner::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
   return cpu_;
 }
 
-bool PreparedCalls::CountsLater(const workload::Workload& workload) {
-  return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
+bool PreparedCalls::CountsLater(const workload::Workload& workload) const {
+  return workload.name.device == "gpu" && MeansGpuCounters(settings_.counters);
 }
 
 void PreparedCalls::Take(const workload::Workload& workload) {

@@ -77,8 +77,9 @@ class PreparedCalls {
 
   runner::Timer& TimerOf(const workload::Workload& workload);
   runner::Timer& Gpu() { return gpu_; }
-  // Returns whether the workload's call is counted after all benchmarks were timed.
-  bool CountsLater(const workload::Workload& workload);
+  // Returns whether the workload's call is counted after all benchmarks were timed, because reading
+  // a GPU's hardware counters slows down later timings.
+  bool CountsLater(const workload::Workload& workload) const;
 
   // Prepares the workload's call or reuses its stored call. If memory is short, frees all stored
   // calls and tries again. Call Drop before. Throws what Workload::prepare throws.

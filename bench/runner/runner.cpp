@@ -66,17 +66,6 @@ std::string MessageOf(const std::exception& error) {
   return error.what();
 }
 
-// Returns a repetition in which all threads together made `calls` calls. `first` has the clocks of
-// the first thread, `others` the sum over the other threads.
-record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::ClockReading& others,
-                                    double calls) {
-  const auto all = first + others;
-  return {.seconds = first.wall / calls,
-          .cpu_seconds = all.thread_cpu / calls,
-          .run_delay_seconds = all.run_delay.value_or(0) / calls,
-          .iterations = calls};
-}
-
 record::Record NewRecord(const workload::Workload& workload) {
   record::Record record{.name = workload::NameOf(workload), .repro = workload.repro};
   record::SplitName(record);
@@ -137,11 +126,10 @@ void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
     const double begin = cpu::WallSeconds();
     if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
     if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
-    const auto throttled = options_.quota ? options_.quota->Read() : cpu::Throttling{};
+    const auto throttled = Throttled();
     const auto timed = calls_.TimerOf(workload).Time(
         state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
-    if (options_.quota)
-      benchmark.throttled = benchmark.throttled + (options_.quota->Read() - throttled);
+    benchmark.throttled = benchmark.throttled + (Throttled() - throttled);
     if (IsWatched(workload)) Watch(benchmark);
     Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
     if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
@@ -181,6 +169,7 @@ void Runner::RunInTeam(benchmark::State& state, const workload::Workload& worklo
   constexpr std::int64_t kParts = 64;
   const auto part =
       PartOf(workload, state, std::max<std::int64_t>(1, state.max_iterations / kParts));
+  const auto throttled = first ? Throttled() : cpu::Throttling{};
   std::optional<cpu::ClockReading> begin;
   while (state.KeepRunningBatch(part)) {
     if (team.skipped) continue;
@@ -193,7 +182,9 @@ void Runner::RunInTeam(benchmark::State& state, const workload::Workload& worklo
   if (!first) return AddThread(spent, team);
   for (int ended; (ended = team.ended) < state.threads() - 1;) team.ended.wait(ended);
   const double calls = static_cast<double>(state.iterations()) * state.threads();
-  Attach(state, StateOf(workload), {RepetitionOfTeam(spent, team.others, calls)}, spent.wall);
+  auto& benchmark = StateOf(workload);
+  benchmark.throttled = benchmark.throttled + (Throttled() - throttled);
+  Attach(state, benchmark, {RepetitionOfTeam(spent, team.others, calls)}, spent.wall);
 }
 
 void Runner::SkipRest(benchmark::State& state, const workload::Workload& workload) {
@@ -204,27 +195,37 @@ void Runner::SkipRest(benchmark::State& state, const workload::Workload& workloa
 energy::IdlePowers Runner::MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
 std::optional<energy::EnergyResult> Runner::MeasureEnergy(const workload::Workload& workload) {
-  const auto& benchmark = StateOf(workload);
-  if (!benchmark.timed_algorithm || !options_.energy.Measures(workload.name.device))
+  if (!StateOf(workload).timed_algorithm || !options_.energy.Measures(workload.name.device))
     return std::nullopt;
-  Release();
-  std::optional<energy::EnergyResult> found;
-  try {
-    calls_.Take(workload);
-    SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
+  energy::EnergyResult found;
+  const auto failed = PrepareAgain(workload, [&](bool same_algorithm) {
     found = EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
-    if (calls_.Call().algorithm != *benchmark.timed_algorithm)
+    if (!same_algorithm)
       found = {.reason = Reason{"the library chose another algorithm when the call was prepared "
                                 "again: " +
                                 calls_.Call().algorithm}};
     Store(workload);
+  });
+  return failed ? energy::EnergyResult{.reason = failed} : found;
+}
+
+// Prepares the call of a timed benchmark again, without the algorithms that were wrong, and calls
+// `measure`. Returns the message of an exception, after which the device is restored.
+std::optional<Reason> Runner::PrepareAgain(
+    const workload::Workload& workload, const std::function<void(bool same_algorithm)>& measure) {
+  const auto& benchmark = StateOf(workload);
+  Release();
+  std::optional<Reason> failed;
+  try {
+    calls_.Take(workload);
+    SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
+    measure(calls_.Call().algorithm == *benchmark.timed_algorithm);
   } catch (const std::exception& error) {
-    found = {.reason = Reason{error.what()}};
-    calls_.Drop();
-    calls_.TimerOf(workload).Recover(workload::NameOf(workload));
+    failed = Reason{error.what()};
   }
   calls_.Drop();
-  return found;
+  if (failed) calls_.TimerOf(workload).Recover(workload::NameOf(workload));
+  return failed;
 }
 
 // Measures the single-threaded calls after all benchmarks were timed, because a second prepared
@@ -247,23 +248,16 @@ std::optional<ParallelTime> Runner::Explain(const workload::Workload& workload) 
 }
 
 std::optional<Counting> Runner::CountLate(const workload::Workload& workload) {
-  const auto& benchmark = StateOf(workload);
-  if (!benchmark.timed_algorithm || !calls_.CountsLater(workload)) return std::nullopt;
-  Release();
+  if (!StateOf(workload).timed_algorithm || !calls_.CountsLater(workload)) return std::nullopt;
   Counting counting;
-  try {
-    calls_.Take(workload);
-    SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
+  const auto failed = PrepareAgain(workload, [&](bool same_algorithm) {
     counting = Count(workload, calls_.Call(), settings_.counters);
-    if (calls_.Call().algorithm != *benchmark.timed_algorithm)
+    if (!same_algorithm)
       counting.notes.push_back(
           {.text = "counted when the call was prepared again, with another algorithm: " +
                    calls_.Call().algorithm});
-  } catch (const std::exception& error) {
-    counting.notes = {{.text = fmt::format("not counted: {}", error.what())}};
-    calls_.TimerOf(workload).Recover(workload::NameOf(workload));
-  }
-  calls_.Drop();
+  });
+  if (failed) counting.notes = {{.text = fmt::format("not counted: {}", failed->text)}};
   return counting;
 }
 
@@ -279,9 +273,8 @@ std::map<std::string, Result> Runner::OfAll(
   return found;
 }
 
-void Runner::Fail(benchmark::State& state, const workload::Workload& workload,
-                  const std::string& message) {
-  Fail(state, StateOf(workload), message);
+cpu::Throttling Runner::Throttled() const {
+  return options_.quota != nullptr ? options_.quota->Read() : cpu::Throttling{};
 }
 
 void Runner::Release() {

@@ -112,9 +112,6 @@ class Runner {
                  const std::function<void(std::int64_t calls)>& repeat, Team& team);
   // Ends this and all later repetitions of a benchmark without a measurement.
   void SkipRest(benchmark::State& state, const workload::Workload& workload);
-  // Ends this repetition with an error, and all later ones of the benchmark.
-  void Fail(benchmark::State& state, const workload::Workload& workload,
-            const std::string& message);
   // Measures all repetitions that Google Benchmark runs, noisy or not, and ignores
   // RunnerOptions::stop: the program registered the benchmark with a number of repetitions.
   void UseAllRepetitions(const workload::Workload& workload);
@@ -137,7 +134,10 @@ class Runner {
 
  private:
   BenchmarkState& StateOf(const workload::Workload& workload);
+  cpu::Throttling Throttled() const;
   void Release();
+  std::optional<Reason> PrepareAgain(const workload::Workload& workload,
+                                     const std::function<void(bool same_algorithm)>& measure);
   bool IsStored(const workload::Workload& workload);
   void Store(const workload::Workload& workload);
   runner::NextRepetition Next(const BenchmarkState& benchmark) const;

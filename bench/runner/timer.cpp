@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <utility>
+
+#include "counters/base/keys.h"
 
 namespace dlroof::runner {
 namespace {
@@ -138,9 +141,17 @@ record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iteration
   return repetition;
 }
 
+record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::ClockReading& others,
+                                    double calls) {
+  auto repetition = RepetitionOf(first + others, calls);
+  repetition.seconds = first.wall / calls;
+  repetition.cpu_seconds = std::exchange(repetition.main_cpu_seconds, std::nullopt);
+  return repetition;
+}
+
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls) {
-  std::vector<record::Repetition> each;
-  for (const auto& part : parts) each.push_back(RepetitionOf(part, calls));
+  auto each = VectorOf<record::Repetition>(
+      parts, [&](const auto& part) { return RepetitionOf(part, calls); });
   record::MarkNoisy(each);
   const auto clean =
       std::count_if(each.begin(), each.end(), [](auto& part) { return !part.noisy; });
@@ -201,8 +212,11 @@ std::int64_t CpuTimer::CallsPerPart(const workload::PreparedCall& call) const {
 TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t calls_per_part) {
   const auto before = Look();
-  auto timed = evicted_.empty() ? TimedLoop{TimeWarm(state, call, calls_per_part)}
-                                : TimeCold(state, call.run, evicted_, in_parts_);
+  // A repetition of warm calls is longer than a scheduler's time slice, so on a busy CPU every one
+  // may be noisy. After a noisy one, times short parts and uses the clean parts.
+  auto timed = !evicted_.empty() ? TimeCold(state, call.run, evicted_, in_parts_)
+               : in_parts_       ? TimedLoop{TimeParts(state, call, calls_per_part)}
+                                 : TimedLoop{TimeWhole(state, call, calls_per_part)};
   if (!in_parts_) in_parts_ = IsNoisy(timed.repetition) && !every_call_counts_;
   const auto after = Look();
   if (!shares_.contains(threads_))
@@ -211,14 +225,6 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   timed.repetition.core_share = shares.core;
   timed.repetition.link_share = shares.link;
   return timed;
-}
-
-// Times a repetition of warm calls. A repetition is longer than a scheduler's time slice, so on a
-// busy CPU every one may be noisy. After a noisy one, times short parts and uses the clean parts.
-record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
-                                      std::int64_t calls) {
-  if (in_parts_) return TimeParts(state, call, calls);
-  return TimeWhole(state, call, calls);
 }
 
 // Measures the state (issue rate, round trip) of the cores on which the call's threads run.

@@ -31,6 +31,11 @@ struct TimedLoop {
 // Returns the repetition of `iterations` calls that took `spent` in total, by the host's clocks.
 record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iterations);
 
+// Returns a repetition in which all threads of a team together made `calls` calls. `first` has the
+// clocks of the first thread, `others` the sum over the other threads.
+record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::ClockReading& others,
+                                    double calls);
+
 // Returns a repetition that was timed in parts of `calls` calls each. Its times are means over the
 // calls of the clean parts, or of all parts if no part is clean. Sets `cpu_seconds` only if no
 // thread but the caller used CPU time: the OS updates other threads' CPU time only every few ms.
@@ -70,8 +75,6 @@ class Timer {
                          std::int64_t calls_per_part) = 0;
   // Restores the device after benchmark `name` failed. If that fails, every later Open throws.
   virtual void Recover(const std::string& name) = 0;
-  // Returns whether reading hardware counters slows down later timings: they are then read last.
-  virtual bool CountsLast() const = 0;
 };
 
 // A benchmark has enough repetitions when `repetitions` are clean and the noise of the median is at
@@ -113,12 +116,9 @@ class CpuTimer : public Timer {
   TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
                  std::int64_t calls_per_part) override;
   void Recover(const std::string&) override {}
-  bool CountsLast() const override { return false; }
 
  private:
   cpu::TeamState Look() const;
-  record::Repetition TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
-                              std::int64_t calls);
 
   std::function<cpu::TeamState(int threads)> best_state_;
   bool interleaved_, every_call_counts_;
@@ -261,7 +261,6 @@ class GpuTimer : public Timer {
   TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
                  std::int64_t) override;
   void Recover(const std::string& name) override;
-  bool CountsLast() const override { return true; }
 
  private:
   void Repeat(const workload::PreparedCall& call, double seconds);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -71,24 +72,6 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
-// Loads a library to inspect it, beside the one that this program calls.
-class OpenedLibrary {
- public:
-  explicit OpenedLibrary(const std::string& file)
-      : handle_(dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
-    if (handle_ == nullptr) throw BadInput("{}: cannot be loaded: {}", file, dlerror());
-  }
-  ~OpenedLibrary() { dlclose(handle_); }
-  OpenedLibrary(const OpenedLibrary&) = delete;
-  OpenedLibrary& operator=(const OpenedLibrary&) = delete;
-
-  // Finds a function in the library and in the libraries that it needs.
-  void* Find(const std::string& function) const { return dlsym(handle_, function.c_str()); }
-
- private:
-  void* handle_;
-};
-
 void* OwnFunction(const std::string& function) { return dlsym(RTLD_DEFAULT, function.c_str()); }
 
 // Throws BadInput if the function is not in `file` or the library cannot be used.
@@ -103,11 +86,18 @@ void CheckLibrary(const ChoosableLibrary& library, const std::string& file, void
 // Returns the files to load before all others: the chosen library and, before it, the file in which
 // it finds `shared_function`, if this program would find that function in another file.
 std::vector<std::string> FilesToLoad(const ChoosableLibrary& library, const std::string& file) {
-  const OpenedLibrary opened(file);
-  CheckLibrary(library, file, opened.Find(library.function));
+  // Loads the library to inspect it, beside the one that this program calls.
+  const std::unique_ptr<void, int (*)(void*)> opened(dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL),
+                                                     dlclose);
+  if (opened == nullptr) throw BadInput("{}: cannot be loaded: {}", file, dlerror());
+  // Finds a function in the library and in the libraries that it needs.
+  const auto find = [&](const std::string& function) {
+    return dlsym(opened.get(), function.c_str());
+  };
+  CheckLibrary(library, file, find(library.function));
   std::vector<std::string> files;
   if (!library.shared_function.empty()) {
-    const auto needed = FileOf(opened.Find(library.shared_function));
+    const auto needed = FileOf(find(library.shared_function));
     const auto own = FileOf(OwnFunction(library.shared_function));
     if (needed && own && !IsSameFile(*needed, *own)) files.push_back(*needed);
   }
@@ -135,8 +125,6 @@ bool IsRefusal(int status, Stage stage) {
   return kind == kNotSupported || (kind == kBadParam && stage == Stage::kDescribe);
 }
 
-bool IsBroken(const Failure& failure) { return failure.broken; }
-
 void Throw(const Failure& failure) {
   if (failure.broken) throw std::runtime_error(failure.text);
   throw Unsupported(failure.text);
@@ -144,7 +132,7 @@ void Throw(const Failure& failure) {
 
 void ThrowFirst(const std::vector<Failure>& failures) {
   if (failures.empty()) throw std::logic_error("nothing failed");
-  const auto broken = std::ranges::find_if(failures, IsBroken);
+  const auto broken = std::ranges::find(failures, true, &Failure::broken);
   Throw(broken != failures.end() ? *broken : failures.front());
 }
 

@@ -31,7 +31,6 @@ struct Failure {
   std::string text;
   bool broken = false;  // the installation, the GPU or this program failed; false: not supported
 };
-bool IsBroken(const Failure& failure);
 // Throws std::runtime_error if the failure is broken, otherwise Unsupported.
 [[noreturn]] void Throw(const Failure& failure);
 // Calls Throw for the first broken failure, else for the first; std::logic_error for an empty list.

@@ -17,6 +17,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
+#include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::workload {
@@ -50,42 +51,24 @@ FoldedMemory::FoldedMemory(std::size_t bytes, std::size_t distinct)
     : distinct_(RoundedUp(std::clamp<std::size_t>(distinct, 1, std::max<std::size_t>(bytes, 1)),
                           PageBytes())) {
   bytes = RoundedUp(std::max<std::size_t>(bytes, 1), PageBytes());
-  reserved_bytes_ = bytes + kAlignment;
-  reserved_ = mmap(nullptr, reserved_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (reserved_ == MAP_FAILED) ThrowSystemError("reserving addresses for a tensor");
+  const std::size_t reserved_bytes = bytes + kAlignment;
+  void* const reserved =
+      mmap(nullptr, reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (reserved == MAP_FAILED) ThrowSystemError("reserving addresses for a tensor");
+  reserved_ = {reserved, Unmap{reserved_bytes}};
   begin_ =
-      reinterpret_cast<void*>(RoundedUp(reinterpret_cast<std::uintptr_t>(reserved_), kAlignment));
-  try {
-    Map(bytes);
-  } catch (...) {
-    munmap(reserved_, reserved_bytes_);
-    throw;
-  }
-}
-
-void FoldedMemory::Map(std::size_t bytes) {
-  const int file = memfd_create("dlroof tensor", MFD_CLOEXEC);
-  if (file < 0) ThrowSystemError("allocating memory for a tensor");
-  bool mapped = ftruncate(file, static_cast<off_t>(distinct_)) == 0;
+      reinterpret_cast<void*>(RoundedUp(reinterpret_cast<std::uintptr_t>(reserved), kAlignment));
+  const Descriptor file(memfd_create("dlroof tensor", MFD_CLOEXEC));
+  if (file.get() < 0) ThrowSystemError("allocating memory for a tensor");
+  bool mapped = ftruncate(file.get(), static_cast<off_t>(distinct_)) == 0;
   for (std::size_t at = 0; mapped && at < bytes; at += distinct_)
-    mapped =
-        mmap(static_cast<std::byte*>(begin_) + at, std::min(distinct_, bytes - at),
-             PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) != MAP_FAILED;
-  const int error = errno;
-  close(file);
-  errno = error;
+    mapped = mmap(static_cast<std::byte*>(begin_) + at, std::min(distinct_, bytes - at),
+                  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file.get(),
+                  0) != MAP_FAILED;
   if (!mapped) ThrowSystemError("mapping a tensor's pages");
 }
 
-FoldedMemory::FoldedMemory(FoldedMemory&& other) noexcept
-    : reserved_(std::exchange(other.reserved_, nullptr)),
-      reserved_bytes_(other.reserved_bytes_),
-      begin_(other.begin_),
-      distinct_(other.distinct_) {}
-
-FoldedMemory::~FoldedMemory() {
-  if (reserved_ != nullptr) munmap(reserved_, reserved_bytes_);
-}
+void FoldedMemory::Unmap::operator()(void* reserved) const { munmap(reserved, bytes); }
 
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most) {
   std::vector<std::size_t> order(tensors.size());
@@ -192,8 +175,8 @@ namespace {
 
 constexpr uint32_t kF16Sign = 0x8000U, kF16Infinity = 0x7c00U, kF16Nan = 0x7e00U;
 
-template <class Element, class Convert>
-std::vector<std::byte> Bytes(const std::vector<float>& values, Convert convert) {
+template <class Element, class Number, class Convert>
+std::vector<std::byte> Bytes(const std::vector<Number>& values, Convert convert) {
   std::vector<std::byte> bytes(values.size() * sizeof(Element));
   for (size_t i = 0; i < values.size(); ++i) {
     const Element element = convert(values[i]);
@@ -355,6 +338,11 @@ std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_vie
   const auto encode = RowOf(type).encode;
   if (encode == nullptr) throw std::logic_error(fmt::format("type {} cannot be encoded", type));
   return encode(values);
+}
+
+std::vector<std::byte> EncodedDoubles(const std::vector<double>& values, std::string_view type) {
+  if (type != "s32") return Encoded({values.begin(), values.end()}, type);
+  return Bytes<int32_t>(values, [](double value) { return static_cast<int32_t>(value); });
 }
 
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -24,18 +25,16 @@ class FoldedMemory {
   // Maps `bytes` of addresses, from a multiple of 2 MiB on, to `distinct` bytes, rounded up to
   // pages. All pages are resident, zeroed and of the smallest size. Throws std::system_error.
   FoldedMemory(std::size_t bytes, std::size_t distinct);
-  FoldedMemory(FoldedMemory&& other) noexcept;
-  FoldedMemory& operator=(FoldedMemory&&) = delete;
-  ~FoldedMemory();
 
   void* begin() const { return begin_; }
   std::size_t distinct() const { return distinct_; }  // [byte]
 
  private:
-  void Map(std::size_t bytes);
-
-  void* reserved_ = nullptr;
-  std::size_t reserved_bytes_ = 0;
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(void* reserved) const;
+  };
+  std::unique_ptr<void, Unmap> reserved_;
   void* begin_ = nullptr;
   std::size_t distinct_ = 0;
 };
@@ -79,6 +78,8 @@ int64_t StoredBytes(int64_t count, std::string_view type);
 // two elements in a byte the first has the low bits. Values of an integer type are rounded to the
 // nearest integer. Throws std::logic_error for another type.
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type);
+// As Encoded, but the integers of s32 are exact also above 2^24, where those of floats are not.
+std::vector<std::byte> EncodedDoubles(const std::vector<double>& values, std::string_view type);
 // The inverse of Encoded. Throws std::logic_error for other types or incomplete elements.
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type);
 

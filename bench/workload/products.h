@@ -70,6 +70,13 @@ struct ProductCase {
   bool operator==(const ProductCase&) const = default;
 };
 
+// `count` products of an m x k and a k x n matrix.
+struct MatrixProducts {
+  int64_t m = 0, n = 0, k = 0, count = 0;
+
+  bool operator==(const MatrixProducts&) const = default;
+};
+
 // The sizes of a problem, viewed as a matrix product.
 struct ProductSizes {
   std::string problem;                   // the problem's text, for messages

@@ -83,8 +83,7 @@ std::map<std::string, Reason>& MissingReasons() {
 }
 
 std::string MissingReason(const Backend& backend) {
-  const auto found = MissingReasons().find(backend.device);
-  if (found != MissingReasons().end()) return found->second.text;
+  if (const auto* known = FindValue(MissingReasons(), backend.device)) return known->text;
   return fmt::format("this build of dlroof was made without {}",
                      backend.needs.value_or(backend.library));
 }
@@ -233,6 +232,7 @@ std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::st
 
 bool RegisterOp(Op op) {
   roofline::RegisterOpWords(op.name, op.words);
+  if (op.named_flops) roofline::RegisterNamedFlops(op.name, op.named_flops);
   return OpRegistry().emplace(op.name, std::move(op)).second;
 }
 
@@ -240,10 +240,7 @@ std::vector<const Op*> AllOps() {
   return VectorOf<const Op*>(OpRegistry(), [](const auto& row) { return &row.second; });
 }
 
-const Op* FindOp(std::string_view name) {
-  const auto found = OpRegistry().find(name);
-  return found == OpRegistry().end() ? nullptr : &found->second;
-}
+const Op* FindOp(std::string_view name) { return FindValue(OpRegistry(), name); }
 
 bool TextCursor::Accept(std::string_view word) {
   if (text_.substr(at_, word.size()) != word) return false;
@@ -295,6 +292,12 @@ int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what
   return count;
 }
 
+void CheckSum(std::initializer_list<int64_t> counts, std::string_view what) {
+  int64_t sum = 0;
+  for (const int64_t count : counts)
+    if (__builtin_add_overflow(sum, count, &sum)) throw BadInput("{} overflows 64 bits", what);
+}
+
 namespace {
 
 constexpr int kParts = 6;
@@ -331,13 +334,8 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
     throw BadInput({.column = static_cast<int>(text.size()) + 1},
                    "expected op/device/library/direction/type/problem, got {} part{}", parts.size(),
                    parts.size() == 1 ? "" : "s");
-  return {parts[0],
-          parts[1],
-          parts[2],
-          parts[3],
-          parts[4],
-          parts[5],
-          {parts.begin() + kParts, parts.end()}};
+  const std::vector<std::string> options(parts.begin() + kParts, parts.end());
+  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], options};
 }
 
 namespace {
@@ -350,8 +348,7 @@ const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& 
   const auto& words = FindOp(name.op)->words.sweep;
   const auto found = std::ranges::find(words, parameter, &roofline::SweepWord::name);
   if (found != words.end()) return *found;
-  std::vector<std::string> names(words.size());
-  std::ranges::transform(words, names.begin(), &roofline::SweepWord::name);
+  const auto names = VectorOf<std::string>(words, &roofline::SweepWord::name);
   throw BadInput("--sweep={}: {} has no such parameter; it has {}", parameter, name.op,
                  fmt::join(names, ", "));
 }

@@ -69,6 +69,8 @@ auto ParseProblem(std::string_view text, int column_offset, Read read, Check che
 
 // Returns the product of the sizes. Throws BadInput with `what` if it overflows 64 bits.
 int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what);
+// Throws BadInput with `what` if the sum of the counts overflows 64 bits.
+void CheckSum(std::initializer_list<int64_t> counts, std::string_view what);
 
 struct BenchmarkName {
   std::string op, device, library, direction, type, problem;
@@ -318,6 +320,8 @@ struct Op {
   // Returns the name's problem with batch size `batch`. Throws BadInput if the new problem is
   // invalid, and Unsupported if the problem does not define which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
+  // Returns the FLOPs of the problem in a record's name (roofline::RegisterNamedFlops).
+  roofline::NamedFlops named_flops = {};
   std::vector<OpVariants> variants = {};  // options among which `dlroof tune` chooses
   // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model, or an
   // empty function if the op does not model the call. `algorithm` is PreparedCall::algorithm and

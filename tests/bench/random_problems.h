@@ -1,16 +1,49 @@
 // Random problems of operators.
 #pragma once
 
+#include <gmock/gmock.h>
+
 #include <cstdint>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
+#include "counters/base/error.h"
 
 namespace dlroof::fakes {
 
 inline int64_t Between(std::mt19937& random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+}
+
+// Changes bytes of the texts of random problems, often to one of `letters`: `parse` refuses the
+// text with the column, or reads a problem whose only text it is.
+template <class MakeProblem, class Parse>
+void ExpectOneTextEach(std::string_view letters, MakeProblem problem, Parse parse) {
+  std::mt19937 random(2);
+  int refused = 0;
+  for (int i = 0; i < 10000; ++i) {
+    std::string text = ToText(problem(random));
+    for (int64_t change = Between(random, 1, 3); change > 0 && !text.empty(); --change) {
+      const auto at = static_cast<size_t>(Between(random, 0, std::ssize(text) - 1));
+      const auto byte =
+          random() % 2 == 0 ? letters[random() % letters.size()] : static_cast<char>(random());
+      const auto kind = random() % 3;
+      if (kind == 0) text[at] = byte;
+      if (kind == 1) text.erase(at, 1);
+      if (kind == 2) text.insert(at, 1, byte);
+    }
+    try {
+      ASSERT_EQ(ToText(parse(text)), text);
+    } catch (const BadInput& error) {
+      ASSERT_THAT(error.what(), testing::StartsWith("column "));
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(refused, 9900);
 }
 
 // The most that a random convolution has: channels and filters per group, taps of a filter and its

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -45,13 +46,14 @@ inline ListedBytes BytesOf(const workload::PreparedCall& call) {
 }
 
 // Expects of benchmarks of a oneDNN cell ("Conv2D/cpu/onednn/") that they agree with the reference:
-// `variant` is direction, type and options, with @ for the problem. f32 runs wherever oneDNN does;
-// other types may be unsupported here, but never wrong. Returns the number of those that ran.
-template <class Variants>
-int ExpectVariantsAgree(const std::string& cell, const Variants& variants,
-                        const std::vector<std::string>& problems) {
+// `variants` are words of direction, type and options, with @ for the problem. f32 runs wherever
+// oneDNN does; other types may be unsupported here, but never wrong. Returns the number of those
+// that ran.
+inline int ExpectVariantsAgree(const std::string& cell, const std::string& variants,
+                               const std::vector<std::string>& problems) {
   int ran = 0;
-  for (const std::string& variant : variants)
+  std::istringstream words(variants);
+  for (std::string variant; words >> variant;)
     for (const std::string& problem : problems) {
       std::string name = cell + variant;
       name.replace(name.find('@'), 1, problem);

@@ -27,12 +27,15 @@ using onednn::PlainDesc;
 // A call by primitives or by a graph, ready to run.
 struct Computation {
   std::function<void()> run;
-  // All tensors, the result last. Their order is the same for all inputs of a call.
-  std::vector<memory> tensors;
-  std::string algorithm;
+  onednn::Arguments arguments;  // all tensors, with the same keys for all inputs of a call
+  std::vector<int> weights;     // none
+  memory result;
+  std::string implementation;
   std::string scores, values;  // implementations of the two products
   size_t launches = 0;
   Scores stored = Scores::kF32;
+
+  void Run() const { run(); }
 };
 
 bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
@@ -65,6 +68,22 @@ void AppendMask(const AttentionProblem& p, const memory& scores, Steps& steps) {
   const memory in_place(by_head, CpuEngine(), scores.get_data_handle());
   add.arguments = {{DNNL_ARG_SRC_0, in_place}, {DNNL_ARG_DST, in_place}};
   add.AddInput(DNNL_ARG_SRC_1, mask, MaskOf(p, masks));
+}
+
+double ExecutedOverUseful(const AttentionProblem& p) {
+  return static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));
+}
+
+void RunAll(const Steps& steps) {
+  for (const auto& step : steps) step.Run();
+}
+
+onednn::Arguments ArgumentsOf(const Steps& steps) {
+  onednn::Arguments all;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const auto& [argument, tensor] : steps[i].arguments)
+      all.emplace(static_cast<int>(i << 24) | argument, tensor);  // arguments are below 2^24
+  return all;
 }
 
 std::string AlgorithmOf(const Steps& steps) {
@@ -116,19 +135,13 @@ namespace {
 
 Computation ByPrimitives(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
   const auto steps = std::make_shared<const Steps>(ForwardSteps(p, type, in));
-  Computation made{.algorithm = AlgorithmOf(*steps),
-                   .scores = steps->front().implementation,
-                   .values = steps->back().implementation,
-                   .launches = steps->size()};
-  for (const auto& call : *steps) {
-    for (const auto& [argument, tensor] : std::map(call.arguments.begin(), call.arguments.end()))
-      if (&call != &steps->back() || argument != DNNL_ARG_DST) made.tensors.push_back(tensor);
-  }
-  made.tensors.push_back(steps->back().arguments.at(DNNL_ARG_DST));
-  made.run = [steps] {
-    for (const auto& step : *steps) step.Run();
-  };
-  return made;
+  return {.run = [steps] { RunAll(*steps); },
+          .arguments = ArgumentsOf(*steps),
+          .result = steps->back().arguments.at(DNNL_ARG_DST),
+          .implementation = AlgorithmOf(*steps),
+          .scores = steps->front().implementation,
+          .values = steps->back().implementation,
+          .launches = steps->size()};
 }
 
 using dnnl::graph::logical_tensor;
@@ -332,19 +345,19 @@ Computation ByGraph(const AttentionProblem& p, std::string_view type, const Tens
     for (const auto& output : outputs)
       made.outputs.push_back(made.tensors.emplace_back(bound(output)).get());
   }
-  Computation result{.algorithm = GraphAlgorithm(division.described),
+  Computation result{.run =
+                         [call] {
+                           for (auto& partition : call->partitions) partition.Run();
+                         },
+                     .arguments = {call->memories.begin(), call->memories.end()},
+                     .result = call->memories.at(kResult),
+                     .implementation = GraphAlgorithm(division.described),
                      .launches = call->partitions.size(),
                      .stored = division.stored};
   if (const auto& first = division.described.front().implementations; !first.empty())
     result.scores = first.front();
   if (const auto& last = division.described.back().implementations; !last.empty())
     result.values = last.back();
-  for (const auto& [id, tensor] : call->memories)
-    if (id != kResult) result.tensors.push_back(tensor);
-  result.tensors.push_back(call->memories.at(kResult));
-  result.run = [call] {
-    for (auto& partition : call->partitions) partition.Run();
-  };
   return result;
 }
 
@@ -353,44 +366,27 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   const auto p = Read(name);
   if (name.direction == "bwd") return PrepareBackward(p, name.type, settings);
   RequireMemory(p, name.type);
-  onednn::SetThreads(settings.threads);
-  const auto inputs = std::make_shared<Tensors>(SeededInputs(p, name.type, settings.seed));
   const auto make = [p, type = name.type,
                      graph = workload::HasOption(name, "graph")](const Tensors& in) {
-    return onednn::Translated(fmt::format("attention {}", type), [&] {
-      return graph ? ByGraph(p, type, in) : ByPrimitives(p, onednn::DataType(type), in);
-    });
+    return graph ? ByGraph(p, type, in) : ByPrimitives(p, onednn::DataType(type), in);
   };
-  const auto call = std::make_shared<const Computation>(make(*inputs));
-  std::unordered_map<int, memory> tensors;
-  for (const auto& tensor : call->tensors)
-    tensors.emplace(static_cast<int>(tensors.size()), tensor);
-  // For a single query the library may use different pipes for the two products.
-  const auto pipe = [&](const std::string& implementation) {
-    return onednn::MatrixPipe(name.type, implementation);
+  const auto work = [&](const Computation& call) {
+    // For a single query the library may use different pipes for the two products.
+    return WorkOf(p, name.type,
+                  {onednn::MatrixPipe(name.type, call.scores),
+                   onednn::MatrixPipe(name.type, call.values), "fp32.vector"},
+                  call.launches);
   };
-  workload::PreparedCall prepared{
-      .algorithm = call->algorithm,
-      .isa = onednn::EffectiveIsa(),
-      .modelled = WorkOf(p, name.type, {pipe(call->scores), pipe(call->values), "fp32.vector"},
-                         call->launches),
-      .memory = onednn::Regions(tensors, {})};
-  prepared.explain.executed_over_useful =
-      static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));
-  prepared.run = call->run;
-  prepared.verify = [call, inputs, p, type = name.type, seed = settings.seed] {
-    call->run();
-    const auto result = onednn::Plain(call->tensors.back());
-    auto found = Check(p, type, *inputs, {result.begin(), result.end()}, seed, call->stored);
-    *inputs = {};
-    return found;
+  const auto check = [p, type = name.type, seed = settings.seed](const Tensors& in,
+                                                                 const Computation& call) {
+    const auto result = onednn::Plain(call.result);
+    return Check(p, type, in, {result.begin(), result.end()}, seed, call.stored);
   };
-  prepared.new_inputs = [call, inputs, make, p, type = name.type](unsigned seed) {
-    *inputs = SeededInputs(p, type, seed);
-    const auto other = make(*inputs);
-    for (size_t i = 0; i < call->tensors.size(); ++i)
-      onednn::CopyTensor(other.tensors[i], call->tensors[i]);
-  };
+  auto prepared = onednn::PrepareCall(
+      settings, fmt::format("attention {}", name.type),
+      [p, type = name.type](unsigned seed) { return SeededInputs(p, type, seed); }, work, make,
+      check);
+  prepared.explain.executed_over_useful = ExecutedOverUseful(p);
   return prepared;
 }
 

@@ -17,12 +17,6 @@
 namespace dlroof::conv2d {
 namespace {
 
-size_t Bytes(const TensorSpec& spec) {
-  int64_t count = 1;
-  for (const int64_t size : spec.dimensions) count *= size;
-  return static_cast<size_t>(count * workload::ElementBytes(spec.type));
-}
-
 void Upload(const std::vector<float>& plain, const TensorSpec& spec, cuda::DeviceBuffer& buffer) {
   workload::Upload(workload::ToStrides(plain, spec.dimensions, spec.strides), spec.type, buffer);
 }
@@ -43,8 +37,7 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   double host = 0;
   for (const auto& tensor : graph.tensors)
     if (!tensor.is_virtual)
-      host += static_cast<double>(Bytes(tensor)) *
-              (1 + 8 / static_cast<double>(workload::ElementBytes(tensor.type)));
+      host += Bytes(tensor) * (1 + 8 / static_cast<double>(workload::ElementBytes(tensor.type)));
   workload::RequireHostMemory(host, what);
   cuda::RequireDeviceMemory(TensorBytes(graph), what);
 }
@@ -116,7 +109,6 @@ class Call {
   void TakeFastest();
   void Chose();
   std::function<double(size_t candidate, int calls)> DeviceSeconds() const;
-  PlanChoice ChoiceOf(const EngineConfig& config, int64_t workspace_bytes) const;
   workload::Verification Compared(const Candidate& candidate);
 
   CudnnConv2dCase request_;
@@ -152,13 +144,14 @@ void Call::FillTensors() {
       {kBiasId, &inputs_.bias}};
   if (request_.padded) {
     const auto plain = PlainSource(request_);
-    if (!plain_source_) plain_source_.emplace(Bytes(plain));
+    if (!plain_source_) plain_source_.emplace(static_cast<size_t>(Bytes(plain)));
     if (ResultId(request_.conv.direction) != kSourceId)
       Upload(inputs_.source, plain, *plain_source_);
   }
   for (const auto& tensor : graph_.tensors) {
     if (tensor.is_virtual) continue;
-    auto& buffer = tensors_.try_emplace(tensor.id, Bytes(tensor)).first->second;
+    const auto bytes = static_cast<size_t>(Bytes(tensor));
+    auto& buffer = tensors_.try_emplace(tensor.id, bytes).first->second;
     const bool copied = plain_source_ && tensor.id == kSourceId;
     if (!copied && tensor.id != ResultId(request_.conv.direction))
       Upload(*values.at(tensor.id), tensor, buffer);
@@ -191,8 +184,9 @@ void Call::CopyPadding(void* on, bool adds) const {
 void Call::Ask() {
   target_.emplace(Target::Here());
   described_.emplace(graph_, *target_);
+  choice_.tensor_bytes = TensorBytes(graph_);
   workspace_limit_ =
-      WorkspaceLimit(cuda::FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph_)));
+      WorkspaceLimit(cuda::FreeDeviceBytes() - static_cast<int64_t>(choice_.tensor_bytes));
   const bool all = request_.choice == EngineChoice::kBest;
   proposals_ = Propose(*described_, *target_, all, &modes_);
   choice_.proposed = proposals_.size();
@@ -278,11 +272,6 @@ std::function<double(size_t candidate, int calls)> Call::DeviceSeconds() const {
   };
 }
 
-PlanChoice Call::ChoiceOf(const EngineConfig& config, int64_t workspace_bytes) const {
-  return {
-      .config = config, .workspace_bytes = workspace_bytes, .tensor_bytes = TensorBytes(graph_)};
-}
-
 void Call::TakeFirstThatRuns() {
   const auto run = [&] {
     Pack();
@@ -315,7 +304,6 @@ bool Call::TakeNext() {
 void Call::Chose() {
   choice_.config = Chosen().proposal.config;
   choice_.workspace_bytes = Chosen().plan.workspace_bytes;
-  choice_.tensor_bytes = TensorBytes(graph_);
 }
 
 void Call::TakeFastest() {
@@ -337,7 +325,7 @@ void Call::TakeFastest() {
   choice_.wrong = fastest.wrong.size();
   for (const size_t wrong : fastest.wrong) {
     const auto& [proposal, plan, pack] = candidates_[wrong];
-    wrong_engines_.push_back({DescribeEngine(ChoiceOf(proposal.config, plan.workspace_bytes)),
+    wrong_engines_.push_back({DescribeEngine(proposal.config, plan.workspace_bytes),
                               workload::DifferenceText(found[wrong])});
   }
   heuristic_over_best_ = fastest.plan.heuristic_over_best;

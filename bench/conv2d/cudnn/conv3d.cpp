@@ -1,8 +1,10 @@
 // Conv3D/gpu/cudnn: 3-D convolutions by cuDNN's graph API, channels innermost, sums in f32.
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "bench/conv2d/cudnn/plans.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::conv2d {
 namespace {
@@ -39,18 +41,9 @@ Sizes ChannelsInnermost(const Sizes& sizes) {
   return {plane * sizes[2], 1, plane, row, sizes[1]};
 }
 
-// Returns elements in another order: from row-major to channels innermost if `pack`, else back.
-template <class To, class From>
-std::vector<To> Permuted(const std::vector<From>& from, const Sizes& sizes, bool pack) {
-  const auto channels = static_cast<size_t>(sizes[1]);
-  const auto volume = static_cast<size_t>(sizes[2] * sizes[3] * sizes[4]);
-  std::vector<To> to(from.size());
-  for (size_t i = 0; i < from.size(); ++i) {
-    const size_t image = i / (channels * volume);
-    const size_t packed = (image * volume + i % volume) * channels + i / volume % channels;
-    to[pack ? packed : i] = static_cast<To>(from[pack ? i : packed]);
-  }
-  return to;
+// Returns sizes with depth and height as one dimension: in both layouts they are adjacent.
+std::array<int64_t, 4> AsImages(const Sizes& sizes) {
+  return {sizes[0], sizes[1], sizes[2] * sizes[3], sizes[4]};
 }
 
 template <class Attributes>
@@ -86,7 +79,10 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   const auto inputs = [conv, in, call = call.get()](unsigned seed) {
     const auto upload = [call](const char* tensor, const std::vector<float>& values,
                                const Sizes& sizes) {
-      if (!values.empty()) call->Upload(tensor, Permuted<double>(values, sizes, true));
+      if (values.empty()) return;
+      const auto packed = workload::ToStrides(values, AsImages(sizes),
+                                              DenseStrides(AsImages(sizes), Conv2dLayout::kNhwc));
+      call->Upload(tensor, {packed.begin(), packed.end()});
     };
     *in = workload::SeededInputs(conv, seed);
     upload("source", in->source, SourceSizes(conv.problem));
@@ -98,8 +94,11 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   return GraphCall::Prepared(
       call, work, settings.seed, inputs, [conv, in, seed = settings.seed, call = call.get()] {
         const auto result = ResultOfDirection(conv);
-        const auto values = Permuted<double>(call->Download(result.name), result.sizes, false);
-        return workload::CheckOutput(conv, *in, workload::ProductOutput<double>{values}, seed);
+        const auto packed = call->Download(result.name);
+        const auto sizes = AsImages(result.sizes);
+        const workload::ProductOutput<float> output{workload::FromStrides(
+            {packed.begin(), packed.end()}, sizes, DenseStrides(sizes, Conv2dLayout::kNhwc))};
+        return workload::CheckOutput(conv, *in, output, seed);
       });
 }
 

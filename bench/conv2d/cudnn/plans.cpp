@@ -23,19 +23,17 @@ cudnn::Descriptor TensorDescriptor(const TensorSpec& spec) {
   return tensor;
 }
 
-cudnn::Descriptor ConvolutionDescriptor(const ConvolutionSpec& spec) {
-  const auto pair = [](const std::array<int64_t, 2>& values) {
-    return std::vector<int64_t>(values.begin(), values.end());
-  };
+cudnn::Descriptor ConvolutionDescriptor(const GraphSpec& spec) {
+  const auto& p = spec.problem;
   const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
   cudnn::Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   convolution.SetType(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, spec.compute_type);
   convolution.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
   convolution.SetInts(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {2});
-  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_DILATIONS, pair(spec.dilations));
-  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, pair(spec.strides));
-  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, pair(spec.pads_before));
-  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, pair(spec.pads_after));
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_DILATIONS, {p.dilation_h, p.dilation_w});
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {p.stride_h, p.stride_w});
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {p.pad_top, p.pad_left});
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {p.pad_bottom, p.pad_right});
   convolution.Finalize("the convolution's parameters");
   return convolution;
 }
@@ -68,14 +66,14 @@ constexpr std::array<OperationRow, 3> kOperations = {
 using Tensors = std::map<int64_t, cudnn::Descriptor>;  // by id
 
 // Returns the operation. Appends descriptors that it refers to, except tensors, to `parts`.
-cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
+cudnn::Descriptor Convolution(const GraphSpec& spec, const Tensors& tensors,
                               std::vector<cudnn::Descriptor>& parts) {
   const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
   const float alpha = 1, beta = 0;
   cudnn::Descriptor operation(row.type);
   operation.SetDescriptor(row.parameters, parts.emplace_back(ConvolutionDescriptor(spec)));
-  operation.SetDescriptor(row.source, tensors.at(spec.source));
-  operation.SetDescriptor(row.weights, tensors.at(spec.weights));
+  operation.SetDescriptor(row.source, tensors.at(kSourceId));
+  operation.SetDescriptor(row.weights, tensors.at(kWeightsId));
   operation.SetDescriptor(row.destination, tensors.at(spec.destination));
   operation.Set(row.alpha, CUDNN_TYPE_FLOAT, 1, &alpha);
   operation.Set(row.beta, CUDNN_TYPE_FLOAT, 1, &beta);
@@ -85,10 +83,10 @@ cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensor
 
 cudnn::Descriptor PointwiseDescriptor(const PointwiseSpec& spec) {
   const cudnnPointwiseMode_t mode =
-      spec.mode == PointwiseMode::kAdd ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_RELU_FWD;
+      spec.addend != 0 ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_RELU_FWD;
   cudnn::Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   pointwise.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
-  pointwise.SetType(CUDNN_ATTR_POINTWISE_MATH_PREC, spec.compute_type);
+  pointwise.SetType(CUDNN_ATTR_POINTWISE_MATH_PREC, "f32");
   pointwise.Finalize("a pointwise operation's parameters");
   return pointwise;
 }
@@ -99,7 +97,7 @@ cudnn::Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
   fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
                       parts.emplace_back(PointwiseDescriptor(spec)));
   fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensors.at(spec.input));
-  if (spec.mode == PointwiseMode::kAdd)
+  if (spec.addend != 0)
     fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensors.at(spec.addend));
   fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensors.at(spec.output));
   fused.Finalize("an operation fused into the convolution");
@@ -187,7 +185,7 @@ Graph::Graph(const GraphSpec& spec, const Target& target)
   Tensors tensors;
   for (const auto& tensor : spec.tensors) tensors.emplace(tensor.id, TensorDescriptor(tensor));
   std::vector<cudnnBackendDescriptor_t> operations;
-  operations.push_back(parts_.emplace_back(Convolution(spec.convolution, tensors, parts_)).get());
+  operations.push_back(parts_.emplace_back(Convolution(spec, tensors, parts_)).get());
   for (const auto& pointwise : spec.pointwise)
     operations.push_back(parts_.emplace_back(Fused(pointwise, tensors, parts_)).get());
   for (auto& [id, tensor] : tensors) parts_.push_back(std::move(tensor));

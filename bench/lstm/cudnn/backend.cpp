@@ -97,22 +97,23 @@ struct Place {
 
 }  // namespace
 
-void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn) {
+void SetRnn(const CudnnLstmCase& lstm, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn) {
+  const auto& p = lstm.problem;
   constexpr std::array<cudnnMathType_t, 3> kMath = {CUDNN_FMA_MATH, CUDNN_DEFAULT_MATH,
                                                     CUDNN_TENSOR_OP_MATH};
   cudnn::Check(
       cudnnSetRNNDescriptor_v8(
-          rnn, static_cast<cudnnRNNAlgo_t>(spec.algorithm), CUDNN_LSTM, CUDNN_RNN_DOUBLE_BIAS,
-          spec.bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT,
-          cudnn::DataType(spec.data_type), CUDNN_DATA_FLOAT,
-          kMath.at(static_cast<size_t>(spec.math)), spec.input, spec.hidden, spec.projection,
-          spec.layers, dropout, CUDNN_RNN_PADDED_IO_DISABLED),
-      fmt::format("an LSTM, {}", Key(spec.algorithm)));
+          rnn, static_cast<cudnnRNNAlgo_t>(lstm.algorithm), CUDNN_LSTM, CUDNN_RNN_DOUBLE_BIAS,
+          Passes(p) == 2 ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT,
+          cudnn::DataType(StorageType(lstm.type)), CUDNN_DATA_FLOAT,
+          kMath.at(static_cast<size_t>(MathOf(lstm.type))), static_cast<int>(p.i),
+          static_cast<int>(p.h), static_cast<int>(StateWidth(p)), static_cast<int>(p.l), dropout,
+          CUDNN_RNN_PADDED_IO_DISABLED),
+      fmt::format("an LSTM, {}", Key(lstm.algorithm)));
 }
 
 struct LstmGpuCall::State {
-  explicit State(const CudnnLstmCase& request)
-      : lstm(request), spec(RnnSpecOf(request)), type(StorageType(request.type)) {}
+  explicit State(const CudnnLstmCase& request) : lstm(request), type(StorageType(request.type)) {}
 
   bool Trains() const { return lstm.direction != LstmDirection::kForwardInference; }
   bool IsBackward() const { return lstm.direction == LstmDirection::kBackward; }
@@ -125,8 +126,8 @@ struct LstmGpuCall::State {
     const auto& p = lstm.problem;
     cudnn::Check(cudnnSetDropoutDescriptor(dropout.get(), cudnn::Handle(), 0, nullptr, 0, 0),
                  "no dropout");
-    SetRnn(spec, dropout.get(), rnn.get());
-    if (spec.algorithm == RnnAlgorithm::kPersistDynamic)
+    SetRnn(lstm, dropout.get(), rnn.get());
+    if (lstm.algorithm == RnnAlgorithm::kPersistDynamic)
       cudnn::Check(cudnnBuildRNNDynamic(cudnn::Handle(), rnn.get(), static_cast<int>(p.n)),
                    "compiling an LSTM, persist-dynamic");
     SetSequences(source, type, p, p.i);
@@ -137,7 +138,7 @@ struct LstmGpuCall::State {
                  "the weights of an LSTM");
     cudnn::Check(cudnnGetRNNTempSpaceSizes(cudnn::Handle(), rnn.get(), Mode(), source.get(),
                                            &work_bytes, &reserve_bytes),
-                 fmt::format("the workspace of an LSTM, {}", Key(spec.algorithm)));
+                 fmt::format("the workspace of an LSTM, {}", Key(lstm.algorithm)));
   }
   void RequireMemory() const {
     const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, UniformLstmType(type));
@@ -234,7 +235,6 @@ struct LstmGpuCall::State {
   }
 
   CudnnLstmCase lstm;
-  RnnSpec spec;
   std::string_view type;  // storage type of all tensors
   Dropout dropout;
   Rnn rnn;
@@ -326,7 +326,7 @@ LstmInput<float> LstmGpuCall::Gradients() const {
 }
 
 std::string LstmGpuCall::Algorithm() const {
-  return DescribeRnn(state_->spec, static_cast<int64_t>(state_->work_bytes),
+  return DescribeRnn(state_->lstm, static_cast<int64_t>(state_->work_bytes),
                      static_cast<int64_t>(state_->reserve_bytes));
 }
 
@@ -394,7 +394,7 @@ workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto lstm = ReadCudnnLstmCase(name);
-  RnnSpecOf(lstm);  // throws Unsupported before memory is allocated
+  RequireRnnProblem(lstm.problem);
   const auto type = UniformLstmType(StorageType(lstm.type));
   workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, type),
                               ToText(lstm.problem));

@@ -13,7 +13,7 @@
 namespace dlroof::lstm {
 
 // Sets the RNN descriptor; needs no GPU. Throws Unsupported with cuDNN's message.
-void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn);
+void SetRnn(const CudnnLstmCase& lstm, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn);
 
 class LstmGpuCall {
  public:

@@ -13,6 +13,7 @@
 #include "bench/lstm/loops.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -53,6 +54,18 @@ std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& s
           states.begin() + (stage.first + stage.layers) * layer};
 }
 
+// Arguments of the weights and their gradients, and the tensor.
+struct WeightsRow {
+  int argument, gradient;
+  std::vector<float> Weights::*tensor;
+};
+constexpr std::array<WeightsRow, 5> kWeights = {
+    {{DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_DIFF_WEIGHTS_LAYER, &Weights::input},
+     {DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_ITER, &Weights::state},
+     {DNNL_ARG_WEIGHTS_PROJECTION, DNNL_ARG_DIFF_WEIGHTS_PROJECTION, &Weights::projection},
+     {DNNL_ARG_WEIGHTS_PEEPHOLE, DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE, &Weights::peephole},
+     {DNNL_ARG_BIAS, DNNL_ARG_DIFF_BIAS, &Weights::bias}}};
+
 memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
@@ -86,11 +99,8 @@ class LstmBuilder {
   // Describes a stage's forward call. Throws dnnl::error if the library does not support it.
   Forward Describe(const LstmStage& stage) const {
     const Shapes s = ShapesOf(stage);
-    const auto kind = lstm_.direction == LstmDirection::kForwardInference
-                          ? dnnl::prop_kind::forward_inference
-                          : dnnl::prop_kind::forward_training;
     return {onednn::CpuEngine(),
-            kind,
+            onednn::ForwardKind(lstm_.direction != LstmDirection::kForwardInference),
             DirectionOf(problem_),
             s.source,
             s.hidden,
@@ -110,21 +120,18 @@ class LstmBuilder {
   onednn::Call MakeForward(const LstmStage& stage, const Forward& descriptor,
                            const onednn::Call* below) const {
     auto step = onednn::CallOf<dnnl::lstm_forward>(descriptor);
-    auto& a = step.arguments;
-    a[DNNL_ARG_SRC_LAYER] =
-        below != nullptr ? below->arguments.at(DNNL_ARG_DST_LAYER)
-                         : Activation(descriptor.src_layer_desc(), input_.source, step.tensors);
-    a[DNNL_ARG_SRC_ITER] = Activation(
-        descriptor.src_iter_desc(), LayersOf(input_.initial_hidden, stage, problem_), step.tensors);
-    a[DNNL_ARG_SRC_ITER_C] = step.tensors.Filled(descriptor.src_iter_c_desc(),
-                                                 LayersOf(input_.initial_cell, stage, problem_));
+    if (below != nullptr)
+      step.arguments[DNNL_ARG_SRC_LAYER] = below->arguments.at(DNNL_ARG_DST_LAYER);
+    else
+      Add(DNNL_ARG_SRC_LAYER, input_.source, descriptor, step);
+    Add(DNNL_ARG_SRC_ITER, LayersOf(input_.initial_hidden, stage, problem_), descriptor, step);
+    Add(DNNL_ARG_SRC_ITER_C, LayersOf(input_.initial_cell, stage, problem_), descriptor, step);
     AddWeights(stage, descriptor, step);
-    a[DNNL_ARG_DST_LAYER] = step.tensors.Poisoned(descriptor.dst_layer_desc());
-    a[DNNL_ARG_DST_ITER] = step.tensors.Poisoned(descriptor.dst_iter_desc());
-    a[DNNL_ARG_DST_ITER_C] = step.tensors.Poisoned(descriptor.dst_iter_c_desc());
+    for (const int result : {DNNL_ARG_DST_LAYER, DNNL_ARG_DST_ITER, DNNL_ARG_DST_ITER_C})
+      step.AddOutput(result, DescOf(descriptor, result));
     if (descriptor.workspace_desc().get_size() != 0)
-      a[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
-    step.listed = onednn::ListedArguments(a);
+      step.arguments[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
+    step.listed = onednn::ListedArguments(step.arguments);
     return step;
   }
 
@@ -136,28 +143,20 @@ class LstmBuilder {
     const auto descriptor = DescribeBackward(stage, forward_descriptor, above);
     auto step = onednn::CallOf<dnnl::lstm_backward>(descriptor);
     step.arguments = forward.arguments;
-    auto& a = step.arguments;
     AddWeights(stage, descriptor, step);
-    a[DNNL_ARG_DIFF_DST_LAYER] =
-        above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER)
-                         : step.tensors.Filled(descriptor.diff_dst_layer_desc(), d_output.output);
-    a[DNNL_ARG_DIFF_DST_ITER] = step.tensors.Filled(
-        descriptor.diff_dst_iter_desc(), LayersOf(d_output.final_hidden, stage, problem_));
-    a[DNNL_ARG_DIFF_DST_ITER_C] = step.tensors.Filled(
-        descriptor.diff_dst_iter_c_desc(), LayersOf(d_output.final_cell, stage, problem_));
-    a[DNNL_ARG_DIFF_SRC_LAYER] = step.tensors.Poisoned(descriptor.diff_src_layer_desc());
-    a[DNNL_ARG_DIFF_SRC_ITER] = step.tensors.Poisoned(descriptor.diff_src_iter_desc());
-    a[DNNL_ARG_DIFF_SRC_ITER_C] = step.tensors.Poisoned(descriptor.diff_src_iter_c_desc());
-    a[DNNL_ARG_DIFF_WEIGHTS_LAYER] = step.tensors.Zeroed(descriptor.diff_weights_layer_desc());
-    a[DNNL_ARG_DIFF_WEIGHTS_ITER] = step.tensors.Zeroed(descriptor.diff_weights_iter_desc());
-    if (problem_.peephole)
-      a[DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE] =
-          step.tensors.Zeroed(descriptor.diff_weights_peephole_desc());
-    if (problem_.p != 0)
-      a[DNNL_ARG_DIFF_WEIGHTS_PROJECTION] =
-          step.tensors.Zeroed(descriptor.diff_weights_projection_desc());
-    a[DNNL_ARG_DIFF_BIAS] = step.tensors.Zeroed(descriptor.diff_bias_desc());
-    step.listed = onednn::ListedArguments(a);
+    if (above != nullptr)
+      step.arguments[DNNL_ARG_DIFF_DST_LAYER] = above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER);
+    else
+      Add(DNNL_ARG_DIFF_DST_LAYER, d_output.output, descriptor, step);
+    Add(DNNL_ARG_DIFF_DST_ITER, LayersOf(d_output.final_hidden, stage, problem_), descriptor, step);
+    Add(DNNL_ARG_DIFF_DST_ITER_C, LayersOf(d_output.final_cell, stage, problem_), descriptor, step);
+    for (const int result :
+         {DNNL_ARG_DIFF_SRC_LAYER, DNNL_ARG_DIFF_SRC_ITER, DNNL_ARG_DIFF_SRC_ITER_C})
+      step.AddOutput(result, DescOf(descriptor, result));
+    for (const auto& [argument, gradient, tensor] : kWeights)
+      if (step.arguments.count(argument) > 0)
+        step.arguments[gradient] = step.tensors.Zeroed(DescOf(descriptor, gradient));
+    step.listed = onednn::ListedArguments(step.arguments);
     return step;
   }
 
@@ -194,10 +193,8 @@ class LstmBuilder {
   Shapes GradientShapesOf(const LstmStage& stage) const {
     Shapes shapes = ShapesOf(stage);  // peepholes keep the plain layout
     for (auto* desc : {&shapes.source, &shapes.hidden, &shapes.cell, &shapes.input, &shapes.state,
-                       &shapes.bias, &shapes.output})
-      *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
-    if (problem_.p != 0)
-      shapes.projection = AnyDesc(shapes.projection.get_dims(), memory::data_type::f32);
+                       &shapes.projection, &shapes.bias, &shapes.output})
+      if (!desc->is_zero()) *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
     return shapes;
   }
 
@@ -214,46 +211,41 @@ class LstmBuilder {
         d.hidden, d.cell, forward, attributes_);
   }
 
-  // Adds the weights in this primitive's layouts, which may differ between forward and backward.
-  template <class AnyDescriptor>
-  void AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor,
-                  onednn::Call& step) const {
-    auto& a = step.arguments;
-    a[DNNL_ARG_WEIGHTS_LAYER] = Weight(descriptor.weights_layer_desc(),
-                                       Joined(input_, stage, &Weights::input), step.tensors);
-    a[DNNL_ARG_WEIGHTS_ITER] = Weight(descriptor.weights_iter_desc(),
-                                      Joined(input_, stage, &Weights::state), step.tensors);
-    if (problem_.p != 0)
-      a[DNNL_ARG_WEIGHTS_PROJECTION] =
-          Weight(descriptor.weights_projection_desc(), Joined(input_, stage, &Weights::projection),
-                 step.tensors);
-    if (problem_.peephole)
-      a[DNNL_ARG_WEIGHTS_PEEPHOLE] = step.tensors.Filled(descriptor.weights_peephole_desc(),
-                                                         Joined(input_, stage, &Weights::peephole));
-    a[DNNL_ARG_BIAS] =
-        step.tensors.Filled(descriptor.bias_desc(), Joined(input_, stage, &Weights::bias));
+  static memory::desc DescOf(const dnnl::primitive_desc_base& descriptor, int argument) {
+    return descriptor.query_md(dnnl::query::exec_arg_md, argument);
   }
 
-  memory Activation(const memory::desc& target, std::vector<float> values,
-                    onednn::Tensors& tensors) const {
-    const auto stored = target.get_data_type();
+  // Adds an input with these values, which are quantized if it has integers.
+  void Add(int argument, std::vector<float> values, const dnnl::primitive_desc_base& descriptor,
+           onednn::Call& step) const {
+    const auto desc = DescOf(descriptor, argument);
+    const auto stored = desc.get_data_type();
     if (IsInteger(stored))
       for (float& value : values)
         value = std::round(value * Int8ActivationScale(problem_) + ShiftOf(stored, problem_));
-    return tensors.Filled(target, values);
+    step.AddInput(argument, desc, values);
   }
 
-  // Returns memory with the weights. Only a reorder can add the sums that quantized weights need.
-  memory Weight(const memory::desc& target, std::vector<float> values,
-                onednn::Tensors& tensors) const {
-    if (!IsQuantized(type_)) return tensors.Filled(target, values);
-    memory plain(onednn::PlainDesc(target.get_dims(), memory::data_type::f32), onednn::CpuEngine(),
-                 values.data());
-    memory filled = tensors.Empty(target);
-    dnnl::reorder(dnnl::reorder::primitive_desc(plain, filled, quantization_))
-        .execute(onednn::CpuStream(), plain, filled);
-    onednn::CpuStream().wait();
-    return filled;
+  // Adds the weights in this primitive's layouts, which may differ between forward and backward.
+  void AddWeights(const LstmStage& stage, const dnnl::primitive_desc_base& descriptor,
+                  onednn::Call& step) const {
+    for (const auto& [argument, gradient, tensor] : kWeights) {
+      auto values = Joined(input_, stage, tensor);
+      if (values.empty()) continue;  // no projection, no peepholes
+      const auto desc = DescOf(descriptor, argument);
+      step.weights.push_back(argument);
+      if (!IsInteger(desc.get_data_type())) {
+        step.AddInput(argument, desc, values);
+        continue;
+      }
+      // Only a reorder can add the sums that quantized weights need.
+      memory plain(onednn::PlainDesc(desc.get_dims(), memory::data_type::f32), onednn::CpuEngine(),
+                   values.data());
+      auto& quantized = step.arguments[argument] = step.tensors.Empty(desc);
+      dnnl::reorder(dnnl::reorder::primitive_desc(plain, quantized, quantization_))
+          .execute(onednn::CpuStream(), plain, quantized);
+      onednn::CpuStream().wait();
+    }
   }
 
   const LstmCase& lstm_;
@@ -273,13 +265,6 @@ std::vector<float> RealActivation(const memory& activation, const LstmProblem& p
     for (float& value : values) value = (value - shift) / Int8ActivationScale(problem);
   return values;
 }
-
-constexpr std::array<int, 5> kWeights = {DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,
-                                         DNNL_ARG_WEIGHTS_PEEPHOLE, DNNL_ARG_WEIGHTS_PROJECTION,
-                                         DNNL_ARG_BIAS};
-constexpr std::array<int, 5> kWeightGradients = {
-    DNNL_ARG_DIFF_WEIGHTS_LAYER, DNNL_ARG_DIFF_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE,
-    DNNL_ARG_DIFF_WEIGHTS_PROJECTION, DNNL_ARG_DIFF_BIAS};
 
 void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<float>& to) {
   const auto values = RealActivation(from, problem);
@@ -342,9 +327,6 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
                   std::string_view algorithm) {
   const auto functions = Functions(problem, direction);
   const bool by_gemm = algorithm.starts_with("ref");
-  std::vector<onednn::Product> products;
-  for (const auto& [m, n, k, count] : Products(problem, direction, by_gemm))
-    products.push_back({m, n, k, static_cast<double>(count)});
   PartSeconds parts;
   if (const auto cost = onednn::FunctionCost(static_cast<double>(functions.sigmoids),
                                              static_cast<double>(functions.tanhs))) {
@@ -353,8 +335,9 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
   }
   if (!onednn::IsVersion32()) return parts;
   if (type != "f32" && (type != "bf16" || by_gemm)) return parts;
-  if (const auto cost = onednn::ProductCost(
-          products, type, by_gemm ? onednn::ProductBy::kGemm : onednn::ProductBy::kMatmul)) {
+  if (const auto cost =
+          onednn::ProductCost(Products(problem, direction, by_gemm), type,
+                              by_gemm ? onednn::ProductBy::kGemm : onednn::ProductBy::kMatmul)) {
     parts.products = cost->seconds;
     parts.product_instructions = cost->instructions;
   }
@@ -453,20 +436,14 @@ LstmInput<float> LstmCall::Gradients() const {
     const auto& arguments = BackwardOf(k).arguments;
     Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER), lstm_.problem, gradients.initial_hidden);
     Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER_C), lstm_.problem, gradients.initial_cell);
-    const auto split = [&](int argument, std::vector<float> Weights::*tensor) {
-      const auto found = arguments.find(argument);
-      if (found == arguments.end()) return;
-      const auto values = onednn::Plain(found->second);
+    for (const auto& [argument, gradient, tensor] : kWeights) {
+      if (arguments.count(gradient) == 0) continue;
+      const auto values = onednn::Plain(arguments.at(gradient));
       const auto layer = static_cast<int64_t>(values.size()) / stages[k].layers;
       for (int64_t at = 0; at < stages[k].layers; ++at)
         (gradients.layers[stages[k].first + at].*tensor)
             .assign(values.begin() + at * layer, values.begin() + (at + 1) * layer);
-    };
-    split(DNNL_ARG_DIFF_WEIGHTS_LAYER, &Weights::input);
-    split(DNNL_ARG_DIFF_WEIGHTS_ITER, &Weights::state);
-    split(DNNL_ARG_DIFF_WEIGHTS_PROJECTION, &Weights::projection);
-    split(DNNL_ARG_DIFF_BIAS, &Weights::bias);
-    split(DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE, &Weights::peephole);
+    }
   }
   return gradients;
 }
@@ -474,17 +451,16 @@ LstmInput<float> LstmCall::Gradients() const {
 // Clears the gradients in place, because callers of Memory() have stored their addresses.
 void LstmCall::ClearWeightGradients() {
   for (auto& step : backward_)
-    for (const int argument : kWeightGradients)
-      if (const auto found = step.arguments.find(argument); found != step.arguments.end()) {
-        auto* bytes = found->second.map_data<char>();
-        std::memset(bytes, 0, found->second.get_desc().get_size());
-        found->second.unmap_data(bytes);
-      }
+    for (const auto& row : kWeights)
+      if (const auto* found = FindValue(step.arguments, row.gradient))
+        std::memset(found->get_data_handle(), 0, found->get_desc().get_size());
 }
 
 void LstmCall::CopyTensors(const LstmCall& from) {
-  for (size_t k = 0; k < forward_.size(); ++k) forward_[k].CopyTensors(from.forward_[k]);
-  for (size_t k = 0; k < backward_.size(); ++k) backward_[k].CopyTensors(from.backward_[k]);
+  for (size_t k = 0; k < forward_.size(); ++k)
+    onednn::CopyTensors(from.forward_[k].arguments, forward_[k].arguments);
+  for (size_t k = 0; k < backward_.size(); ++k)
+    onednn::CopyTensors(from.backward_[k].arguments, backward_[k].arguments);
 }
 
 std::string LstmCall::Algorithm() const {
@@ -498,7 +474,7 @@ std::vector<workload::MemoryRegion> LstmCall::Memory() const {
   std::vector<workload::MemoryRegion> regions;
   std::unordered_set<const void*> seen;
   for (const auto& step : Steps())
-    for (const auto& region : onednn::Regions(step.arguments, {kWeights.begin(), kWeights.end()}))
+    for (const auto& region : onednn::Regions(step.arguments, step.weights))
       if (seen.insert(region.begin).second) regions.push_back(region);
   return regions;
 }

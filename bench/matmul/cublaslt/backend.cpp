@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <type_traits>
 
 #include "bench/matmul/case.h"
 #include "bench/matmul/grouped.h"
@@ -124,12 +125,13 @@ Layout NewLayout(const MatrixSpec& spec, int64_t batch) {
 
 using DeviceTensor = workload::DeviceTensor<cuda::DeviceBuffer>;
 
-std::map<Matrix, DeviceTensor> EmptyTensors(const MatmulCase& matmul) {
+std::map<Matrix, DeviceTensor> EmptyTensors(const workload::ProductTypes& types,
+                                            const workload::ProductSizes& sizes) {
   std::map<Matrix, DeviceTensor> tensors;
-  const auto& p = matmul.problem;
-  for (const auto& [matrix, count] :
-       {std::pair{Matrix::kA, CountA(p)}, {Matrix::kB, CountB(p)}, {Matrix::kC, CountC(p)}})
-    tensors.try_emplace(matrix, TypeOf(matmul.types, matrix), count);
+  for (const auto& [matrix, count] : {std::pair{Matrix::kA, sizes.source},
+                                      {Matrix::kB, sizes.weights},
+                                      {Matrix::kC, sizes.destination}})
+    tensors.try_emplace(matrix, TypeOf(types, matrix), count);
   return tensors;
 }
 
@@ -218,61 +220,85 @@ class Plan {
   cublasLtMatmulHeuristicResult_t chosen_{};
 };
 
+// Returns a product of `rows` rows of the case.
+MatmulCase ProductOfRows(const MatmulCase& matmul, int64_t /*rows*/) { return matmul; }
+MatmulCase ProductOfRows(const GroupedCase& grouped, int64_t rows) {
+  return ProductOfExpert(grouped, rows);
+}
+
+// Returns the number of rows of each product of the case.
+std::vector<int64_t> RowsOf(const MatmulCase& matmul) { return {matmul.problem.m}; }
+std::vector<int64_t> RowsOf(const GroupedCase& grouped) { return RowsOfExperts(grouped.problem); }
+
+// A product or, for a GroupedCase, the baseline of a grouped product: a product per expert with
+// rows, in sequence. Experts with equal numbers of rows share a plan.
+template <class Case>
 class Call {
  public:
-  Call(const MatmulCase& matmul, unsigned seed)
-      : matmul_(matmul),
-        tensors_(EmptyTensors(matmul)),
-        bias_(workload::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
-        scales_a_(matmul, Matrix::kA),
-        scales_b_(matmul, Matrix::kB),
+  Call(const Case& request, unsigned seed)
+      : request_(request),
+        first_(ProductOfRows(request, 1)),
+        tensors_(EmptyTensors(request.types, SizesOf(request))),
+        bias_(workload::BiasType(request.types), request.bias ? request.problem.n : 1),
+        scales_a_(first_, Matrix::kA),
+        scales_b_(first_, Matrix::kB),
         workspace_(kWorkspaceBytes),
-        library_(NewLibrary()),
-        plan_(matmul, {bias_.buffer.get(), scales_a_.buffer.get(), scales_b_.buffer.get()}) {
+        library_(NewLibrary()) {
     NewInputs(seed);
-    plan_.Choose(library_, At(), stream_);
+    int64_t row = 0, expert = 0;
+    for (const auto rows : RowsOf(request)) {
+      if (rows > 0) AddPart(ProductOfRows(request, rows), expert, row);
+      ++expert, row += rows;
+    }
   }
 
   void NewInputs(unsigned seed) {
     seed_ = seed;
-    inputs_ = workload::SeededInputs(matmul_, seed);
+    inputs_ = workload::SeededInputs(request_, seed);
     for (auto& [matrix, tensor] : tensors_)
-      if (matrix != ProductOf(matmul_).result) tensor.Write(MatrixOf(inputs_, matrix));
-    if (matmul_.bias) bias_.Write(inputs_.bias);
-    scales_a_.Set(matmul_, Matrix::kA, seed, inputs_.source);
-    scales_b_.Set(matmul_, Matrix::kB, seed, inputs_.weights);
+      if (matrix != ProductOf(first_).result) tensor.Write(MatrixOf(inputs_, matrix));
+    if (request_.bias) bias_.Write(inputs_.bias);
+    scales_a_.Set(first_, Matrix::kA, seed, inputs_.source);
+    scales_b_.Set(first_, Matrix::kB, seed, inputs_.weights);
   }
 
-  void Enqueue(void* stream) const { Enqueue(At(), stream); }
+  void Enqueue(void* stream) const {
+    for (const auto& [plan, at] : parts_) Enqueue(*plan, at, stream);
+  }
   // Returns a function that starts the call on copies of its matrices, not of bias and scales.
-  std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
-    auto at = At();
+  std::function<void(void*)> Moved(
+      const std::map<const void*, void*>& copies) const requires std::is_same_v<Case, MatmulCase> {
+    auto [plan, at] = parts_.front();
     for (const auto& [tensor, copy] : copies) {
       if (at.first == tensor) at.first = copy;
       if (at.second == tensor) at.second = copy;
       if (at.result == tensor) at.result = copy;
     }
-    return [this, at](void* stream) { Enqueue(at, stream); };
+    return [this, plan = plan, at = at](void* stream) { Enqueue(*plan, at, stream); };
   }
   void Run() const {
     Enqueue(stream_.get());
     stream_.Wait();
   }
   workload::Verification Verify() {
-    auto& result = tensors_.at(plan_.spec().result.matrix);
+    auto& result = tensors_.at(ProductOf(first_).result);
     result.buffer.Fill(workload::kNotANumber);
     Run();
-    auto found = workload::CheckOutput(matmul_, inputs_,
+    auto found = workload::CheckOutput(request_, inputs_,
                                        workload::ProductOutput<float>{result.Read()}, seed_);
     inputs_ = {};  // frees gigabytes that timed calls do not use
     return found;
   }
-  std::string Algorithm() const { return plan_.Algorithm(); }
+  std::string Algorithm() const {
+    const auto algorithm = parts_.front().first->Algorithm();
+    if (std::is_same_v<Case, MatmulCase>) return algorithm;
+    return fmt::format("{} products: {}", parts_.size(), algorithm);
+  }
   std::vector<workload::MemoryRegion> Memory() const {
     std::vector<workload::MemoryRegion> regions;
     for (const auto& [matrix, tensor] : tensors_)
       regions.push_back(tensor.Region(matrix == Matrix::kB));
-    if (matmul_.bias) regions.push_back(bias_.Region(true));
+    if (request_.bias) regions.push_back(bias_.Region(true));
     for (const auto* scales : {&scales_a_, &scales_b_})
       if (scales->scales.count() > 0)
         regions.push_back({scales->buffer.get(), scales->buffer.bytes(), scales == &scales_b_});
@@ -280,99 +306,35 @@ class Call {
   }
 
  private:
-  void Enqueue(const Plan::Memory& at, void* stream) const {
-    Check(plan_.Multiply(library_, at, static_cast<cudaStream_t>(stream)), "the product");
+  void Enqueue(const Plan& plan, const Plan::Memory& at, void* stream) const {
+    Check(plan.Multiply(library_, at, static_cast<cudaStream_t>(stream)), "a product");
   }
-  Plan::Memory At() const {
-    const auto& spec = plan_.spec();
-    return {tensors_.at(spec.first.matrix).buffer.get(),
-            tensors_.at(spec.second.matrix).buffer.get(),
-            tensors_.at(spec.result.matrix).buffer.get(), workspace_.get()};
+  // Appends a product with the rows of A and C from `row` on, and the matrix B of `expert`.
+  void AddPart(const MatmulCase& product, int64_t expert, int64_t row) {
+    const auto& p = product.problem;
+    const Extras extras{bias_.get(), scales_a_.buffer.get(), scales_b_.buffer.get()};
+    const auto [plan, is_new] = plans_.try_emplace(p.m, product, extras);
+    const auto at = [&](Matrix matrix) {
+      const auto& tensor = tensors_.at(matrix);
+      const int64_t element = matrix == Matrix::kA   ? row * p.k
+                              : matrix == Matrix::kB ? expert * p.n * p.k
+                                                     : row * p.n;
+      return static_cast<std::byte*>(tensor.get()) + workload::StoredBytes(element, tensor.type);
+    };
+    const auto& spec = plan->second.spec();
+    const Plan::Memory memory = {at(spec.first.matrix), at(spec.second.matrix),
+                                 at(spec.result.matrix), workspace_.get()};
+    if (is_new) plan->second.Choose(library_, memory, stream_);
+    parts_.emplace_back(&plan->second, memory);
   }
 
-  MatmulCase matmul_;
+  Case request_;
+  MatmulCase first_;  // the product, or one like those of the experts
   unsigned seed_ = 0;
   workload::ProductInputs inputs_{};
   std::map<Matrix, DeviceTensor> tensors_;
   DeviceTensor bias_;
   DeviceScales scales_a_, scales_b_;
-  cuda::DeviceBuffer workspace_;
-  Library library_;
-  Plan plan_;
-  cuda::CudaStream stream_;
-};
-
-// The baseline of a grouped product: a product per expert with rows, in sequence. Experts with
-// equal numbers of rows share a plan.
-class GroupedCall {
- public:
-  GroupedCall(const GroupedCase& grouped, unsigned seed)
-      : grouped_(grouped),
-        a_(grouped.types.source, SizesOf(grouped).source),
-        b_(grouped.types.weights, SizesOf(grouped).weights),
-        c_(grouped.types.destination, SizesOf(grouped).destination),
-        workspace_(kWorkspaceBytes),
-        library_(NewLibrary()) {
-    NewInputs(seed);
-    int64_t row = 0, expert = 0;
-    for (const auto rows : RowsOfExperts(grouped.problem)) {
-      if (rows > 0) AddPart(expert, row, rows);
-      ++expert, row += rows;
-    }
-  }
-
-  void NewInputs(unsigned seed) {
-    seed_ = seed;
-    inputs_ = workload::SeededInputs(grouped_, seed);
-    a_.Write(inputs_.source);
-    b_.Write(inputs_.weights);
-  }
-
-  void Enqueue(void* stream) const {
-    for (const auto& [plan, at] : parts_)
-      Check(plan->Multiply(library_, at, static_cast<cudaStream_t>(stream)), "a product");
-  }
-  void Run() const {
-    Enqueue(stream_.get());
-    stream_.Wait();
-  }
-  workload::Verification Verify() {
-    c_.buffer.Fill(workload::kNotANumber);
-    Run();
-    auto found =
-        workload::CheckOutput(grouped_, inputs_, workload::ProductOutput<float>{c_.Read()}, seed_);
-    inputs_ = {};  // frees gigabytes that timed calls do not use
-    return found;
-  }
-  std::string Algorithm() const {
-    return fmt::format("{} products: {}", parts_.size(), parts_.front().first->Algorithm());
-  }
-  std::vector<workload::MemoryRegion> Memory() const {
-    return {a_.Region(), b_.Region(true), c_.Region()};
-  }
-
- private:
-  void AddPart(int64_t expert, int64_t row, int64_t rows) {
-    const auto& p = grouped_.problem;
-    const auto at = [](const DeviceTensor& tensor, int64_t element) {
-      return static_cast<std::byte*>(tensor.buffer.get()) +
-             element * workload::ElementBytes(tensor.type);
-    };
-    // cuBLASLt's first matrix is the right factor (ProductSpec).
-    const Plan::Memory memory = {at(b_, expert * p.n * p.k), at(a_, row * p.k), at(c_, row * p.n),
-                                 workspace_.get()};
-    auto found = plans_.find(rows);
-    if (found == plans_.end()) {
-      found = plans_.try_emplace(rows, ProductOfExpert(grouped_, rows), Extras()).first;
-      found->second.Choose(library_, memory, stream_);
-    }
-    parts_.emplace_back(&found->second, memory);
-  }
-
-  GroupedCase grouped_;
-  unsigned seed_ = 0;
-  workload::ProductInputs inputs_{};
-  DeviceTensor a_, b_, c_;
   cuda::DeviceBuffer workspace_;
   Library library_;
   std::map<int64_t, Plan> plans_;  // by an expert's number of rows
@@ -400,7 +362,8 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   auto work = workload::ProductWork(matmul, PipeOf(matmul.type));
   work.bytes.at(Level::kDram) += ScaleBytes(matmul);
   RequireMemory(SizesOf(matmul), work.bytes.at(Level::kDram));
-  return workload::PreparedOnGpu(std::make_shared<Call>(matmul, settings.seed), std::move(work));
+  return workload::PreparedOnGpu(std::make_shared<Call<MatmulCase>>(matmul, settings.seed),
+                                 std::move(work));
 }
 
 workload::PreparedCall PrepareGrouped(const workload::BenchmarkName& name,
@@ -409,7 +372,7 @@ workload::PreparedCall PrepareGrouped(const workload::BenchmarkName& name,
   workload::RequireTf32(grouped.type, std::getenv(workload::kTf32Override));
   RequireMemory(SizesOf(grouped),
                 workload::ProductWork(grouped, PipeOf(grouped.type)).bytes.at(Level::kDram));
-  return workload::PreparedOnGpu(std::make_shared<GroupedCall>(grouped, settings.seed),
+  return workload::PreparedOnGpu(std::make_shared<Call<GroupedCase>>(grouped, settings.seed),
                                  WorkOf(grouped, PipeOf(grouped.type)));
 }
 

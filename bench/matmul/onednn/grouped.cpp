@@ -5,11 +5,10 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "bench/onednn/call.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::matmul {
 namespace {
@@ -20,12 +19,13 @@ using onednn::CpuEngine;
 // A product for each expert that has rows. Each works on its part of the three tensors.
 struct GroupedCall {
   onednn::Tensors tensors{};
-  memory source{}, weights{}, destination{};
+  onednn::Arguments arguments{};
+  std::vector<int> weights = {DNNL_ARG_WEIGHTS};
   std::map<int64_t, dnnl::matmul> products{};  // by number of rows
   std::string implementation{};
   struct Part {
     dnnl::primitive primitive;
-    std::unordered_map<int, memory> arguments;
+    onednn::Arguments arguments;
     onednn::ArgumentList listed = onednn::ListedArguments(arguments);
   };
   std::vector<Part> parts{};
@@ -34,13 +34,6 @@ struct GroupedCall {
     for (const auto& part : parts) onednn::Execute(part.primitive, part.listed);
   }
 };
-
-// Returns a view of `tensor` with the layout `desc` that begins at this element.
-memory PartOf(const memory& tensor, const memory::desc& desc, int64_t element) {
-  const auto type = tensor.get_desc().get_data_type();
-  auto* const begin = static_cast<std::byte*>(tensor.get_data_handle());
-  return {desc, CpuEngine(), begin + element * static_cast<int64_t>(memory::data_type_size(type))};
-}
 
 void AddPart(const GroupedCase& grouped, int64_t expert, int64_t row, int64_t rows,
              GroupedCall& call) {
@@ -58,25 +51,32 @@ void AddPart(const GroupedCase& grouped, int64_t expert, int64_t row, int64_t ro
       call.implementation += (call.implementation.empty() ? "" : " + ") + implementation;
     found = call.products.emplace(rows, chosen).first;
   }
+  // Returns a view of a tensor with the layout `desc` that begins at this element.
+  const auto part = [&](int argument, const memory::desc& desc, int64_t element) {
+    auto* const begin = static_cast<std::byte*>(call.arguments.at(argument).get_data_handle());
+    return memory(desc, CpuEngine(), begin + element * workload::ElementBytes(grouped.type));
+  };
   call.parts.push_back({found->second,
-                        {{DNNL_ARG_SRC, PartOf(call.source, a, row * p.k)},
-                         {DNNL_ARG_WEIGHTS, PartOf(call.weights, b, expert * p.n * p.k)},
-                         {DNNL_ARG_DST, PartOf(call.destination, c, row * p.n)}}});
+                        {{DNNL_ARG_SRC, part(DNNL_ARG_SRC, a, row * p.k)},
+                         {DNNL_ARG_WEIGHTS, part(DNNL_ARG_WEIGHTS, b, expert * p.n * p.k)},
+                         {DNNL_ARG_DST, part(DNNL_ARG_DST, c, row * p.n)}}});
 }
 
-std::shared_ptr<const GroupedCall> MakeCall(const GroupedCase& grouped,
-                                            const workload::ProductInputs& inputs) {
+GroupedCall MakeCall(const GroupedCase& grouped, const workload::ProductInputs& inputs) {
   const auto& p = grouped.problem;
   const auto type = onednn::DataType(grouped.type);
-  auto call = std::make_shared<GroupedCall>();
-  call->source = call->tensors.Filled(onednn::PlainDesc({p.m, p.k}, type), inputs.source);
-  call->weights = call->tensors.Filled(onednn::PlainDesc({p.g, p.n, p.k}, type), inputs.weights);
-  call->destination = call->tensors.Poisoned(onednn::PlainDesc({p.m, p.n}, type));
+  GroupedCall call;
+  auto& tensors = call.tensors;
+  call.arguments = {
+      {DNNL_ARG_SRC, tensors.Filled(onednn::PlainDesc({p.m, p.k}, type), inputs.source)},
+      {DNNL_ARG_WEIGHTS, tensors.Filled(onednn::PlainDesc({p.g, p.n, p.k}, type), inputs.weights)},
+      {DNNL_ARG_DST, tensors.Poisoned(onednn::PlainDesc({p.m, p.n}, type))}};
   int64_t row = 0, expert = 0;
   for (const auto rows : RowsOfExperts(p)) {
-    if (rows > 0) AddPart(grouped, expert, row, rows, *call);
+    if (rows > 0) AddPart(grouped, expert, row, rows, call);
     ++expert, row += rows;
   }
+  call.implementation = fmt::format("{} products: {}", call.parts.size(), call.implementation);
   return call;
 }
 
@@ -84,35 +84,17 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto grouped = ReadOnednnGroupedCase(name);
   onednn::RequireSupport(grouped, SizesOf(grouped), "");
-  onednn::SetThreads(settings.threads);
-  const auto inputs =
-      std::make_shared<workload::ProductInputs>(workload::SeededInputs(grouped, settings.seed));
-  const auto call = onednn::Translated(fmt::format("grouped product {}", grouped.type),
-                                       [&] { return MakeCall(grouped, *inputs); });
-  workload::PreparedCall prepared{
-      .algorithm = fmt::format("{} products: {}", call->parts.size(), call->implementation),
-      .isa = onednn::EffectiveIsa(),
-      .modelled = WorkOf(grouped, onednn::PipeOf(grouped, call->implementation)),
-      .memory = onednn::Regions({{DNNL_ARG_SRC, call->source},
-                                 {DNNL_ARG_WEIGHTS, call->weights},
-                                 {DNNL_ARG_DST, call->destination}},
-                                {DNNL_ARG_WEIGHTS})};
-  prepared.run = [call] { call->Run(); };
-  prepared.verify = [call, inputs, grouped, seed = settings.seed] {
-    call->Run();
-    auto found = workload::CheckOutput(
-        grouped, *inputs, workload::ProductOutput<float>{onednn::Plain(call->destination)}, seed);
-    *inputs = {};
-    return found;
-  };
-  prepared.new_inputs = [call, inputs, grouped](unsigned seed) {
-    *inputs = workload::SeededInputs(grouped, seed);
-    const auto other = MakeCall(grouped, *inputs);
-    onednn::CopyTensor(other->source, call->source);
-    onednn::CopyTensor(other->weights, call->weights);
-    onednn::CopyTensor(other->destination, call->destination);
-  };
-  return prepared;
+  return onednn::PrepareCall(
+      settings, fmt::format("grouped product {}", grouped.type),
+      [grouped](unsigned seed) { return workload::SeededInputs(grouped, seed); },
+      [&](const GroupedCall& call) {
+        return WorkOf(grouped, onednn::PipeOf(grouped, call.implementation));
+      },
+      [grouped](const workload::ProductInputs& in) { return MakeCall(grouped, in); },
+      [grouped, seed = settings.seed](const workload::ProductInputs& in, const GroupedCall& call) {
+        const workload::ProductOutput<float> output{onednn::Plain(call.arguments.at(DNNL_ARG_DST))};
+        return workload::CheckOutput(grouped, in, output, seed);
+      });
 }
 
 [[maybe_unused]] const bool backend_registered = workload::RegisterBackend(

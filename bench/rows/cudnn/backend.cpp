@@ -27,7 +27,9 @@ frontend::PointwiseMode_t ModeOf(workload::Eltwise function) {
 
 // A cudnnSoftmaxForward call over the columns, and its tensors.
 struct SoftmaxCall {
-  SoftmaxCall(const RowsCase& request, size_t bytes) : x(bytes), y(bytes) {
+  explicit SoftmaxCall(const RowsCase& request)
+      : x(request.type, request.rows.m * request.rows.n),
+        y(x.type, request.rows.m * request.rows.n) {
     cudnn::Check(cudnnCreateTensorDescriptor(&shape), "a tensor of a softmax");
     cudnn::Check(cudnnSetTensor4dDescriptor(shape, CUDNN_TENSOR_NCHW, cudnn::DataType(request.type),
                                             static_cast<int>(request.rows.m),
@@ -49,7 +51,10 @@ struct SoftmaxCall {
     stream.Wait();
   }
 
-  cuda::DeviceBuffer x, y;
+  std::string Algorithm() const { return "cudnnSoftmaxForward, accurate"; }
+  std::vector<workload::MemoryRegion> Memory() const { return {x.Region(), y.Region()}; }
+
+  workload::DeviceTensor<cuda::DeviceBuffer> x, y;
   cudnnTensorDescriptor_t shape = nullptr;
   cuda::CudaStream stream{};
   cudnn::StreamUse use{};  // must be destroyed before the stream
@@ -57,26 +62,21 @@ struct SoftmaxCall {
 
 workload::PreparedCall PrepareSoftmax(const RowsCase& request, unsigned seed) {
   const auto in = std::make_shared<Tensors<float>>(request.op->inputs(request, seed));
-  const auto bytes = in->source.size() * static_cast<size_t>(workload::ElementBytes(request.type));
-  cuda::RequireDeviceMemory(2 * static_cast<double>(bytes), ToText(request.rows));
-  const auto call = std::make_shared<SoftmaxCall>(request, bytes);
-  workload::Upload(in->source, request.type, call->x);
-  workload::PreparedCall prepared;
-  prepared.run = [call] { call->Run(); };
-  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
+  const auto bytes = workload::StoredBytes(2 * request.rows.m * request.rows.n, request.type);
+  cuda::RequireDeviceMemory(static_cast<double>(bytes), ToText(request.rows));
+  const auto call = std::make_shared<SoftmaxCall>(request);
+  call->x.Write(in->source);
+  auto prepared = workload::PreparedOnGpu(call, {});
+  prepared.modelled = WorkOf(request);
   prepared.verify = [call, request, in, seed] {
-    call->y.Fill(workload::kNotANumber);
+    call->y.buffer.Fill(workload::kNotANumber);
     call->Run();
-    return Check(request, *in, workload::Download(request.type, call->y), seed);
+    return Check(request, *in, call->y.Read(), seed);
   };
   prepared.new_inputs = [call, request, in](unsigned other) {
     *in = request.op->inputs(request, other);
-    workload::Upload(in->source, request.type, call->x);
+    call->x.Write(in->source);
   };
-  prepared.algorithm = "cudnnSoftmaxForward, accurate";
-  prepared.modelled = WorkOf(request);
-  prepared.threads = 1;
-  prepared.memory = {{call->x.get(), bytes, false}, {call->y.get(), bytes, false}};
   return prepared;
 }
 

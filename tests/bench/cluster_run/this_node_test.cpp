@@ -65,6 +65,8 @@ TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
   const Variables openmpi = {{"OMPI_COMM_WORLD_RANK", "3"},
                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                              {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}};
+  auto named = openmpi;
+  named["DLROOF_NODE"] = "n9";
   struct Row {
     Variables variables;
     bool per_gpu;
@@ -73,7 +75,8 @@ TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
   for (const auto& [variables, per_gpu, name, host, gpu] :
        {Row{slurm("8(x4)", "5", ""), false, "n3-task5", "n3", ""},
         Row{slurm("8", "5", "0,1"), false, "n3-task5", "n3", ""},
-        Row{openmpi, false, "host7-task1", "host7", ""},
+        Row{openmpi, false, "host7-task1", "host7", ""}, Row{named, false, "n9-task1", "n9", ""},
+        Row{named, true, "n9-gpu1", "n9", "1"},
         Row{{{"SLURMD_NODENAME", "n3"}}, false, "n3", "", ""},
         Row{slurm("8(x2)", "5", "0"), true, "n3-gpu5", "n3", "0"},
         Row{openmpi, true, "host7-gpu1", "host7", "1"},

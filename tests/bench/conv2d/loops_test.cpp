@@ -25,17 +25,14 @@ constexpr fakes::ConvLimits kSmallLimits = {
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
 
-template <class Number>
-workload::ProductArrays<Number> Arrays(const Conv2dProblem& p,
+workload::ProductArrays<double> Arrays(const Conv2dProblem& p,
                                        const workload::ProductInputs& inputs) {
-  auto arrays = ZeroArrays<Number>(p);
+  auto arrays = ZeroArrays<double>(p);
   if (!inputs.source.empty())
-    ForEachSource(p, [&](int64_t from, int64_t to) {
-      arrays.source.at(to) = Number{inputs.source.at(from)};
-    });
-  for (size_t i = 0; i < inputs.weights.size(); ++i) arrays.weights[i] = Number{inputs.weights[i]};
-  for (size_t i = 0; i < inputs.destination.size(); ++i)
-    arrays.destination[i] = Number{inputs.destination[i]};
+    ForEachSource(p,
+                  [&](int64_t from, int64_t to) { arrays.source.at(to) = inputs.source.at(from); });
+  std::ranges::copy(inputs.weights, arrays.weights.begin());
+  std::ranges::copy(inputs.destination, arrays.destination.begin());
   return arrays;
 }
 
@@ -48,7 +45,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
       conv.problem = p;
       conv.direction = direction;
       const auto inputs = workload::SeededInputs(conv, i);
-      auto arrays = Arrays<double>(p, inputs);
+      auto arrays = Arrays(p, inputs);
       RunConv2dReference(p, direction, arrays);
       auto output = direction == ProductDirection::kForward ? arrays.destination : arrays.weights;
       if (direction == ProductDirection::kBackwardData) {
@@ -132,22 +129,15 @@ double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs,
 
 // A right result in the type.
 std::vector<float> RightOutput(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
-  std::vector<float> output(static_cast<size_t>(SizesOf(conv).destination));
+  std::vector<float> output;
   const auto& type = conv.types.destination;
-  for (size_t i = 0; i < output.size(); ++i) {
-    const double exact = RightValue(conv, inputs, static_cast<int64_t>(i));
-    const auto value = static_cast<float>(exact);
-    const auto whole = [&](double low, double high) {
-      return static_cast<float>(std::clamp(std::nearbyint(exact), low, high));
-    };
-    output[i] = type == "u8"     ? whole(0, 255)
-                : type == "s8"   ? whole(-128, 127)
-                : type == "bf16" ? workload::RoundToBf16(value)
-                : type == "f16"  ? workload::RoundToF16(value)
-                : type == "e4m3" ? workload::RoundToE4m3(value)
-                                 : value;
+  for (int64_t i = 0; i < SizesOf(conv).destination; ++i) {
+    const auto value = static_cast<float>(RightValue(conv, inputs, i));
+    output.push_back(type == "u8"   ? std::clamp(value, 0.0F, 255.0F)
+                     : type == "s8" ? std::clamp(value, -128.0F, 127.0F)
+                                    : value);
   }
-  return output;
+  return workload::Decoded(workload::Encoded(output, type), type);
 }
 
 struct Fixture {
@@ -402,8 +392,7 @@ TEST(Conv3d, FlopsElementsAndSizesAreThoseOfTheDefinition) {
       sources *= axis.size, weights *= axis.filter, outputs *= Outputs(axis);
     ASSERT_EQ(workload::ProductWork(conv, "").bytes.at(Level::kDram),
               static_cast<double>(4 * (sources + weights + outputs)));
-    for (const auto direction : {ProductDirection::kForward, ProductDirection::kBackwardData,
-                                 ProductDirection::kBackwardWeights}) {
+    for (const auto direction : kAll) {
       conv.direction = direction;
       const auto in = workload::SeededInputs(conv, 3);
       const auto right = ResultOf(conv, in);

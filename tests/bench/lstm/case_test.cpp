@@ -45,7 +45,7 @@ TEST(LstmProducts, HaveTheMatrixFlopsAndAreOneOfAllStepsWhereMerged) {
       }
   }
   const LstmProblem problem{.t = 16, .n = 8, .i = 32, .h = 64};
-  using Products = std::vector<LstmProduct>;
+  using Products = std::vector<workload::MatrixProducts>;
   EXPECT_EQ(dlroof::lstm::Products(problem, kInference, false),
             (Products{{8, 256, 32, 16}, {8, 256, 64, 16}}));
   EXPECT_EQ(dlroof::lstm::Products(problem, kInference, true),
@@ -58,29 +58,9 @@ TEST(LstmText, IsInverseOfParsingAndAcceptsNothingButItsOwnSpelling) {
     const LstmProblem problem = fakes::RandomLstm(random, k % 2 == 0 ? 9 : 500);
     EXPECT_EQ(ParseLstmProblem(ToText(problem)), problem) << ToText(problem);
   }
-  // Every text is either refused or the only spelling of its problem.
-  std::mt19937 changes(11);
-  const std::string letters = "tnihlpbisum0123456789_x ";
-  int accepted = 0;
-  for (int k = 0; k < 20'000; ++k) {
-    std::string text = ToText(fakes::RandomLstm(changes, 20));
-    const size_t at = changes() % text.size();
-    const char letter = letters[changes() % letters.size()];
-    if (k % 3 == 0)
-      text[at] = letter;
-    else if (k % 3 == 1)
-      text.insert(at, 1, letter);
-    else
-      text.erase(at, 1);
-    try {
-      EXPECT_EQ(ToText(ParseLstmProblem(text)), text);
-      ++accepted;
-    } catch (const BadInput& error) {
-      EXPECT_THAT(error.what(), HasSubstr("column "));
-    }
-  }
-  EXPECT_GT(accepted, 1000);  // a changed digit is another problem
-  EXPECT_LT(accepted, 19'000);
+  fakes::ExpectOneTextEach(
+      "tnihlpbisum0123456789_x ", [](auto& changes) { return fakes::RandomLstm(changes, 20); },
+      [](const auto& text) { return ParseLstmProblem(text); });
 }
 
 TEST(LstmText, RefusesWithTheColumnOfTheFirstBadCharacterAndWorkBeyond64Bits) {
@@ -350,26 +330,14 @@ TEST(ReadCudnnLstmCase, NamesAlgorithmAndTypeAndRefusesWhatCannotBe) {
               HasSubstr("column "));
 }
 
-TEST(RnnSpecOf, IsTheCallOfTheProblemF32AndTf32DifferInTheMathAlone) {
-  EXPECT_EQ(RnnSpecOf(Read("bwd/f16/t16n4i32h64l3p24bi/persist-static")),
-            (RnnSpec{.algorithm = RnnAlgorithm::kPersistStatic,
-                     .math = RnnMath::kTensorCores,
-                     .data_type = "f16",
-                     .bidirectional = true,
-                     .input = 32,
-                     .hidden = 64,
-                     .projection = 24,
-                     .layers = 3}));
-  // Without a projection cuDNN wants the hidden size.
-  EXPECT_EQ(RnnSpecOf(Read("bwd/f16/t16n4i32h64")).projection, 64);
-  auto f32 = RnnSpecOf(Read("bwd/f32/t1n1i8h8"));
-  EXPECT_EQ(f32.math, RnnMath::kFma);
-  f32.math = RnnMath::kDefault;
-  EXPECT_EQ(RnnSpecOf(Read("bwd/tf32/t1n1i8h8")), f32);
-  EXPECT_THROW(RnnSpecOf(Read("bwd/f32/t1n1i8h8bisum")), Unsupported);
-  EXPECT_EQ(RnnSpecOf(Read("bwd/f32/t1n1i8h8p7")).projection, 7);
-  EXPECT_THROW(RnnSpecOf(Read("bwd/f32/t1n1i8h8p8")), Unsupported);
-  EXPECT_THROW(RnnSpecOf(Read("bwd/f32/t1n1i8h8p9")), Unsupported);
+TEST(RequireRnnProblem, RefusesWhatCudnnLacksAndF32AndTf32DifferInTheMathAlone) {
+  EXPECT_EQ(MathOf("f32"), RnnMath::kFma);
+  EXPECT_EQ(MathOf("tf32"), RnnMath::kDefault);
+  EXPECT_EQ(MathOf("f16"), RnnMath::kTensorCores);
+  EXPECT_EQ(StorageType("tf32"), "f32");
+  EXPECT_NO_THROW(RequireRnnProblem(ParseLstmProblem("t1n1i8h8p7bi")));
+  for (const auto* problem : {"t1n1i8h8bisum", "t1n1i8h8p8", "t1n1i8h8p9"})
+    EXPECT_THROW(RequireRnnProblem(ParseLstmProblem(problem)), Unsupported) << problem;
 }
 
 TEST(RequireRnnType, Bf16IsThereFromVersion913OnAndWhatWouldSilentlyBeAnotherTypeIsRefused) {
@@ -396,9 +364,9 @@ TEST(GpuLstmTolerance, TellsF32FromTf32) {
 }
 
 TEST(DescribeRnn, SaysWhatMayMultiply) {
-  EXPECT_EQ(DescribeRnn(RnnSpecOf(Read("bwd/f32/t1n1i8h8")), 12, 34),
+  EXPECT_EQ(DescribeRnn(Read("bwd/f32/t1n1i8h8"), 12, 34),
             "standard, no tensor cores, workspace 12 B, reserve 34 B");
-  EXPECT_EQ(DescribeRnn(RnnSpecOf(Read("fwd_inference/f16/t1n1i8h8/persist-small-h")), 12, 0),
+  EXPECT_EQ(DescribeRnn(Read("fwd_inference/f16/t1n1i8h8/persist-small-h"), 12, 0),
             "persist-small-h, tensor cores allowed and expected where FLOPs are not counted, "
             "workspace 12 B");
 }

@@ -39,54 +39,41 @@ MatmulCase SmallCase(std::mt19937& random, ProductDirection direction) {
 }
 
 // The definition, by an element's place in its matrix and not in memory.
-class Definition {
- public:
-  Definition(const MatmulCase& matmul, const workload::ProductInputs& inputs)
-      : matmul_(matmul), inputs_(inputs) {}
+size_t AtA(const MatmulProblem& p, int64_t pair, int64_t i, int64_t l) {
+  return pair * p.m * p.k + (p.transposed_a ? l * p.m + i : i * p.k + l);
+}
+size_t AtB(const MatmulCase& matmul, int64_t pair, int64_t l, int64_t j) {
+  const auto& p = matmul.problem;
+  return pair * p.k * p.n + (p.transposed_b || matmul.ip ? j * p.k + l : l * p.n + j);
+}
 
-  double A(int64_t pair, int64_t i, int64_t l) const {
-    const auto& p = matmul_.problem;
-    return inputs_.source.at(AtA(p, pair, i, l));
-  }
-  double B(int64_t pair, int64_t l, int64_t j) const {
-    return inputs_.weights.at(AtB(matmul_, pair, l, j));
-  }
-  double C(int64_t pair, int64_t i, int64_t j) const {
-    const auto& p = matmul_.problem;
-    return inputs_.destination.at((pair * p.m + i) * p.n + j);
-  }
-  static size_t AtA(const MatmulProblem& p, int64_t pair, int64_t i, int64_t l) {
-    return pair * p.m * p.k + (p.transposed_a ? l * p.m + i : i * p.k + l);
-  }
-  static size_t AtB(const MatmulCase& matmul, int64_t pair, int64_t l, int64_t j) {
-    const auto& p = matmul.problem;
-    return pair * p.k * p.n + (p.transposed_b || matmul.ip ? j * p.k + l : l * p.n + j);
-  }
+// Returns the result in its order in memory.
+std::vector<double> Definition(const MatmulCase& matmul,
+                               const workload::ProductArrays<double>& factors) {
+  const auto& p = matmul.problem;
+  auto sums = ZeroMatrices<double>(p);
+  for (int64_t pair = 0; pair < p.b; ++pair)
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j)
+        for (int64_t l = 0; l < p.k; ++l) {
+          const size_t a = AtA(p, pair, i, l), b = AtB(matmul, pair, l, j),
+                       c = (pair * p.m + i) * p.n + j;
+          sums.destination.at(c) += factors.source.at(a) * factors.weights.at(b);
+          sums.source.at(a) += factors.destination.at(c) * factors.weights.at(b);
+          sums.weights.at(b) += factors.destination.at(c) * factors.source.at(a);
+        }
+  return MatrixOf(sums, ProductOf(matmul).result);
+}
 
-  // The result in its order in memory.
-  std::vector<double> Result() const {
-    const auto& p = matmul_.problem;
-    auto arrays = ZeroMatrices<double>(p);
-    for (int64_t pair = 0; pair < p.b; ++pair)
-      for (int64_t i = 0; i < p.m; ++i)
-        for (int64_t j = 0; j < p.n; ++j)
-          for (int64_t l = 0; l < p.k; ++l) {
-            if (matmul_.direction == ProductDirection::kForward)
-              arrays.destination.at((pair * p.m + i) * p.n + j) += A(pair, i, l) * B(pair, l, j);
-            else if (matmul_.direction == ProductDirection::kBackwardData)
-              arrays.source.at(AtA(p, pair, i, l)) += C(pair, i, j) * B(pair, l, j);
-            else
-              arrays.weights.at(AtB(matmul_, pair, l, j)) += C(pair, i, j) * A(pair, i, l);
-          }
-    return matmul_.direction == ProductDirection::kForward        ? arrays.destination
-           : matmul_.direction == ProductDirection::kBackwardData ? arrays.source
-                                                                  : arrays.weights;
-  }
-
- private:
-  const MatmulCase& matmul_;
-  const workload::ProductInputs& inputs_;
-};
+workload::ProductArrays<double> Arrays(const MatmulCase& matmul,
+                                       const workload::ProductInputs& inputs) {
+  auto arrays = ZeroMatrices<double>(matmul.problem);
+  for (const auto matrix : {Matrix::kA, Matrix::kB, Matrix::kC})
+    std::ranges::copy(MatrixOf(inputs, matrix), MatrixOf(arrays, matrix).begin());
+  arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
+  arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
+  return arrays;
+}
 
 TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
   std::mt19937 random(4);
@@ -95,14 +82,11 @@ TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
     matmul.bias = matmul.sum = false;
     matmul.eltwise.reset();
     const auto inputs = workload::SeededInputs(matmul, i);
-    auto arrays = ZeroMatrices<double>(matmul.problem);
-    std::ranges::copy(inputs.source, arrays.source.begin());
-    std::ranges::copy(inputs.weights, arrays.weights.begin());
-    std::ranges::copy(inputs.destination, arrays.destination.begin());
+    auto arrays = Arrays(matmul, inputs);
+    const auto expected = Definition(matmul, arrays);
     RunMatmulCase(matmul, arrays);
     const auto product = ProductOf(matmul);
     const auto& result = MatrixOf(arrays, product.result);
-    const auto expected = Definition(matmul, inputs).Result();
     ASSERT_EQ(result.size(), expected.size());
     for (size_t at = 0; at < result.size(); ++at) {
       ASSERT_NEAR(result[at], expected[at], 1e-13) << ToText(matmul.problem) << ' ' << at;
@@ -145,12 +129,7 @@ MatmulCase CheckedCase(const std::string& name) {
 // Returns the result of the loops, as f32.
 workload::ProductOutput<float> RightOutput(const MatmulCase& matmul,
                                            const workload::ProductInputs& inputs) {
-  auto arrays = ZeroMatrices<double>(matmul.problem);
-  for (const auto matrix : {Matrix::kA, Matrix::kB, Matrix::kC})
-    std::copy(MatrixOf(inputs, matrix).begin(), MatrixOf(inputs, matrix).end(),
-              MatrixOf(arrays, matrix).begin());
-  arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
-  arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
+  auto arrays = Arrays(matmul, inputs);
   RunMatmulCase(matmul, arrays);
   const auto& result = MatrixOf(arrays, ProductOf(matmul).result);
   workload::ProductOutput<float> output{{result.begin(), result.end()}};
@@ -201,7 +180,7 @@ TEST(CompressedWeights, AreTheScaledDistanceFromTheirZeroPointAndFaultsAreFound)
           for (int64_t column = 0; column < p.n; ++column) {
             const int64_t group =
                 (step + steps) % p.k / matmul.group * p.n + (column + columns) % p.n;
-            float& weight = expanded.weights.at(Definition::AtB(matmul, pair, step, column));
+            float& weight = expanded.weights.at(AtB(matmul, pair, step, column));
             weight -= zero_points.empty() ? 0 : zero_points.at(group);
             weight *= scales.at(group);
           }

@@ -41,8 +41,7 @@ std::string BenchmarkOf(const logs::Primitive& primitive) {
   return found.size() == 1 ? found[0].name.value_or(found[0].reason) : *line;
 }
 
-// Prepares a benchmark. Returns
-// nothing if the library refuses it on this CPU.
+// Prepares a benchmark. Returns nothing if the library refuses it on this CPU.
 std::optional<workload::PreparedCall> Prepared(const std::string& name) {
   try {
     return workload::MakeWorkload(name).prepare({.threads = 1});
@@ -200,7 +199,7 @@ class ProductCostOnednn : public testing::TestWithParam<ProductBy> {};
 
 TEST_P(ProductCostOnednn, IsProportionalToTheCountAndLeavesTheThreadsAsTheyWere) {
   const int threads = omp_get_max_threads();
-  const auto seconds = [](const std::vector<Product>& products) {
+  const auto seconds = [](const std::vector<workload::MatrixProducts>& products) {
     return ProductCost(products, "f32", GetParam())->seconds;
   };
   const double once = seconds({{32, 128, 64, 1}});
@@ -236,10 +235,10 @@ TEST(OnednnLibrary, EveryVersionFrom3_2OnCanBeUsedOnTheThreadsOfItsRuntime) {
   // dnnl_config.h of every 3.x has these numbers.
   const std::pair<unsigned, std::string_view> names[] = {
       {1, "sequential"}, {2, "OpenMP"}, {4, "TBB"}, {8, "threadpool"}, {512, "SYCL"}};
-  for (const auto& [number, name] : names) EXPECT_EQ(NameOf(ThreadingOf(number)), name);
-  EXPECT_EQ(NameOf(ThreadingOf(16)), "unknown threading");
+  for (const auto& [number, name] : names) EXPECT_EQ(NameOf(Threading{number}), name);
+  EXPECT_EQ(NameOf(Threading{16}), "unknown threading");
   for (const int threads : {1, 64}) EXPECT_FALSE(ThreadsRefusal(Threading::kOpenMp, threads, 4));
-  for (const auto threading : {Threading::kTbb, Threading::kSycl, Threading::kUnknown}) {
+  for (const auto threading : {Threading::kTbb, Threading::kSycl, Threading{16}}) {
     EXPECT_FALSE(ThreadsRefusal(threading, 4, 4));
     EXPECT_THAT(ThreadsRefusal(threading, 1, 4).value().text,
                 testing::HasSubstr("it runs on 4 threads here, and the number cannot be set to 1"));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "bench/workload/memory.h"
 #include "tests/fakes/foreign_lines.h"
@@ -170,19 +171,27 @@ std::vector<float> RightResult(const RowsCase& request, const Tensors<float>& in
   return output;
 }
 
-// Expects that the check takes the right result, and finds a first or last element that is wrong.
+// Expects that the check takes the right result, and finds a first or last element that is wrong:
+// of the rows and, behind them, of the gradients of scale and shift.
 void ExpectCheckFindsOneElement(const RowsCase& request) {
   const auto in = request.op->inputs(request, 5);
   const auto right = RightResult(request, in);
   EXPECT_TRUE(Check(request, in, right, 5).ok) << request.type << ToText(request.rows);
-  for (const size_t at : {size_t{0}, right.size() - 1})
-    for (const float bad : {request.op == &kSoftmax ? right[at] * 1.02F : right[at] * 1.02F + 0.05F,
-                            std::numeric_limits<float>::quiet_NaN()}) {
+  const size_t rows = request.backward ? in.source.size() : right.size();
+  std::set<size_t> places = {0, rows - 1, right.size() - 1};
+  if (request.backward) places.insert({rows, rows + static_cast<size_t>(request.rows.n) - 1});
+  for (const size_t at : places) {
+    const float away = request.op == &kSoftmax ? 0  // less than one row's
+                       : at >= rows            ? 0.2F
+                       : request.backward      ? 0.02F
+                                               : 0.05F;
+    for (const float bad : {right[at] * 1.02F + away, std::numeric_limits<float>::quiet_NaN()}) {
       auto wrong = right;
       wrong[at] = bad;
       EXPECT_FALSE(Check(request, in, wrong, 5).ok)
-          << request.op->name << request.type << ToText(request.rows);
+          << request.op->name << request.type << ToText(request.rows) << at;
     }
+  }
 }
 
 TEST(RowsCheck, FindsOneWrongElementAlsoOfAGradientAndATermThatASoftmaxLacks) {
@@ -203,20 +212,9 @@ TEST(RowsCheck, FindsOneWrongElementAlsoOfAGradientAndATermThatASoftmaxLacks) {
     ExpectCheckFindsOneElement({op, {17, 33}, "f16", false, op != &kSoftmax, op == &kLayerNorm});
   for (const auto* const op : {&kLayerNorm, &kRmsNorm})
     for (const std::string type : {"f32", "bf16"})
-      for (const Rows rows : {Rows{17, 33}, {12000, 1024}}) {
-        const RowsCase norm{op, rows, type, false, true, op == &kLayerNorm, Eltwise::kRelu, true};
-        const auto in = op->inputs(norm, 5);
-        const auto right = RightResult(norm, in);
-        EXPECT_TRUE(Check(norm, in, right, 5).ok) << op->name << type << ToText(rows);
-        const auto elements = in.source.size(), n = static_cast<size_t>(rows.n);
-        for (const size_t at :
-             {size_t{0}, elements - 1, elements, elements + n - 1, elements + n}) {
-          if (!norm.shift && at == elements + n) continue;
-          auto wrong = right;
-          wrong[at] = wrong[at] * 1.02F + (at < elements ? 0.02F : 0.2F);  // less than one row's
-          EXPECT_FALSE(Check(norm, in, wrong, 5).ok) << op->name << type << ToText(rows) << at;
-        }
-      }
+      for (const Rows rows : {Rows{17, 33}, {12000, 1024}})
+        ExpectCheckFindsOneElement(
+            {op, rows, type, false, true, op == &kLayerNorm, Eltwise::kRelu, true});
   // A row whose sum lacks the largest of 1024 terms.
   const RowsCase softmax{&kSoftmax, {2, 1024}};
   const auto in = kSoftmax.inputs(softmax, 5);

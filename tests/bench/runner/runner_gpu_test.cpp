@@ -18,8 +18,17 @@ namespace {
 
 using testing::Contains, testing::HasSubstr;
 
-workload::Workload OnGpu(const std::string& name) {
-  return fakes::FakeWorkload(workload::ParseBenchmarkName(name));
+// A made-up call on a GPU, as `change` leaves it.
+workload::Workload OnGpu(const std::string& name,
+                         const std::function<void(workload::PreparedCall&)>& change = {}) {
+  auto workload = fakes::FakeWorkload(workload::ParseBenchmarkName(name));
+  if (change)
+    workload.prepare = [change](const workload::RunSettings&) {
+      auto call = fakes::FakeCall();
+      change(call);
+      return call;
+    };
+  return workload;
 }
 
 // Calls that can neither be captured nor be queued one behind the other.
@@ -191,16 +200,13 @@ TEST(RunnerOfGpu, ColdCallsInAGraphUseCopiesInTurnOrAreQueuedWithAReason) {
   const auto timed = [&](workload::CacheState cache,
                          const std::function<void(workload::PreparedCall&)>& change) {
     copied.clear(), used.clear();
-    auto workload = OnGpu("Fake/gpu/none/fwd/f32/n1/cold");
-    workload.cache = cache;
-    workload.prepare = [&](const workload::RunSettings&) {
-      auto call = fakes::FakeCall();
+    auto workload = OnGpu("Fake/gpu/none/fwd/f32/n1/cold", [&](workload::PreparedCall& call) {
       call.gpu->on_copies = [&](const std::map<const void*, void*>& copies) {
         return [&used, copy = copies.rbegin()->second](void*) { used.push_back(copy); };
       };
       change(call);
-      return call;
-    };
+    });
+    workload.cache = cache;
     return fakes::RecordOf(workload, {}, {open});
   };
   const auto keep = [](workload::PreparedCall&) {};
@@ -249,12 +255,9 @@ TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueTrainAndCall) {
       return [&, calls] { return steps += 'c', gpu::GpuBatch{calls * 1e-2}; };
     };
   });
-  auto workload = OnGpu("Fake/gpu/none/bwd/f32/n1");
-  workload.prepare = [&](const workload::RunSettings&) {
-    auto call = fakes::FakeCall();
+  const auto workload = OnGpu("Fake/gpu/none/bwd/f32/n1", [&](workload::PreparedCall& call) {
     call.gpu->renew = [&] { steps += 'r'; };
-    return call;
-  };
+  });
   fakes::Records({workload}, {.counters = "off"}, {open});
   const auto calls = steps.substr(steps.find('r'));  // the empty kernel comes before
   EXPECT_EQ(calls.substr(0, 4), "rcrc");
@@ -266,16 +269,15 @@ TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
   for (const bool available : {true, false}) {
     fakes::RunLog log;
     std::vector<workload::Workload> workloads;
-    for (const std::string problem : {"n1", "n4"}) {
-      workloads.push_back(OnGpu("Fake/gpu/none/fwd/f32/" + problem));
-      workloads.back().prepare = [&log, problem, available](const workload::RunSettings&) {
-        log.prepared.push_back(problem);
-        if (!available && log.alive > 0) throw Unsupported("too little memory");
-        auto call = fakes::FakeCall();
-        call.gpu->renew = [alive = std::make_shared<fakes::Alive>(log)] {};
-        return call;
-      };
-    }
+    for (const std::string problem : {"n1", "n4"})
+      workloads.push_back(OnGpu("Fake/gpu/none/fwd/f32/" + problem,
+                                [&log, problem, available](workload::PreparedCall& call) {
+                                  log.prepared.push_back(problem);
+                                  if (!available && log.alive > 0)
+                                    throw Unsupported("too little memory");
+                                  call.gpu->renew = [alive = std::make_shared<fakes::Alive>(log)] {
+                                  };
+                                }));
     const auto records = fakes::Records(workloads, {}, {fakes::OpenFake});
     EXPECT_EQ(log.alive, 0);
     for (const auto& record : records)
@@ -287,8 +289,7 @@ TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
 }
 
 // A call of a library with three algorithms, of which the first `wrong` compute a wrong result.
-workload::PreparedCall CallWithWrongAlgorithms(int wrong) {
-  auto call = fakes::FakeCall();
+void UseWrongAlgorithms(int wrong, workload::PreparedCall& call) {
   const auto at = std::make_shared<int>(0);
   call.algorithm = "engine 0";
   call.verify = [at, wrong] {
@@ -300,15 +301,11 @@ workload::PreparedCall CallWithWrongAlgorithms(int wrong) {
     changed.modelled.launches = *at;
     return *at < 3;
   };
-  return call;
 }
 
 workload::Workload WithWrongAlgorithms(int wrong) {
-  auto workload = OnGpu("Fake/gpu/none/fwd/f32/n1");
-  workload.prepare = [wrong](const workload::RunSettings&) {
-    return CallWithWrongAlgorithms(wrong);
-  };
-  return workload;
+  return OnGpu("Fake/gpu/none/fwd/f32/n1",
+               [wrong](workload::PreparedCall& call) { UseWrongAlgorithms(wrong, call); });
 }
 
 TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesAndSkipsTheWrongOnes) {
@@ -316,7 +313,8 @@ TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesAndSkipsTheWrong
   EXPECT_EQ(record.work.at(Provenance::kModelled).launches, 2) << record.reason;
   EXPECT_EQ(record.wrong_engines.size(), 2U);
   // Two benchmarks that Google Benchmark interleaves are prepared again and again.
-  auto call = CallWithWrongAlgorithms(2);
+  auto call = fakes::FakeCall();
+  UseWrongAlgorithms(2, call);
   SkipWrongEngines({{"engine 0", "wrong"}, {"engine 1", "wrong"}}, call);
   EXPECT_EQ(call.algorithm, "engine 2");
   EXPECT_EQ(call.wrong_engines.size(), 2U);
@@ -330,12 +328,10 @@ TEST(RunnerOfGpu, AWrongOrFailedRecordKeepsItsAlgorithm) {
   EXPECT_EQ(all.algorithm, "engine 0");
   EXPECT_THAT(all.reason, HasSubstr("error 6.78e+03, allowed 1"));
   EXPECT_EQ(all.wrong_engines.size(), 3U);
-  auto only = OnGpu("Fake/gpu/none/fwd/f32/n1");
-  only.prepare = [](const workload::RunSettings&) {
-    auto call = CallWithWrongAlgorithms(1);
+  const auto only = OnGpu("Fake/gpu/none/fwd/f32/n1", [](workload::PreparedCall& call) {
+    UseWrongAlgorithms(1, call);
     call.next_algorithm = {};
-    return call;
-  };
+  });
   const auto record = fakes::RecordOf(only, {}, {fakes::OpenFake});
   EXPECT_EQ(record.status, record::Status::kWrong);
   EXPECT_EQ(record.algorithm, "engine 0");
@@ -352,19 +348,10 @@ TEST(RunnerOfGpu, AWrongOrFailedRecordKeepsItsAlgorithm) {
 TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
   auto threads = OnGpu("Fake/gpu/none/fwd/f32/n1/threads2");
   threads.threads = 2;
-  auto weights = OnGpu("Fake/gpu/none/fwd/f32/n1/cold-weights");
+  auto weights =
+      OnGpu("Fake/gpu/none/fwd/f32/n1/cold-weights", [](auto& call) { call.memory.clear(); });
   weights.cache = workload::CacheState::kColdWeights;
-  weights.prepare = [](const workload::RunSettings&) {
-    auto call = fakes::FakeCall();
-    call.memory.clear();
-    return call;
-  };
-  auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1");
-  plain.prepare = [](const workload::RunSettings&) {
-    auto call = fakes::FakeCall();
-    call.gpu.reset();
-    return call;
-  };
+  const auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1", [](auto& call) { call.gpu.reset(); });
   const auto records = fakes::Records({threads, weights, plain}, {}, {fakes::OpenFake});
   ASSERT_EQ(records.size(), 3);
   EXPECT_EQ(records[0].status, record::Status::kUnsupported);
@@ -391,12 +378,9 @@ std::shared_ptr<gpu::GpuClock> BreakingClock(std::shared_ptr<int> calls, bool st
 
 // Preparing fails too after the failure, as where the context is gone.
 workload::Workload PreparedBefore(const std::string& name, const std::shared_ptr<int>& calls) {
-  auto workload = OnGpu(name);
-  workload.prepare = [calls](const workload::RunSettings&) {
+  return OnGpu(name, [calls](workload::PreparedCall&) {
     if (*calls > 1) throw std::runtime_error("no memory can be had");
-    return fakes::FakeCall();
-  };
-  return workload;
+  });
 }
 
 TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsButAFailureThatPassesIsOneBenchmarks) {

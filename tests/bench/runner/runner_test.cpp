@@ -107,6 +107,38 @@ TEST(Runner, LooksAtTheCoresOfATeamAndKeepsNoisyRepetitionsWhenItIsTold) {
   }
 }
 
+// The quota stops the process in each period; ten periods pass between two readings.
+TEST(Runner, SaysHowOftenTheQuotaStoppedATeam) {
+  fakes::RunLog log;
+  const auto workload = fakes::Fake("Fake/cpu/none/fwd/f32/n1", log);
+  int periods = 0;
+  const QuotaWatch quota({.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"},
+                         [&](const std::filesystem::path&) {
+                           periods += 10;
+                           return fmt::format("nr_periods {0}\nnr_throttled {0}\n", periods);
+                         });
+  live::Session session(nlohmann::json::object(), [] { return std::vector<machine::Machine>{}; });
+  Runner runner({}, {.session = &session, .quota = &quota});
+  Runner::Team team;
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::RegisterBenchmark("team",
+                               [&](benchmark::State& state) {
+                                 runner.RunInTeam(
+                                     state, workload, [](std::int64_t) {}, team);
+                               })
+      ->Threads(2)
+      ->Iterations(100);
+  benchmark::ConsoleReporter reporter;
+  std::ostringstream out;
+  reporter.SetOutputStream(&out);
+  benchmark::RunSpecifiedBenchmarks(&reporter, "team");
+  benchmark::ClearRegisteredBenchmarks();
+  const auto& counting = session.MeasuredOf("Fake/cpu/none/fwd/f32/n1").record.counting;
+  const auto found = std::ranges::find(counting, "limits", &CountingNote::source);
+  ASSERT_NE(found, counting.end());
+  EXPECT_THAT(found->text, HasSubstr("in 10 of 10 periods"));
+}
+
 TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
   fakes::RunLog log;
   const auto records = [&](double max_noise, double max_seconds, const std::string& size) {
@@ -375,14 +407,17 @@ class ExplainCallTest : public testing::Test {
   }
   void TearDown() override { TheRegionSource() = std::move(source_); }
 
-  Seen Explained(const ExplainOptions& options, const cpu::Budget& budget = cpu::Budget(1e6),
-                 const std::string& single_thread_algorithm = "fake") {
+  Seen Explained(
+      const ExplainOptions& options, const cpu::Budget& budget = cpu::Budget(1e6),
+      const std::string& single_thread_algorithm = "fake",
+      const std::function<void()>& when_prepared = [] {}) {
     Seen seen;
     const workload::Workload workload{
         .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
         .prepare = [&](const workload::RunSettings& settings) {
           EXPECT_EQ(settings.threads, 1);
           ++seen.prepared;
+          when_prepared();
           return CallOf(single_thread_algorithm, seen);
         }};
     runner::WatchedCalls watched;
@@ -425,23 +460,11 @@ TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
 TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
   double now = 0;
   const cpu::Budget budget(10, 20, {[&] { return now; }, [] { return 0.0; }});
-  Seen seen;
-  runner::WatchedCalls watched;
-  watched.Add(CallOf("fake", seen), 2, 3);
-  const workload::Workload workload{
-      .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
-      .prepare = [&](const workload::RunSettings&) {
-        now = 21;
-        return CallOf("fake", seen);
-      }};
-  ExplainCall(
-      workload, {}, kLimited, budget, [&](ExplainPart part) { seen.parts.push_back(part); },
-      watched);
+  const auto seen = Explained(kLimited, budget, "fake", [&] { now = 21; });
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
-  const auto profile = watched.Mean();
-  ASSERT_TRUE(profile);
-  EXPECT_GT(profile->single_thread_seconds.value(), 0) << "one try at least";
-  EXPECT_FALSE(profile->near_seconds);
+  ASSERT_TRUE(seen.profile);
+  EXPECT_GT(seen.profile->single_thread_seconds.value(), 0) << "one try at least";
+  EXPECT_FALSE(seen.profile->near_seconds);
 }
 
 TEST_F(ExplainCallTest, AnotherAlgorithmOnOneThreadIsNotCompared) {

@@ -42,6 +42,17 @@ Course Follow(const StoppingRule& rule, const std::function<record::Repetition(d
 record::Repetition Quiet(double) { return {.seconds = 1, .iterations = 1}; }
 record::Repetition Busy(double) { return {.seconds = 2, .iterations = 1, .noisy = true}; }
 
+TEST(RepetitionOfTeam, AddsTheThreadsAndDoesNotKnowARunDelayThatNoThreadKnows) {
+  const auto both = RepetitionOfTeam({.wall = 6, .thread_cpu = 5, .run_delay = 1},
+                                     {.wall = 7, .thread_cpu = 3, .run_delay = 2}, 4);
+  EXPECT_EQ(both.seconds, 1.5);
+  EXPECT_EQ(both.cpu_seconds, 2);
+  EXPECT_FALSE(both.main_cpu_seconds);
+  EXPECT_EQ(both.run_delay_seconds, 0.75);
+  EXPECT_EQ(both.iterations, 4);
+  EXPECT_FALSE(RepetitionOfTeam({.wall = 6}, {.wall = 7}, 4).run_delay_seconds);
+}
+
 TEST(StoppingRule, AQuietMachineRepeatsAsAskedForAndABusyOneEndsWithTheTime) {
   const auto quiet = Follow({}, Quiet);
   EXPECT_EQ(std::pair(quiet.repetitions.size(), quiet.paused), std::pair(std::size_t{9}, 0.0));
@@ -148,6 +159,8 @@ TEST(CallsToFill, AsManyAsFitAndAQueueFillsAMillisecond) {
   EXPECT_LT(CallsToQueue(1e-6, std::nullopt), 100);
 }
 
+const gpu::Enqueue kNothing = [](void*) {};
+
 // A clock that logs its calls.
 struct Log {
   std::string steps;
@@ -191,20 +204,18 @@ fakes::FakeClock Logging(Log& log) {
 TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   Log log;
   auto clock = Logging(log);
-  const gpu::Enqueue nothing = [](void*) {};
-  EXPECT_EQ(TimeOnce(clock, nothing, {}), 1e-3);
+  EXPECT_EQ(TimeOnce(clock, kNothing, {}), 1e-3);
   EXPECT_EQ(log.steps, "once ");
   log.steps.clear();
-  TimeOnce(clock, nothing, {.l2 = {.flush = true, .touched = {{nullptr, 7}, {nullptr, 9}}}});
+  TimeOnce(clock, kNothing, {.l2 = {.flush = true, .touched = {{nullptr, 7}, {nullptr, 9}}}});
   EXPECT_EQ(log.steps, "flush touch7 touch9 once ");
   log.steps.clear();  // what a call uses up is renewed before
-  TimeOnce(clock, nothing, {.l2 = {.flush = true}, .renew = [&] { log.steps += "renew "; }});
+  TimeOnce(clock, kNothing, {.l2 = {.flush = true}, .renew = [&] { log.steps += "renew "; }});
   EXPECT_EQ(log.steps, "renew flush once ");
 }
 
 record::GpuSample Sampled(fakes::FakeClock clock, double seconds, const GpuCacheState& cache = {}) {
-  return SampleGpu(
-      clock, [](void*) {}, seconds, cache);
+  return SampleGpu(clock, kNothing, seconds, cache);
 }
 
 // Nine calls, three batches.
@@ -220,10 +231,8 @@ TEST(SampleGpu, RenewsWhatACallUsesUpKeepsTimesApartAndReadsTheGpuUnderLoad) {
   EXPECT_FALSE(sample.queued_seconds);
   EXPECT_EQ(order.batches, 3);
   EXPECT_EQ(order.calls_in_batch, 5);  // 5 ms of 1 ms
-  QueuedTimer queued(
-      clock, [](void*) {}, {}, 1);
-  const auto both = SampleGpu(
-      clock, [](void*) {}, 1e-3, {}, &queued);
+  QueuedTimer queued(clock, kNothing, {}, 1);
+  const auto both = SampleGpu(clock, kNothing, 1e-3, {}, &queued);
   EXPECT_DOUBLE_EQ(both.queued_seconds.value(), 1e-4);
   Log loaded;
   const auto under_load = Sampled(Logging(loaded), 1e-3);
@@ -246,8 +255,6 @@ TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOfWhichIsAskedTwiceAboutALongCa
   clock.health = [&asked] { return gpu::GpuHealth{.throttle = asked++ == 0 ? 0U : 0x4U}; };
   EXPECT_EQ(Sampled(clock, 0.5).throttle, 0x4);
 }
-
-const gpu::Enqueue kNothing = [](void*) {};
 
 // What a train costs beside its calls, 3 us here, is in neither time.
 TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsAndACallThatCannotBeCapturedIsQueued) {
@@ -299,8 +306,7 @@ TEST(RepeatedTimer, IsTheDifferenceOfTwoTrainsAndACallThatCannotBeCapturedIsQueu
 TEST(QueuedTimer, TimesAsManyCallsInQueuesThatFitAndAgainWhatBeganTooEarly) {
   Log log;
   auto clock = Logging(log);
-  QueuedTimer timer(
-      clock, [](void*) {}, {}, 1);
+  QueuedTimer timer(clock, kNothing, {}, 1);
   ASSERT_TRUE(timer.CanQueue());
   const auto times = timer.Time(25);
   EXPECT_EQ(times.seconds.size(), 25);
@@ -312,8 +318,7 @@ TEST(QueuedTimer, TimesAsManyCallsInQueuesThatFitAndAgainWhatBeganTooEarly) {
     ++tried;
     return gpu::QueuedCalls{{1e-2}, std::nullopt, false};
   };
-  const QueuedTimer refused(
-      waiting, [](void*) {}, {}, std::nullopt);
+  const QueuedTimer refused(waiting, kNothing, {}, std::nullopt);
   EXPECT_FALSE(refused.CanQueue());
   EXPECT_EQ(tried, 3);
   fakes::FakeClock early;
@@ -322,8 +327,7 @@ TEST(QueuedTimer, TimesAsManyCallsInQueuesThatFitAndAgainWhatBeganTooEarly) {
     const bool too_early = ++queue == 3;
     return gpu::QueuedCalls{std::vector<double>(calls, too_early ? 1.0 : 1e-4), 1e9, !too_early};
   };
-  QueuedTimer repeating(
-      early, [](void*) {}, {}, 1);
+  QueuedTimer repeating(early, kNothing, {}, 1);
   const auto later = repeating.Time(25);
   EXPECT_EQ(later.seconds, std::vector<double>(25, 1e-4));
   early.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
@@ -342,8 +346,7 @@ TEST(LoadUntilSteady, LastsUntilTheClockHasSettledAndAtLeastThreeSeconds) {
   };
   const auto load = [&] {
     now = 0;
-    return LoadUntilSteady(
-        clock, [](void*) {}, 1e-3, {}, [&] { return now; });
+    return LoadUntilSteady(clock, kNothing, 1e-3, {}, [&] { return now; });
   };
   EXPECT_GT(load(), 4);  // 4 s to 1.5 GHz, and the last second must agree
   EXPECT_LT(now, 6);

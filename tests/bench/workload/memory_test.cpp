@@ -15,7 +15,6 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/attention/attention.h"
 #include "bench/conv2d/conv3d.h"
 #include "bench/matmul/grouped.h"
 #include "bench/rows/rows.h"
@@ -210,6 +209,9 @@ TEST(Encoded, ComesBackInEveryType) {
   EXPECT_EQ(Encoded({-1}, "s8"), std::vector<std::byte>{std::byte{0xff}});
   EXPECT_EQ(Encoded({1, -2}, "f16").size(), 4U);
   EXPECT_EQ(Decoded(Encoded({-70000}, "s32"), "s32"), std::vector<float>{-70000});
+  EXPECT_EQ(EncodedDoubles({16777217}, "s32"),
+            (std::vector{std::byte{1}, std::byte{0}, std::byte{0}, std::byte{1}}));
+  EXPECT_EQ(EncodedDoubles({1, -2}, "f16"), Encoded({1, -2}, "f16"));
   EXPECT_THROW(Encoded({1}, "f8"), std::logic_error);
   EXPECT_THROW(Decoded({std::byte{0}}, "f16"), std::logic_error);
 }
@@ -267,8 +269,8 @@ TEST(ElementBytes, IsTheSizeOfWhatIsStored) {
 }
 
 // Faults that libraries shipped, planted into right results: each check finds its own. Sources:
-// pytorch issues 163539 (3-D convolutions in bf16), 193893 (attention on one generation of GPUs),
-// 187095 (grouped products), TransformerEngine issue 2765 (experts without rows).
+// pytorch issues 163539 (3-D convolutions in bf16) and 187095 (grouped products),
+// TransformerEngine issue 2765 (experts without rows). Those of attention are in its own tests.
 
 constexpr uint64_t kSeed = 5;
 
@@ -276,25 +278,6 @@ constexpr uint64_t kSeed = 5;
 struct Errors {
   double right = 0, planted = 0;
 };
-
-// The planted result is that of `loops`, a problem with the same tensors, on inputs that `spoil`
-// changed. Both are rounded to the type, as a library's are.
-Errors OfAttention(const std::string& text, const std::string& loops,
-                   const std::function<void(attention::Tensors&)>& spoil = {}) {
-  constexpr std::string_view type = "bf16";
-  const auto problem = attention::ParseAttention(text);
-  const auto in = attention::SeededInputs(problem, type, kSeed);
-  auto spoilt = in;
-  if (spoil) spoil(spoilt);
-  const auto error = [&](const attention::AttentionProblem& computed,
-                         const attention::Tensors& tensors) {
-    std::vector<double> o(in.q.size());
-    attention::RunLoops(computed, tensors, o);
-    for (auto& value : o) value = RoundToBf16(static_cast<float>(value));
-    return attention::Check(problem, type, in, o, kSeed).max_error;
-  };
-  return {error(problem, in), error(attention::ParseAttention(loops), spoilt)};
-}
 
 // `spoil` changes the right result, in row-major order.
 template <class Case>
@@ -374,24 +357,8 @@ Errors OfSoftmaxWithoutMaximum() {
           rows::Check(request, in, wrong, kSeed).max_error};
 }
 
-TEST(PublishedFaults, TwelveOfTwelveAreFound) {
+TEST(PublishedFaults, SixOfSixAreFound) {
   const std::vector<std::pair<std::string, Errors>> planted = {
-      {"a causal mask from the wrong corner", OfAttention("b1h2q20k50d16_br", "b1h2q20k50d16_tl")},
-      {"a window of one key too many", OfAttention("b1h2q40k40d16_w8tl", "b1h2q40k40d16_w9tl")},
-      {"padding that is attended to", OfAttention("b2h1q9k40d16_l33:40", "b2h1q9k40d16")},
-      {"the last incomplete tile of keys left out",
-       OfAttention("b1h1q4k70d16", "b1h1q4k70d16_l64")},
-      {"key-value heads dealt out in turn", OfAttention("b1h4q8k24d16_kv2", "b1h4q8k24d16_kv2",
-                                                        [](auto& in) {
-                                                          // Heads 1 and 2 exchange their queries.
-                                                          const auto head = in.q.begin() + 8 * 16;
-                                                          std::swap_ranges(head, head + 8 * 16,
-                                                                           head + 8 * 16);
-                                                        })},
-      {"scores that are not scaled", OfAttention("b1h1q8k24d16", "b1h1q8k24d16",
-                                                 [](auto& in) {
-                                                   for (auto& value : in.q) value *= 4;
-                                                 })},
       {"sums of a 3-D convolution in bf16", OfNarrowSums()},
       {"the last frame of a filter left out",
        OfOtherConvolution("n1c8d6h4w4k4t3r1s1_p2:0x0:0x0:0", "n1c8d6h4w4k4t3r1s1_p0:2x0:0x0:0")},
@@ -412,7 +379,7 @@ TEST(PublishedFaults, TwelveOfTwelveAreFound) {
        OfProduct(Experts("g2m40n16k16_zipf1"),
                  [](auto& output, const auto&) { std::fill_n(output.end() - 16, 16, 0.0F); })},
       {"a softmax that overflows", OfSoftmaxWithoutMaximum()}};
-  EXPECT_EQ(planted.size(), 12U);
+  EXPECT_EQ(planted.size(), 6U);
   for (const auto& [fault, errors] : planted) {
     EXPECT_LE(errors.right, 1) << fault;
     EXPECT_GT(errors.planted, 1) << fault;

@@ -295,7 +295,7 @@ TEST(CudnnGraph, ShapesThatDoNotFitAreRefusedInCudnnsWordsAndPaddingOfTheTwoAxes
   spec = GraphOf(Request("fwd/f16/n1c8h9w6k8r2s3_s2x1p0:1x4:1"));
   EXPECT_EQ(TensorOf(spec, kDestinationId).dimensions, (std::array<int64_t, 4>{1, 8, 5, 9}));
   EXPECT_EQ(Words(spec), "accepted");
-  std::swap(spec.convolution.pads_before[0], spec.convolution.pads_before[1]);
+  std::swap(spec.problem.pad_top, spec.problem.pad_left);
   EXPECT_THAT(Words(spec), HasSubstr("CUDNN_STATUS_"));
 }
 
@@ -321,23 +321,22 @@ class RnnDescriptors : public testing::Test {
   cudnnDropoutDescriptor_t dropout_ = nullptr;
 };
 
-lstm::RnnSpec SpecFrom(const std::string& rest) {
-  return lstm::RnnSpecOf(
-      lstm::ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
+lstm::CudnnLstmCase Lstm(const std::string& rest) {
+  return lstm::ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/" + rest));
 }
 
 TEST_F(RnnDescriptors, TakeEveryTypeAndAlgorithm) {
   for (const auto* type : {"f32", "tf32", "f16", "bf16"})
     for (const auto* algorithm : {"", "/persist-static", "/persist-small-h", "/persist-dynamic"})
       for (const auto* problem : {"t4n2i16h32", "t4n2i16h32l2bi"})
-        EXPECT_NO_THROW(lstm::SetRnn(SpecFrom(fmt::format("bwd/{}/{}{}", type, problem, algorithm)),
+        EXPECT_NO_THROW(lstm::SetRnn(Lstm(fmt::format("bwd/{}/{}{}", type, problem, algorithm)),
                                      dropout_, rnn_))
             << type << algorithm << problem;
-  EXPECT_NO_THROW(lstm::SetRnn(SpecFrom("bwd/f16/t4n2i16h32p16"), dropout_, rnn_));
+  EXPECT_NO_THROW(lstm::SetRnn(Lstm("bwd/f16/t4n2i16h32p16"), dropout_, rnn_));
 }
 
-TEST_F(RnnDescriptors, HoldWhatTheSpecSays) {
-  lstm::SetRnn(SpecFrom("bwd/tf32/t4n2i16h32l3p8bi"), dropout_, rnn_);
+TEST_F(RnnDescriptors, HoldWhatTheCaseSays) {
+  lstm::SetRnn(Lstm("bwd/tf32/t4n2i16h32l3p8bi"), dropout_, rnn_);
   cudnnRNNAlgo_t algorithm{};
   cudnnRNNMode_t mode{};
   cudnnRNNBiasMode_t bias{};
@@ -365,9 +364,8 @@ TEST_F(RnnDescriptors, HoldWhatTheSpecSays) {
 }
 
 TEST_F(RnnDescriptors, RefuseInCudnnsWords) {
-  auto spec = SpecFrom("bwd/f32/t4n2i16h32");
-  spec.projection = 64;  // wider than the cell
-  EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { lstm::SetRnn(spec, dropout_, rnn_); }),
+  const auto wide = Lstm("bwd/f32/t4n2i16h32p64");  // a projection wider than the cell
+  EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { lstm::SetRnn(wide, dropout_, rnn_); }),
               HasSubstr("CUDNN_STATUS_"));
 }
 
