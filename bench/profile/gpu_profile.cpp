@@ -260,7 +260,7 @@ void ReportRun(const GpuProfileRequest& request, const TracedRun& run, const std
 }  // namespace
 
 std::string FindNcu() {
-  if (IsInPath("ncu")) return "ncu";
+  if (FoundInPath("ncu")) return "ncu";
   std::vector<fs::path> folders = {"/usr/local/cuda/bin"};
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/opt/nvidia/nsight-compute", error))

@@ -188,77 +188,72 @@ class Reader {
     int line = 0;
   };
 
-  void ReadToken(const BenchdnnToken& token);
-  void ReadOption(std::string_view option, std::string_view value, int line);
-  void ReadProblem(const BenchdnnToken& token);
-  ForeignProblem& Add(const BenchdnnToken& token);
+  void ReadToken(const BenchdnnToken& token) {
+    const std::string_view text = token.text;
+    const auto equals = text.find('=');
+    if (const auto* driver = NamedDriver(text)) {
+      choice_ = BenchdnnChoice(*driver);
+      // Keeps the reasons of options on the line of --DRIVER: they belong to the same command.
+      std::erase_if(reasons_, [&](const auto& reason) {
+        return reason.first == kDriver || reason.second.line != token.line;
+      });
+    } else if (text == "--reset") {
+      choice_ = BenchdnnChoice(choice_.Driver());
+      reasons_.clear();
+    } else if (text.starts_with("--batch=")) {
+      Add(token).reason = "--batch: name that file itself instead of this option";
+    } else if (text.starts_with("--") && equals != std::string_view::npos) {
+      ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), token.line);
+    } else if (text.starts_with('-') && !text.starts_with("-v")) {
+      // An unknown option may be a driver that dlroof lacks.
+      reasons_[kDriver] = {fmt::format("unknown option '{}'", ShownText(text)), token.line};
+    } else if (!text.starts_with('-') && !IsProgram(text)) {
+      ReadProblem(token);
+    }
+  }
+
+  void ReadOption(std::string_view option, std::string_view value, int line) {
+    std::string name(option);
+    std::ranges::replace(name, '_', '-');  // older versions of benchdnn
+    reasons_.erase(name);
+    try {
+      if (!choice_.Set(name, value) && !IsIgnoredOption(name) && !value.empty())
+        throw BadInput("unknown option --{} of benchdnn's driver {}", ShownText(name),
+                       choice_.Driver().name);
+    } catch (const BadInput& error) {
+      reasons_[name] = {error.text, line};
+    }
+  }
+
+  ForeignProblem& Add(const BenchdnnToken& token) {
+    if (benchmarks_.size() == kMaxBenchmarks)
+      throw BadInput({file_, token.line}, "the file has more than {} benchmarks", kMaxBenchmarks);
+    return benchmarks_.emplace_back(
+        ForeignProblem{{file_, token.line, token.text, ""}, std::nullopt});
+  }
+
+  void ReadProblem(const BenchdnnToken& token) {
+    auto& made = Add(token);
+    if (!reasons_.empty()) {
+      made.reason = reasons_.begin()->second.text;
+      return;
+    }
+    try {
+      const auto name = choice_.Driver().name_of(token.text, choice_);
+      if (const auto* reason = std::get_if<Reason>(&name))
+        made.reason = reason->text;
+      else
+        made.name = std::get<std::string>(name);
+    } catch (const BadInput& error) {
+      made.reason = fmt::format("'{}': {}", ShownText(token.text), error.text);
+    }
+  }
 
   const std::string& file_;
   BenchdnnChoice choice_;
   std::map<std::string, OptionReason> reasons_;  // by option name
   std::vector<ForeignProblem> benchmarks_;
 };
-
-void Reader::ReadToken(const BenchdnnToken& token) {
-  const std::string_view text = token.text;
-  const auto equals = text.find('=');
-  if (const auto* driver = NamedDriver(text)) {
-    choice_ = BenchdnnChoice(*driver);
-    // Keeps the reasons of options on the line of --DRIVER: they belong to the same command.
-    std::erase_if(reasons_, [&](const auto& reason) {
-      return reason.first == kDriver || reason.second.line != token.line;
-    });
-  } else if (text == "--reset") {
-    choice_ = BenchdnnChoice(choice_.Driver());
-    reasons_.clear();
-  } else if (text.starts_with("--batch=")) {
-    Add(token).reason = "--batch: name that file itself instead of this option";
-  } else if (text.starts_with("--") && equals != std::string_view::npos) {
-    ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), token.line);
-  } else if (text.starts_with('-') && !text.starts_with("-v")) {
-    // An unknown option may be a driver that dlroof lacks.
-    reasons_[kDriver] = {fmt::format("unknown option '{}'", ShownText(text)), token.line};
-  } else if (!text.starts_with('-') && !IsProgram(text)) {
-    ReadProblem(token);
-  }
-}
-
-void Reader::ReadOption(std::string_view option, std::string_view value, int line) {
-  std::string name(option);
-  std::ranges::replace(name, '_', '-');  // older versions of benchdnn
-  reasons_.erase(name);
-  try {
-    if (!choice_.Set(name, value) && !IsIgnoredOption(name) && !value.empty())
-      throw BadInput("unknown option --{} of benchdnn's driver {}", ShownText(name),
-                     choice_.Driver().name);
-  } catch (const BadInput& error) {
-    reasons_[name] = {error.text, line};
-  }
-}
-
-ForeignProblem& Reader::Add(const BenchdnnToken& token) {
-  if (benchmarks_.size() == kMaxBenchmarks)
-    throw BadInput({file_, token.line}, "the file has more than {} benchmarks", kMaxBenchmarks);
-  return benchmarks_.emplace_back(
-      ForeignProblem{{file_, token.line, token.text, ""}, std::nullopt});
-}
-
-void Reader::ReadProblem(const BenchdnnToken& token) {
-  auto& made = Add(token);
-  if (!reasons_.empty()) {
-    made.reason = reasons_.begin()->second.text;
-    return;
-  }
-  try {
-    const auto name = choice_.Driver().name_of(token.text, choice_);
-    if (const auto* reason = std::get_if<Reason>(&name))
-      made.reason = reason->text;
-    else
-      made.name = std::get<std::string>(name);
-  } catch (const BadInput& error) {
-    made.reason = fmt::format("'{}': {}", ShownText(token.text), error.text);
-  }
-}
 
 }  // namespace
 

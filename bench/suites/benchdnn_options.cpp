@@ -271,14 +271,15 @@ constexpr std::string_view kSpace = " \t\n\v\f\r";
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-int64_t ReadNumber(std::string_view text, size_t& at, std::string_view key) {
+// Reads the integer at index `at`, from `least` to 2^31-1, and moves `at` behind it. `what` is
+// expected: "a size". Throws BadInput for other text.
+int64_t ReadInteger(std::string_view text, size_t& at, int64_t least, const std::string& what) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  const size_t begin = at;
-  int64_t value = 0;
-  while (at < text.size() && IsDigit(text[at]) && value <= kMax)
-    value = value * 10 + (text[at++] - '0');
-  if (at == begin || value > kMax)
-    throw BadInput("expected the value of '{}', an integer from 0 to {}", key, kMax);
+  int64_t value = -1;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  if (error != std::errc() || value < least || value > kMax || text[at] == '-')
+    throw BadInput("expected {}, an integer from {} to {}", what, least, kMax);
+  at = static_cast<size_t>(end - text.data());
   return value;
 }
 
@@ -335,7 +336,7 @@ void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters)
                      ShownText(text.substr(at, 16)));
     }
     at += found->key.size();
-    *found->value = ReadNumber(text, at, found->key);
+    *found->value = ReadInteger(text, at, 0, fmt::format("the value of '{}'", found->key));
   }
 }
 
@@ -344,17 +345,9 @@ void RequireLetter(int64_t value, std::string_view key) {
 }
 
 std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
-  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  std::vector<int64_t> sizes;
-  for (;;) {
-    int64_t size = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), size);
-    if (error != std::errc() || size < 1 || size > kMax)
-      throw BadInput("expected a size, an integer from 1 to {}", kMax);
-    at = static_cast<size_t>(end - text.data());
-    sizes.push_back(size);
+  for (std::vector<int64_t> sizes;; ++at) {
+    sizes.push_back(ReadInteger(text, at, 1, "a size"));
     if (at == text.size() || text[at] != 'x') return sizes;
-    ++at;
   }
 }
 

@@ -63,17 +63,16 @@ std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   return parts;
 }
 
-using Pieces = std::vector<std::string_view>;
-
-// Returns every combination of choices. Throws BadInput if there are more than `most`.
-std::vector<Pieces> Expanded(const Source& source, const std::vector<Choices>& parts, size_t most) {
+// Returns every combination of one choice per part. Throws BadInput if there are more than `most`.
+std::vector<Choices> Expanded(const Source& source, const std::vector<Choices>& parts,
+                              size_t most) {
   size_t count = 1;
   for (const auto& choices : parts)
     if ((count *= choices.size()) > most)
       source.Refuse(fmt::format("the suite has more than {} names", kMaxNames));
-  std::vector<Pieces> names(1);
+  std::vector<Choices> names(1);
   for (const auto& choices : parts) {
-    std::vector<Pieces> longer;
+    std::vector<Choices> longer;
     longer.reserve(names.size() * choices.size());
     for (const auto& name : names)
       for (const auto choice : choices) {
@@ -249,8 +248,7 @@ class SuiteReader {
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices) {
   if (text.size() > kMaxBytes) throw BadInput(file + ": the suite is longer than 1 MiB");
   Suite suite = SuiteReader(file, devices).Read(text);
-  if (suite.layers.empty() && suite.skipped.empty())
-    throw BadInput(file + ": the file contains no benchmark name");
+  if (suite.layers.empty()) throw BadInput(file + ": the file contains no benchmark name");
   return suite;
 }
 

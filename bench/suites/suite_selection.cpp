@@ -154,17 +154,15 @@ void AddLayer(std::string name, int64_t count, Suite& suite,
 
 // Throws BadInput, with the reason of a skipped problem, because no problem has a batch size.
 void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
-  const auto refused =
-      std::ranges::find_if(suites, [](const Suite& suite) { return !suite.skipped.empty(); });
-  if (refused == suites.end()) return;
+  const auto* const refused =
+      FindIf(suites, [](const Suite& suite) { return !suite.skipped.empty(); });
+  if (refused == nullptr) return;
   const auto& [file, line, text, reason] = refused->skipped.back();
   batch.Refuse(fmt::format("no chosen problem has a batch size: {} (such as {})", reason, text));
 }
 
 const EmbeddedFile* FindBuiltIn(std::string_view name) {
-  const auto& suites = BuiltInSuites();
-  const auto found = std::ranges::find(suites, name, &EmbeddedFile::name);
-  return found == suites.end() ? nullptr : &*found;
+  return FindIf(BuiltInSuites(), [&](const EmbeddedFile& suite) { return suite.name == name; });
 }
 
 bool Exists(const std::string& path) {

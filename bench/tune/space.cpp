@@ -22,11 +22,11 @@
 namespace dlroof::tune {
 namespace {
 
-constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
+constexpr const char *kTunables = "GLIBC_TUNABLES", *kHugeTlb = "glibc.malloc.hugetlb";
 constexpr int64_t kMaxBatch = 1 << 16;
 // Environment variables that are tuned unless the user has set them.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
-                                      "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
+                                      "ONEDNN_MAX_CPU_ISA",     kTunables,
                                       "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};
 
 bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>& options) {
@@ -87,9 +87,9 @@ class Space {
 
   void AddMemory() {
     settings::Coordinate pages{"huge pages", {}};
-    if (IsFree("GLIBC_TUNABLES") && machine_.huge_pages == "madvise")
+    if (IsFree(kTunables) && machine_.huge_pages == "madvise")
       pages.choices.push_back({{{kHugeTlb, "1"}}, "malloc asks for transparent huge pages"});
-    if (IsFree("GLIBC_TUNABLES") && machine_.reserved_pages)
+    if (IsFree(kTunables) && machine_.reserved_pages)
       pages.choices.push_back({{{kHugeTlb, "2"}}, "malloc takes reserved huge pages"});
     Add(std::move(pages));
     if (!IsFree("MALLOC_MMAP_THRESHOLD_") || !IsFree("MALLOC_TRIM_THRESHOLD_")) return;
@@ -204,7 +204,7 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings:
     else if (knob == "batch")
       SetBatch(value, tuned);
     else if (knob == kHugeTlb)
-      tuned.environment["GLIBC_TUNABLES"] = fmt::format("{}={}", knob, value);
+      tuned.environment[kTunables] = fmt::format("{}={}", knob, value);
     else if (IsVariable(knob))
       tuned.environment[knob] = value;
     else
@@ -232,8 +232,12 @@ void CheckVariables(const settings::Setting& setting, const SpaceRequest& reques
     const auto is_requested = [&](const auto& row) {
       return row.first == knob && std::ranges::count(row.second, value) > 0;
     };
-    if (IsVariable(knob) && std::ranges::count(kVariables, knob) == 0 &&
-        std::ranges::none_of(request.environment, is_requested))
+    // A value with a colon would set further tunables of glibc.
+    const bool known =
+        knob == kHugeTlb
+            ? value == "1" || value == "2"
+            : !IsVariable(knob) || (knob != kTunables && std::ranges::count(kVariables, knob) > 0);
+    if (!known && std::ranges::none_of(request.environment, is_requested))
       throw BadInput(
           "{}: sets the variable {}, which is no knob of dlroof; to run it, repeat it: {}", path,
           text::Printable(knob),
@@ -260,7 +264,7 @@ TunedMachine ThisMachine() {
     machine.huge_pages = enabled.substr(begin + 1, end - begin - 1);
   const auto reserved = ReadFileIfAny("/proc/sys/vm/nr_hugepages");
   machine.reserved_pages = !reserved.empty() && reserved.front() != '0';
-  machine.taskset = IsInPath("taskset");
+  machine.taskset = FoundInPath("taskset").has_value();
   for (const char* variable : kVariables)
     if (std::getenv(variable) != nullptr) machine.fixed.insert(variable);
   return machine;
@@ -274,26 +278,11 @@ struct Places {
   std::vector<int> cpus;
 };
 
-int Of(const std::map<int, int>& ids, int cpu) {
-  const auto found = ids.find(cpu);
-  return found == ids.end() ? 0 : found->second;
-}
+int Of(const std::map<int, int>& ids, int cpu) { return FindCopy(ids, cpu).value_or(0); }
 
 int CacheOf(const cpu::Topology& topology, int cpu) {
-  const auto level = topology.cache_of_cpu.find(Level::kL3);
-  if (level == topology.cache_of_cpu.end()) return 0;
-  const auto found = level->second.find(cpu);
-  return found == level->second.end() ? 0 : found->second.id;
-}
-
-// Returns, for each CPU, its index among the hardware threads of its core, from 0.
-std::map<int, int> IndicesInCores(const cpu::Cpu& cpu) {
-  std::map<int, int> indices, seen;
-  for (const int number : cpu.allowed) {
-    const auto core = cpu.topology.core_of_cpu.find(number);
-    indices[number] = core == cpu.topology.core_of_cpu.end() ? 0 : seen[core->second]++;
-  }
-  return indices;
+  const auto* const caches = FindValue(topology.cache_of_cpu, Level::kL3);
+  return caches == nullptr ? 0 : FindCopy(*caches, cpu).value_or(cpu::CacheInstance()).id;
 }
 
 template <class Key>
@@ -304,7 +293,7 @@ std::vector<int> SortedBy(std::vector<int> cpus, const Key& key) {
 
 std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
   const auto& topology = cpu.topology;
-  const auto in_core = IndicesInCores(cpu);
+  const auto in_core = cpu::IndicesInCores(cpu);
   std::map<int, int> in_cache, seen;  // index of a core (its first CPU) within its L3
   for (const int number : cpu.allowed)
     if (in_core.at(number) == 0) in_cache[number] = seen[CacheOf(topology, number)]++;

@@ -42,54 +42,52 @@ settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Par
   return result;
 }
 
-class SettingProcess {
- public:
-  SettingProcess(const BenchTrialRequest& request, const settings::Setting& setting,
-                 const TemporaryFolder& folder, std::size_t number)
-      : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
-    const auto label = std::to_string(number);
-    const auto names = folder / (label + ".txt");
-    WriteFile(names, workload::ToText(tuned_.name) + "\n");
-    auto paths = supervise::PathsIn(folder, label);
-    const std::vector<std::string> arguments = {"--dlroof_suite=" + names,
-                                                "--dlroof_device=" + tuned_.name.device};
-    auto command =
-        supervise::CommandFor(request.program, arguments, ListedName(tuned_), "none", paths);
-    if (tuned_.cpus) command.insert(command.begin(), {"taskset", "-c", *tuned_.cpus});
-    process_ = std::make_unique<supervise::InterleavedProcess>(
-        std::move(command), std::move(paths), timeout_seconds_, tuned_.environment);
-  }
-
-  void Start() { process_->Ready(); }
-  void Settle() { process_->Settle(); }
-  void Turn() { process_->Turn(); }
-
-  settings::TrialResult End() {
-    nlohmann::json machines;
-    const auto outcome =
-        supervise::OutcomeOf(process_->End(), timeout_seconds_, process_->paths(), machines);
-    return ResultOf(tuned_, supervise::PartFrom(ListedName(tuned_), outcome, 0));
-  }
-
- private:
-  TunedBenchmark tuned_;
-  double timeout_seconds_;
-  std::unique_ptr<supervise::InterleavedProcess> process_;
+// A process that measures a benchmark under one setting.
+struct SettingProcess {
+  TunedBenchmark tuned;
+  std::unique_ptr<supervise::InterleavedProcess> process;
 };
+
+SettingProcess StartProcess(const BenchTrialRequest& request, const settings::Setting& setting,
+                            const TemporaryFolder& folder, std::size_t number) {
+  const auto tuned = UnderSetting(request.name, setting);
+  const auto label = std::to_string(number);
+  const auto names = folder / (label + ".txt");
+  WriteFile(names, workload::ToText(tuned.name) + "\n");
+  auto paths = supervise::PathsIn(folder, label);
+  const std::vector<std::string> arguments = {"--dlroof_suite=" + names,
+                                              "--dlroof_device=" + tuned.name.device};
+  auto command =
+      supervise::CommandFor(request.program, arguments, ListedName(tuned), "none", paths);
+  if (tuned.cpus) command.insert(command.begin(), {"taskset", "-c", *tuned.cpus});
+  SettingProcess started{
+      tuned, std::make_unique<supervise::InterleavedProcess>(
+                 std::move(command), std::move(paths), request.timeout_seconds, tuned.environment)};
+  started.process->Ready();
+  return started;
+}
+
+settings::TrialResult EndOf(SettingProcess& measured, double timeout_seconds) {
+  nlohmann::json machines;
+  auto& [tuned, process] = measured;
+  const auto outcome =
+      supervise::OutcomeOf(process->End(), timeout_seconds, process->paths(), machines);
+  return ResultOf(tuned, supervise::PartFrom(ListedName(tuned), outcome, 0));
+}
 
 struct GpuTrial {
   TunedBenchmark tuned;
   settings::TrialResult* result;
 };
 
-std::vector<std::string> GpuCommand(const GpuRequest& request, const std::string& names,
+std::vector<std::string> GpuCommand(const std::string& program, const std::string& names,
                                     const std::string& run_file) {
   auto command = supervise::WindowFlags(/*brief=*/true);
   // No counters, because CUPTI would take longer than the measurement. The repetitions of all
   // settings are interleaved, so that a change of the clock affects all settings alike.
   command.insert(
       command.begin(),
-      {request.program, "--dlroof_suite=" + names, "--dlroof_device=gpu", "--dlroof_counters=off",
+      {program, "--dlroof_suite=" + names, "--dlroof_device=gpu", "--dlroof_counters=off",
        "--dlroof_machine=none", "--dlroof_live_check=false", "--dlroof_max_seconds=0",
        "--benchmark_enable_random_interleaving=true", "--benchmark_out=" + run_file});
   return command;
@@ -97,7 +95,8 @@ std::vector<std::string> GpuCommand(const GpuRequest& request, const std::string
 
 // Measures settings with the same environment variables in one process: a GPU process starts
 // slowly, and times hardly differ between processes. If it fails, measures each half alone.
-void MeasureTogether(const GpuRequest& request, std::span<const GpuTrial> trials) {
+void MeasureTogether(const std::string& program, double timeout_seconds,
+                     std::span<const GpuTrial> trials) {
   if (StoppedByInterrupt()) return;
   const TemporaryFolder folder;
   const auto paths = supervise::PathsIn(folder, "gpu");
@@ -108,17 +107,17 @@ void MeasureTogether(const GpuRequest& request, std::span<const GpuTrial> trials
     listed.push_back(ListedName(trial.tuned));
   }
   WriteFile(folder / "names.txt", fmt::format("{}\n", fmt::join(names, "\n")));
-  const double timeout_seconds =
-      request.timeout_seconds + 3 * kGpuSettingSeconds * static_cast<double>(trials.size());
-  WatchedProcess process(GpuCommand(request, folder / "names.txt", paths.run_file),
+  const double all_seconds =
+      timeout_seconds + 3 * kGpuSettingSeconds * static_cast<double>(trials.size());
+  WatchedProcess process(GpuCommand(program, folder / "names.txt", paths.run_file),
                          {paths.out, paths.err}, trials.front().tuned.environment);
   nlohmann::json machines;
-  const auto end = process.WaitForEnd(timeout_seconds);
-  const auto outcome = supervise::OutcomeOf(end, timeout_seconds, paths, machines);
+  const auto end = process.WaitForEnd(all_seconds);
+  const auto outcome = supervise::OutcomeOf(end, all_seconds, paths, machines);
   const auto half = trials.size() / 2;
   if (outcome.failure && half > 0) {
-    MeasureTogether(request, trials.first(half));
-    MeasureTogether(request, trials.subspan(half));
+    MeasureTogether(program, timeout_seconds, trials.first(half));
+    MeasureTogether(program, timeout_seconds, trials.subspan(half));
     return;
   }
   const auto parts = supervise::PartsFrom(listed, outcome, 0);
@@ -131,7 +130,7 @@ bool MeasureOnCpu(const BenchTrialRequest& request, settings::TrialBlock& block,
                   std::uint64_t seed) {
   const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
-  std::vector<std::unique_ptr<SettingProcess>> processes(block.settings.size());
+  std::vector<SettingProcess> processes(block.settings.size());
   // Calls action(i) for each setting i in random order. Returns false after an interrupt.
   const auto for_each = [&](std::uint64_t order, const auto& action) {
     for (const auto i : ShuffledOrder(processes.size(), order)) {
@@ -142,16 +141,16 @@ bool MeasureOnCpu(const BenchTrialRequest& request, settings::TrialBlock& block,
   };
   // Starts the processes one after another; each is stopped (SIGSTOP) when ready.
   const auto start = [&](std::size_t i) {
-    processes[i] = std::make_unique<SettingProcess>(request, block.settings[i], folder, i);
-    processes[i]->Start();
+    processes[i] = StartProcess(request, block.settings[i], folder, i);
   };
   if (!for_each(seed, start)) return false;
-  if (!for_each(seed, [&](std::size_t i) { processes[i]->Settle(); })) return false;
+  if (!for_each(seed, [&](std::size_t i) { processes[i].process->Settle(); })) return false;
   for (std::uint64_t window = 1; window <= supervise::kWindows; ++window)
-    if (!for_each(seed + window, [&](std::size_t i) { processes[i]->Turn(); })) return false;
-  for (auto& process : processes) {
-    block.results.push_back(process->End());
-    process.reset();
+    if (!for_each(seed + window, [&](std::size_t i) { processes[i].process->Turn(); }))
+      return false;
+  for (auto& measured : processes) {
+    block.results.push_back(EndOf(measured, request.timeout_seconds));
+    measured.process.reset();
     if (StoppedByInterrupt()) return false;
   }
   block.seconds = cpu::WallSeconds() - begin;
@@ -160,7 +159,8 @@ bool MeasureOnCpu(const BenchTrialRequest& request, settings::TrialBlock& block,
 
 }  // namespace
 
-bool MeasureOnGpu(const GpuRequest& request, const std::vector<GpuBlock>& blocks) {
+bool MeasureOnGpu(const std::string& program, double timeout_seconds,
+                  const std::vector<GpuBlock>& blocks) {
   const double begin = cpu::WallSeconds();
   std::map<Variables, std::vector<GpuTrial>> processes;
   double settings = 0;
@@ -172,7 +172,8 @@ bool MeasureOnGpu(const GpuRequest& request, const std::vector<GpuBlock>& blocks
       processes[tuned.environment].push_back({tuned, &block->results[i]});
     }
   }
-  for (const auto& [variables, trials] : processes) MeasureTogether(request, trials);
+  for (const auto& [variables, trials] : processes)
+    MeasureTogether(program, timeout_seconds, trials);
   const double each = (cpu::WallSeconds() - begin) / settings;
   for (const auto& [name, block] : blocks)
     block->seconds = each * static_cast<double>(block->settings.size());
@@ -182,27 +183,26 @@ bool MeasureOnGpu(const GpuRequest& request, const std::vector<GpuBlock>& blocks
 settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
   return [request](settings::TrialBlock& block, std::uint64_t seed) {
     if (request.name.device != "gpu") return MeasureOnCpu(request, block, seed);
-    return MeasureOnGpu({request.program, request.timeout_seconds}, {{request.name, &block}});
+    return MeasureOnGpu(request.program, request.timeout_seconds, {{request.name, &block}});
   };
 }
 
-GpuPlan PlanOnGpu(const std::vector<std::size_t>& settings) {
+std::vector<TunedGroup> GroupsOnGpu(std::size_t first, const std::vector<std::size_t>& settings) {
   constexpr std::size_t kMaxSettings = 64;  // in one process, which needs the memory of all
   constexpr double kConfirmations = 2, kConfirmed = 2;  // processes; settings per benchmark in each
-  GpuPlan plan;
+  std::vector<TunedGroup> groups;
   std::size_t in_group = kMaxSettings;
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    if (in_group + settings[i] > kMaxSettings) {
-      plan.groups.push_back({i, i});
-      plan.seconds.push_back((1 + kConfirmations) * kGpuProcessSeconds);
+  for (const auto count : settings) {
+    if (in_group + count > kMaxSettings) {
+      groups.push_back({first, first, (1 + kConfirmations) * kGpuProcessSeconds});
       in_group = 0;
     }
-    in_group += settings[i];
-    plan.groups.back().second = i + 1;
-    plan.seconds.back() +=
-        kGpuSettingSeconds * (static_cast<double>(settings[i]) + kConfirmations * kConfirmed);
+    in_group += count;
+    groups.back().end = ++first;
+    groups.back().seconds +=
+        kGpuSettingSeconds * (static_cast<double>(count) + kConfirmations * kConfirmed);
   }
-  return plan;
+  return groups;
 }
 
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads) {
@@ -256,8 +256,7 @@ std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
                                   const BenchTrialRequest& request) {
   settings::TrialBlock block{.stage = "try", .settings = {{}}, .results = {}};
   for (const auto& proposal : proposals) block.settings.push_back(proposal.setting);
-  if (!MeasureOnGpu({request.program, request.timeout_seconds}, {{request.name, &block}}))
-    return {};
+  if (!MeasureOnGpu(request.program, request.timeout_seconds, {{request.name, &block}})) return {};
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < proposals.size(); ++i)
     sentences.push_back(ComparedText(proposals[i], block.results[0], block.results[i + 1]));

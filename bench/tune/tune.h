@@ -86,26 +86,27 @@ settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 // [s] Time of starting a process, and of measuring a setting in it, on an H100.
 inline constexpr double kGpuProcessSeconds = 1.9, kGpuSettingSeconds = 0.34;
 
-struct GpuRequest {
-  std::string program;       // path of dlroof_bench
-  double timeout_seconds{};  // [s] for a process, plus 3 x kGpuSettingSeconds per setting
-};
 // A block of a GPU benchmark. MeasureOnGpu sets `results` and `seconds` of the block.
 struct GpuBlock {
   workload::BenchmarkName name;  // with the default setting
   settings::TrialBlock* block;
 };
-// Measures the settings of all blocks, those with the same environment variables in one process
-// with their repetitions in random order. Returns false after an interrupt.
-bool MeasureOnGpu(const GpuRequest& request, const std::vector<GpuBlock>& blocks);
+// Measures the settings of all blocks with `program`, dlroof_bench, those with the same environment
+// variables in one process with their repetitions in random order. A process may take
+// `timeout_seconds` [s] plus 3 x kGpuSettingSeconds per setting. Returns false after an interrupt.
+bool MeasureOnGpu(const std::string& program, double timeout_seconds,
+                  const std::vector<GpuBlock>& blocks);
 
-// Groups of GPU benchmarks that are tuned together: a process measures a block of each of them.
-struct GpuPlan {
-  std::vector<std::pair<std::size_t, std::size_t>> groups;  // indices [begin, end) of benchmarks
-  std::vector<double> seconds;  // [s] of each group, if all its benchmarks have a gain to confirm
+// Benchmarks [begin, end) that are tuned together: one on the CPU, or several on the GPU, where a
+// process measures a block of each of them.
+struct TunedGroup {
+  std::size_t begin, end;
+  // [s] expected on a GPU, if all benchmarks of the group have a gain to confirm; 0 on a CPU
+  double seconds = 0;
 };
-// `settings`: number of settings in the first block of each benchmark.
-GpuPlan PlanOnGpu(const std::vector<std::size_t>& settings);
+// Returns the groups of GPU benchmarks, the first of which has the index `first`. `settings`:
+// number of settings in the first block of each benchmark.
+std::vector<TunedGroup> GroupsOnGpu(std::size_t first, const std::vector<std::size_t>& settings);
 
 struct Proposal {
   settings::Setting setting;
@@ -148,8 +149,8 @@ struct TuneRequest {
 // Returns CPU benchmarks in their order, then the GPU's from most to fewest (or unknown) FLOPs.
 std::vector<std::string> LargestFirst(std::vector<std::string> names);
 
-// Tunes benchmarks one by one, on a GPU in the groups of PlanOnGpu, and writes `output` after each
-// block. Returns the exit code: 0; 1 if a benchmark fails with its default settings;
+// Tunes benchmarks one by one, on a GPU in the groups of GroupsOnGpu, and writes `output` after
+// each block. Returns the exit code: 0; 1 if a benchmark fails with its default settings;
 // InterruptCode() after an interrupt. Throws BadInput for invalid names, and if `output` has an
 // unfinished tuning or, with `resume`, that of another request.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);

@@ -255,28 +255,20 @@ class Tunings {
       left -= seconds;
     }
     output_.Replace();
-    return std::ranges::any_of(file_.tunings,
-                               [](const settings::Tuning& tuning) {
-                                 return tuning.state == settings::TuningState::kFailed;
-                               })
-               ? 1
-               : 0;
+    const auto failed = [](const auto& tuning) {
+      return tuning.state == settings::TuningState::kFailed;
+    };
+    return std::ranges::any_of(file_.tunings, failed) ? 1 : 0;
   }
 
  private:
-  // Benchmarks [begin, end) that are tuned together: one on the CPU, or several on the GPU.
-  struct Group {
-    std::size_t begin, end;
-    double seconds = 0;  // [s] expected on a GPU, else 0
-  };
-
   bool OnGpu(std::size_t i) const {
     return workload::ParseBenchmarkName(request_.names[i]).device == "gpu";
   }
 
   // Returns the groups in the order of the names. Names of GPU benchmarks come last (LargestFirst).
-  std::vector<Group> Groups() const {
-    std::vector<Group> groups;
+  std::vector<TunedGroup> Groups() const {
+    std::vector<TunedGroup> groups;
     std::size_t i = 0;
     for (; i < request_.names.size() && !OnGpu(i); ++i) groups.push_back({i, i + 1});
     std::vector<std::size_t> settings;
@@ -285,11 +277,8 @@ class Tunings {
       for (const auto& coordinate : PlanOf(request_, request_.names[gpu]).coordinates)
         settings.back() += coordinate.choices.size();
     }
-    const auto plan = PlanOnGpu(settings);
-    for (std::size_t group = 0; group < plan.groups.size(); ++group) {
-      const auto [begin, end] = plan.groups[group];
-      groups.push_back({i + begin, i + end, plan.seconds[group]});
-    }
+    const auto on_gpu = GroupsOnGpu(i, settings);
+    groups.insert(groups.end(), on_gpu.begin(), on_gpu.end());
     return groups;
   }
 
@@ -345,8 +334,9 @@ class Tunings {
       std::vector<GpuBlock> measured;
       for (auto& [i, block] : blocks)
         measured.push_back({workload::ParseBenchmarkName(request_.names[i]), &block});
-      const GpuRequest gpu{supervise::BenchProgram(request_.bench), request_.timeout_seconds};
-      if (!MeasureOnGpu(gpu, measured)) return;
+      if (!MeasureOnGpu(supervise::BenchProgram(request_.bench), request_.timeout_seconds,
+                        measured))
+        return;
       for (auto& [i, block] : blocks) file_.tunings[i].blocks.push_back(std::move(block));
     }
   }

@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+#include "counters/base/keys.h"
+
 namespace dlroof::cpu_ceilings {
 namespace {
 
@@ -23,9 +25,8 @@ constexpr double kSlowerBeyond = 0.1;                // [1] min loss of rate of 
 
 // Returns the logarithms of the rates, each raised to the highest rate of any larger working set.
 std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
-  std::vector<double> rates;
-  rates.reserve(curve.size());
-  for (const auto& point : curve) rates.push_back(std::log(point.per_second));
+  auto rates =
+      VectorOf<double>(curve, [](const auto& point) { return std::log(point.per_second); });
   for (std::size_t i = rates.size(); i-- > 1;) rates[i - 1] = std::max(rates[i - 1], rates[i]);
   return rates;
 }
@@ -165,9 +166,8 @@ Shares SharesOf(const cpu::Topology& topology, const std::vector<int>& cpus) {
 }
 
 std::optional<double> OfThread(const Shares& shares, Level level) {
-  const auto found = shares.find(level);
-  if (found == shares.end()) return std::nullopt;
-  return found->second.bytes / found->second.sharers;
+  const auto* const share = FindValue(shares, level);
+  return share == nullptr ? std::nullopt : std::optional(share->bytes / share->sharers);
 }
 
 std::string ShareText(const cpu::CacheShare& share) {
@@ -279,13 +279,13 @@ std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
 
 machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level) {
   const double reported = edges.reported.at(level);
-  const auto edge = edges.found.find(level);
-  if (edge == edges.found.end())
+  const auto* const edge = FindValue(edges.found, level);
+  if (edge == nullptr)
     return {fmt::format("the curve does not fall near {}, the size that hwloc says: they disagree",
                         SizeText(reported)),
             true};
-  const auto& [bytes, before, after] = edge->second;
-  const bool agree = Agree(edge->second, reported);
+  const auto& [bytes, before, after] = *edge;
+  const bool agree = Agree(*edge, reported);
   return {fmt::format("the curve falls at {}, from {:.3g} to {:.3g} GB/s; hwloc says {}: they {}",
                       SizeText(bytes), before / 1e9, after / 1e9, SizeText(reported),
                       agree ? "agree" : "disagree"),
@@ -323,8 +323,7 @@ std::vector<cpu_kernels::RidgeRow> RidgeRowsAround(std::span<const cpu_kernels::
 
 void CompareRidges(machine::CeilingSet& set) {
   for (const auto& [level, ridge] : set.ridges) {
-    if (const auto found = set.bytes.find(level); found != set.bytes.end())
-      JudgeBandwidth(level, ridge, found->second);
+    if (auto* const roof = FindValue(set.bytes, level)) JudgeBandwidth(level, ridge, *roof);
     JudgeCompute(level, ridge, set.flops);
   }
 }

@@ -1,29 +1,28 @@
 #include "ceilings/cpu_ceilings/measure.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "ceilings/cpu_ceilings/curves.h"
 #include "ceilings/cpu_ceilings/measure_steps.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
 
 // Repetitions are shorter than a scheduler's time slice: on a busy machine longer ones are noisy.
-constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
-constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
+constexpr Effort kFull = {{"full", 3e-3, 16, 6, 3, 1}, 35, 6};
+constexpr Effort kQuick = {{"quick", 1.5e-3, 6, 3, 3, 0}, 6, 1};
 // kRoofs has as many repetitions as it takes to validate a roof on a quiet machine.
-constexpr Effort kRoofs = {"roofs", 12, 3e-3, 8, 4, 3, 2, 0, false, true};
+constexpr Effort kRoofs = {{"roofs", 3e-3, 8, 4, 3, 0}, 12, 2, false, true};
 constexpr double kMaxRoofsSeconds = 20;  // [s] then kRoofs skips rows, but no overheads
 // A visit measures few rows, mostly those that earlier visits did not validate: each may take long.
-constexpr Effort kVisit = {"", 8, 3e-3, 8, 4, 1, 0, 0, false, true, 30};
-constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
+constexpr Effort kVisit = {{"", 3e-3, 8, 4, 1, 0}, 8, 0, false, true, 30};
+constexpr Effort kThorough = {{"thorough", 5e-3, 30, 12, 5, 100}, 240, 60, true};
 
 constexpr const char* kOverheads = "overheads";  // passed to Wants() in place of a row's key
 
@@ -66,7 +65,7 @@ void Finish(MeasureSession& session) {
   machine::AddScaling(session.machine, cores > 0 ? std::optional(cores) : std::nullopt);
   machine::CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
-    AddPlainPipes(set.flops);
+    machine::AddPipeRoofs(set.flops);
     CompareRidges(set);
   }
 }
@@ -90,12 +89,12 @@ void StampVisits(machine::Machine& machine) {
 void Select(const MeasureOptions& options, MeasureSession& session) {
   if (!options.rows.empty())
     session.wanted = [rows = options.rows](int threads, const std::string& row) {
-      const auto of_team = rows.find(threads);
-      return of_team != rows.end() && of_team->second.contains(row);
+      const auto* const of_team = FindValue(rows, threads);
+      return of_team != nullptr && of_team->contains(row);
     };
   else if (!options.pipes.empty())
     session.wanted = [pipes = options.pipes](int, const std::string& row) {
-      const auto pipe = cpu_kernels::PlainPipe(row);
+      const auto pipe = machine::PlainPipe(row);
       return pipe.find('.') == std::string::npos || LevelFromKey(row.substr(0, row.find('.'))) ||
              pipes.contains(pipe);
     };
@@ -178,14 +177,14 @@ std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wante
 std::set<std::string> PipesOf(const cpu::Cpu& cpu) {
   std::set<std::string> pipes;
   for (const auto& probe : cpu_kernels::FlopsProbesFor(cpu.features))
-    pipes.insert(cpu_kernels::PlainPipe(probe.key));
+    pipes.insert(machine::PlainPipe(probe.key));
   return pipes;
 }
 
 void AddRoofs(machine::Machine& machine, std::optional<int> cores) {
   machine::AddScaling(machine, cores);
   for (auto& [threads, set] : machine.by_threads) {
-    AddPlainPipes(set.flops);
+    machine::AddPipeRoofs(set.flops);
     AddLevelRoofs(set);
     CompareRidges(set);
   }
@@ -224,8 +223,7 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
   if (RemeasureNotValidated(session)) Finish(session);
   AddSustainedSteps(session);
   RunLastSteps(session, options);
-  session.machine.measured_at =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  session.machine.measured_at = machine::NowUtc();
   StampVisits(session.machine);
   return session.machine;
 }
@@ -302,9 +300,8 @@ void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::Bytes
 LevelEdges EdgesOf(const MeasureSession& session, int threads) {
   LevelEdges edges;
   edges.reported = ThreadShares(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads));
-  const auto set = session.machine.by_threads.find(threads);
-  if (set != session.machine.by_threads.end())
-    edges.found = MatchEdges(FindCapacityEdges(set->second.sweep), edges.reported);
+  if (const auto* set = machine::ForThreads(session.machine, threads))
+    edges.found = MatchEdges(FindCapacityEdges(set->sweep), edges.reported);
   return edges;
 }
 

@@ -8,6 +8,7 @@
 #include "ceilings/cpu_ceilings/measure_steps.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/keys.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu_ceilings {
@@ -155,10 +156,9 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, int threads
 
 // Returns the row, or null if no pass measured it, e.g. because it failed (CeilingSet::absent).
 const Row* FindRow(const Rows& rows, const BytesProbe& probe) {
-  const auto level = rows.bytes.find(probe.level);
-  if (level == rows.bytes.end()) return nullptr;
-  const auto row = level->second.find(probe.Name());
-  return row == level->second.end() || row->second.passes.empty() ? nullptr : &row->second;
+  const auto* const of_level = FindValue(rows.bytes, probe.level);
+  const auto* const row = of_level == nullptr ? nullptr : FindValue(*of_level, probe.Name());
+  return row == nullptr || row->passes.empty() ? nullptr : row;
 }
 
 machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,

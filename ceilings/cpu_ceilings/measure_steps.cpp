@@ -101,14 +101,10 @@ void AddOverheadSteps(MeasureSession& session, int threads) {
 }
 
 RatePolicy Effort::Policy(double tolerance) const {
-  RatePolicy policy{.repetition_seconds = repetition_seconds,
-                    .repetitions = repetitions,
-                    .doubled = doubled,
-                    .tolerance = tolerance};
+  auto policy = RateEffort::Policy(tolerance, cpu::WallSeconds);
   policy.sleep = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   };
-  policy.now = cpu::WallSeconds;
   return policy;
 }
 
@@ -246,21 +242,6 @@ Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, 
 constexpr int kEnoughAtTheLimit = 2;  // min Row::Agreeing for ValidateAtTheLimit
 constexpr double kMaxSeconds = 1;     // [s] longest time of a further pass of one row
 
-const Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
-  const auto* const pipe = FindValue(set.flops, row);
-  return pipe != nullptr ? pipe : FindValue(set.mixes, row);
-}
-
-template <class Set>
-auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
-  const auto* ceiling = FindRow(set, row);
-  if (ceiling == nullptr) return nullptr;
-  auto* roof = FindValue(set.flops, cpu_kernels::PlainPipe(row));
-  const auto level = LevelFromKey(row.substr(0, row.find('.')));
-  if (roof == nullptr && level) roof = FindValue(set.bytes, *level);
-  return roof != nullptr && roof->per_second == ceiling->per_second ? roof : nullptr;
-}
-
 constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // [s] of the run, of its measured end
 constexpr double kSliceSeconds = 3e-3;
 constexpr double kDifference = 0.03;  // [1] a smaller difference from the burst is noise
@@ -291,7 +272,7 @@ std::optional<double> ClockOf(CpuBench& bench, const std::optional<cpu_kernels::
 
 void MeasureSustained(MeasureSession& session, const RunningRow& running, int threads) {
   const auto& set = session.machine.by_threads.at(threads);
-  const auto& ceiling = *FindRow(set, running.row);
+  const auto& ceiling = *machine::FindRow(set, running.row);
   CpuBench bench(cpu::SpreadCpus(session.cpu, threads));
   running.prepare(bench);
   const double work = running.work_per_iteration;
@@ -372,31 +353,12 @@ void FinishFlops(MeasureSession& session) {
   });
 }
 
-void AddPlainPipes(std::map<std::string, Ceiling>& flops) {
-  std::map<std::string, std::vector<const machine::CeilingRow*>> pipes;
-  for (const auto& row : flops)
-    if (const auto plain = cpu_kernels::PlainPipe(row.first); plain != row.first)
-      pipes[plain].push_back(&row);
-  for (const auto& [plain, rows] : pipes) {
-    const auto* best = machine::ChooseRoof(rows);
-    auto ceiling = best->second;
-    ceiling.how = fmt::format("{}, the best of {} rows: {}", best->first, rows.size(), ceiling.how);
-    if (const auto reason = machine::FasterNotValidated(ceiling, rows))
-      machine::AddReason(ceiling, *reason);
-    flops[plain] = ceiling;
-  }
-}
-
-Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
-const Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row) {
-  return FindRoof(set, row);
-}
-
 bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row) {
   const auto* roof = RoofOf(set, row);
-  if (roof == nullptr || FindRow(set, row)->unbounded) return false;  // another pass would fail too
+  if (roof == nullptr || machine::FindRow(set, row)->unbounded)
+    return false;  // another pass would fail too
   // CompareThreadCounts and CompareRidges may mark a level's roof without marking its row.
-  return !(FindRow(set, row)->IsValidated() && roof->IsValidated());
+  return !(machine::FindRow(set, row)->IsValidated() && roof->IsValidated());
 }
 
 bool RemeasureNotValidated(MeasureSession& session) {

@@ -18,6 +18,7 @@
 #include "ceilings/machine/machine.h"
 #include "ceilings/machine/rate.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 
@@ -80,14 +81,9 @@ const std::map<std::string, LaunchProbe>& OverheadProbes();
 inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
 inline constexpr double kPassTolerance = 0.05;  // [1] parameter `tolerance` of MergePasses
 
-struct Effort {
-  const char* name;
+struct Effort : machine::RateEffort {
   double budget_seconds;        // [s] for all rows and thread counts together
-  double repetition_seconds;    // [s] RatePolicy::repetition_seconds
-  int repetitions, doubled;     // RatePolicy::repetitions, ::doubled
-  int passes;                   // number of passes; each measures every candidate for a roof
   double again_seconds;         // [s] budget of RemeasureNotValidated
-  int sustained;                // number of pipes that run for 10 s
   bool sustained_dram = false;  // also runs DRAM's roof for 10 s
   bool roofs_only = false;      // measures no rows for comparison and no curves
   double longest_row = 10;      // [1] max time of a row in one pass / NominalSeconds
@@ -199,10 +195,6 @@ struct RunningRow {
 
 void AddFlopsSteps(MeasureSession& session, int threads, int pass);
 void FinishFlops(MeasureSession& session);
-// Adds to `flops` the roof of each pipe ("fp32.vector"): a copy of the row ("fp32.vector.avx2")
-// that ChooseRoof chooses. `how` of the roof begins with the row's key. Pure.
-void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops);
-
 // ---- memory: byte/s of each level, mix of loads and stores, and instruction set ----
 
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
@@ -232,8 +224,15 @@ bool RemeasureNotValidated(MeasureSession& session);
 // Returns true if `row` is a roof, is not validated, and could be validated by another pass.
 bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row);
 // Returns the pipe's or level's roof if it has the rate of `row` (a key in `set`), otherwise null.
-machine::Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row);
-const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row);
+template <class CeilingSet>
+auto RoofOf(CeilingSet& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
+  const auto* const ceiling = machine::FindRow(set, row);
+  if (ceiling == nullptr) return nullptr;
+  auto* roof = FindValue(set.flops, machine::PlainPipe(row));
+  const auto level = LevelFromKey(row.substr(0, row.find('.')));
+  if (roof == nullptr && level) roof = FindValue(set.bytes, *level);
+  return roof != nullptr && roof->per_second == ceiling->per_second ? roof : nullptr;
+}
 
 // ---- rates after 10 s without a pause, when heat and power limits have lowered the clock ----
 

@@ -124,24 +124,17 @@ float MixedFloat(std::size_t i) {
 
 // A workspace with arrays in which every element is different.
 struct Content {
-  std::vector<float> memory;
+  Pages memory;
   Workspace workspace;
 
   // Each array begins `apart` floats after the previous array.
-  Content(int arrays, std::size_t floats, std::size_t apart) : memory(3 * (floats + apart) + 64) {
-    for (std::size_t i = 0; i < Size(); ++i) Aligned()[i] = MixedFloat(i);
+  Content(int arrays, std::size_t floats, std::size_t apart)
+      : memory((3 * (floats + apart) + 48) * sizeof(float)) {
+    auto* first = reinterpret_cast<float*>(memory.begin());
+    for (std::size_t i = 0; i < memory.size() / sizeof(float); ++i) first[i] = MixedFloat(i);
     for (int i = 0; i < 3; ++i)
-      workspace.arrays[i] = Aligned() + static_cast<std::size_t>(i < arrays ? i : 0) * apart;
+      workspace.arrays[i] = first + static_cast<std::size_t>(i < arrays ? i : 0) * apart;
     workspace.floats = floats;
-  }
-  Content(const Content&) = delete;
-  Content& operator=(const Content&) = delete;
-
-  std::size_t Size() const { return memory.size() - 16; }
-  float* Aligned() {
-    void* begin = memory.data();
-    std::size_t space = memory.size() * sizeof(float);
-    return static_cast<float*>(std::align(64, sizeof(float), begin, space));
   }
 };
 
@@ -177,8 +170,8 @@ void RunPlainLoops(BytesOperation operation, std::size_t width, std::size_t step
   }
 }
 
-bool SameContent(Content& left, Content& right) {
-  return std::equal(left.Aligned(), left.Aligned() + left.Size(), right.Aligned()) &&
+bool SameContent(const Content& left, const Content& right) {
+  return std::memcmp(left.memory.begin(), right.memory.begin(), left.memory.size()) == 0 &&
          left.workspace.next == right.workspace.next;
 }
 

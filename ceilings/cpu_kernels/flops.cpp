@@ -47,11 +47,6 @@ int Int8Of(std::mt19937& random, std::size_t at) {
 
 }  // namespace
 
-std::string PlainPipe(const std::string& row) {
-  const auto unit = row.find('.');
-  return unit == std::string::npos ? row : row.substr(0, row.find('.', unit + 1));
-}
-
 std::size_t OperandBytes(Operands operands) {
   constexpr std::size_t kBytes[] = {8, 4, 2, 2, 1};  // in the order of Operands
   return kBytes[static_cast<std::size_t>(operands)];
@@ -122,7 +117,7 @@ std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes) {
   std::set<std::string> candidates;
   std::map<std::string, int> chosen;
   for (auto probe = probes.rbegin(); probe != probes.rend(); ++probe)
-    if (chosen[PlainPipe(probe->key)]++ < kOfEachPipe) candidates.insert(probe->key);
+    if (chosen[machine::PlainPipe(probe->key)]++ < kOfEachPipe) candidates.insert(probe->key);
   return candidates;
 }
 

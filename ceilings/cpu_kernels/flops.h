@@ -76,9 +76,6 @@ std::string How(const FlopsProbe& probe);
 // Returns the kernels that these CPU features allow, within a pipe by rising expected rate.
 std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features);
 
-// Returns "fp32.vector" for "fp32.vector.avx2" and for "fp32.vector".
-std::string PlainPipe(const std::string& row);
-
 // Returns the keys of rows that may become a roof: the last (fastest) two of each pipe in `probes`.
 std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 

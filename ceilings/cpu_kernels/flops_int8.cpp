@@ -1,7 +1,6 @@
 // Kernels of int8 dot products (u8 x s8, s32 sums) by three instructions, for CPUs without VNNI.
 #include <immintrin.h>
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -21,13 +20,6 @@ constexpr int kChains = 8;
 // because a step fills most issue slots of older cores and leaves few for the loop.
 constexpr int kProducts = 10, kPairLag = 6, kAddLag = 9;
 constexpr int kSums = 2, kSweeps = 20, kSteps = kSums * kSweeps;
-
-template <std::size_t kCount>
-constexpr std::array<std::int16_t, kCount> AllOnes() {
-  std::array<std::int16_t, kCount> ones{};
-  ones.fill(1);
-  return ones;
-}
 
 // The three instructions of a step, inlined into functions with a target attribute.
 struct TripleSse {
@@ -89,8 +81,7 @@ template <class Op, int kChain>
       __attribute__((always_inline)) {
     (step(k), ...);
   };
-  constexpr std::array<std::int16_t, sizeof x / 2> kOnes = AllOnes<sizeof x / 2>();
-  std::memcpy(&ones, kOnes.data(), sizeof x);
+  ones = typename Op::Vector{} + 0x00010001;  // 16-bit ones
   std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
   std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
   for (int i = 0; i < kSums; ++i)

@@ -121,36 +121,33 @@ FlopsProbe Row(const std::string& key, const std::string& instruction, Operands 
       make);
 }
 
-// Returns the FMA rows of one type. `d`: the last letter of its instructions, "d" or "s".
-template <class T>
-std::vector<FlopsProbe> FusedRows(Operands operands, const std::string& pipe,
-                                  const std::string& d) {
-  return {Row(pipe + ".avx2", "vfmaddp" + d + " ymm", operands, 32, kFew,
-              []<int kChain>() -> Kernel { return Avx2Fma<T, kChain>; }),
-          Row(pipe + ".avx512", "vfmaddp" + d + " zmm", operands, 64, kMany,
-              []<int kChain>() -> Kernel { return Avx512Fma<T, kChain>; })};
-}
-
 }  // namespace
 
 std::vector<FlopsProbe> SingleInstructionProbes() {
-  constexpr auto kFp16 = Operands::kFp16, kBf16 = Operands::kBf16, kInt8 = Operands::kInt8;
-  auto all = FusedRows<double>(Operands::kFp64, "fp64.vector", "d");
-  for (const auto& rows : {FusedRows<float>(Operands::kFp32, "fp32.vector", "s"),
-                           {Row("fp16.vector.avx512_fp16", "vfmadd213ph zmm", kFp16, 64, kMany,
-                                []<int kChain>() -> Kernel { return Fp16Fma<kChain>; }),
-                            Row("bf16.vector.avx512_bf16_ymm", "vdpbf16ps ymm", kBf16, 32, kMany,
-                                []<int kChain>() -> Kernel { return Bf16Ymm<kChain>; }),
-                            Row("bf16.vector.avx512_bf16", "vdpbf16ps zmm", kBf16, 64, kMany,
-                                []<int kChain>() -> Kernel { return Bf16Zmm<kChain>; }),
-                            Row("int8.vector.avx_vnni", "vpdpbusd ymm", kInt8, 32, kFew,
-                                []<int kChain>() -> Kernel { return AvxVnni<kChain>; }),
-                            Row("int8.vector.avx512_vnni_ymm", "vpdpbusd ymm", kInt8, 32, kMany,
-                                []<int kChain>() -> Kernel { return Avx512VnniYmm<kChain>; }),
-                            Row("int8.vector.avx512_vnni", "vpdpbusd zmm", kInt8, 64, kMany,
-                                []<int kChain>() -> Kernel { return Avx512Vnni<kChain>; })}})
-    all.insert(all.end(), rows.begin(), rows.end());
-  return all;
+  constexpr auto kFp64 = Operands::kFp64, kFp32 = Operands::kFp32, kFp16 = Operands::kFp16;
+  constexpr auto kBf16 = Operands::kBf16, kInt8 = Operands::kInt8;
+  return {
+      Row("fp64.vector.avx2", "vfmaddpd ymm", kFp64, 32, kFew,
+          []<int kChain>() -> Kernel { return Avx2Fma<double, kChain>; }),
+      Row("fp64.vector.avx512", "vfmaddpd zmm", kFp64, 64, kMany,
+          []<int kChain>() -> Kernel { return Avx512Fma<double, kChain>; }),
+      Row("fp32.vector.avx2", "vfmaddps ymm", kFp32, 32, kFew,
+          []<int kChain>() -> Kernel { return Avx2Fma<float, kChain>; }),
+      Row("fp32.vector.avx512", "vfmaddps zmm", kFp32, 64, kMany,
+          []<int kChain>() -> Kernel { return Avx512Fma<float, kChain>; }),
+      Row("fp16.vector.avx512_fp16", "vfmadd213ph zmm", kFp16, 64, kMany,
+          []<int kChain>() -> Kernel { return Fp16Fma<kChain>; }),
+      Row("bf16.vector.avx512_bf16_ymm", "vdpbf16ps ymm", kBf16, 32, kMany,
+          []<int kChain>() -> Kernel { return Bf16Ymm<kChain>; }),
+      Row("bf16.vector.avx512_bf16", "vdpbf16ps zmm", kBf16, 64, kMany,
+          []<int kChain>() -> Kernel { return Bf16Zmm<kChain>; }),
+      Row("int8.vector.avx_vnni", "vpdpbusd ymm", kInt8, 32, kFew,
+          []<int kChain>() -> Kernel { return AvxVnni<kChain>; }),
+      Row("int8.vector.avx512_vnni_ymm", "vpdpbusd ymm", kInt8, 32, kMany,
+          []<int kChain>() -> Kernel { return Avx512VnniYmm<kChain>; }),
+      Row("int8.vector.avx512_vnni", "vpdpbusd zmm", kInt8, 64, kMany,
+          []<int kChain>() -> Kernel { return Avx512Vnni<kChain>; }),
+  };
 }
 
 }  // namespace dlroof::cpu_kernels

@@ -14,6 +14,8 @@
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::cpu_kernels {
@@ -25,9 +27,9 @@ double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0
 
 // Returns per_cycle_expected [flop/cycle] of the row if it reached this value, otherwise nullopt.
 std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
-  const auto row = set.flops.find(probe.key);
-  if (row == set.flops.end()) return std::nullopt;
-  const auto& validation = row->second.validation;
+  const auto* const row = FindValue(set.flops, probe.key);
+  if (row == nullptr) return std::nullopt;
+  const auto& validation = row->validation;
   if (!validation.per_cycle || !validation.per_cycle_expected) return std::nullopt;
   const double distance = std::abs(*validation.per_cycle / *validation.per_cycle_expected - 1);
   return distance <= PerCycleTolerance(probe.issue) ? validation.per_cycle_expected : std::nullopt;
@@ -162,32 +164,20 @@ int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }
 int Int8First(std::size_t element) { return static_cast<int>(element % 127); }
 int Int8Second(std::size_t element) { return static_cast<int>(element * 37 % 255) - 127; }
 
-// Converts an integer of magnitude up to 2048 to fp16.
-std::uint16_t Fp16Bits(int value) {
-  if (value == 0) return 0;
-  const int exponent = std::ilogb(value);
-  const int mantissa = (std::abs(value) << 10 >> exponent) & 0x3ff;
-  return static_cast<std::uint16_t>((value < 0 ? 0x8000 : 0) | (exponent + 15) << 10 | mantissa);
-}
-
-// Converts an integer of magnitude up to 256 to bf16.
-std::uint16_t Bf16Bits(int value) {
-  const auto single = static_cast<float>(value);
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &single, sizeof bits);
-  return static_cast<std::uint16_t>(bits >> 16);
+void PutHalf(FloatFormat format, Memory& memory, std::size_t element, int value) {
+  Put(memory, element, static_cast<std::uint16_t>(EncodeFloat(value, format)));
 }
 
 void PutOperand(Operands operands, Memory& memory, std::size_t element, int value) {
   if (operands == Operands::kInt8)
     Put(memory, element, static_cast<std::uint8_t>(value));
   else
-    Put(memory, element, operands == Operands::kFp16 ? Fp16Bits(value) : Bf16Bits(value));
+    PutHalf(operands == Operands::kFp16 ? kFp16Format : kBf16Format, memory, element, value);
 }
 
 void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int value) {
   if (AccumulatorBytes(probe) == 2)
-    Put(memory, element, Fp16Bits(value));
+    PutHalf(kFp16Format, memory, element, value);
   else if (probe.operands == Operands::kInt8)
     Put(memory, element, std::int32_t{value});
   else

@@ -181,8 +181,4 @@ struct GpuMemoryFacts {
 // not faster than the next farther level.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
-// Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that
-// ChooseRoof chooses among those with correct results, if there are any. `how` names the row.
-void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops);
-
 }  // namespace dlroof::gpu_ceilings

@@ -24,6 +24,11 @@ std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
   return results.size();
 }
 
+// Returns the offset [byte] of a thread's value in a slot (bench.h) with `bytes` per value.
+std::size_t SlotOffset(int slot, int thread, const GpuShape& shape, int bytes) {
+  return (static_cast<std::size_t>(slot) * shape.threads + thread) * bytes;
+}
+
 // ---- chains ----
 
 int ChainRegisterBytes(GpuElement element) { return element == GpuElement::kFp64 ? 8 : 4; }
@@ -83,16 +88,15 @@ GpuBytes ChainOperands(const GpuRow& row, const GpuShape& shape) {
 
 GpuBytes ChainResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   const auto operands = ChainOperands(row, shape);
-  const std::size_t bytes = ChainRegisterBytes(row.element);
+  const int bytes = ChainRegisterBytes(row.element);
   const auto at = [&](int slot, int thread) {
-    return operands.data() + (static_cast<std::size_t>(slot) * shape.threads + thread) * bytes;
+    return operands.data() + SlotOffset(slot, thread, shape, bytes);
   };
-  GpuBytes results(bytes * row.instruction.chains * shape.threads);
+  GpuBytes results(SlotOffset(row.instruction.chains, 0, shape, bytes));
   const auto steps = iterations * row.instruction.unroll;
   for (int chain = 0; chain < row.instruction.chains; ++chain)
     for (int thread = 0; thread < shape.threads; ++thread) {
-      auto* to =
-          results.data() + (static_cast<std::size_t>(chain) * shape.threads + thread) * bytes;
+      auto* to = results.data() + SlotOffset(chain, thread, shape, bytes);
       const auto *a = at(kFactor, thread), *b = at(kAddend, thread);
       const auto* start = at(kFirstChain + chain, thread);
       if (row.element != GpuElement::kInt8) {
@@ -160,51 +164,47 @@ struct Values {
 
 // Writes value(reg, element) to all elements of `registers` registers of a thread, from `first` on.
 template <class Value>
-void WriteRegisters(const Values& values, int first, int registers, int thread, int threads,
-                    const Value& value, GpuBytes& operands) {
+void WriteRegisters(const Values& values, int first, int registers, int thread,
+                    const GpuShape& shape, const Value& value, GpuBytes& operands) {
   const auto& of = values.of;
   for (int reg = 0; reg < registers; ++reg) {
-    auto* to = operands.data() +
-               (static_cast<std::size_t>(first + reg) * threads + thread) * of.register_bytes;
+    auto* to = operands.data() + SlotOffset(first + reg, thread, shape, of.register_bytes);
     for (int e = 0; e < of.elements; ++e, to += ElementBytes(values.element))
       WriteElement(values.element, value(reg, e), to);
   }
 }
 
-std::int64_t MmaResultBytes(const GpuRow& row, const GpuShape& shape) {
-  return static_cast<std::int64_t>(Fragments(row).c) * row.instruction.chains * shape.threads *
-         SumBytes(row.element);
+std::size_t MmaResultBytes(const GpuRow& row, const GpuShape& shape) {
+  return SlotOffset(Fragments(row).c * row.instruction.chains, 0, shape, SumBytes(row.element));
 }
 
-std::int64_t MmaOperandBytes(const GpuRow& row, const GpuShape& shape) {
+std::size_t MmaOperandBytes(const GpuRow& row, const GpuShape& shape) {
   const Fragments of(row);
-  return static_cast<std::int64_t>(of.a + row.instruction.chains * of.b) * shape.threads *
-             of.register_bytes +
+  return SlotOffset(of.a + row.instruction.chains * of.b, 0, shape, of.register_bytes) +
          MmaResultBytes(row, shape);
 }
 
 GpuBytes MmaOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind) {
   const Fragments of(row);
   const Values values{row.element, kind, of, row.instruction.chains};
-  GpuBytes operands(static_cast<std::size_t>(MmaOperandBytes(row, shape)));
+  GpuBytes operands(MmaOperandBytes(row, shape));
   auto* sums = operands.data() + operands.size() - MmaResultBytes(row, shape);
   for (int thread = 0; thread < shape.threads; ++thread) {
     const int lane = thread % kWarp, warp = thread / kWarp;
     const auto a = [&](int reg, int e) {
       return values.A(warp, of.RowOfA(reg, lane), of.KOfA(reg, lane) + e);
     };
-    WriteRegisters(values, 0, of.a, thread, shape.threads, a, operands);
+    WriteRegisters(values, 0, of.a, thread, shape, a, operands);
     for (int chain = 0; chain < values.chains; ++chain) {
       const auto b = [&](int reg, int e) {
         return values.B(warp, chain, of.KOfB(reg, lane) + e, Fragments::ColumnOfB(lane));
       };
-      WriteRegisters(values, of.a + chain * of.b, of.b, thread, shape.threads, b, operands);
+      WriteRegisters(values, of.a + chain * of.b, of.b, thread, shape, b, operands);
       for (int reg = 0; reg < of.c; ++reg)
         WriteSum(
             row.element,
             values.C(warp, chain, Fragments::RowOfC(reg, lane), Fragments::ColumnOfC(reg, lane)),
-            sums + (static_cast<std::size_t>(chain * of.c + reg) * shape.threads + thread) *
-                       SumBytes(row.element));
+            sums + SlotOffset(chain * of.c + reg, thread, shape, SumBytes(row.element)));
     }
   }
   return operands;
@@ -213,7 +213,7 @@ GpuBytes MmaOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind ki
 GpuBytes MmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   const Fragments of(row);
   const Values values{row.element, GpuOperandKind::kKnown, of, row.instruction.chains};
-  GpuBytes results(static_cast<std::size_t>(MmaResultBytes(row, shape)));
+  GpuBytes results(MmaResultBytes(row, shape));
   const double times = static_cast<double>(iterations * row.instruction.unroll);
   for (int thread = 0; thread < shape.threads; ++thread)
     for (int chain = 0; chain < values.chains; ++chain)
@@ -223,9 +223,9 @@ GpuBytes MmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t itera
         double product = 0;
         for (int k = 0; k < of.k; ++k)
           product += values.A(warp, i, k) * values.B(warp, chain, k, j);
-        const auto slot = static_cast<std::size_t>(chain) * of.c + reg;
-        WriteSum(row.element, values.C(warp, chain, i, j) + times * product,
-                 results.data() + (slot * shape.threads + thread) * SumBytes(row.element));
+        WriteSum(
+            row.element, values.C(warp, chain, i, j) + times * product,
+            results.data() + SlotOffset(chain * of.c + reg, thread, shape, SumBytes(row.element)));
       }
   return results;
 }
@@ -285,15 +285,14 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   for (int tile = 0; tile < kWgmmaTiles; ++tile) AddProducts(row, tile, products);
   const auto rounds = iterations * each.unroll / kWgmmaTiles;  // a round uses each tile once
   const auto times = static_cast<double>(rounds);
-  GpuBytes results(static_cast<std::size_t>(kRegisters) * shape.threads * SumBytes(row.element));
+  GpuBytes results(SlotOffset(kRegisters, 0, shape, SumBytes(row.element)));
   for (int reg = 0; reg < kRegisters; ++reg)
     for (int thread = 0; thread < shape.threads; ++thread) {
       const int warp = thread % 128 / 32, lane = thread % 32;
       const int i = 16 * warp + lane / 4 + 8 * (reg / 2 % 2);
       const int j = reg / 4 * 8 + lane % 4 * 2 + reg % 2;
       WriteSum(row.element, times * products[i * each.n + j],
-               results.data() + (static_cast<std::size_t>(reg) * shape.threads + thread) *
-                                    SumBytes(row.element));
+               results.data() + SlotOffset(reg, thread, shape, SumBytes(row.element)));
     }
   return results;
 }
@@ -304,10 +303,9 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
 constexpr std::uint64_t kPeriod = 4099;
 constexpr int kCompared = 256;
 
-std::uint64_t Offset(bool b) { return b ? kPeriod : 0; }
-
 double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, std::int64_t index) {
-  return OperandValue(row.element, kind, Offset(b) + static_cast<std::uint64_t>(index) % kPeriod);
+  return OperandValue(row.element, kind,
+                      (b ? kPeriod : 0) + static_cast<std::uint64_t>(index) % kPeriod);
 }
 
 GpuElement GemmResultElement(GpuElement element) {
@@ -438,7 +436,7 @@ std::uint32_t ExpectedSum(const GpuRow& row, const GpuShape& shape, std::int64_t
 
 GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   GpuBytes results(static_cast<std::size_t>(MemoryResultBytes(row, shape)));
-  if (row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared) {
+  if (IsSum(row)) {
     Store(ExpectedSum(row, shape, iterations), results.data());  // only the total is compared
     return results;
   }
@@ -465,13 +463,11 @@ std::optional<Reason> SumDifference(const GpuRow& row, const GpuShape& shape,
       got, expected)};
 }
 
-std::int64_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
-  if (row.unit == GpuUnit::kChain)
-    return static_cast<std::int64_t>(row.instruction.chains) * shape.threads *
-           ChainRegisterBytes(row.element);
+std::size_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
   if (row.unit == GpuUnit::kMma) return MmaResultBytes(row, shape);
-  return static_cast<std::int64_t>(row.instruction.m) * row.instruction.n *
-         (shape.threads / row.instruction.threads) * SumBytes(row.element);
+  return row.unit == GpuUnit::kChain
+             ? SlotOffset(row.instruction.chains, 0, shape, ChainRegisterBytes(row.element))
+             : SlotOffset(kRegisters, 0, shape, SumBytes(row.element));
 }
 
 GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
@@ -486,19 +482,19 @@ std::int64_t GpuOperandBytes(const GpuRow& row, const GpuShape& shape) {
   if (IsMemory(row)) return MemoryOperandBytes(row, shape);
   if (row.unit == GpuUnit::kGemm)
     return 2 * static_cast<std::int64_t>(shape.n) * shape.n * ElementBytes(row.element);
-  if (row.unit == GpuUnit::kMma) return MmaOperandBytes(row, shape);
+  if (row.unit == GpuUnit::kMma) return static_cast<std::int64_t>(MmaOperandBytes(row, shape));
   if (row.unit == GpuUnit::kWgmma)
     return static_cast<std::int64_t>(kWgmmaTiles) * (row.instruction.m + row.instruction.n) *
            kWgmmaTileBytes;
-  return static_cast<std::int64_t>(2 + row.instruction.chains) * shape.threads *
-         ChainRegisterBytes(row.element);
+  return static_cast<std::int64_t>(
+      SlotOffset(kFirstChain + row.instruction.chains, 0, shape, ChainRegisterBytes(row.element)));
 }
 
 std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape) {
   if (IsMemory(row)) return MemoryResultBytes(row, shape);
   if (row.unit == GpuUnit::kGemm)
     return static_cast<std::int64_t>(shape.n) * shape.n * ResultBytes(row);
-  return OneBlockBytes(row, shape) * shape.blocks;
+  return static_cast<std::int64_t>(OneBlockBytes(row, shape)) * shape.blocks;
 }
 
 GpuBytes GpuOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind) {

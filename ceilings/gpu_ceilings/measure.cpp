@@ -1,10 +1,8 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <exception>
 #include <map>
 #include <optional>
@@ -22,22 +20,8 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-struct GpuEffort {
-  const char* name;
-  double repetition_seconds;  // as in RatePolicy
-  int repetitions, doubled;   // as in RatePolicy
-  int passes;                 // times that each row is measured
-  double row_seconds;         // [s] longest time of one row in one pass
-  int sustained;              // number of pipes that run for 10 s
-
-  machine::RatePolicy Policy(double tolerance, const std::function<double()>& clock) const {
-    return {.repetition_seconds = repetition_seconds,
-            .repetitions = repetitions,
-            .doubled = doubled,
-            .max_seconds = row_seconds,
-            .tolerance = tolerance,
-            .now = clock};
-  }
+struct GpuEffort : machine::RateEffort {
+  double row_seconds;  // [s] longest time of one row in one pass
 };
 
 struct GpuRowState {
@@ -62,9 +46,14 @@ struct GpuSession {
 
   bool Stopped() const { return options.stopped && options.stopped(); }
   int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
+  machine::RatePolicy Policy(double tolerance) const {
+    auto policy = effort.Policy(tolerance, now);
+    policy.max_seconds = effort.row_seconds;
+    return policy;
+  }
   machine::RatePolicy Policy(const GpuRow& row) const {
     constexpr double kArithmetic = 0.02, kMemory = 0.03;
-    return effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
+    return Policy(IsMemory(row) ? kMemory : kArithmetic);
   }
   // Returns the default SM clock [1/s], of which the row's repetitions must reach 75 %. Returns
   // nullopt if it is unknown or if the row is compared in cycles (RunsBySmClock).
@@ -80,7 +69,7 @@ constexpr std::int64_t kCheckedIterations[] = {1, 3};
 
 // Returns the pipe's peak rate [flop/s] at the default clock, or nullopt if either is unknown.
 std::optional<double> PeakOf(const GpuSession& session, const GpuRow& row) {
-  const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
+  const auto* peak = FindGpuPeak(session.Capability(), machine::PlainPipe(row.key));
   if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
@@ -180,10 +169,7 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
 }
 
 void MeasureGpuRows(GpuSession& session) {
-  for (auto& row : GpuRows(session.Capability())) {
-    session.rows.emplace_back();
-    session.rows.back().row = std::move(row);
-  }
+  for (const auto& row : GpuRows(session.Capability())) session.rows.push_back({.row = row});
   // Rows with the newest instructions run last, because a failing kernel destroys the CUDA context.
   std::stable_partition(session.rows.begin(), session.rows.end(),
                         [](const GpuRowState& state) { return state.row.unit != GpuUnit::kWgmma; });
@@ -207,10 +193,9 @@ void MeasureGpuRows(GpuSession& session) {
 }
 
 constexpr double kPassTolerance = 0.05;
-constexpr const char* kDramLoads = "dram.load.v16";
-constexpr GpuEffort kQuick = {"quick", 4e-3, 6, 3, 1, 0.5, 0};
-constexpr GpuEffort kFull = {"full", 5e-3, 12, 6, 2, 1, 3};
-constexpr GpuEffort kThorough = {"thorough", 1e-2, 18, 9, 3, 3, 100};
+constexpr GpuEffort kQuick = {{"quick", 4e-3, 6, 3, 1, 0}, 0.5};
+constexpr GpuEffort kFull = {{"full", 5e-3, 12, 6, 2, 3}, 1};
+constexpr GpuEffort kThorough = {{"thorough", 1e-2, 18, 9, 3, 100}, 3};
 
 std::string TextOf(const std::optional<Reason>& reason) { return reason ? reason->text : ""; }
 
@@ -265,12 +250,6 @@ void AddRows(const GpuSession& session, machine::Machine& machine) {
   set.sweep = session.sweep;
 }
 
-const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
-  for (const auto& state : session.rows)
-    if (state.row.key == key && !state.passes.empty()) return &state;
-  return nullptr;
-}
-
 void AddLevels(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads.at(1);
   std::map<Level, machine::MeasuredMixes> by_level;
@@ -280,7 +259,10 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
       by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
                                         set.mixes.at(state.row.key));
   for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
-  if (const auto* loads = FindRow(session, kDramLoads)) {
+  const auto is_loads = [](const GpuRowState& state) {
+    return state.row.key == "dram.load.v16" && !state.passes.empty();
+  };
+  if (const auto* loads = FindIf(session.rows, is_loads)) {
     facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
     facts.pins =
         PinBandwidth(session.gpu.identity.memory_bus_bits, loads->last.health.memory_clock_hz);
@@ -310,7 +292,7 @@ machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
       [&](std::int64_t times) {
         return machine::TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
       },
-      session.effort.Policy(kTolerance, session.now));
+      session.Policy(kTolerance));
 }
 
 void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
@@ -389,7 +371,7 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
   std::map<std::string, const GpuRowState*> best;
   for (const auto& state : session.rows) {
     if (IsMemory(state.row) || !state.result || !set.flops.contains(state.row.key)) continue;
-    auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
+    auto& chosen = best[machine::PlainPipe(state.row.key)];
     if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
   }
   auto rows = VectorOf<const GpuRowState*>(best, [](const auto& row) { return row.second; });
@@ -450,9 +432,9 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                                 return std::ssize(state.passes) == session.effort.passes;
                               }),
         session.rows.size());
-  ChooseGpuRoofs(machine.by_threads.at(1).flops);
+  machine::AddPipeRoofs(machine.by_threads.at(1).flops, true);
   AddLevels(session, machine);
-  machine.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  machine.measured_at = machine::NowUtc();
   return machine;
 }
 

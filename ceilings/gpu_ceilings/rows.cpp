@@ -17,7 +17,6 @@ constexpr int kWarpThreads = 32, kWarpgroupThreads = 128;
 
 struct Capabilities {
   int first, last;
-  bool Has(int capability) const { return capability >= first && capability <= last; }
 };
 constexpr int kNewest = 999;
 constexpr Capabilities kFrom75 = {75, kNewest}, kFrom80 = {80, kNewest}, kFrom89 = {89, kNewest};
@@ -41,14 +40,6 @@ using U = GpuUnit;
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 
-constexpr ArithmeticRow kVector[] = {
-    {"fp64.vector", "dfma", U::kChain, E::kFp64, kFp64, kFrom75, "DFMA", "fp64 multiply-adds"},
-    {"fp32.vector", "ffma", U::kChain, E::kFp32, kLong, kFrom75, "FFMA", "fp32 multiply-adds"},
-    {"fp16.vector", "hfma2", U::kChain, E::kFp16, kPairs, kFrom75, "HFMA2", "fp16 pairs"},
-    {"bf16.vector", "hfma2", U::kChain, E::kBf16, kPairs, kFrom80, "HFMA2", "bf16 pairs"},
-    {"int8.vector", "dp4a", U::kChain, E::kInt8, kDots, kFrom75, "IDP.4A", "dot products of 4"},
-};
-
 constexpr GpuInstruction Warp(int m, int n, int k, int chains = 8) {
   return {m, n, k, kWarpThreads, chains, 4};
 }
@@ -59,8 +50,15 @@ constexpr const char* kIntMma = "mma.sync, int32 sums";
 constexpr const char* kFp64Mma = "mma.sync in fp64";
 constexpr const char* kWgmma = "wgmma m64n256, fp32 sums, operands in shared memory";
 constexpr const char* kIntWgmma = "wgmma m64n256, int32 sums, operands in shared memory";
+constexpr const char* kGemm = "cublasLt GEMM, fp32 sums";
+constexpr const char* kFp8Gemm = "cublasLt GEMM, fast sums, bf16 out";
 
-constexpr ArithmeticRow kMatrix[] = {
+constexpr ArithmeticRow kArithmetic[] = {
+    {"fp64.vector", "dfma", U::kChain, E::kFp64, kFp64, kFrom75, "DFMA", "fp64 multiply-adds"},
+    {"fp32.vector", "ffma", U::kChain, E::kFp32, kLong, kFrom75, "FFMA", "fp32 multiply-adds"},
+    {"fp16.vector", "hfma2", U::kChain, E::kFp16, kPairs, kFrom75, "HFMA2", "fp16 pairs"},
+    {"bf16.vector", "hfma2", U::kChain, E::kBf16, kPairs, kFrom80, "HFMA2", "bf16 pairs"},
+    {"int8.vector", "dp4a", U::kChain, E::kInt8, kDots, kFrom75, "IDP.4A", "dot products of 4"},
     {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 8), {75, 79}, "HMMA", kMma},
     {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
     {"bf16.matrix", "mma", U::kMma, E::kBf16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
@@ -77,12 +75,6 @@ constexpr ArithmeticRow kMatrix[] = {
     {"tf32.matrix", "wgmma", U::kWgmma, E::kTf32, Group(8), {90, 90}, "HGMMA", kWgmma},
     {"int8.matrix", "wgmma", U::kWgmma, E::kInt8, Group(32), {90, 90}, "IGMMA", kIntWgmma},
     {"fp8.matrix", "wgmma", U::kWgmma, E::kFp8, Group(32), {90, 90}, "QGMMA", kWgmma},
-};
-
-constexpr const char* kGemm = "cublasLt GEMM, fp32 sums";
-constexpr const char* kFp8Gemm = "cublasLt GEMM, fast sums, bf16 out";
-
-constexpr ArithmeticRow kGemms[] = {
     {"fp32.vector", "cublaslt", U::kGemm, E::kFp32, {}, kFrom75, "", kGemm},
     {"fp16.matrix", "cublaslt", U::kGemm, E::kFp16, {}, kFrom75, "", kGemm},
     {"bf16.matrix", "cublaslt", U::kGemm, E::kBf16, {}, kFrom80, "", kGemm},
@@ -111,22 +103,11 @@ constexpr MemoryRow kMemory[] = {
     {"l1.shared.v16", U::kShared, Level::kL1, "LDS", "loads of 16 byte from shared memory"},
 };
 
-void Add(const ArithmeticRow& row, int capability, std::vector<GpuRow>& rows) {
-  if (!row.on.Has(capability)) return;
-  rows.push_back({fmt::format("{}.{}", row.pipe, row.part), row.unit, row.element, row.instruction,
-                  Level::kDram, row.sass, row.text});
-}
-
 // Returns the largest number of threads per block that an SM's 64 Ki registers allow.
 int MostThreads(const GpuRow& row) {
   if (row.unit == U::kChain) return 1024;
   const bool wide = row.unit == U::kWgmma || (row.element == E::kFp64 && row.instruction.m > 8);
   return wide ? 256 : 512;
-}
-
-std::vector<GpuShape> ArithmeticShapes(const GpuRow& row, int sms) {
-  const int most = MostThreads(row);
-  return {{sms, most, 0, 0}, {sms, most / 2, 0, 0}};
 }
 
 std::vector<GpuShape> GemmShapes(std::optional<double> flops_per_second) {
@@ -288,9 +269,10 @@ bool IsMemory(const GpuRow& row) {
 
 std::vector<GpuRow> GpuRows(int compute_capability) {
   std::vector<GpuRow> rows;
-  for (const auto& row : kVector) Add(row, compute_capability, rows);
-  for (const auto& row : kMatrix) Add(row, compute_capability, rows);
-  for (const auto& row : kGemms) Add(row, compute_capability, rows);
+  for (const auto& row : kArithmetic)
+    if (compute_capability >= row.on.first && compute_capability <= row.on.last)
+      rows.push_back({fmt::format("{}.{}", row.pipe, row.part), row.unit, row.element,
+                      row.instruction, Level::kDram, row.sass, row.text});
   for (const auto& row : kMemory)
     rows.push_back({row.key, row.unit, GpuElement::kFp32, {}, row.level, row.sass, row.text});
   return rows;
@@ -309,7 +291,8 @@ double WorkPerIteration(const GpuRow& row, const GpuShape& shape) {
 std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu,
                                 std::optional<double> flops_per_second) {
   if (row.unit == U::kGemm) return GemmShapes(flops_per_second);
-  if (!IsMemory(row)) return ArithmeticShapes(row, gpu.sms);
+  const int most = MostThreads(row);
+  if (!IsMemory(row)) return {{gpu.sms, most, 0, 0}, {gpu.sms, most / 2, 0, 0}};
   if (row.level == Level::kDram) return DramShapes(gpu);
   if (row.level == Level::kL2) return L2Shapes(row, gpu);
   return {{gpu.sms, 1024, 0, static_cast<std::int64_t>(gpu.sms) * kL1BytesPerBlock}};

@@ -110,7 +110,7 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePo
 }
 
 void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, machine::Ceiling& ceiling) {
-  const auto key = IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
+  const auto key = IsMemory(row) ? std::string("l1") : machine::PlainPipe(row.key);
   const auto* peak = FindGpuPeak(compute_capability, key);
   if (peak == nullptr || !ceiling.validation.per_cycle) return;
   const double measured = *ceiling.validation.per_cycle;
@@ -175,20 +175,6 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceilin
     machine::AddUnboundedReason(*l2, "not faster than DRAM: the set did not stay in L2");
   if (l1 != nullptr && l2 != nullptr && l1->per_second <= (1 + kNear) * l2->per_second)
     machine::AddUnboundedReason(*l1, "not faster than L2: the set did not stay in L1");
-}
-
-void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops) {
-  std::map<std::string, std::vector<const machine::CeilingRow*>> pipes;
-  for (const auto& row : flops)
-    if (row.second.validation.result)
-      pipes[row.first.substr(0, row.first.rfind('.'))].push_back(&row);
-  for (const auto& [pipe, rows] : pipes) {
-    const auto* chosen = machine::ChooseRoof(rows);
-    auto roof = chosen->second;
-    roof.how = fmt::format("{}, the best of {} row{}: {}", chosen->first, rows.size(),
-                           rows.size() == 1 ? "" : "s", roof.how);
-    flops[pipe] = roof;
-  }
 }
 
 }  // namespace dlroof::gpu_ceilings

@@ -70,6 +70,28 @@ const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
                                                                                    : highest;
 }
 
+std::string PlainPipe(const std::string& row) {
+  const auto unit = row.find('.');
+  return unit == std::string::npos ? row : row.substr(0, row.find('.', unit + 1));
+}
+
+void AddPipeRoofs(std::map<std::string, Ceiling>& flops, bool on_gpu) {
+  std::map<std::string, std::vector<const CeilingRow*>> pipes;
+  for (const auto& row : flops)
+    if (const auto plain = PlainPipe(row.first);
+        plain != row.first && (!on_gpu || row.second.validation.result))
+      pipes[plain].push_back(&row);
+  for (const auto& [plain, rows] : pipes) {
+    const auto* best = ChooseRoof(rows);
+    auto roof = best->second;
+    roof.how = fmt::format("{}, the best of {} row{}: {}", best->first, rows.size(),
+                           rows.size() == 1 ? "" : "s", roof.how);
+    if (const auto reason = on_gpu ? std::nullopt : FasterNotValidated(roof, rows))
+      AddReason(roof, *reason);
+    flops[plain] = roof;
+  }
+}
+
 std::optional<std::string> FasterNotValidated(const Ceiling& best,
                                               const std::vector<const CeilingRow*>& rows) {
   const double expected = best.validation.per_cycle_expected.value_or(HUGE_VAL);
@@ -174,24 +196,21 @@ struct PartRow {
   Features needs;
 };
 
-const std::vector<PartRow>& Parts() {
-  static const std::vector<PartRow> table = {
-      {"portable", {}},
-      {"sse2", {"sse2"}},
-      {"ssse3", {"ssse3"}},
-      {"sse41", {"sse4.1"}},
-      {"avx", {"avx"}},
-      {"fma", {"fma"}},
-      {"avx2", {"avx2"}},
-      {"avx_vnni", {"avx2", "avx_vnni"}},
-      {"avx512", {"avx512f"}},
-      {"avx512_vnni", {"avx512f", "avx512_vnni"}},
-      {"avx512_bf16", {"avx512f", "avx512_bf16"}},
-      {"avx512_fp16", {"avx512f", "avx512_fp16"}},
-      {"amx", {"amx_tile"}},
-  };
-  return table;
-}
+const std::vector<PartRow> kParts = {
+    {"portable", {}},
+    {"sse2", {"sse2"}},
+    {"ssse3", {"ssse3"}},
+    {"sse41", {"sse4.1"}},
+    {"avx", {"avx"}},
+    {"fma", {"fma"}},
+    {"avx2", {"avx2"}},
+    {"avx_vnni", {"avx2", "avx_vnni"}},
+    {"avx512", {"avx512f"}},
+    {"avx512_vnni", {"avx512f", "avx512_vnni"}},
+    {"avx512_bf16", {"avx512f", "avx512_bf16"}},
+    {"avx512_fp16", {"avx512f", "avx512_fp16"}},
+    {"amx", {"amx_tile"}},
+};
 
 // An ISA of oneDNN 3.x (dnnl_cpu_isa_t), and the CPU features that it adds to the ISA `extends`.
 struct IsaRow {
@@ -199,30 +218,27 @@ struct IsaRow {
   Features adds;
 };
 
-const std::vector<IsaRow>& Isas() {
-  static const std::vector<IsaRow> table = {
-      {"sse41", "", {"sse2", "ssse3", "sse4.1"}},
-      {"avx", "sse41", {"avx"}},
-      {"avx2", "avx", {"avx2", "fma"}},
-      {"avx2_vnni", "avx2", {"avx_vnni"}},
-      {"avx2_vnni_2", "avx2_vnni", {}},
-      {"avx512_core", "avx2", {"avx512f", "avx512bw", "avx512dq", "avx512vl"}},
-      {"avx512_core_vnni", "avx512_core", {"avx512_vnni"}},
-      {"avx512_core_bf16", "avx512_core_vnni", {"avx512_bf16"}},
-      {"avx512_core_fp16", "avx512_core_bf16", {"avx512_fp16", "avx_vnni"}},
-      {"avx512_core_amx", "avx512_core_fp16", {"amx_tile", "amx_int8", "amx_bf16"}},
-      {"avx512_core_amx_fp16", "avx512_core_amx", {"amx_fp16"}},
-      {"avx10_1_512", "avx512_core_fp16", {}},
-      {"avx10_1_512_amx", "avx512_core_amx", {}},
-      {"avx10_1_512_amx_fp16", "avx512_core_amx_fp16", {}},
-      {"avx10_2_512", "avx10_1_512", {}},
-      {"avx10_2_512_amx_2", "avx10_1_512_amx_fp16", {}},
-  };
-  return table;
-}
+const std::vector<IsaRow> kIsas = {
+    {"sse41", "", {"sse2", "ssse3", "sse4.1"}},
+    {"avx", "sse41", {"avx"}},
+    {"avx2", "avx", {"avx2", "fma"}},
+    {"avx2_vnni", "avx2", {"avx_vnni"}},
+    {"avx2_vnni_2", "avx2_vnni", {}},
+    {"avx512_core", "avx2", {"avx512f", "avx512bw", "avx512dq", "avx512vl"}},
+    {"avx512_core_vnni", "avx512_core", {"avx512_vnni"}},
+    {"avx512_core_bf16", "avx512_core_vnni", {"avx512_bf16"}},
+    {"avx512_core_fp16", "avx512_core_bf16", {"avx512_fp16", "avx_vnni"}},
+    {"avx512_core_amx", "avx512_core_fp16", {"amx_tile", "amx_int8", "amx_bf16"}},
+    {"avx512_core_amx_fp16", "avx512_core_amx", {"amx_fp16"}},
+    {"avx10_1_512", "avx512_core_fp16", {}},
+    {"avx10_1_512_amx", "avx512_core_amx", {}},
+    {"avx10_1_512_amx_fp16", "avx512_core_amx_fp16", {}},
+    {"avx10_2_512", "avx10_1_512", {}},
+    {"avx10_2_512_amx_2", "avx10_1_512_amx_fp16", {}},
+};
 
 const IsaRow* FindIsa(std::string_view name) {
-  return FindIf(Isas(), [&](const IsaRow& row) { return row.name == name; });
+  return FindIf(kIsas, [&](const IsaRow& row) { return row.name == name; });
 }
 
 struct RowKey {
@@ -244,8 +260,7 @@ RowKey Parse(std::string_view key) {
       row.isa.remove_suffix(variant.size());
       break;
     }
-  for (const auto& each : Parts())
-    if (each.isa == row.isa) row.part = &each;
+  row.part = FindIf(kParts, [&](const PartRow& each) { return each.isa == row.isa; });
   return row;
 }
 

@@ -1,14 +1,17 @@
 #include "ceilings/machine/machine.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <stdexcept>
 #include <tuple>
 
+#include "counters/base/json_members.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
@@ -31,11 +34,7 @@ std::optional<int> CountIn(std::string_view text) {
   return count > 0 ? count : std::nullopt;
 }
 
-struct ValidationNumber {
-  const char* key;
-  std::optional<double> Validation::*member;
-};
-constexpr ValidationNumber kValidationNumbers[] = {
+constexpr std::pair<const char*, std::optional<double> Validation::*> kValidationNumbers[] = {
     {"doubling", &Validation::doubling},
     {"spread", &Validation::spread},
     {"drift", &Validation::drift},
@@ -44,50 +43,46 @@ constexpr ValidationNumber kValidationNumbers[] = {
     {"per_cycle", &Validation::per_cycle},
     {"per_cycle_expected", &Validation::per_cycle_expected}};
 
-constexpr std::pair<const char*, std::optional<double> Visit::*> kVisitNumbers[] = {
-    {"clock_hz", &Visit::clock_hz},
-    {"per_cycle", &Visit::per_cycle},
-    {"per_cycle_expected", &Visit::per_cycle_expected}};
-
 constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::*> kSetTexts[] = {
     {"absent", &CeilingSet::absent},
     {"costs_how", &CeilingSet::costs_how},
     {"sustained", &CeilingSet::sustained}};
 
-// Leaves out numbers outside of the range that readers accept: interference may cause such numbers.
-json ValidationToJson(const Validation& validation) {
-  json result = json::object();
+}  // namespace
+
+void Members(auto& all, Validation& validation) {
+  for (const auto& [key, member] : kValidationNumbers) all(Field(key, validation.*member));
+  all(Field("result", validation.result));
+}
+
+void Members(auto& all, Visit& visit) {
+  all(Required("at", visit.at), Required("per_second", visit.per_second),
+      Required("clean", visit.clean), Field("clock_hz", visit.clock_hz),
+      Field("per_cycle", visit.per_cycle), Field("per_cycle_expected", visit.per_cycle_expected),
+      Field("proved", visit.validated));
+}
+
+void Members(auto& all, Ceiling& ceiling) {
+  all(Required("per_second", ceiling.per_second), Required("how", ceiling.how),
+      Field("mix", ceiling.mix), Field("ci95", ceiling.ci95), Field("clock_hz", ceiling.clock_hz),
+      Field("sustained_per_second", ceiling.sustained_per_second),
+      Field("sustained_clock_hz", ceiling.sustained_clock_hz),
+      Field("moved_per_named", ceiling.moved_per_named), Field("unbounded", ceiling.unbounded),
+      Field("reasons", ceiling.reasons), Field("proof", ceiling.validation),
+      Field("visits", ceiling.visits));
+}
+
+namespace {
+
+json CeilingToJson(Ceiling ceiling) {
+  // Leaves out numbers that readers refuse: interference may cause such numbers.
   for (const auto& [key, member] : kValidationNumbers)
-    if (const auto& value = validation.*member; value && RangeOf(key).Contains(*value))
-      result[key] = *value;
-  if (validation.result) result["result"] = *validation.result;
-  return result;
-}
-
-json VisitToJson(const Visit& visit) {
-  json result = {{"at", visit.at}, {"per_second", visit.per_second}, {"clean", visit.clean}};
-  for (const auto& [key, member] : kVisitNumbers)
-    if (visit.*member) result[key] = *(visit.*member);
-  if (visit.validated) result["proved"] = true;
-  return result;
-}
-
-json CeilingToJson(const Ceiling& ceiling) {
-  json result = {{"per_second", ceiling.per_second},
-                 {"threads", ceiling.threads},
-                 {"how", ceiling.how},
-                 {"proved", ceiling.IsValidated()}};
-  if (ceiling.ci95) result["ci95"] = {ceiling.ci95->first, ceiling.ci95->second};
-  if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
-  if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
-  if (ceiling.sustained_clock_hz) result["sustained_clock_hz"] = *ceiling.sustained_clock_hz;
-  if (ceiling.moved_per_named) result["moved_per_named"] = *ceiling.moved_per_named;
+    if (auto& value = ceiling.validation.*member; value && !RangeOf(key).Contains(*value))
+      value.reset();
+  auto result = MembersJson(ceiling);
+  result["threads"] = ceiling.threads;
+  result["proved"] = ceiling.IsValidated();
   if (ceiling.IsSpecified()) result["given"] = true;
-  if (ceiling.unbounded) result["unbounded"] = true;
-  if (!ceiling.mix.empty()) result["mix"] = ceiling.mix;
-  if (!ceiling.reasons.empty()) result["reasons"] = ceiling.reasons;
-  if (ceiling.validation != Validation()) result["proof"] = ValidationToJson(ceiling.validation);
-  for (const auto& visit : ceiling.visits) result["visits"].push_back(VisitToJson(visit));
   return result;
 }
 
@@ -202,36 +197,11 @@ void ConvertSchema1(Machine& machine) {
   }
 }
 
-Validation ValidationFrom(const JsonReader& at) {
-  Validation validation;
-  for (const auto& [key, member] : kValidationNumbers)
-    if (at.Has(key)) validation.*member = at.NotNegative(key);
-  if (at.Has("result")) validation.result = at.Text("result");
-  return validation;
-}
-
-std::pair<double, double> Interval(const JsonReader& at, const char* key) {
-  const auto ends = at.PositivePair(key);
-  if (ends.first > ends.second) at.Refuse(key, "the lower end first");
-  return ends;
-}
-
-Visit VisitFrom(const JsonReader& at) {
-  Visit visit;
-  visit.at = at.Text("at");
-  visit.per_second = at.Positive("per_second");
-  visit.clean = static_cast<int>(at.NotNegative("clean"));
-  for (const auto& [key, member] : kVisitNumbers) visit.*member = at.OptionalPositive(key);
-  visit.validated = at.OptionalFlag("proved");
-  return visit;
-}
-
 Ceiling CeilingFrom(const JsonReader& at) {
-  Ceiling ceiling;
-  ceiling.per_second = at.Positive("per_second");
+  auto ceiling = FromMembers<Ceiling>(at);
   ceiling.threads = at.AtLeastOne("threads");
-  ceiling.how = at.Text("how");
-  ceiling.mix = at.TextOr("mix", "");
+  if (ceiling.ci95 && ceiling.ci95->first > ceiling.ci95->second)
+    at.Refuse("ci95", "the lower end first");
   const bool validated = at.Flag("proved"), specified = at.OptionalFlag("given");
   if (specified && validated)
     throw BadInput(
@@ -240,16 +210,7 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.status = specified   ? CeilingStatus::kSpecified
                    : validated ? CeilingStatus::kValidated
                                : CeilingStatus::kNotValidated;
-  if (at.Has("ci95")) ceiling.ci95 = Interval(at, "ci95");
-  ceiling.clock_hz = at.OptionalPositive("clock_hz");
-  ceiling.sustained_per_second = at.OptionalPositive("sustained_per_second");
-  ceiling.sustained_clock_hz = at.OptionalPositive("sustained_clock_hz");
-  ceiling.moved_per_named = at.OptionalPositive("moved_per_named");
-  ceiling.unbounded = at.OptionalFlag("unbounded");
-  if (at.Has("reasons")) ceiling.reasons = at.Texts("reasons");
   if (at.Has("reason")) ceiling.reasons = Schema1Reasons(at.Text("reason"));
-  if (at.Has("proof")) ceiling.validation = ValidationFrom(at.Object("proof"));
-  if (at.Has("visits")) ceiling.visits = at.ItemsOf("visits", VisitFrom);
   return ceiling;
 }
 
@@ -411,6 +372,11 @@ const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads)
   return threads ? FindValue(machine.by_threads, *threads) : nullptr;
 }
 
+const Ceiling* FindRow(const CeilingSet& set, const std::string& row) {
+  const auto* const pipe = FindValue(set.flops, row);
+  return pipe != nullptr ? pipe : FindValue(set.mixes, row);
+}
+
 CeilingSet Sustained(CeilingSet ceilings) {
   const auto slow_down = [](auto& rows) {
     for (auto& [key, row] : rows)
@@ -419,6 +385,10 @@ CeilingSet Sustained(CeilingSet ceilings) {
   slow_down(ceilings.flops);
   slow_down(ceilings.bytes);
   return ceilings;
+}
+
+std::string NowUtc() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {

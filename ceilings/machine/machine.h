@@ -148,8 +148,14 @@ const CeilingSet& AllThreads(const Machine& machine);
 // Returns the CeilingSet of `threads` threads, or null if it is missing or `threads` is absent.
 const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads);
 
+// Returns the arithmetic or memory row with this key, or null if the set lacks it.
+const Ceiling* FindRow(const CeilingSet& set, const std::string& row);
+
 // Returns the set with each ceiling's burst rate replaced by its sustained rate, if that is known.
 CeilingSet Sustained(CeilingSet ceilings);
+
+// Returns the current time for Machine::measured_at.
+std::string NowUtc();
 
 // Returns a 64-bit hash, as 16 hex digits, of the facts whose key begins with "cpu.", "gpu." or
 // "topology.". The hash is the same on every platform and in every version of this program.
@@ -239,6 +245,14 @@ using CeilingRow = std::pair<const std::string, Ceiling>;
 // Returns the row with the highest rate. If it is not validated, returns the fastest validated row
 // within 3 % (measurement noise) of it, if there is one. Returns null if `rows` is empty.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
+
+// Returns "fp32.vector" for "fp32.vector.avx2" and for "fp32.vector".
+std::string PlainPipe(const std::string& row);
+// Adds to `flops` the roof of each pipe ("fp32.vector"): a copy of the row ("fp32.vector.avx2")
+// that ChooseRoof chooses. `how` of the roof begins with the row's key. On a GPU the choice is
+// among the rows with right results; a pipe without one has no roof. On a CPU a roof for which
+// there is FasterNotValidated is not validated. Pure.
+void AddPipeRoofs(std::map<std::string, Ceiling>& flops, bool on_gpu = false);
 
 // Returns why `best` may be below the roof of `rows`: a row that can start more operations per
 // cycle (per_cycle_expected) is not validated. Returns nullopt if there is no such row.

@@ -86,21 +86,6 @@ void AddClock(const RatePolicy& policy, Rate& rate) {
   rate.clock_hz = clocks.size() < kFewReadings ? Best(clocks) : Median(std::move(clocks));
 }
 
-Rate BestNoisy(const RateEvidence& evidence) {
-  const auto& [single, doubled] = evidence;
-  Rate rate;
-  rate.evidence = evidence;
-  for (const auto* repetitions : {&single, &doubled})
-    for (const auto& repetition : *repetitions)
-      rate.per_second = std::max(rate.per_second, PerSecond(repetition));
-  rate.total = static_cast<int>(single.size() + doubled.size());
-  rate.reason = Reason{fmt::format(
-      "in each of the {} repetitions a thread waited for a CPU, or shared its core; the best of "
-      "them is only a lower bound",
-      rate.total)};
-  return rate;
-}
-
 std::int64_t Scaled(std::int64_t iterations, double factor) {
   constexpr double kMax = 1e15;
   return static_cast<std::int64_t>(std::clamp(static_cast<double>(iterations) * factor, 1.0, kMax));
@@ -162,9 +147,17 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   const auto clean_doubled = CleanRates(doubled, policy);
   auto all = clean_single;
   all.insert(all.end(), clean_doubled.begin(), clean_doubled.end());
-  if (all.empty()) return BestNoisy(evidence);
-  Rate rate;
-  rate.evidence = evidence;
+  Rate rate{.total = static_cast<int>(single.size() + doubled.size()), .evidence = evidence};
+  if (all.empty()) {
+    for (const auto* repetitions : {&single, &doubled})
+      for (const auto& repetition : *repetitions)
+        rate.per_second = std::max(rate.per_second, PerSecond(repetition));
+    rate.reason = Reason{fmt::format(
+        "in each of the {} repetitions a thread waited for a CPU, or shared its core; the best of "
+        "them is only a lower bound",
+        rate.total)};
+    return rate;
+  }
   rate.per_second = Best(all);
   rate.ci95 = MedianInterval95(all);
   if (rate.ci95) rate.spread = (rate.ci95->second - rate.ci95->first) / Median(all);
@@ -175,7 +168,6 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
       all, [&](double each) { return each >= rate.per_second * (1 - policy.tolerance); }));
   rate.reason = NotValidatedReason(clean_single, clean_doubled, rate.agreeing, policy);
   rate.clean = static_cast<int>(all.size());
-  rate.total = static_cast<int>(single.size() + doubled.size());
   for (const auto* repetitions : {&single, &doubled})
     for (const auto& repetition : *repetitions)
       if (!repetition.time.wait_fraction) rate.waits_known = false;

@@ -59,6 +59,23 @@ struct RatePolicy {
   std::function<double()> now;        // [s] any steady clock; required by MeasureRate
 };
 
+// How thoroughly a device's rates are measured.
+struct RateEffort {
+  const char* name;           // CeilingSet::effort
+  double repetition_seconds;  // as in RatePolicy
+  int repetitions, doubled;   // as in RatePolicy
+  int passes;                 // number of passes; each measures every candidate for a roof
+  int sustained;              // number of pipes that run for 10 s
+
+  RatePolicy Policy(double tolerance, std::function<double()> now) const {
+    return {.repetition_seconds = repetition_seconds,
+            .repetitions = repetitions,
+            .doubled = doubled,
+            .tolerance = tolerance,
+            .now = std::move(now)};
+  }
+};
+
 struct RateRepetition {
   std::int64_t iterations = 0;
   TeamTime time;

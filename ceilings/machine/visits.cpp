@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::machine {
 namespace {
@@ -87,18 +88,18 @@ std::vector<double> LogRateRatios(const Machine& base, const Machine& contender)
   std::vector<double> ratios;
   const auto add = [&](const auto& rows, const auto& others) {
     for (const auto& [key, row] : rows) {
-      const auto found = others.find(key);
-      if (found == others.end() || !row.IsValidated() || !found->second.IsValidated()) continue;
+      const auto* const other = FindValue(others, key);
+      if (other == nullptr || !row.IsValidated() || !other->IsValidated()) continue;
       const auto [before, then] = LastOf(row, base);
-      const auto [after, now] = LastOf(found->second, contender);
+      const auto [after, now] = LastOf(*other, contender);
       if (then != now && before > 0 && after > 0) ratios.push_back(std::log(before / after));
     }
   };
   for (const auto& [threads, set] : base.by_threads) {
-    const auto found = contender.by_threads.find(threads);
-    if (found == contender.by_threads.end()) continue;
-    add(set.flops, found->second.flops);
-    add(set.bytes, found->second.bytes);
+    const auto* const other = ForThreads(contender, threads);
+    if (other == nullptr) continue;
+    add(set.flops, other->flops);
+    add(set.bytes, other->bytes);
   }
   return ratios;
 }
@@ -152,11 +153,10 @@ bool IsShared(const std::string& row) { return row.starts_with("dram.") || row.s
 template <class Rows, class Tolerance>
 void LearnRows(const Rows& now, const Tolerance& tolerance, Rows& rows) {
   for (const auto& [key, ceiling] : now) {
-    const auto known = rows.find(key);
-    if (IsShared(key))
-      rows[key] = LearnedShared(known == rows.end() ? nullptr : &known->second, ceiling);
-    else
-      rows[key] = known == rows.end() ? ceiling : Learned(known->second, ceiling, tolerance);
+    const auto* const known = FindValue(rows, key);
+    rows[key] = IsShared(key)      ? LearnedShared(known, ceiling)
+                : known == nullptr ? ceiling
+                                   : Learned(*known, ceiling, tolerance);
   }
 }
 

@@ -84,12 +84,13 @@ void ToCache(const MachineSource& source, const Machine& machine, std::ostream& 
   }
 }
 
-Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector<int>& threads,
-                      std::ostream& log) {
+// `how`: "", or how these ceilings are measured.
+void LogMeasuring(const MachineSource& source, const std::vector<int>& threads, const char* how,
+                  std::ostream& log) {
   log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
-                     fmt::join(threads, " and "), quick ? ", quickly" : "");
-  return source.measure(quick, threads);
+                     fmt::join(threads, " and "), how);
 }
+constexpr const char* kQuickly = ", quickly";
 
 // Returns the rows of the roofs of `pipes`, all levels and copies in DRAM that `wanted` accepts.
 RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& threads,
@@ -105,7 +106,7 @@ RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& thread
     if (const auto* copy = machine::FastestCopy(*set, Level::kDram); copy && wanted(copy->second))
       rows[count].insert(copy->first);
     for (const auto& [key, row] : set->flops) {
-      const auto plain = cpu_kernels::PlainPipe(key);
+      const auto plain = machine::PlainPipe(key);
       const auto* const roof = FindValue(set->flops, plain);
       if (plain != key && pipes.contains(plain) && roof != nullptr && wanted(*roof) &&
           row.per_second == roof->per_second)
@@ -117,9 +118,7 @@ RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& thread
 
 const Ceiling* RowOf(const Machine& machine, int threads, const std::string& row) {
   const auto* set = machine::ForThreads(machine, threads);
-  if (set == nullptr) return nullptr;
-  const auto* const pipe = FindValue(set->flops, row);
-  return pipe != nullptr ? pipe : FindValue(set->mixes, row);
+  return set == nullptr ? nullptr : machine::FindRow(*set, row);
 }
 
 SpotCheck CheckOf(const std::string& row, int threads, const Ceiling& stored, const Ceiling& now) {
@@ -184,7 +183,13 @@ Machine FromFile(const MachineSource& source, const MachineOptions& options, std
   }
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
-  machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
+  log << fmt::format(
+      "{} has no ceilings of {} threads: each run measures them, unless you store all thread "
+      "counts "
+      "with dlroof machine --threads=... -o FILE.\n",
+      options.file, fmt::join(missing, " and "));
+  LogMeasuring(source, missing, options.quick ? kQuickly : "", log);
+  machine = Merged(machine, source.measure(options.quick, missing));
   machine::CompareThreadCounts(machine);  // no AddScaling: it changes the file's numbers
   return machine;
 }
@@ -202,7 +207,8 @@ Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& o
   if (auto cached = FromCache(source, log);
       cached && !anew && Missing(*cached, source.threads, options.quick).empty())
     return *cached;
-  auto machine = MeasureAndLog(source, options.quick, source.threads, log);
+  LogMeasuring(source, source.threads, options.quick ? kQuickly : "", log);
+  auto machine = source.measure(options.quick, source.threads);
   if (machine.facts.contains("ended_early"))
     log << "The measurement was ended early: its ceilings are not cached for the next run.\n";
   else
@@ -289,11 +295,11 @@ Machine LearnedMachine(const MachineSource& source, const MachineOptions& option
   }
   if (!missing.empty()) {
     const bool roofs = options.needs && !anew;
-    log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
-                       fmt::join(missing, " and "),
-                       options.quick ? ", quickly"
-                       : roofs       ? ": the roofs that this run needs"
-                                     : "");
+    LogMeasuring(source, missing,
+                 options.quick ? kQuickly
+                 : roofs       ? ": the roofs that this run needs"
+                               : "",
+                 log);
     cached = Joined(
         cached,
         roofs ? source.measure_roofs(missing, pipes) : source.measure(options.quick, missing),

@@ -61,8 +61,9 @@ struct MachineOptions {
 
 // Returns this CPU's ceilings: of `options.file`, else from the cache, else measured.
 // - Missing thread counts are measured and compared with the others (CompareThreadCounts). They are
-//   stored in the cache, but not in a file. New measurements are joined with cached ones
-//   (machine::Learned) unless microcode or kernel have changed. Specified roofs are only read.
+//   stored in the cache, but not in a file, which `log` says. New measurements are joined with
+//   cached ones (machine::Learned) unless microcode or kernel have changed. Specified roofs are
+//   only read.
 // - `live_check` measures RowsToVisit again (some 3 s) and writes the comparison with the stored
 //   ceilings to facts["live_check"]. It joins the rows with cached ones; if one is faster than
 //   stored, all needed roofs are measured again.

@@ -36,7 +36,6 @@ struct Counted {
   std::vector<LaunchedKernel> kernels;  // of one call, the longest first; may be empty
   std::string how;                      // how it was counted: "CUPTI range profiler, 2 passes"
   std::vector<std::string> caveats;     // why the counts may be inexact, one sentence each
-  int passes = 0;                       // [1] runs of the call that counting needed
 };
 
 struct CounterSource {

@@ -73,11 +73,9 @@ void TakeMode(int fd, const fs::path& old) {
 
 // Synchronizes the folder of `path`: only then does the file's name survive a power failure.
 void SyncFolderOf(const fs::path& path) {
-  const int folder =
-      open(fs::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  fsync(folder);
-  close(folder);
+  const Descriptor folder(
+      open(fs::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() >= 0) fsync(folder.get());
 }
 
 // Writes a temporary file, then renames it to `path`. If the file system supports O_TMPFILE, the
@@ -114,19 +112,17 @@ std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDi
 
 // Reads a file into `text`. Stops when the text has more than `most_bytes` bytes.
 std::error_code ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& text) {
-  const int file = open(InputPath(path).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return SystemError();
-  std::error_code error;
+  const Descriptor file(open(InputPath(path).c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return SystemError();
   char buffer[1 << 16];
   while (text.size() <= most_bytes) {
-    const auto got = read(file, buffer, sizeof buffer);
+    const auto got = read(file.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) error = SystemError();
-    if (got <= 0) break;
+    if (got < 0) return SystemError();
+    if (got == 0) break;
     text.append(buffer, static_cast<std::size_t>(got));
   }
-  close(file);
-  return error;
+  return {};
 }
 
 std::optional<fs::path> AbsolutePathIn(const char* variable) {

@@ -17,7 +17,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <limits>
 #include <sstream>
 
@@ -152,11 +151,6 @@ std::string Describe(const ProcessEnd& end) {
 
 WatchedProcess::WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
                                const Variables& variables) {
-  Start(args, files, variables);
-}
-
-void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFiles& files,
-                           const Variables& variables) {
   constexpr int kTruncate = O_WRONLY | O_CREAT | O_TRUNC;
   ChildSetup setup{args, Environment(variables), {}};
   auto& descriptors = setup.descriptors;
@@ -251,12 +245,17 @@ ChildResult RunChild(const std::vector<std::string>& command, const Variables& v
           ReadFileIfAny(files.err)};
 }
 
-bool IsInPath(const std::string& program) {
-  const char* path = std::getenv("PATH");
+std::optional<std::filesystem::path> FoundInPath(const std::string& program) {
+  const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0) return true;
-  return false;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto file = std::filesystem::path(folder) / program;
+    std::error_code none;
+    if (!folder.empty() && std::filesystem::is_regular_file(file, none) &&
+        access(file.c_str(), X_OK) == 0)
+      return std::filesystem::canonical(file, none);
+  }
+  return std::nullopt;
 }
 
 void SleepSeconds(double seconds) { Readable(-1, seconds); }

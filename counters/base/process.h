@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <map>
 #include <optional>
@@ -79,9 +80,6 @@ class WatchedProcess {
   std::optional<std::string> ReadLine(double seconds);
 
  private:
-  void Start(const std::vector<std::string>& args, const ProcessFiles& files,
-             const Variables& variables);
-
   pid_t pid_ = -1;
   Descriptor watch_;  // readable when the process has ended
   Descriptor to_, from_;
@@ -106,7 +104,9 @@ struct ChildResult {
 ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables = {},
                      const std::string& input = "");
 
-bool IsInPath(const std::string& program);
+// Returns the first executable file `program` in the folders of PATH, with symbolic links resolved.
+// Skips empty entries, which stand for the working folder.
+std::optional<std::filesystem::path> FoundInPath(const std::string& program);
 
 // Sleeps for `seconds`, or until the user interrupts.
 void SleepSeconds(double seconds);

@@ -12,7 +12,6 @@
 #include <iostream>
 #include <new>
 #include <numeric>
-#include <sstream>
 #include <system_error>
 
 #include "counters/base/error.h"
@@ -72,20 +71,6 @@ namespace fs = std::filesystem;
 bool IsFolder(const fs::path& path) {
   std::error_code none;
   return fs::is_directory(path, none);
-}
-
-// Returns the first executable file `name` in the folders of PATH, with symbolic links resolved.
-// Skips empty entries, which stand for the working folder.
-std::optional<fs::path> FoundInPath(const std::string& name) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const auto file = fs::path(folder) / name;
-    std::error_code none;
-    if (!folder.empty() && fs::is_regular_file(file, none) && access(file.c_str(), X_OK) == 0)
-      return fs::canonical(file, none);
-  }
-  return std::nullopt;
 }
 
 std::string Prefix(const BadInput::Place& at) {

@@ -93,16 +93,10 @@ std::optional<Provenance> ProvenanceFromKey(std::string_view key) {
 }
 
 bool IsPipeKey(std::string_view key) {
-  const auto dot = key.find('.');
-  if (dot == std::string_view::npos) return false;
-  const auto type = key.substr(0, dot);
-  auto unit = key.substr(dot + 1);
-  if (const auto finer = unit.find('.'); finer != std::string_view::npos) {
-    if (finer + 1 == unit.size()) return false;
-    unit = unit.substr(0, finer);
-  }
-  return std::ranges::count(AllPipeTypes(), type) > 0 &&
-         std::ranges::count(AllPipeUnits(), unit) > 0;
+  const auto dot = key.find('.'), finer = key.find('.', dot + 1);
+  if (dot == key.npos || finer == key.size() - 1) return false;
+  return std::ranges::count(AllPipeTypes(), key.substr(0, dot)) > 0 &&
+         std::ranges::count(AllPipeUnits(), key.substr(dot + 1, finer - dot - 1)) > 0;
 }
 
 std::optional<double> TotalFlops(const Work& work) {

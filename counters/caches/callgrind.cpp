@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -26,18 +25,6 @@
 namespace dlroof::caches {
 namespace {
 
-// Returns the words after `key` in the last line that begins with it, or nullopt if none does.
-std::optional<std::vector<std::string>> WordsAfter(std::string_view text, std::string_view key) {
-  std::optional<std::vector<std::string>> found;
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key)) continue;
-    std::istringstream rest(line.substr(key.size()));
-    found.emplace(std::istream_iterator<std::string>(rest), std::istream_iterator<std::string>());
-  }
-  return found;
-}
-
 double Count(const std::map<std::string, double>& counts, const std::string& event) {
   if (const auto* count = FindValue(counts, event)) return *count;
   throw std::runtime_error(fmt::format("callgrind counted no {}", event));
@@ -45,18 +32,19 @@ double Count(const std::map<std::string, double>& counts, const std::string& eve
 
 // Returns callgrind's counts by event. Throws std::runtime_error that names the missing line.
 std::map<std::string, double> CountsIn(std::string_view text) {
-  const auto names = WordsAfter(text, "events:");
-  auto numbers = WordsAfter(text, "totals:");
-  if (!numbers) numbers = WordsAfter(text, "summary:");
-  if (!names || !numbers)
+  std::map<std::string, std::string> found;  // the last line that begins with each word
+  std::istringstream lines{std::string(text)};
+  for (std::string word, rest; lines >> word && std::getline(lines, rest);) found[word] = rest;
+  std::istringstream events(found["events:"]),
+      numbers(found[found.contains("totals:") ? "totals:" : "summary:"]);
+  if (events.str().empty() || numbers.str().empty())
     throw std::runtime_error("callgrind's output file has no events or no totals");
   std::map<std::string, double> counts;
-  for (size_t i = 0; i < names->size(); ++i) {
-    double& value = counts[names->at(i)];
-    if (i >= numbers->size()) continue;  // callgrind omits zeros at the end of a line
-    value = ParseNumber<double>(numbers->at(i)).value_or(-1);
-    if (value < 0)
-      throw std::runtime_error(fmt::format("callgrind's {} is not a count", names->at(i)));
+  for (std::string event, number; events >> event;) {
+    double& value = counts[event];
+    if (!(numbers >> number)) continue;  // callgrind omits zeros at the end of a line
+    value = ParseNumber<double>(number).value_or(-1);
+    if (value < 0) throw std::runtime_error(fmt::format("callgrind's {} is not a count", event));
   }
   return counts;
 }
@@ -175,7 +163,7 @@ Caches CachesHere() {
 }
 
 std::optional<Reason> UnavailableReason() {
-  if (!IsInPath("valgrind"))
+  if (!FoundInPath("valgrind"))
     return Reason{"valgrind is not installed: to simulate caches, apt-get install valgrind"};
   const Caches caches = CachesHere();
   if (caches.l1.bytes == 0 || caches.l2.bytes == 0 || caches.l3.bytes == 0)
@@ -257,15 +245,13 @@ Counted CountSimulated(const CountRequest& request) {
   const auto key = KeyText(request, caches);
   const auto directory = CacheDirectory();
   auto found = directory ? ReadStored(StoredPath(*directory, key), key) : nlohmann::json();
-  const bool stored = !found.is_null();
-  if (!stored) {
+  if (found.is_null()) {
     found = SimulateLevels(request, caches, key);
     if (directory) Store(StoredPath(*directory, key), found);
   }
   Counted counted;
   for (const Level level : {Level::kL2, Level::kL3, Level::kDram})
     counted.work.bytes[level] = found.at(std::string(Key(level))).get<double>();
-  counted.passes = stored ? 0 : 2;
   const auto algorithm = found.at("program").value("algorithm", "");  // "" for own benchmarks
   counted.how = fmt::format(
       "callgrind{}{} (at most AVX2, as valgrind does not support AVX-512; the library blocks "

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <utility>
 
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::cpu {
 namespace {
@@ -95,12 +95,6 @@ std::optional<double> ThirdBest(std::vector<double> values, Better better) {
   return *at;
 }
 
-// Returns the lower of two values, the known one if the other is unknown, or nullopt.
-std::optional<double> Lower(std::optional<double> first, std::optional<double> other) {
-  if (!first || !other) return first ? first : other;
-  return std::min(*first, *other);
-}
-
 }  // namespace
 
 double WallSeconds() {
@@ -151,13 +145,10 @@ ClockReading SpentBy(const std::function<void()>& ready, const std::function<voi
 }
 
 std::optional<double> ParseRunDelay(std::string_view schedstat) {
-  const auto space = schedstat.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  const char* last = schedstat.data() + schedstat.size();
-  unsigned long long nanoseconds = 0;
-  const auto [end, error] = std::from_chars(schedstat.data() + space + 1, last, nanoseconds);
-  if (error != std::errc() || end == last || *end != ' ') return std::nullopt;
-  return static_cast<double>(nanoseconds) * 1e-9;
+  const auto begin = schedstat.find(' ') + 1, end = schedstat.find(' ', begin);
+  if (end == schedstat.npos) return std::nullopt;
+  const auto nanoseconds = ParseNumber<unsigned long long>(schedstat.substr(begin, end - begin));
+  return nanoseconds ? std::optional(1e-9 * static_cast<double>(*nanoseconds)) : std::nullopt;
 }
 
 FreezeReport WatchFreezes(double seconds) {
@@ -243,20 +234,12 @@ double Budget::WallLeft() const { return std::max(0.0, wall_end_ - clocks_.wall(
 
 std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks) {
   constexpr double kMinOverlap = 0.8;  // [1] common time / (last end - first begin)
-  std::optional<double> lowest;
-  if (looks.empty()) return lowest;
-  auto [first_begin, last_begin] = std::pair(looks.front().begin, looks.front().begin);
-  auto [first_end, last_end] = std::pair(looks.front().end, looks.front().end);
-  for (const auto& look : looks) {
-    if (!look.rate) return std::nullopt;
-    lowest = std::min(lowest.value_or(*look.rate), *look.rate);
-    first_begin = std::min(first_begin, look.begin);
-    last_begin = std::max(last_begin, look.begin);
-    first_end = std::min(first_end, look.end);
-    last_end = std::max(last_end, look.end);
-  }
-  if (first_end - last_begin < kMinOverlap * (last_end - first_begin)) return std::nullopt;
-  return lowest;
+  if (looks.empty()) return std::nullopt;
+  const auto [first_begin, last_begin] = std::ranges::minmax(looks, {}, &IssueLook::begin);
+  const auto [first_end, last_end] = std::ranges::minmax(looks, {}, &IssueLook::end);
+  if (first_end.end - last_begin.begin < kMinOverlap * (last_end.end - first_begin.begin))
+    return std::nullopt;
+  return std::ranges::min(looks, {}, &IssueLook::rate).rate;  // nullopt is the lowest
 }
 
 bool TeamLook::WaitsFor(const std::atomic<long>& line, long value) const {
@@ -321,9 +304,8 @@ TeamState Better(const TeamState& first, const TeamState& other) {
   const double least = kMinCoreShare * std::max(rate, others);
   if (rate < least) return other;
   if (others < least) return first;
-  TeamState better{rate < others ? other.issue_rate : first.issue_rate, first.round_trip};
-  better.round_trip = Lower(first.round_trip, other.round_trip);
-  return better;
+  return {rate < others ? other.issue_rate : first.issue_rate,
+          Lower(first.round_trip, other.round_trip)};
 }
 
 TeamState SharesOfBest::Best() const {

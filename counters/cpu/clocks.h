@@ -4,6 +4,7 @@
 // which falls if the sibling hardware thread is busy.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -33,6 +34,11 @@ ClockReading operator+(ClockReading sum, const ClockReading& other);
 // directly before and after `call`. Reads the slow files of the run delay before `ready` and after
 // all clocks, so that the run delay includes `ready`.
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call);
+
+// Returns the lower of two values, the known one if the other is unknown, or nullopt.
+inline std::optional<double> Lower(std::optional<double> first, std::optional<double> other) {
+  return first && other ? std::min(first, other) : first ? first : other;
+}
 
 double WallSeconds();
 // Returns the run delay [s] of the calling thread, or nullopt if /proc lacks schedstat.

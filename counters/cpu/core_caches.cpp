@@ -49,15 +49,14 @@ std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
   return begin <= address && address < end;
 }
 
-// Returns 128 [KiB] for the line "Rss: 128 kB" and the name "Rss"; nullopt for another name.
-std::optional<double> Field(const std::string& line, const std::string& name) {
-  if (!line.starts_with(name + ":")) return std::nullopt;
-  std::istringstream text(line.substr(name.size() + 1));
+}  // namespace
+
+std::optional<double> KibibytesIn(std::string_view line, std::string_view name) {
+  if (!line.starts_with(name) || !line.substr(name.size()).starts_with(':')) return std::nullopt;
+  std::istringstream text{std::string(line.substr(name.size() + 1))};
   double kibibytes = 0;
   return text >> kibibytes ? std::optional(kibibytes) : std::nullopt;
 }
-
-}  // namespace
 
 std::map<Level, double> CoreCaches(const Cpuid& cpuid) {
   std::map<Level, double> caches;
@@ -105,8 +104,8 @@ std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address)
       if (here) break;
       here = *contains;
     } else if (here) {
-      if (const auto all = Field(line, "Rss")) resident = all;
-      const auto huge = Field(line, "AnonHugePages");
+      if (const auto all = KibibytesIn(line, "Rss")) resident = all;
+      const auto huge = KibibytesIn(line, "AnonHugePages");
       if (huge && resident && *resident > 0) return *huge / *resident;
     }
   }

@@ -18,6 +18,7 @@
 
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
+#include "counters/cpu/clocks.h"
 #include "counters/cpu/process_limits.h"
 
 namespace dlroof::cpu {
@@ -186,19 +187,23 @@ int UsableCores(const Cpu& cpu) {
   return static_cast<int>(cores.size());
 }
 
+std::map<int, int> IndicesInCores(const Cpu& cpu) {
+  std::map<int, int> indices, seen;
+  for (const int each : cpu.allowed) {
+    const auto* const core = FindValue(cpu.topology.core_of_cpu, each);
+    indices[each] = core == nullptr ? 0 : seen[*core]++;
+  }
+  return indices;
+}
+
 std::vector<int> SpreadCpus(const Cpu& cpu, int count) {
   if (count < 0 || static_cast<std::size_t>(count) > cpu.allowed.size())
     throw std::invalid_argument(fmt::format("{} CPUs are needed, but this process may use only {}",
                                             count, cpu.allowed.size()));
-  std::map<int, int> used_of_core;
-  std::vector<std::pair<int, int>> order;  // (rank of the CPU within its core, CPU)
-  for (const int each : cpu.allowed) {
-    const auto* const core = FindValue(cpu.topology.core_of_cpu, each);
-    order.emplace_back(core == nullptr ? 0 : used_of_core[*core]++, each);
-  }
-  std::ranges::sort(order);
-  std::vector<int> chosen;
-  for (int i = 0; i < count; ++i) chosen.push_back(order[static_cast<std::size_t>(i)].second);
+  auto chosen = cpu.allowed;
+  const auto in_core = IndicesInCores(cpu);
+  std::ranges::stable_sort(chosen, {}, [&](int each) { return in_core.at(each); });
+  chosen.resize(static_cast<std::size_t>(count));
   return chosen;
 }
 
@@ -239,11 +244,6 @@ std::optional<double> FreeMemoryIn(const std::filesystem::path& directory, bool 
   return std::max(0.0, *limit - *used);
 }
 
-std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
 // Returns the limit [byte] of the address space minus its use, or nullopt if there is no limit.
 std::optional<double> FreeAddressSpace() {
   rlimit limit{};
@@ -258,12 +258,8 @@ std::optional<double> FreeAddressSpace() {
 
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key) {
   std::istringstream lines{std::string(meminfo)};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string name, number;
-    if (!(fields >> name >> number) || name != fmt::format("{}:", key)) continue;
-    if (const auto kibibytes = Number(number)) return *kibibytes * 1024;
-  }
+  for (std::string line; std::getline(lines, line);)
+    if (const auto kibibytes = KibibytesIn(line, key)) return *kibibytes * 1024;
   return std::nullopt;
 }
 
@@ -278,8 +274,8 @@ std::optional<double> AvailableMemoryBytes() {
   std::optional<double> available = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemAvailable");
   for (const auto& group : ParseControlGroups(ReadFileIfAny("/proc/self/cgroup"), "memory"))
     for (const auto& folder : FoldersOf(group, "memory", "/sys"))
-      available = Least(available, FreeMemoryIn(folder.path, folder.v2));
-  return Least(available, FreeAddressSpace());
+      available = Lower(available, FreeMemoryIn(folder.path, folder.v2));
+  return Lower(available, FreeAddressSpace());
 }
 
 namespace {

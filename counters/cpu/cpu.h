@@ -53,6 +53,9 @@ std::optional<std::string> Microcode();
 // Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
 int UsableCores(const Cpu& cpu);
 
+// Returns for each allowed CPU its index among the allowed hardware threads of its core, from 0.
+std::map<int, int> IndicesInCores(const Cpu& cpu);
+
 // Returns `count` CPUs to pin threads to: first one CPU of each core in ascending order, then a
 // second one of each core, and so on. Throws std::invalid_argument if fewer CPUs are allowed.
 std::vector<int> SpreadCpus(const Cpu& cpu, int count);
@@ -83,6 +86,8 @@ using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t sub
 // XSAVE. AMX features require `amx_permitted`.
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
 
+// Returns 128 [KiB] for the line "Rss: 128 kB" and the name "Rss"; nullopt for another name.
+std::optional<double> KibibytesIn(std::string_view line, std::string_view name);
 // Returns the value [byte] of a line of /proc/meminfo, e.g. "MemAvailable", or nullopt without it.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 

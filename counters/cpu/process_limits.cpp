@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
@@ -22,14 +21,6 @@ constexpr KeyRow<LimitKind> kKinds[] = {
 
 std::string Counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-std::string Normalized(std::string_view value) {
-  std::string text;
-  for (const char c : value)
-    if (std::isspace(static_cast<unsigned char>(c)) == 0)
-      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 std::string ThreadsThatFit(double cpus) {
@@ -132,8 +123,9 @@ std::optional<std::string> PinningVariable(const Environment& environment) {
 }
 
 std::optional<int> OpenMpThreadLimit(const Environment& environment) {
-  const auto most = ParseNumber<int>(Normalized(environment("OMP_THREAD_LIMIT").value_or("")));
-  return most >= 1 ? most : std::nullopt;
+  std::istringstream text(environment("OMP_THREAD_LIMIT").value_or(""));
+  int most = 0;
+  return text >> most && (text >> std::ws).eof() && most >= 1 ? std::optional(most) : std::nullopt;
 }
 
 std::string QuotaText(const CpuQuota& quota) {

@@ -104,17 +104,13 @@ std::vector<LaunchedKernel> KernelNodes(cudaGraph_t graph, const gpu::GpuIdentit
 // The flush writes twice the size of L2, so that no line of the previous call remains.
 constexpr double kFlushSizes = 2;
 
-class CudaEvent {
- public:
-  CudaEvent() { CheckCuda(cudaEventCreate(&event_), "a CUDA event"); }
-  ~CudaEvent() { cudaEventDestroy(event_); }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
-  cudaEvent_t get() const { return event_; }
+using CudaEvent = std::unique_ptr<CUevent_st, decltype(&cudaEventDestroy)>;
 
- private:
-  cudaEvent_t event_ = nullptr;
-};
+CudaEvent NewEvent() {
+  cudaEvent_t event = nullptr;
+  CheckCuda(cudaEventCreate(&event), "a CUDA event");
+  return {event, cudaEventDestroy};
+}
 
 // Two ints in mapped host memory: the parameters `released` and `gave_up` of LaunchHold.
 class HostFlags {
@@ -135,23 +131,15 @@ class HostFlags {
   void *memory_ = nullptr, *on_gpu_ = nullptr;
 };
 
-// Blocks the stream during this object's lifetime, so that work enqueued meanwhile runs back to
+// Blocks the stream until the result's scope ends, so that work enqueued meanwhile runs back to
 // back. Ends the block after 10 ms, because a call that waits for the GPU would otherwise hang.
-class HeldStream {
- public:
-  HeldStream(HostFlags& flags, cudaStream_t stream) : flags_(flags) {
-    constexpr unsigned long long kMaxNanoseconds = 10'000'000;
-    flags_.Release(0);
-    CheckCuda(LaunchHold(flags_.on_gpu(), flags_.on_gpu() + 1, kMaxNanoseconds, stream),
-              "holding a stream");
-  }
-  ~HeldStream() { flags_.Release(1); }
-  HeldStream(const HeldStream&) = delete;
-  HeldStream& operator=(const HeldStream&) = delete;
-
- private:
-  HostFlags& flags_;
-};
+gpu::AtEnd Hold(HostFlags& flags, cudaStream_t stream) {
+  constexpr unsigned long long kMaxNanoseconds = 10'000'000;
+  flags.Release(0);
+  CheckCuda(LaunchHold(flags.on_gpu(), flags.on_gpu() + 1, kMaxNanoseconds, stream),
+            "holding a stream");
+  return gpu::AtEnd([&flags] { flags.Release(1); });
+}
 
 using GraphPointer = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
 
@@ -170,7 +158,7 @@ class CudaClock final : public gpu::GpuClock {
 
   gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) override {
     stream_.Wait();
-    while (events_.size() < 2 * static_cast<std::size_t>(calls)) events_.emplace_back();
+    while (events_.size() < 2 * static_cast<std::size_t>(calls)) events_.push_back(NewEvent());
     const auto launch = [&] {
       for (auto event = events_.begin(); event != events_.begin() + 2 * calls;) {
         EnqueueL2(l2);
@@ -185,9 +173,6 @@ class CudaClock final : public gpu::GpuClock {
       queued.seconds.push_back(Between(events_[2 * i], events_[2 * i + 1]));
     return queued;
   }
-
-  CudaClock(const CudaClock&) = delete;
-  CudaClock& operator=(const CudaClock&) = delete;
 
   double Once(const gpu::Enqueue& call) override {
     stream_.Wait();
@@ -253,7 +238,7 @@ class CudaClock final : public gpu::GpuClock {
     ForgetErrors();
     stamps_.Fill(0);
     {
-      const HeldStream held(released_, stream_.get());
+      const auto held = Hold(released_, stream_.get());
       Stamp(0);
       Record(begin_);
       launch();
@@ -324,7 +309,7 @@ class CudaClock final : public gpu::GpuClock {
   std::optional<double> default_clock_hz_;  // [1/s]
   std::size_t sms_;
   CudaStream stream_;
-  CudaEvent begin_, end_;
+  CudaEvent begin_ = NewEvent(), end_ = NewEvent();
   HostFlags released_;
   DeviceBuffer stamps_;   // SmStamp [2][sms]
   DeviceBuffer ballast_;  // written to evict everything else from L2

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <stdexcept>
-#include <utility>
 
 #include "counters/base/error.h"
 
@@ -93,47 +92,38 @@ void RequireDeviceMemory(double bytes, std::string_view what) {
 }
 
 DeviceBuffer::DeviceBuffer(size_t bytes) : bytes_(bytes) {
-  CheckCuda(cudaMalloc(&data_, bytes), fmt::format("{} bytes of GPU memory", bytes));
-}
-
-DeviceBuffer::~DeviceBuffer() { cudaFree(data_); }
-
-DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
+  void* data = nullptr;
+  CheckCuda(cudaMalloc(&data, bytes), fmt::format("{} bytes of GPU memory", bytes));
+  data_.reset(data);
 }
 
 void DeviceBuffer::CopyFrom(const void* host) {
-  CheckCuda(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice), "copy to the GPU");
+  CheckCuda(cudaMemcpy(get(), host, bytes_, cudaMemcpyHostToDevice), "copy to the GPU");
   CheckCuda(cudaDeviceSynchronize(), "copy to the GPU");
 }
 
 void DeviceBuffer::CopyFrom(const DeviceBuffer& other) {
   if (other.bytes_ != bytes_) throw std::logic_error("copy between GPU buffers of different sizes");
-  CheckCuda(cudaMemcpy(data_, other.data_, bytes_, cudaMemcpyDeviceToDevice), "copy on the GPU");
+  CheckCuda(cudaMemcpy(get(), other.get(), bytes_, cudaMemcpyDeviceToDevice), "copy on the GPU");
   CheckCuda(cudaDeviceSynchronize(), "copy on the GPU");
 }
 
 void DeviceBuffer::CopyTo(void* host) const {
   CheckCuda(cudaDeviceSynchronize(), "copy from the GPU");
-  CheckCuda(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the GPU");
+  CheckCuda(cudaMemcpy(host, get(), bytes_, cudaMemcpyDeviceToHost), "copy from the GPU");
 }
 
 void DeviceBuffer::Fill(int byte) {
-  CheckCuda(cudaMemset(data_, byte, bytes_), "fill of GPU memory");
+  CheckCuda(cudaMemset(get(), byte, bytes_), "fill of GPU memory");
   CheckCuda(cudaDeviceSynchronize(), "fill of GPU memory");
 }
 
 CudaStream::CudaStream() {
-  CheckCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a CUDA stream");
+  cudaStream_t stream = nullptr;
+  CheckCuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a CUDA stream");
+  stream_.reset(stream);
 }
 
-CudaStream::~CudaStream() { cudaStreamDestroy(stream_); }
-
-void CudaStream::Wait() const { CheckCuda(cudaStreamSynchronize(stream_), "work on the GPU"); }
+void CudaStream::Wait() const { CheckCuda(cudaStreamSynchronize(get()), "work on the GPU"); }
 
 }  // namespace dlroof::cuda

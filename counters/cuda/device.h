@@ -38,13 +38,8 @@ void RequireDeviceMemory(double bytes, std::string_view what);
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(size_t bytes);
-  ~DeviceBuffer();
-  DeviceBuffer(DeviceBuffer&& other) noexcept;
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-  void* get() const { return data_; }
+  void* get() const { return data_.get(); }
   size_t bytes() const { return bytes_; }
   // These functions copy or set all bytes on CUDA's default stream and wait until the GPU is idle,
   // because a CudaStream does not wait for the default stream.
@@ -54,7 +49,10 @@ class DeviceBuffer {
   void Fill(int byte);
 
  private:
-  void* data_ = nullptr;
+  struct Free {
+    void operator()(void* data) const { cudaFree(data); }
+  };
+  std::unique_ptr<void, Free> data_;
   size_t bytes_ = 0;
 };
 
@@ -63,14 +61,11 @@ class DeviceBuffer {
 class CudaStream {
  public:
   CudaStream();
-  ~CudaStream();
-  CudaStream(const CudaStream&) = delete;
-  CudaStream& operator=(const CudaStream&) = delete;
-  cudaStream_t get() const { return stream_; }
+  cudaStream_t get() const { return stream_.get(); }
   void Wait() const;  // waits until the stream is idle; throws if a kernel failed
 
  private:
-  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<CUstream_st, decltype(&cudaStreamDestroy)> stream_{nullptr, cudaStreamDestroy};
 };
 
 // Returns the clock of `device`, which becomes this thread's current device; use the clock in this

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <utility>
 #include <vector>
@@ -165,22 +164,19 @@ std::optional<EngineKnobs> ReadEngine(std::string_view text) {
 }
 
 std::optional<KernelTiling> TilingOf(const EngineKnobs& knobs) {
-  struct Row {
-    int64_t tile_size, m, n;
-  };
-  constexpr std::array<Row, 3> kSeen = {{{1, 128, 64}, {4, 256, 64}, {5, 64, 64}}};
-  if (!knobs.cluster_m || !knobs.cluster_n || !knobs.tile_size || !knobs.tilek) return std::nullopt;
-  if (*knobs.tilek != 0 && *knobs.tilek != 1) return std::nullopt;
-  for (const auto& row : kSeen)
-    if (row.tile_size == *knobs.tile_size) {
-      KernelTiling tiling{.m = row.m, .n = row.n, .k = *knobs.tilek == 0 ? 32 : 64};
-      tiling.cluster_m = knobs.cluster_m;
-      tiling.cluster_n = knobs.cluster_n;
-      tiling.architecture = 90;
-      tiling.matrix_units = true;
-      tiling.valid_taps_only = knobs.idx_mode == 1;
-      return tiling;
-    }
+  constexpr std::pair<int64_t, int64_t> kRows[] = {{1, 128}, {4, 256}, {5, 64}};  // by tile_size
+  if (!knobs.cluster_m || !knobs.cluster_n || (knobs.tilek != 0 && knobs.tilek != 1))
+    return std::nullopt;
+  for (const auto& [tile_size, m] : kRows)
+    if (tile_size == knobs.tile_size)
+      return KernelTiling{.m = m,
+                          .n = 64,
+                          .k = knobs.tilek == 0 ? 32 : 64,
+                          .cluster_m = knobs.cluster_m,
+                          .cluster_n = knobs.cluster_n,
+                          .architecture = 90,
+                          .matrix_units = true,
+                          .valid_taps_only = knobs.idx_mode == 1};
   return std::nullopt;
 }
 

@@ -258,41 +258,38 @@ Axis OutputPixels(const Sizes& z, int64_t image_bytes) {
           -z.s.pad_left};
 }
 
+// Returns an image of height x width pixels as a matrix of `pixels` x filter taps. `channels` of
+// its `all_channels` are in a group. `sign`: that of Taps.
+Operand Gathered(const Sizes& z, const Axis& pixels, int64_t height, int64_t width,
+                 int64_t channels, int64_t all_channels, int sign, bool nhwc) {
+  const int64_t pixel = nhwc ? all_channels * z.e : z.e;
+  const int64_t channel = nhwc ? z.e : height * width * z.e;  // [byte] from a channel to the next
+  return {.rows = pixels,
+          .columns = Taps(z, channels, channel, sign, nhwc),
+          .limit_h = height,
+          .limit_w = width,
+          .line_bytes = width * pixel,
+          .pixel_bytes = pixel,
+          .group_bytes = channels * channel,
+          .lanes_along_columns = nhwc,
+          .gathered = true};
+}
+
 // Returns the input as a matrix of output pixels x filter taps.
 Operand InputGather(const Sizes& z, bool nhwc) {
-  Operand input;
-  const int64_t pixel = nhwc ? z.s.c * z.e : z.e;
-  const int64_t plane = z.s.h * z.s.w * z.e;
-  input.pixel_bytes = pixel;
-  input.line_bytes = z.s.w * pixel;
-  input.limit_h = z.s.h;
-  input.limit_w = z.s.w;
-  input.group_bytes = z.cg * (nhwc ? z.e : plane);
-  input.gathered = true;
-  input.rows = OutputPixels(z, z.s.c * plane);
-  input.columns = Taps(z, z.cg, nhwc ? z.e : plane, 1, nhwc);
-  input.lanes_along_columns = nhwc;
-  return input;
+  return Gathered(z, OutputPixels(z, z.s.c * z.s.h * z.s.w * z.e), z.s.h, z.s.w, z.cg, z.s.c, 1,
+                  nhwc);
 }
 
 // Returns the output's gradient as a matrix of input pixels x filter taps.
 Operand OutputGather(const Sizes& z, bool nhwc) {
-  Operand output;
-  const int64_t pixel = nhwc ? z.s.k * z.e : z.e;
-  const int64_t plane = z.p * z.q * z.e;
-  output.pixel_bytes = pixel;
-  output.line_bytes = z.q * pixel;
+  const Axis pixels = {
+      {Digit{z.s.n, 0, 0, z.s.k * z.p * z.q * z.e}, Digit{z.s.h, 1, 0, 0}, Digit{z.s.w, 0, 1, 0}},
+      z.s.pad_top,
+      z.s.pad_left};
+  auto output = Gathered(z, pixels, z.p, z.q, z.kg, z.s.k, -1, nhwc);
   output.step_h = z.s.stride_h;
   output.step_w = z.s.stride_w;
-  output.limit_h = z.p;
-  output.limit_w = z.q;
-  output.group_bytes = z.kg * (nhwc ? z.e : plane);
-  output.gathered = true;
-  output.rows = {{Digit{z.s.n, 0, 0, z.s.k * plane}, Digit{z.s.h, 1, 0, 0}, Digit{z.s.w, 0, 1, 0}},
-                 z.s.pad_top,
-                 z.s.pad_left};
-  output.columns = Taps(z, z.kg, nhwc ? z.e : plane, -1, nhwc);
-  output.lanes_along_columns = nhwc;
   return output;
 }
 

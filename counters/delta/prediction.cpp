@@ -333,18 +333,10 @@ ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
 std::map<Level, double> KnownBytes(const ConvPrediction& prediction) {
   const auto& traffic = prediction.traffic;
   std::map<Level, double> bytes = {{Level::kDram, Total(traffic.dram)}};
-  switch (prediction.plan.loads) {
-    case LoadPath::kThroughL1:
-      bytes[Level::kL1] = L1Bytes(traffic);
-      bytes[Level::kL2] = L2TileBytes(traffic);
-      break;
-    case LoadPath::kBulk:
-      bytes[Level::kL2] = L2StepBytes(traffic);
-      break;
-    case LoadPath::kUnknown:
-      bytes[Level::kL1] = L1Bytes(traffic);
-      break;
-  }
+  const auto loads = prediction.plan.loads;
+  if (loads != LoadPath::kBulk) bytes[Level::kL1] = L1Bytes(traffic);
+  if (loads == LoadPath::kThroughL1) bytes[Level::kL2] = L2TileBytes(traffic);
+  if (loads == LoadPath::kBulk) bytes[Level::kL2] = L2StepBytes(traffic);
   return bytes;
 }
 

@@ -21,8 +21,8 @@ constexpr double kMaxUpdate = 1;
 constexpr double kMaxWindow = 60;
 
 // Thrown if a measurement fails. The message becomes the reason in the record.
-struct NoEnergy : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct NoEnergy : BadInput {
+  using BadInput::BadInput;
 };
 
 using Joules = std::vector<double>;  // [J] by domain
@@ -38,8 +38,8 @@ double Spent(const EnergyDomain& domain, double before, double after) {
   if (after >= before) return after - before;
   if (domain.range_joules && before <= *domain.range_joules)
     return after + (*domain.range_joules - before);
-  throw NoEnergy(fmt::format("the energy counter of {} went back from {} J to {} J", domain.name,
-                             before, after));
+  throw NoEnergy("the energy counter of {} went back from {} J to {} J", domain.name, before,
+                 after);
 }
 
 bool AnyCountedMoved(const EnergyMeter& meter, const Joules& before, const Joules& after) {
@@ -113,10 +113,9 @@ class Measurement {
       Reading reading = Read();
       if (AnyCountedMoved(meter_, first.joules, reading.joules)) return reading;
       if (reading.at - first.at > kMaxUpdate)
-        throw NoEnergy(
-            fmt::format("the energy counter of {} did not advance in {:.1f} s of calls",
-                        std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name,
-                        reading.at - first.at));
+        throw NoEnergy("the energy counter of {} did not advance in {:.1f} s of calls",
+                       std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name,
+                       reading.at - first.at);
     }
   }
 
@@ -124,15 +123,16 @@ class Measurement {
     Window window{{}, end.at - begin.at, calls_};
     if (window.seconds > kMaxWindow)
       throw NoEnergy(
-          fmt::format("a window of complete calls takes {:.0f} s, and energy counters may wrap "
-                      "around more than once in over {:.0f} s: measure a smaller problem",
-                      window.seconds, kMaxWindow));
+          "a window of complete calls takes {:.0f} s, and energy counters may wrap around more "
+          "than "
+          "once in over {:.0f} s: measure a smaller problem",
+          window.seconds, kMaxWindow);
     for (std::size_t i = 0; i < begin.joules.size(); ++i) {
       const auto& domain = meter_.domains[i];
       window.joules.push_back(Spent(domain, begin.joules[i], end.joules[i]));
       if (domain.counted && window.joules.back() <= 0)
-        throw NoEnergy(fmt::format("the energy counter of {} did not advance in {:.1f} s of calls",
-                                   domain.name, window.seconds));
+        throw NoEnergy("the energy counter of {} did not advance in {:.1f} s of calls", domain.name,
+                       window.seconds);
     }
     return window;
   }
@@ -187,8 +187,7 @@ bool HasOthersEnergy(const Energy& energy) {
 }
 
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place) try {
-  auto counters = OpenPowercap(place);
-  return {"powercap", std::move(counters.domains), std::move(counters.covers), {}};
+  return OpenPowercap(place);
 } catch (const BadInput& error) {
   return {.unavailable = Reason{fmt::format("powercap: {}", error.what())}};
 }
@@ -201,10 +200,8 @@ EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>
     EnergyResult result{.energy = Summarized(meter, measurement.Measure())};
     result.energy->others_cpus = measurement.others_cpus();
     return result;
-  } catch (const NoEnergy& error) {
+  } catch (const BadInput& error) {  // also if a counter cannot be read
     return {.reason = Reason{error.what()}};
-  } catch (const BadInput& unreadable) {
-    return {.reason = Reason{unreadable.what()}};
   }
 }
 

@@ -67,14 +67,6 @@ struct EnergyPlace {
   std::vector<int> allowed_cpus;  // CPUs that this process may use, ascending
 };
 
-struct EnergyCounters {
-  std::vector<EnergyDomain> domains;
-  std::string covers = {};  // "packages and DRAM; no fans, NIC, power supply"
-};
-
-// Opens powercap's counters. Throws BadInput, with reason and cure, if no domain can be counted.
-EnergyCounters OpenPowercap(const EnergyPlace& place);
-
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
 
@@ -89,10 +81,12 @@ std::optional<double> CpuSecondsOfOthers();
 struct EnergyMeter {
   std::string from;  // "powercap"; empty if it cannot count
   std::vector<EnergyDomain> domains;
-  std::string covers;
+  std::string covers;                 // "packages and DRAM; no fans, NIC, power supply"
   std::optional<Reason> unavailable;  // why it cannot count: "powercap: REASON"
 };
 
+// Opens powercap's counters. Throws BadInput, with reason and cure, if no domain can be counted.
+EnergyMeter OpenPowercap(const EnergyPlace& place);
 // Opens the CPU's counters. Sets EnergyMeter::unavailable if that fails.
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place);
 

@@ -144,63 +144,43 @@ EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {
           ReadMicrojoules(zone.path / "max_energy_range_uj")};
 }
 
-// Collects the energy domains of the packages of which this process may use all CPUs.
-class ZoneDomains {
- public:
-  explicit ZoneDomains(const EnergyPlace& place)
-      : place_(place), packages_(CpusOfPackages(place.sysfs)) {}
-
-  // Adds the energy domain of a package, of its DRAM or of the platform. Throws BadInput if the
-  // zone cannot be read or this process may use only some of its CPUs.
-  void Add(const Zone& zone) {
-    if (zone.package.empty() && zone.name == "psys") {
-      counters_.domains.push_back(DomainOf(zone, zone.name, false));
-    } else if (zone.package.empty() && NumberBehind(kPackage, zone.name) &&
-               Ours(*NumberBehind(kPackage, zone.name))) {
-      counters_.domains.push_back(DomainOf(zone, zone.name, true));
-      ++packages_counted_;
-    } else if (zone.name == "dram" && NumberBehind(kPackage, zone.package) &&
-               Ours(*NumberBehind(kPackage, zone.package))) {
-      const auto number = zone.package.substr(zone.package.find('-'));  // "-0", "-0-die-1"
-      counters_.domains.push_back(DomainOf(zone, zone.name + number, true));
-      ++dram_counted_;
-    }
-  }
-
-  // Returns the domains and what they cover. Throws BadInput if no package is counted.
-  EnergyCounters Result() {
-    if (packages_counted_ == 0)
-      throw BadInput("this process may use no CPU of the packages that have counters");
-    auto& covers = counters_.covers;
-    covers = fmt::format("packages and DRAM of {} of {} of them; no fans, NIC, power supply",
-                         dram_counted_, packages_counted_);
-    if (dram_counted_ == packages_counted_)
-      covers = "packages and DRAM; no fans, NIC, power supply";
-    if (dram_counted_ == 0) covers = "packages; no DRAM, fans, NIC, power supply";
-    return std::move(counters_);
-  }
-
- private:
-  bool Ours(int package) const { return OwnsPackage(packages_, package, place_); }
-
-  const EnergyPlace& place_;
-  std::map<int, std::vector<int>> packages_;
-  EnergyCounters counters_;
-  int packages_counted_ = 0, dram_counted_ = 0;
-};
-
 }  // namespace
 
-EnergyCounters OpenPowercap(const EnergyPlace& place) {
+EnergyMeter OpenPowercap(const EnergyPlace& place) {
   const auto zones = ReadZones(place.sysfs);
   if (zones.empty())
     throw BadInput(
         "{} has no intel-rapl:*: the kernel lacks CONFIG_POWERCAP or the module intel_rapl_msr, or "
         "this is a virtual machine whose host does not pass the counters on",
         (place.sysfs / "class/powercap").string());
-  ZoneDomains domains(place);
-  for (const Zone& zone : zones) domains.Add(zone);
-  return domains.Result();
+  const auto packages = CpusOfPackages(place.sysfs);
+  const auto ours = [&](const std::string& zone) {
+    const auto package = NumberBehind(kPackage, zone);
+    return package && OwnsPackage(packages, *package, place);
+  };
+  EnergyMeter meter{.from = "powercap"};
+  int counted = 0, with_dram = 0;  // packages
+  for (const Zone& zone : zones)
+    if (zone.package.empty() && zone.name == "psys") {
+      meter.domains.push_back(DomainOf(zone, zone.name, false));
+    } else if (zone.package.empty() && ours(zone.name)) {
+      meter.domains.push_back(DomainOf(zone, zone.name, true));
+      ++counted;
+    } else if (zone.name == "dram" && ours(zone.package)) {
+      const auto number = zone.package.substr(zone.package.find('-'));  // "-0", "-0-die-1"
+      meter.domains.push_back(DomainOf(zone, zone.name + number, true));
+      ++with_dram;
+    }
+  if (counted == 0)
+    throw BadInput("this process may use no CPU of the packages that have counters");
+  if (with_dram == 0)
+    meter.covers = "packages; no DRAM, fans, NIC, power supply";
+  else if (with_dram == counted)
+    meter.covers = "packages and DRAM; no fans, NIC, power supply";
+  else
+    meter.covers = fmt::format("packages and DRAM of {} of {} of them; no fans, NIC, power supply",
+                               with_dram, counted);
+  return meter;
 }
 
 std::filesystem::path SysfsRoot() {

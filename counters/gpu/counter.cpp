@@ -87,20 +87,13 @@ std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& o
                      options.every_type, options.link, options.patched);
 }
 
-// Reserves CUPTI's counters. Throws if another thread uses them: CUPTI might wait forever.
-class ExclusiveUse {
- public:
-  explicit ExclusiveUse(std::atomic<bool>& busy) : busy_(busy) {
-    if (busy_.exchange(true))
-      throw std::runtime_error("this program is already counting another call on the GPU");
-  }
-  ~ExclusiveUse() { busy_ = false; }
-  ExclusiveUse(const ExclusiveUse&) = delete;
-  ExclusiveUse& operator=(const ExclusiveUse&) = delete;
-
- private:
-  std::atomic<bool>& busy_;
-};
+// Reserves CUPTI's counters until the result's scope ends. Throws if another thread uses them:
+// CUPTI might wait forever.
+AtEnd ExclusiveUse(std::atomic<bool>& busy) {
+  if (busy.exchange(true))
+    throw std::runtime_error("this program is already counting another call on the GPU");
+  return AtEnd([&busy] { busy = false; });
+}
 
 // Placeholder that says why CUPTI cannot count, until the CUDA module replaces it by the source.
 [[maybe_unused]] const bool counter_registered =
@@ -205,7 +198,7 @@ void CuptiCounter::TestOnce() {
 }
 
 const JudgedCounters& CuptiCounter::SelfTest() {
-  const ExclusiveUse use(busy_);
+  const auto use = ExclusiveUse(busy_);
   Open();
   TestOnce();
   return judged_;
@@ -222,9 +215,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
   const RepeatedCall call{request.run, request.ready};
   const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
   const auto reading = Read(request.type, request.pipes, options, call);
-  Counted counted{.work = reading.counts.work,
-                  .caveats = reading.counts.caveats,
-                  .passes = reading.values.runs};
+  Counted counted{.work = reading.counts.work, .caveats = reading.counts.caveats};
   std::vector<TracedKernel> kernels;
   try {
     kernels = TraceKernels(*parts_.api, call);
@@ -245,7 +236,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
 }
 
 Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& options) {
-  const ExclusiveUse use(busy_);
+  const auto use = ExclusiveUse(busy_);
   Open();
   auto parts = request.pipes;
   parts.push_back(request.type);

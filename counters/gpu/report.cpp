@@ -235,9 +235,8 @@ double RoundedUp(double value, double unit) { return std::ceil(value / unit) * u
 
 std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu) {
   const auto* limits =
-      std::find_if(std::begin(kLimits), std::end(kLimits),
-                   [&](const SmLimits& row) { return row.capability == gpu.capability; });
-  if (limits == std::end(kLimits) || kernel.threads <= 0 || gpu.sms <= 0) return std::nullopt;
+      FindIf(kLimits, [&](const SmLimits& row) { return row.capability == gpu.capability; });
+  if (limits == nullptr || kernel.threads <= 0 || gpu.sms <= 0) return std::nullopt;
   const double warps = std::ceil(static_cast<double>(kernel.threads) / kWarp);
   const double registers = RoundedUp(std::max(kernel.registers, 1) * kWarp, kRegisterUnit);
   const double available = std::floor(kRegisters / registers / kSchedulers) * kSchedulers;

@@ -123,17 +123,6 @@ namespace {
 // [1] A device may need this many passes more than planned before counting fails.
 constexpr int kMorePasses = 8;
 
-class AtEnd {
- public:
-  explicit AtEnd(std::function<void()> release) : release_(std::move(release)) {}
-  ~AtEnd() { release_(); }
-  AtEnd(const AtEnd&) = delete;
-  AtEnd& operator=(const AtEnd&) = delete;
-
- private:
-  std::function<void()> release_;
-};
-
 void MakeReady(CuptiApi& api, const RepeatedCall& call) {
   api.ForgetErrors();
   if (!call.ready) return;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "counters/base/files.h"
@@ -107,6 +108,13 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
 // and therefore did not start the program.
 bool RefusesWholeNames(std::string_view output);
 
+// Cures of errors that CUPTI and ncu share.
+inline constexpr const char* kPrivilegeCure =
+    "run as root or with CAP_SYS_ADMIN (a container: --cap-add=SYS_ADMIN), or load the driver with "
+    "NVreg_RestrictProfilingToAdminUsers=0 (/etc/modprobe.d, then a reboot)";
+inline constexpr const char* kBusyCure =
+    "end the other profiler, or pause DCGM with dcgmi profile --pause (and --resume afterwards)";
+
 // Returns one sentence: why ncu wrote no table, and the cure. `output` is all that ncu printed.
 std::string NcuFailureSentence(std::string_view output, int exit_code);
 
@@ -182,6 +190,18 @@ struct RepeatedCall {
 };
 
 using SecondsNow = std::function<double()>;
+
+// Calls a function when the scope ends.
+class AtEnd {
+ public:
+  explicit AtEnd(std::function<void()> release) : release_(std::move(release)) {}
+  ~AtEnd() { release_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  std::function<void()> release_;
+};
 
 // Runs the call once per pass of each configuration in the plan and returns the counted values.
 // Some hypervisors reject an optional metric only now; then counts without it and adds a caveat.

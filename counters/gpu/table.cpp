@@ -138,40 +138,34 @@ namespace {
 
 struct Refusal {
   std::string_view words;  // text in ncu's output
-  std::string_view sentence;
+  std::string_view fault, cure;
 };
 
 // Reasons for known texts in ncu's output; the first match is used. The texts are from Nsight
 // Compute's documentation and its users' reports.
 constexpr Refusal kRefusals[] = {
-    {"ERR_NVGPUCTRPERM",
-     "the driver restricts hardware counters to administrators: run as root or with "
-     "CAP_SYS_ADMIN (a container: --cap-add=SYS_ADMIN), or load the driver with "
-     "NVreg_RestrictProfilingToAdminUsers=0 (/etc/modprobe.d, then a reboot)"},
-    {"driver resource was unavailable",
-     "another profiler or monitor (DCGM) is using the counters: end it, or pause DCGM with dcgmi "
-     "profile --pause (and --resume afterwards)"},
+    {"ERR_NVGPUCTRPERM", "the driver restricts hardware counters to administrators",
+     kPrivilegeCure},
+    {"driver resource was unavailable", "another profiler or monitor (DCGM) is using the counters",
+     kBusyCure},
     {"LibraryNotLoaded",
-     "ncu could not load its library into the program, as in a sandbox (gVisor): use a machine "
-     "without one"},
-    {"Failed to find metric",
-     "ncu does not know a metric of this chip: give the GPU's chip with --chip (dlroof doctor "
-     "names them), or install a newer Nsight Compute"},
-    {"Cuda driver is not compatible",
-     "ncu is not compatible with the driver: update the driver, or install the Nsight Compute of "
-     "its CUDA release"},
-    {"is not supported on",
-     "ncu does not profile this GPU: use one of compute capability 7.5 or newer"},
-    {"not supported for this device",
-     "ncu does not profile this GPU: use one of compute capability 7.5 or newer"},
-    {"MIG", "this MIG instance has no counters: use a GPU without MIG"},
-    {"out of memory",
-     "ncu has too little memory to save what kernels write: profile a smaller problem, or fewer "
-     "launches (--launches)"},
-    {"lock file", "another user's ncu left its lock file: set TMPDIR to a folder of your own"},
-    {"No kernels were profiled",
-     "ncu profiled no kernel: the program launched none on this GPU, or --kernel and --skip left "
-     "none"},
+     "ncu could not load its library into the program, as in a sandbox (gVisor)",
+     "use a machine without one"},
+    {"Failed to find metric", "ncu does not know a metric of this chip",
+     "give the GPU's chip with --chip (dlroof doctor names them), or install a newer Nsight "
+     "Compute"},
+    {"Cuda driver is not compatible", "ncu is not compatible with the driver",
+     "update the driver, or install the Nsight Compute of its CUDA release"},
+    {"is not supported on", "ncu does not profile this GPU",
+     "use one of compute capability 7.5 or newer"},
+    {"not supported for this device", "ncu does not profile this GPU",
+     "use one of compute capability 7.5 or newer"},
+    {"MIG", "this MIG instance has no counters", "use a GPU without MIG"},
+    {"out of memory", "ncu has too little memory to save what kernels write",
+     "profile a smaller problem, or fewer launches (--launches)"},
+    {"lock file", "another user's ncu left its lock file", "set TMPDIR to a folder of your own"},
+    {"No kernels were profiled", "ncu profiled no kernel",
+     "the program launched none on this GPU, or --kernel and --skip left none"},
 };
 
 // ncu's option for kernels' names. By default ncu removes namespaces, and the "<" of "<unnamed>::".
@@ -225,8 +219,8 @@ bool RefusesWholeNames(std::string_view output) {
 }
 
 std::string NcuFailureSentence(std::string_view output, int exit_code) {
-  for (const auto& [words, sentence] : kRefusals)
-    if (output.find(words) != std::string_view::npos) return std::string(sentence);
+  for (const auto& [words, fault, cure] : kRefusals)
+    if (output.find(words) != std::string_view::npos) return fmt::format("{}: {}", fault, cure);
   if (const auto error = FirstError(output); !error.empty())
     return fmt::format("ncu failed: {}", error);
   return fmt::format(

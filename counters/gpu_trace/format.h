@@ -59,10 +59,9 @@ struct RecordHeader {
 
 struct ProcessRecord {
   RecordHeader header;
-  std::uint32_t pid, parent;
+  std::uint32_t pid, reserved;
   std::uint32_t command;  // number of a text: program and arguments, separated by spaces
-  std::uint32_t cupti;    // version of the CUPTI library (cuptiGetVersion)
-  std::uint32_t reserved;
+  std::uint32_t reserved_too[2];
   std::uint64_t begin_ns;  // when CUDA was initialized
 };
 // Defines a text. `bytes` bytes follow, then zeros up to a multiple of 8.
@@ -75,9 +74,7 @@ struct DeviceRecord {
   std::uint32_t number;
   std::uint32_t name;                // number of a text
   std::uint32_t compute_capability;  // [1] major * 10 + minor
-  std::uint32_t multiprocessors;     // [1]
-  std::uint32_t reserved;
-  std::uint64_t memory_bytes;  // [byte]
+  std::uint32_t reserved[4];
 };
 // Defines a kernel: all launches of a function with the same grid and block.
 struct KernelRecord {
@@ -94,8 +91,8 @@ struct LaunchRecord {
   std::uint32_t kernel;
   std::uint64_t begin_ns, duration_ns;
   std::uint32_t device, context, stream, correlation;
-  std::uint64_t graph_node;
-  std::uint32_t graph, reserved;
+  std::uint64_t reserved;
+  std::uint32_t graph, reserved_too;
 };
 // `kind`, `source` and `destination` are CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
 struct CopyRecord {
@@ -103,16 +100,14 @@ struct CopyRecord {
   std::uint8_t kind, source, destination, peer;
   std::uint64_t begin_ns, duration_ns;
   std::uint64_t bytes;
-  std::uint32_t device, context, stream, correlation;
-  std::uint64_t graph_node;
+  std::uint32_t device, context, stream, reserved[3];
 };
 struct FillRecord {
   RecordHeader header;
-  std::uint32_t correlation;
+  std::uint32_t reserved;
   std::uint64_t begin_ns, duration_ns;
   std::uint64_t bytes;
-  std::uint32_t device, context, stream, reserved;
-  std::uint64_t graph_node;
+  std::uint32_t device, context, stream, reserved_too[3];
 };
 // An NVTX range of a thread. Written at the end of the range.
 struct RangeRecord {
@@ -142,7 +137,7 @@ struct FailureRecord {
 struct AnswerRecord {
   RecordHeader header;
   std::uint32_t what, result;  // numbers of texts: the request, "kernels"; CUPTI's result code
-  std::uint32_t accepted;      // [1] for calls: number of CUDA functions that CUPTI will record
+  std::uint32_t reserved;
 };
 // The file has reached its maximum size; only an EndRecord may follow.
 struct FullRecord {

@@ -127,9 +127,9 @@ void GOMP_barrier() {
   static const auto real = dlroof::openmp::Real<void (*)()>("GOMP_barrier");
   auto* own = dlroof::openmp::own_times;
   if (own == nullptr || omp_get_level() != 1) return real();
-  own->BeginsBarrier(dlroof::cpu::WallSeconds());
+  const double begin = dlroof::cpu::WallSeconds();
   real();
-  own->EndsBarrier(dlroof::cpu::WallSeconds());
+  own->Waits(dlroof::cpu::WallSeconds() - begin);
 }
 
 // NOLINTEND(readability-identifier-naming)

@@ -15,30 +15,17 @@ namespace dlroof::openmp {
 class alignas(64) ThreadInRegion {
  public:
   void Enters(double at) {
-    entered_ = at;
+    entered_ = left_ = at;
     waited_ = 0;
-    left_.reset();
   }
-  // Records the begin of a barrier. If no EndsBarrier follows, the barrier ends the region.
-  void BeginsBarrier(double at) { left_ = at; }
-  void EndsBarrier(double at) {
-    if (!left_) return;
-    waited_ += at - *left_;
-    left_.reset();
-  }
-  // Records the end of the function. Has no effect after the barrier at the end of the region.
-  void Leaves(double at) {
-    if (!left_) left_ = at;
-  }
+  void Waits(double seconds) { waited_ += seconds; }  // at a barrier
+  void Leaves(double at) { left_ = at; }
 
-  double Seconds() const {
-    return left_.value_or(entered_) - entered_;
-  }  // includes waits at barriers
+  double Seconds() const { return left_ - entered_; }  // includes waits at barriers
   double Waited() const { return waited_; }
 
  private:
-  double entered_ = 0, waited_ = 0;
-  std::optional<double> left_;
+  double entered_ = 0, waited_ = 0, left_ = 0;
 };
 
 // Identifies a thread: the address of a thread-local variable.

@@ -14,6 +14,7 @@
 #include <ranges>
 #include <set>
 
+#include "counters/base/json_reader.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::perf {
@@ -116,43 +117,34 @@ std::optional<double> Sum(const std::string& event, const std::vector<PerfReadin
   return sum;
 }
 
-class GroupCounter {
- public:
-  GroupCounter(const CountRequest& request, const PerfBackend& backend, Counted& counted)
-      : request_(request), backend_(backend), counted_(counted) {}
+// Counts groups of events in kPerfCalls calls each.
+struct GroupCounter {
+  const CountRequest& request;
+  const PerfBackend& backend;
+  Counted& counted;
+  std::map<std::string, std::vector<double>> counts = {};  // by event, one per call
+  std::set<std::string> caveats = {};
+  int groups = 0;
 
   void Count(const std::vector<PmuEvent>& group) {
     try {
       for (int call = 0; call < kPerfCalls; ++call) CountOnce(group);
-      ++groups_;
+      ++groups;
     } catch (const PerfRefused& refused) {
       const bool too_many = refused.error == EINVAL || refused.error == ENOSPC;
       if (too_many && group.size() > 1) return CountHalves(group);
-      counted_.caveats.push_back(
+      counted.caveats.push_back(
           fmt::format("{}: {}", fmt::join(group | std::views::transform(&PmuEvent::name), ", "),
                       refused.what()));
     }
   }
 
-  int groups() const { return groups_; }
-
-  std::map<std::string, double> Medians() const {
-    std::map<std::string, double> medians;
-    for (const auto& [event, counts] : counts_)
-      if (counts.size() == static_cast<size_t>(kPerfCalls)) medians[event] = Median(counts);
-    return medians;
-  }
-
-  const std::set<std::string>& caveats() const { return caveats_; }
-
- private:
   void CountOnce(const std::vector<PmuEvent>& group) {
-    if (request_.ready) request_.ready();
-    const auto readings = backend_(group, request_.run);
-    ++counted_.passes;
+    if (request.ready) request.ready();
+    const auto readings = backend(group, request.run);
     for (size_t i = 0; i < std::min(group.size(), readings.size()); ++i)
-      if (const auto sum = Sum(group[i].name, readings[i], caveats_))
-        counts_[group[i].name].push_back(*sum);
+      if (const auto sum = Sum(group[i].name, readings[i], caveats))
+        counts[group[i].name].push_back(*sum);
   }
 
   void CountHalves(const std::vector<PmuEvent>& group) {
@@ -160,19 +152,13 @@ class GroupCounter {
     Count({group.begin(), middle});
     Count({middle, group.end()});
   }
-
-  const CountRequest& request_;
-  const PerfBackend& backend_;
-  Counted& counted_;
-  std::map<std::string, std::vector<double>> counts_;
-  std::set<std::string> caveats_;
-  int groups_ = 0;
 };
 
+// Returns the median of each event's counts. Leaves out events that were not counted in each call.
 std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
                                           const CountRequest& request, const PerfBackend& backend,
                                           Counted& counted) {
-  GroupCounter counter(request, backend, counted);
+  GroupCounter counter{request, backend, counted};
   std::map<std::string, std::vector<PmuEvent>> by_pmu;
   for (const PmuEvent& event : events) by_pmu[event.pmu].push_back(event);
   for (const auto& [pmu, all] : by_pmu)
@@ -181,10 +167,13 @@ std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, i
       counter.Count({all.begin() + static_cast<std::ptrdiff_t>(begin),
                      all.begin() + static_cast<std::ptrdiff_t>(end)});
     }
-  counted.caveats.insert(counted.caveats.end(), counter.caveats().begin(), counter.caveats().end());
-  counted.how = fmt::format("perf events, {} groups, the median of {} calls each", counter.groups(),
+  counted.caveats.insert(counted.caveats.end(), counter.caveats.begin(), counter.caveats.end());
+  counted.how = fmt::format("perf events, {} groups, the median of {} calls each", counter.groups,
                             kPerfCalls);
-  return counter.Medians();
+  std::map<std::string, double> medians;
+  for (const auto& [event, counts] : counter.counts)
+    if (std::ssize(counts) == kPerfCalls) medians[event] = Median(counts);
+  return medians;
 }
 
 // Returns the quantity's value, or nullopt if one of its events was not counted.
@@ -215,19 +204,15 @@ double Difference(const PerfReading& reading) {
   return static_cast<double>(reading.end - reading.begin);  // modulo 2^64
 }
 
-std::optional<double> CountInstructions(const std::function<void()>& call) {
+std::optional<double> CountInstructions(const std::function<void()>& call,
+                                        const PerfBackend& backend) {
   // Event 0xC0 without a unit mask is INST_RETIRED.ANY_P on Intel (SDM volume 3, "Architectural
   // Performance Events") and PMCx0C0 on AMD (Processor Programming References).
-  static const PmuEvent retired = {.name = "instructions retired", .config = 0xC0};
-  if (AskPerf().error != 0) return std::nullopt;
+  static const PmuEvent retired = {"instructions retired", kThisThread, 0xC0};
   try {
-    double count = 0;
-    const auto readings = CountInKernel({retired}, call);
-    for (const PerfReading& reading : readings.at(0)) {
-      if (reading.running < reading.enabled) return std::nullopt;
-      count += Difference(reading);
-    }
-    if (count > 0) return count;
+    const auto reading = backend({retired}, call).at(0).at(0);
+    const double count = Difference(reading);
+    if (reading.running >= reading.enabled && count > 0) return count;
   } catch (const PerfRefused&) {
   }
   return std::nullopt;
@@ -263,31 +248,27 @@ namespace {
 
 using nlohmann::json;
 
-std::uint64_t Number(const json& text) { return std::stoull(text.get<std::string>(), nullptr, 16); }
-
-PmuEvent EventFrom(const std::string& name, const json& from) {
-  const auto event = Number(from.at("event"));
-  // AMD's event number has 12 bits, in config:0-7,32-35; Intel's has 8 bits.
-  return {name, from.value("pmu", "cpu"),
-          (event & 0xff) | Number(from.at("umask")) << 8 | (event >> 8) << 32};
+std::uint64_t HexIn(const JsonReader& at, const std::string& key) {
+  return std::stoull(at.Text(key), nullptr, 16);
 }
 
-PmuQuantity QuantityFrom(const json& from, const PmuTable& table, const std::string& where) {
-  PmuQuantity quantity;
-  if (from.contains("flops")) {
-    quantity.pipe = from.at("flops").get<std::string>();
-    if (!IsPipeKey(quantity.pipe))
-      throw std::logic_error(fmt::format("{}: unknown pipe '{}'", where, quantity.pipe));
-  } else {
-    quantity.level = LevelFromKey(from.at("bytes").get<std::string>());
-    if (!quantity.level)
-      throw std::logic_error(fmt::format("{}: unknown level {}", where, from.at("bytes").dump()));
+PmuEvent EventFrom(const std::string& name, const JsonReader& at) {
+  const auto event = HexIn(at, "event");
+  // AMD's event number has 12 bits, in config:0-7,32-35; Intel's has 8 bits.
+  return {name, at.TextOr("pmu", "cpu"),
+          (event & 0xff) | HexIn(at, "umask") << 8 | (event >> 8) << 32};
+}
+
+PmuQuantity QuantityFrom(const JsonReader& at, const PmuTable& table) {
+  PmuQuantity quantity{.pipe = at.TextOr("flops", ""), .any_type = at.OptionalFlag("alone")};
+  if (!at.Has("flops")) quantity.level = LevelFromKey(at.Text("bytes"));
+  if (!quantity.level && !IsPipeKey(quantity.pipe))
+    throw BadInput("{}: expected 'flops' of a pipe or 'bytes' of a level", at.where());
+  const auto terms = at.Object("terms");
+  for (const auto& event : terms.Keys()) {
+    if (!table.events.contains(event)) terms.Refuse(event, "an event of this table");
+    quantity.terms[event] = terms.Number(event);
   }
-  quantity.any_type = from.value("alone", false);
-  quantity.terms = from.at("terms").get<std::map<std::string, double>>();
-  for (const auto& [event, factor] : quantity.terms)
-    if (table.events.count(event) == 0)
-      throw std::logic_error(fmt::format("{}: unknown event '{}'", where, event));
   return quantity;
 }
 
@@ -303,16 +284,14 @@ bool IsFor(const json& table, const cpu::Cpu& cpu) {
   return cpu.model >= from.value(std::to_string(cpu.family), 0U);
 }
 
-PmuTable TableFrom(const json& from, const std::string& where) {
-  PmuTable table;
-  table.name = from.at("name").get<std::string>();
-  table.source = from.at("source").get<std::string>();
-  if (table.source.empty()) throw std::logic_error(where + ": 'source' is empty");
-  table.slots = from.at("slots").get<int>();
-  for (const auto& [name, event] : from.at("events").items())
+PmuTable TableFrom(const JsonReader& at) {
+  PmuTable table{.name = at.Text("name"), .source = at.NonEmptyText("source")};
+  table.slots = at.AtLeastOne("slots");
+  at.EachObject("events", [&](const std::string& name, const JsonReader& event) {
     table.events[name] = EventFrom(name, event);
-  for (const auto& quantity : from.at("quantities"))
-    table.quantities.push_back(QuantityFrom(quantity, table, where));
+  });
+  table.quantities = at.ItemsOf(
+      "quantities", [&](const JsonReader& quantity) { return QuantityFrom(quantity, table); });
   return table;
 }
 
@@ -325,14 +304,8 @@ bool IsDeviceOf(std::string_view pmu, std::string_view device) {
                           rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-std::string PmuQuantity::Name() const { return level ? std::string(Key(*level)) : pipe; }
-
 PmuTable PmuTableFromText(std::string_view text, const std::string& where) {
-  try {
-    return TableFrom(json::parse(text), where);
-  } catch (const json::exception& error) {
-    throw std::logic_error(fmt::format("{}: {}", where, error.what()));
-  }
+  return TableFrom({ParsedJson(std::string(text), where), where});
 }
 
 std::optional<PmuTable> PmuTableFor(const cpu::Cpu& cpu) {

@@ -2,6 +2,8 @@
 // Tests replace the kernel by a fake PerfBackend.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,9 +20,12 @@
 
 namespace dlroof::perf {
 
+// In place of "cpu": counts on the calling thread alone, not on all threads of this process.
+inline constexpr const char* kThisThread = "this thread";
+
 struct PmuEvent {
   std::string name;          // the vendor's name
-  std::string pmu = "cpu";   // the kernel's name of the PMU, see IsDeviceOf
+  std::string pmu = "cpu";   // the kernel's name of the PMU (see IsDeviceOf), or kThisThread
   std::uint64_t config = 0;  // umask << 8 | event, with AMD's upper event bits in 32..35
 
   bool operator==(const PmuEvent&) const = default;
@@ -32,8 +37,6 @@ struct PmuQuantity {
   std::optional<Level> level;           // set for bytes of a level
   bool any_type = false;                // events count all operand types; for calls with one pipe
   std::map<std::string, double> terms;  // factor by event, [flop] or [byte] per count
-
-  std::string Name() const;  // "fp32.vector", "l2"
 };
 
 struct PmuTable {
@@ -52,8 +55,8 @@ bool IsDeviceOf(std::string_view pmu, std::string_view device);
 const std::vector<EmbeddedFile>& BuiltInPmuTables();
 
 // PmuTableFor returns the table for a CPU, or nullopt if there is none. Both functions throw
-// std::logic_error if a table has an unknown pipe, level or event, or no source; the message begins
-// with the table's name (`where`).
+// BadInput if a table has an unknown pipe, level or event, or no source; the message begins with
+// the table's name (`where`).
 std::optional<PmuTable> PmuTableFor(const cpu::Cpu& cpu);
 PmuTable PmuTableFromText(std::string_view text, const std::string& where);
 
@@ -94,10 +97,6 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 // around at 48 bits (Intel and AMD cores, memory controllers) or at 64.
 double Difference(const PerfReading& reading);
 
-// Returns the user-space instructions [1] that all threads of this process execute while `call`
-// runs. Returns nullopt if no hardware counter counts them or other programs shared the counter.
-std::optional<double> CountInstructions(const std::function<void()>& call);
-
 // Counts the table's quantities that apply to the call: bytes, and FLOPs of the call's pipes (if
 // the request names none: of all pipes with events of their own). Each event's count is the median
 // of three calls. Events of one PMU are counted in groups of `table.slots` events, or half as many
@@ -107,10 +106,25 @@ std::optional<double> CountInstructions(const std::function<void()>& call);
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
                       const PerfBackend& backend);
 
+// Where an event is counted: on a thread (0: the calling one) or, if `thread` is -1, on a CPU.
+struct PerfPlace {
+  std::uint32_t type;  // perf_event_attr::type
+  pid_t thread;
+  int cpu;
+};
+// Returns the threads or CPUs on which events of this PMU are counted. Throws PerfRefused if the
+// kernel lacks the PMU.
+std::vector<PerfPlace> PlacesOf(const std::string& pmu);
+
 // The PerfBackend that calls perf_event_open(2). Counts core events in user space on each thread
 // that exists when the call begins (an OpenMP thread pool exists by then). Counts events of uncore
 // PMUs on the CPUs of their cpumask; these counts include other programs.
 std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
                                                     const std::function<void()>& call);
+
+// Returns the user-space instructions [1] that the calling thread executes in `call`. Returns
+// nullopt if no hardware counter counts them or other programs shared the counter.
+std::optional<double> CountInstructions(const std::function<void()>& call,
+                                        const PerfBackend& backend = CountInKernel);
 
 }  // namespace dlroof::perf

@@ -55,32 +55,6 @@ class Counter {
   Descriptor file_;
 };
 
-struct Place {
-  std::uint32_t type;
-  pid_t thread;
-  int cpu;
-};
-
-// Returns the threads or CPUs on which events of this PMU are counted.
-std::vector<Place> PlacesOf(const std::string& pmu) {
-  std::vector<Place> places;
-  if (pmu == "cpu") {
-    for (const auto& thread : fs::directory_iterator("/proc/self/task"))
-      places.push_back({PERF_TYPE_RAW, std::stoi(thread.path().filename().string()), -1});
-    return places;
-  }
-  std::error_code ignored;
-  for (const auto& device : fs::directory_iterator("/sys/bus/event_source/devices", ignored)) {
-    if (!IsDeviceOf(pmu, device.path().filename().string())) continue;
-    std::uint32_t type = 0;
-    if (!(std::ifstream(device.path() / "type") >> type)) continue;
-    for (const int cpu : cpu::CpuList(ReadFileIfAny(device.path() / "cpumask")))
-      places.push_back({type, -1, cpu});
-  }
-  if (places.empty()) throw PerfRefused(ENOENT, fmt::format("the kernel has no PMU {}*", pmu));
-  return places;
-}
-
 std::optional<Reason> UnavailableReason() {
   static const auto reason = []() -> std::optional<Reason> {
     const auto answer = AskPerf();
@@ -103,10 +77,30 @@ Counted Count(const CountRequest& request) {
 
 }  // namespace
 
+std::vector<PerfPlace> PlacesOf(const std::string& pmu) {
+  if (pmu == kThisThread) return {{PERF_TYPE_RAW, 0, -1}};
+  std::vector<PerfPlace> places;
+  if (pmu == "cpu") {
+    for (const auto& thread : fs::directory_iterator("/proc/self/task"))
+      places.push_back({PERF_TYPE_RAW, std::stoi(thread.path().filename().string()), -1});
+    return places;
+  }
+  std::error_code ignored;
+  for (const auto& device : fs::directory_iterator("/sys/bus/event_source/devices", ignored)) {
+    if (!IsDeviceOf(pmu, device.path().filename().string())) continue;
+    std::uint32_t type = 0;
+    if (!(std::ifstream(device.path() / "type") >> type)) continue;
+    for (const int cpu : cpu::CpuList(ReadFileIfAny(device.path() / "cpumask")))
+      places.push_back({type, -1, cpu});
+  }
+  if (places.empty()) throw PerfRefused(ENOENT, fmt::format("the kernel has no PMU {}*", pmu));
+  return places;
+}
+
 std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
                                                     const std::function<void()>& call) {
   std::vector<std::vector<Counter>> groups;
-  for (const Place& place : PlacesOf(events.at(0).pmu)) {
+  for (const PerfPlace& place : PlacesOf(events.at(0).pmu)) {
     auto& group = groups.emplace_back();
     for (const PmuEvent& event : events)
       group.emplace_back(place.type, event, place.thread, place.cpu,

@@ -229,7 +229,7 @@ std::string GnuplotText(std::string_view text) {
 }
 
 std::string RunGnuplot(const std::string& script) {
-  if (!IsInPath("gnuplot"))
+  if (!FoundInPath("gnuplot"))
     throw BadInput("figures need gnuplot, which is not installed (apt-get install gnuplot-nox)");
   // --default-settings ignores the user's settings, so that pictures are the same everywhere.
   auto ran = RunChild({"gnuplot", "--default-settings", "-"}, {}, script);

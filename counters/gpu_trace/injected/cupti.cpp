@@ -16,7 +16,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,13 +81,11 @@ struct CuptiCalls {
 struct Answer {
   const char* what;
   CUptiResult result;
-  std::uint32_t accepted = 1;  // number of accepted requests of this kind
 };
 
 // State of the callbacks. Set before the first callback, valid until the process ends.
 struct Activity {
   CuptiCalls calls;
-  std::uint32_t version = 0;
   std::atomic<std::size_t> buffers{0};
   std::vector<Answer> answers;
 };
@@ -108,8 +105,6 @@ void SetTimeAndPlace(const Activity& from, Record& record) {
   record.device = from.deviceId;
   record.context = from.contextId;
   record.stream = from.streamId;
-  record.correlation = from.correlationId;
-  if constexpr (requires { from.graphNodeId; }) record.graph_node = from.graphNodeId;
 }
 
 template <class Activity>
@@ -118,6 +113,7 @@ bool AddLaunch(const Activity& from, const KernelRecord& kernel, TraceFile& file
   launch.header.kind = Kind::kLaunch;
   launch.kernel = file.KernelNumber(kernel);
   SetTimeAndPlace(from, launch);
+  launch.correlation = from.correlationId;
   launch.graph = from.graphId;
   return file.AddWork(launch);
 }
@@ -181,8 +177,6 @@ void AddDevice(const CUpti_ActivityDevice5& from, TraceFile& file) {
   device.number = from.id;
   device.name = file.TextNumber(from.name);
   device.compute_capability = from.computeCapabilityMajor * 10 + from.computeCapabilityMinor;
-  device.multiprocessors = from.numMultiprocessors;
-  device.memory_bytes = from.globalMemorySize;
   file.Add(device);
 }
 
@@ -256,17 +250,14 @@ template <class Enable>
 Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDomain domain,
                    Enable enable) {
   constexpr CUpti_CallbackId kMax = 4096;  // above every callback id
-  Answer answer{what, CUPTI_SUCCESS, 0};
+  Answer answer{what, CUPTI_SUCCESS};
   for (CUpti_CallbackId id = 1; id < kMax; ++id) {
     const char* name = nullptr;
     if (calls.callback_name(domain, id, &name) != CUPTI_SUCCESS || name == nullptr ||
         !PutsWork(name))
       continue;
     const auto result = enable(id, 1);
-    if (result == CUPTI_SUCCESS)
-      ++answer.accepted;
-    else if (answer.result == CUPTI_SUCCESS)
-      answer.result = result;
+    if (answer.result == CUPTI_SUCCESS) answer.result = result;
   }
   return answer;
 }
@@ -306,13 +297,12 @@ std::string Start(const CuptiCalls& calls) {
   if (calls.version(&version) != CUPTI_SUCCESS || version < kOldestCupti)
     return "CUPTI is older than that of CUDA 11";
   activity->calls = calls;
-  activity->version = version;
   auto& answers = activity->answers;
   answers = {{"buffers", calls.register_callbacks(BufferRequested, BufferCompleted)}};
   TraceCalls(calls, answers);
   const std::string_view detail = Setting("DLROOF_GPU_TRACE_DETAIL");
   if (detail != "calls") TraceWork(calls, detail == "graphs", answers);
-  for (const auto& [what, result, accepted] : answers)
+  for (const auto& [what, result] : answers)
     if (result != CUPTI_SUCCESS &&
         (what == std::string_view("buffers") || what == std::string_view("kernels")))
       return "CUPTI refuses to trace: " + ResultText(result);
@@ -423,16 +413,14 @@ void StartTracing() {
     ProcessRecord process{};
     process.header.kind = Kind::kProcess;
     process.pid = static_cast<std::uint32_t>(getpid());
-    process.parent = static_cast<std::uint32_t>(getppid());
     process.command = file.TextNumber(CommandLine().c_str());
-    process.cupti = activity->version;
     process.begin_ns = tracer.Now();
     file.Add(process);
-    for (const auto& [what, result, accepted] : activity->answers)
+    for (const auto& [what, result] : activity->answers)
       file.Add(AnswerRecord{{Kind::kAnswer, 0},
                             file.TextNumber(what),
                             file.TextNumber(ResultText(result).c_str()),
-                            accepted});
+                            0});
     if (!error.empty())
       file.Add(FailureRecord{{Kind::kFailure, 0}, file.TextNumber(error.c_str())});
     file.WriteBlock();

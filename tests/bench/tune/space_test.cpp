@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <sstream>
 
 #include "bench/suites/suite.h"
 #include "bench/tune/tune.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::tune {
 namespace {
@@ -184,16 +184,29 @@ TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithmsWhichCanBeTakenAw
             "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3");
 }
 
-TEST(PlanOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutesTheLargestFirst) {
+TEST(CheckVariables, AFilesVariablesAndTunablesAreTheTunersOrRequestedAgain) {
+  const auto refused = [](const settings::Setting& setting, const SpaceRequest& request = {}) {
+    return fakes::RefusalOf([&] { CheckVariables(setting, request, "tune.json"); }) != "accepted";
+  };
+  EXPECT_FALSE(refused({{"glibc.malloc.hugetlb", "2"}, {"threads", "2"}, {"GOMP_SPINCOUNT", "9"}}));
+  EXPECT_TRUE(refused({{"LD_PRELOAD", "x.so"}}));
+  EXPECT_TRUE(refused({{"glibc.malloc.hugetlb", "1:glibc.rtld.optional_static_tls=0"}}));
+  EXPECT_TRUE(refused({{"GLIBC_TUNABLES", "glibc.malloc.check=3"}}));
+  const SpaceRequest same{.environment = {{"GLIBC_TUNABLES", {"glibc.malloc.check=3"}}}};
+  EXPECT_FALSE(refused({{"GLIBC_TUNABLES", "glibc.malloc.check=3"}}, same));
+}
+
+TEST(GroupsOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutesTheLargestFirst) {
   const auto expect_decided_within = [](double seconds, const std::vector<std::string>& names) {
     std::vector<std::size_t> settings;
     for (const auto& name : names) {
       settings.push_back(1);
       for (const auto& coordinate : Space(name)) settings.back() += coordinate.choices.size();
     }
-    const auto plan = PlanOnGpu(settings);
-    EXPECT_LE(std::accumulate(plan.seconds.begin(), plan.seconds.end(), 0.0), seconds);
-    EXPECT_EQ(plan.groups.back().second, names.size());
+    double all_seconds = 0;
+    for (const auto& group : GroupsOnGpu(0, settings)) all_seconds += group.seconds;
+    EXPECT_LE(all_seconds, seconds);
+    EXPECT_EQ(GroupsOnGpu(3, settings).back().end, 3 + names.size());
   };
   expect_decided_within(10, {"LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h64"});
   expect_decided_within(10, {"Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1"});
@@ -212,7 +225,7 @@ TEST(PlanOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutesTheLargestFirst)
   EXPECT_TRUE(std::ranges::is_sorted(names, std::greater(), flops));
   EXPECT_EQ(LargestFirst({names[0], kLstm})[0], kLstm) << "the CPU's are first";
   // Groups of at most 64 settings: 40 + 24, 8, then 70 alone.
-  EXPECT_EQ(PlanOnGpu({40, 24, 8, 70}).groups.size(), 3U);
+  EXPECT_EQ(GroupsOnGpu(0, {40, 24, 8, 70}).size(), 3U);
 }
 
 roofline::Breakdown BreakdownOf(roofline::ComponentKind largest) {

@@ -56,12 +56,12 @@ TEST(CeilingFrom, ScalesTheRateByTheWorkAndKeepsTheValidationOrTheReason) {
 
 machine::Ceiling Of(double per_second) { return {.per_second = per_second, .how = "h"}; }
 
-TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
+TEST(AddPipeRoofs, TakesTheBestRowAndSaysWhich) {
   std::map<std::string, machine::Ceiling> flops = {{"fp32.vector.avx2", Of(2)},
                                                    {"fp32.vector.avx512", Of(3)},
                                                    {"fp32.vector.sse2", Of(1)},
                                                    {"bf16.matrix.amx", Of(9)}};
-  AddPlainPipes(flops);
+  machine::AddPipeRoofs(flops);
   EXPECT_EQ(flops.size(), 6);
   EXPECT_EQ(flops.at("fp32.vector").per_second, 3);
   EXPECT_EQ(flops.at("fp32.vector").how, "fp32.vector.avx512, the best of 3 rows: h");
@@ -69,37 +69,30 @@ TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
 }
 
 // A neighbour slowed the wider vectors in all their visits.
-TEST(AddPlainPipes, IsNotValidatedWhileAFasterRowIsNot) {
+TEST(AddPipeRoofs, IsNotValidatedWhileAFasterRowIsNot) {
   auto avx2 = Of(2), avx512 = Of(0.1);
   avx2.status = machine::CeilingStatus::kValidated;
   avx2.validation.per_cycle_expected = 32;
   avx512.validation.per_cycle_expected = 64;
   std::map<std::string, machine::Ceiling> flops = {{"fp32.vector.avx2", avx2},
                                                    {"fp32.vector.avx512", avx512}};
-  AddPlainPipes(flops);
+  machine::AddPipeRoofs(flops);
   EXPECT_EQ(flops.at("fp32.vector").per_second, 2);
   EXPECT_FALSE(flops.at("fp32.vector").IsValidated());
   EXPECT_EQ(flops.at("fp32.vector").ReasonText(),
             "fp32.vector.avx512 can be 2 times as fast and is not validated");
   flops.at("fp32.vector.avx512").status = machine::CeilingStatus::kValidated;
-  AddPlainPipes(flops);
+  machine::AddPipeRoofs(flops);
   EXPECT_TRUE(flops.at("fp32.vector").IsValidated());
 }
 
-TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIsAndIsAValidatedOneWhereItIsWithinTheNoise) {
+TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
   const auto best =
       machine::BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
   EXPECT_EQ(best.per_second, 4e9);
   EXPECT_EQ(best.mix, "triad.sse2");
   EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
   EXPECT_THROW(machine::BestMix({}), std::invalid_argument);
-  auto validated = Of(3.9e9);
-  validated.status = machine::CeilingStatus::kValidated;
-  EXPECT_EQ(
-      machine::BestMix({{"load", Of(4e9)}, {"copy", validated}, {"triad", Of(1e9)}}).per_second,
-      3.9e9);
-  validated.per_second = 3.8e9;
-  EXPECT_EQ(machine::BestMix({{"load", Of(4e9)}, {"copy", validated}}).per_second, 4e9);
 }
 
 TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {
@@ -183,7 +176,7 @@ TEST(AddSustainedRate, IsTheRowsAndItsRoofsWhereItDiffers) {
 // A session whose rows have been measured, as far as this needs it: every pipe's row at 1, each
 // pipe's first at 2; DRAM's loads at 1 and its updates at 2.
 MeasureSession MeasuredSession(int sustained, bool dram) {
-  MeasureSession session{cpu::ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}};
+  MeasureSession session{cpu::ThisCpu(), {{"test", 3e-3, 16, 6, 3, sustained}, 45, 8, dram}};
   session.sets[1] =
       ChooseWorkingSets(session.cpu.topology, {session.cpu.allowed.front()}, std::nullopt);
   AddBytesSteps(session, 1, 0);
@@ -228,7 +221,7 @@ TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
 
 // The row's step runs again, by itself, and others do not.
 TEST(RemeasureNotValidated, RunsTheStepOfTheRowThatDecides) {
-  MeasureSession session{cpu::ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
+  MeasureSession session{cpu::ThisCpu(), {{"full", 3e-3, 16, 6, 3, 1}, 45, 8}};
   session.machine.by_threads[1] = RowsAndRoofs();
   std::vector<std::string> ran;
   for (const char* row : {"", "fp32.vector.avx2", "fp32.vector.avx512", "fp32.vector.avx512"})
@@ -241,7 +234,7 @@ TEST(RemeasureNotValidated, RunsTheStepOfTheRowThatDecides) {
 }
 
 TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
-  MeasureSession session{cpu::ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
+  MeasureSession session{cpu::ThisCpu(), {{"full", 3e-3, 16, 6, 3, 1}, 45, 8}};
   const auto probes = cpu_kernels::FlopsProbesFor(session.cpu.features);
   const auto candidates = cpu_kernels::RoofCandidates(probes);
   std::size_t steps = 0;

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 // One thread, no second chance.
 MeasureSession Session() {
-  constexpr Effort kBrief = {"planted", 1, 1e-4, 3, 1, 1, 0, 0};
+  constexpr Effort kBrief = {{"planted", 1e-4, 3, 1, 1, 0}, 1, 0};
   MeasureSession session{cpu::ThisCpu(), kBrief};
   const std::vector<int> cpus = {session.cpu.allowed.front()};
   session.sets[1].sets[Level::kL1] = {{1 << 14, "16 KiB", {}}};
@@ -48,7 +48,7 @@ machine::CeilingSet MeasuredFlops(const std::vector<cpu_kernels::FlopsProbe>& pr
   RunSteps(session, seconds);
   FinishFlops(session);
   auto set = session.machine.by_threads.at(1);
-  AddPlainPipes(set.flops);
+  machine::AddPipeRoofs(set.flops);
   return set;
 }
 

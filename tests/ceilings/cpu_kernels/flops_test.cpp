@@ -101,13 +101,13 @@ TEST(FlopsProbes, AreChosenByEveryFeatureTheyNeed) {
   EXPECT_FALSE(KeysFor({"sse2", "amx_int8"}).contains("int8.matrix.amx"));
 }
 
-// The last two of a pipe: rows without FMA are never the roof where there is FMA.
 TEST(PlainPipe, IsTheTypeAndTheUnit) {
-  EXPECT_EQ(PlainPipe("fp32.vector.avx512"), "fp32.vector");
-  EXPECT_EQ(PlainPipe("fp32.vector"), "fp32.vector");
-  EXPECT_EQ(PlainPipe("fp32"), "fp32");
+  EXPECT_EQ(machine::PlainPipe("fp32.vector.avx512"), "fp32.vector");
+  EXPECT_EQ(machine::PlainPipe("fp32.vector"), "fp32.vector");
+  EXPECT_EQ(machine::PlainPipe("fp32"), "fp32");
 }
 
+// Rows without FMA are never the roof where there is FMA.
 TEST(RoofCandidates, AreTheLastTwoOfEachPipe) {
   const auto candidates = RoofCandidates(
       FlopsProbesFor({"sse2", "ssse3", "avx", "fma", "avx2", "avx512f", "amx_tile", "amx_bf16"}));

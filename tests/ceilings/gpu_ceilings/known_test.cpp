@@ -355,22 +355,6 @@ TEST(PinBandwidth, GivesTheVendorsFigures) {
   EXPECT_FALSE(PinBandwidth(384, std::nullopt));
 }
 
-TEST(ChooseGpuRoofs, AValidatedRowIsTheRoofUnlessAnotherIsFarAbove) {
-  std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.cublaslt", CeilingOf(100e12)},
-                                                   {"bf16.matrix.mma", CeilingOf(60e12)},
-                                                   {"bf16.matrix.wgmma", CeilingOf(102e12)}};
-  flops["bf16.matrix.wgmma"].status = machine::CeilingStatus::kNotValidated;
-  ChooseGpuRoofs(flops);
-  EXPECT_THAT(flops.at("bf16.matrix").how,
-              testing::StartsWith("bf16.matrix.cublaslt, the best of 3 rows"));
-  EXPECT_TRUE(flops.at("bf16.matrix").IsValidated());
-  flops.erase("bf16.matrix.cublaslt");
-  flops.erase("bf16.matrix");
-  ChooseGpuRoofs(flops);
-  EXPECT_FALSE(flops.at("bf16.matrix").IsValidated());
-  EXPECT_EQ(flops.at("bf16.matrix").per_second, 102e12);
-}
-
 // Three repetitions and one of twice the work are enough here.
 machine::RatePolicy ThreeRepetitions() {
   return machine::RatePolicy{.repetitions = 3, .doubled = 1, .max_seconds = 1};

@@ -22,9 +22,30 @@ namespace fs = std::filesystem;
 using machine::Machine, machine::CeilingStatus;
 using testing::ElementsAre, testing::HasSubstr, testing::Not, testing::StartsWith;
 
-// A directory of its own, a machine described but not measured, and a count of measurements.
-class MachineCache : public testing::Test {
+// A directory of its own and a machine that is described but not measured.
+class AnyCache : public testing::Test {
  protected:
+  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
+
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_ / "";
+  bool validated_ = true;
+  std::ostringstream log_;
+  MachineSource source_{.described = {.device = "cpu", .name = "Some CPU", .fingerprint = "0123"},
+                        .directory = root_ / "cache" / "dlroof"};
+};
+
+// Counts the measurements.
+class MachineCache : public AnyCache {
+ protected:
+  MachineCache() {
+    source_.threads = {1, 2};
+    source_.measure = [this](bool quick, const std::vector<int>& threads) {
+      auto machine = Measured(quick, threads);
+      measured_.push_back({quick, threads});
+      return machine;
+    };
+  }
   // Ceilings that tell the order of measurements apart: the first have rate 1.
   Machine Measured(bool quick, const std::vector<int>& threads) {
     const auto rate = static_cast<double>(measured_.size() + 1);
@@ -40,7 +61,6 @@ class MachineCache : public testing::Test {
     return machine;
   }
 
-  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
   fs::path File() const { return CachePath(*source_.directory, source_.described); }
   void Write(const fs::path& path, const std::string& text) {
     fs::create_directories(path.parent_path());
@@ -55,19 +75,7 @@ class MachineCache : public testing::Test {
     return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
   }
 
-  const TemporaryFolder folder_;
-  const fs::path root_ = folder_ / "";
-  bool validated_ = true;
-  std::ostringstream log_;
   std::vector<std::pair<bool, std::vector<int>>> measured_;
-  MachineSource source_{.described = {.device = "cpu", .name = "Some CPU", .fingerprint = "0123"},
-                        .threads = {1, 2},
-                        .directory = root_ / "cache" / "dlroof",
-                        .measure = [this](bool quick, const std::vector<int>& threads) {
-                          auto machine = Measured(quick, threads);
-                          measured_.push_back({quick, threads});
-                          return machine;
-                        }};
 };
 
 TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSameAndAgainOnRequest) {
@@ -169,6 +177,7 @@ TEST_F(MachineCache, UsesAnExplicitFileNeverTheCacheAndMeasuresWhatTheFileLacks)
   const auto written = Measured(false, {1});
   EXPECT_EQ(Get(ByFile(written)).by_threads.size(), 2);
   EXPECT_EQ(measured_.size(), 1);
+  EXPECT_THAT(log_.str(), HasSubstr("m.json has no ceilings of 2 threads: each run measures them"));
   std::ifstream file(root_ / "m.json");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), machine::ToJson(written).dump())
       << "the file is left alone";
@@ -248,8 +257,23 @@ TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
 constexpr const char *kFp32 = "fp32.vector", *kInt8 = "int8.vector";
 
 // A machine of one thread whose rates and validations the tests choose.
-class LearningCache : public testing::Test {
+class LearningCache : public AnyCache {
  protected:
+  LearningCache() {
+    source_.described.facts = {{cpu_ceilings::kKernelFact, "6.1"}};
+    source_.threads = {1};
+    source_.measure = [this](bool, const std::vector<int>& threads) {
+      ++full_;
+      measured_ = threads;
+      return Measured({kFp32, kInt8}, "full", threads);
+    };
+    source_.measure_roofs = [this](const std::vector<int>&, const std::set<std::string>& pipes) {
+      roofs_.push_back(pipes);
+      return Measured(pipes, "roofs");
+    };
+    source_.visit = [this](const RowsByThreads& rows) { return Visited(rows); };
+    source_.pipes = {kFp32, kInt8};
+  }
   machine::Ceiling Row(double per_second) {
     machine::Ceiling row{.per_second = per_second, .how = "h"};
     if (validated_)
@@ -289,7 +313,6 @@ class LearningCache : public testing::Test {
     return machine;
   }
 
-  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
   MachineOptions Needing(const std::set<std::string>& pipes, bool live_check = false) {
     return {.live_check = live_check, .needs = pipes};
   }
@@ -298,34 +321,12 @@ class LearningCache : public testing::Test {
     return machine.by_threads.at(threads).flops.at(pipe);
   }
 
-  const TemporaryFolder folder_;
   double rate_ = 100;
-  bool validated_ = true;
   int visits_ = 0;
-  std::ostringstream log_;
   std::vector<std::set<std::string>> roofs_;  // pipes of each call of measure_roofs
   std::vector<RowsByThreads> visited_;
   int full_ = 0;               // calls of measure
   std::vector<int> measured_;  // thread counts of the last one
-  MachineSource source_{.described = {.device = "cpu",
-                                      .name = "Some CPU",
-                                      .fingerprint = "0123",
-                                      .facts = {{cpu_ceilings::kKernelFact, "6.1"}}},
-                        .threads = {1},
-                        .directory = folder_ / "cache",
-                        .measure =
-                            [this](bool, const std::vector<int>& threads) {
-                              ++full_;
-                              measured_ = threads;
-                              return Measured({kFp32, kInt8}, "full", threads);
-                            },
-                        .measure_roofs =
-                            [this](const std::vector<int>&, const std::set<std::string>& pipes) {
-                              roofs_.push_back(pipes);
-                              return Measured(pipes, "roofs");
-                            },
-                        .visit = [this](const RowsByThreads& rows) { return Visited(rows); },
-                        .pipes = {kFp32, kInt8}};
 };
 
 TEST_F(LearningCache, MeasuresThePipesThatARunNeedsAndLaterOnlyWhatIsMissing) {

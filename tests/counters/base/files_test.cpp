@@ -280,8 +280,8 @@ TEST(RunChild, GivesBackOutputErrorsAndExitCode) {
   EXPECT_EQ(RunChild({"cat"}, {}, "a\nb").out, "a\nb");
   EXPECT_EQ(fakes::RefusalOf([] { RunChild({"dlroof-there-is-no-such-program"}); }),
             "dlroof-there-is-no-such-program: cannot be started: No such file or directory");
-  EXPECT_TRUE(IsInPath("sh"));
-  EXPECT_FALSE(IsInPath("dlroof-there-is-no-such-program"));
+  EXPECT_TRUE(FoundInPath("sh"));
+  EXPECT_FALSE(FoundInPath("dlroof-there-is-no-such-program"));
 }
 
 // Makes pidfd_open (434 on every architecture) fail in this process and its children. Returns false

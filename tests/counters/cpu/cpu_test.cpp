@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -13,6 +11,7 @@
 #include <thread>
 
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/process_limits.h"
 #include "tests/fakes/address_space.h"
@@ -432,17 +431,13 @@ TEST(Better, HasMoreOfTheCoresOrThenNearerThreads) {
 // Returns a reader of files that exist in the test alone.
 ReadText Files(Texts files) {
   return [files = std::move(files)](const std::filesystem::path& path) {
-    const auto found = files.find(path.string());
-    return found == files.end() ? std::string() : found->second;
+    return FindCopy(files, path.string()).value_or("");
   };
 }
 
 Environment Variables(Texts variables) {
-  return [variables =
-              std::move(variables)](const std::string& variable) -> std::optional<std::string> {
-    const auto found = variables.find(variable);
-    if (found == variables.end()) return std::nullopt;
-    return found->second;
+  return [variables = std::move(variables)](const std::string& variable) {
+    return FindCopy(variables, variable);
   };
 }
 

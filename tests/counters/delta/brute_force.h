@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "counters/delta/model.h"

@@ -210,7 +210,7 @@ std::string Refusal(const MadeUpTree& tree, const std::vector<int>& allowed) {
 }
 
 // "package-0", or "psys*" of a domain that does not count.
-std::vector<std::string> Names(const EnergyCounters& counters) {
+std::vector<std::string> Names(const EnergyMeter& counters) {
   std::vector<std::string> names;
   for (const auto& domain : counters.domains)
     names.push_back(domain.name + (domain.counted ? "" : "*"));

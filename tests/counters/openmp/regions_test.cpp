@@ -1,7 +1,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -147,43 +146,17 @@ TEST_F(RegionClockTest, WaitsAtBarriersAreInTheLongestTimeAndNotInTheBusyTime) {
   auto& first = *clock->Thread(0);
   auto& second = *clock->Thread(1);
   first.Enters(0), second.Enters(0);
-  first.BeginsBarrier(2), second.BeginsBarrier(5);  // the first waits 3 s
-  first.EndsBarrier(5), second.EndsBarrier(5);
+  first.Waits(3), second.Waits(0);
   first.Leaves(7), second.Leaves(6);
   clock->Joins(2, 8);
   EXPECT_EQ(clock->Stop(), (RegionsSeen{{1, 8, 7, 4 + 6}, 2}));
 }
 
-TEST_F(RegionClockTest, TheBarrierAtTheEndIsNotInAThreadsTime) {
-  clock->Forks(0);
-  for (const int i : {0, 1}) clock->Thread(i)->Enters(1);
-  clock->Thread(0)->BeginsBarrier(3);
-  clock->Thread(1)->BeginsBarrier(6);
-  clock->Thread(0)->Leaves(7);  // too late: the barrier began before
-  clock->Joins(2, 8);
-  EXPECT_EQ(clock->Stop(), (RegionsSeen{{1, 8, 5, 2 + 5}, 2}));
-}
-
-TEST_F(RegionClockTest, AnEndWithoutABeginIsNoWait) {
-  clock->Forks(0);
-  clock->Thread(0)->Enters(0);
-  clock->Thread(0)->EndsBarrier(4);
-  clock->Thread(0)->Leaves(5);
-  clock->Joins(1, 6);
-  EXPECT_EQ(clock->Stop()->sums, (RegionSums{1, 6, 5, 5}));
-  clock->Start(kWatching);
-  clock->Forks(0);
-  Runs(0, 1, 3);
-  clock->Joins(1, 4);
-  EXPECT_EQ(clock->Stop(), (RegionsSeen{{1, 4, 2, 2}, 1}));
-}
-
 TEST_F(RegionClockTest, AThreadThatLeftForgetsItsWaitsInTheNextRegion) {
   clock->Forks(0);
   clock->Thread(0)->Enters(0);
-  clock->Thread(0)->BeginsBarrier(1);
-  clock->Thread(0)->EndsBarrier(3);
-  clock->Thread(0)->BeginsBarrier(4);
+  clock->Thread(0)->Waits(2);
+  clock->Thread(0)->Leaves(4);
   clock->Joins(1, 5);  // 4 s, 2 s of them waiting
   clock->Forks(6);
   Runs(0, 6, 9);
