@@ -18,14 +18,14 @@ inline int64_t Between(std::mt19937& random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
 }
 
-// Changes bytes of the texts of random problems, often to one of `letters`: `parse` refuses the
-// text with the column, or reads a problem whose only text it is.
-template <class MakeProblem, class Parse>
-void ExpectOneTextEach(std::string_view letters, MakeProblem problem, Parse parse) {
+// Changes bytes of random problems' texts, often to one of `letters`. `rewritten(text)` parses a
+// text and returns the text of the problem: the same one, or the parser refuses it with the column.
+template <class RandomText, class Rewritten>
+void ExpectOneTextEach(std::string_view letters, RandomText random_text, Rewritten rewritten) {
   std::mt19937 random(2);
   int refused = 0;
   for (int i = 0; i < 10000; ++i) {
-    std::string text = ToText(problem(random));
+    std::string text = random_text(random);
     for (int64_t change = Between(random, 1, 3); change > 0 && !text.empty(); --change) {
       const auto at = static_cast<size_t>(Between(random, 0, std::ssize(text) - 1));
       const auto byte =
@@ -36,7 +36,7 @@ void ExpectOneTextEach(std::string_view letters, MakeProblem problem, Parse pars
       if (kind == 2) text.insert(at, 1, byte);
     }
     try {
-      ASSERT_EQ(ToText(parse(text)), text);
+      ASSERT_EQ(rewritten(text), text);
     } catch (const BadInput& error) {
       ASSERT_THAT(error.what(), testing::StartsWith("column "));
       ++refused;

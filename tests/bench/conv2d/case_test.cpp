@@ -46,8 +46,9 @@ TEST(Conv2dText, ProblemAndTextAreInverseAndChangedBytesAreRefusedOrTheirOwnProb
     ASSERT_EQ(ToText(ParseConv2d(text)), text);
   }
   fakes::ExpectOneTextEach(
-      "0129:_xnspdg", [](auto& changes) { return fakes::RandomConv2d(changes, kLargeLimits); },
-      [](const auto& text) { return ParseConv2d(text); });
+      "0129:_xnspdg",
+      [](auto& changes) { return ToText(fakes::RandomConv2d(changes, kLargeLimits)); },
+      [](const auto& text) { return ToText(ParseConv2d(text)); });
 }
 
 TEST(Conv2dText, OptionsKeepTheirOrderAndRefusalsNameTheColumn) {

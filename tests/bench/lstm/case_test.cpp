@@ -59,8 +59,9 @@ TEST(LstmText, IsInverseOfParsingAndAcceptsNothingButItsOwnSpelling) {
     EXPECT_EQ(ParseLstmProblem(ToText(problem)), problem) << ToText(problem);
   }
   fakes::ExpectOneTextEach(
-      "tnihlpbisum0123456789_x ", [](auto& changes) { return fakes::RandomLstm(changes, 20); },
-      [](const auto& text) { return ParseLstmProblem(text); });
+      "tnihlpbisum0123456789_x ",
+      [](auto& changes) { return ToText(fakes::RandomLstm(changes, 20)); },
+      [](const auto& text) { return ToText(ParseLstmProblem(text)); });
 }
 
 TEST(LstmText, RefusesWithTheColumnOfTheFirstBadCharacterAndWorkBeyond64Bits) {
