@@ -111,7 +111,7 @@ std::string DropUnchanged(bool all, Rows& rows) {
 
 // Returns one item for each group of rows with equal notes. It names the group's first benchmark.
 document::List NotesList(const Rows& rows) {
-  document::InOrder<Rows> groups;
+  text::InOrder<Rows> groups;
   for (const auto* row : rows)
     if (const auto notes = NotesOf(*row); !notes.empty())
       groups[fmt::format("{}: {}", statistics::Key(row->verdict), notes)].push_back(row);

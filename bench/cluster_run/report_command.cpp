@@ -202,12 +202,11 @@ struct ClusterReportFlags {
 
 std::string PageOf(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
                    const std::string&) {
-  const auto [figure, reason] = figure::DrawForPage(
+  const auto [svg, why_none] = figure::DrawForPage(
       [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); });
   std::ostringstream page;
   document::WriteHtml(cluster::ClusterDocument(cluster, effects, true),
-                      cluster::ClusterTitle(cluster), {figure, reason.value_or(Reason{}).text},
-                      page);
+                      cluster::ClusterTitle(cluster), svg, why_none, page);
   return page.str();
 }
 

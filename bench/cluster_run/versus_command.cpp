@@ -102,10 +102,10 @@ std::string VersusScript(const cluster::VersusReport& report, const std::string&
 }
 
 std::string VersusPage(const cluster::VersusReport& report, const std::string&) {
-  const auto [figure, reason] = figure::DrawForPage([&] { return VersusScript(report, "svg"); });
+  const auto [svg, why_none] = figure::DrawForPage([&] { return VersusScript(report, "svg"); });
   std::ostringstream page;
-  document::WriteHtml(cluster::VersusDocument(report), cluster::VersusTitle(report),
-                      {figure, reason.value_or(Reason{}).text}, page);
+  document::WriteHtml(cluster::VersusDocument(report), cluster::VersusTitle(report), svg, why_none,
+                      page);
   return page.str();
 }
 

@@ -288,13 +288,11 @@ std::string ModelPage(const ModelReport& report) {
                                  fmt::format("{:.6g}", item.value().at("value").get<double>()),
                                  item.value().at("source").get<std::string>()});
   document.Add(std::move(parameters));
-  document::Figure figure{.missing_reason = "no figure: it needs --scale or --sweep"};
-  if (!report.designs.empty() || !report.sweeps.empty()) {
-    const auto [svg, reason] = figure::DrawForPage([&] { return FigureScript(report, "svg"); });
-    figure = {svg, reason.value_or(Reason{}).text};
-  }
+  figure::PageFigure figure{.why_none = "no figure: it needs --scale or --sweep"};
+  if (!report.designs.empty() || !report.sweeps.empty())
+    figure = figure::DrawForPage([&] { return FigureScript(report, "svg"); });
   std::ostringstream page;
-  document::WriteHtml(document, report.base.gpu.name, figure, page);
+  document::WriteHtml(document, report.base.gpu.name, figure.svg, figure.why_none, page);
   return page.str();
 }
 

@@ -77,28 +77,9 @@ std::size_t FirstRows(const Table& table) {
 
 using Texts = std::vector<std::vector<std::string>>;  // rows of cells
 
-std::vector<int> WidthsOf(const Texts& rows) {
-  std::vector<int> widths(rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], text::TextWidth(row[i]));
-  return widths;
-}
-
-// Returns the text in at most `width` columns; "…" replaces the rest of a longer text.
-std::string ShortenEnd(const std::string& text, int width) {
-  if (text::TextWidth(text) <= width) return text;
-  std::string start = text;
-  while (text::TextWidth(start) >= width) {
-    while ((static_cast<unsigned char>(start.back()) & 0xC0) == 0x80) start.pop_back();
-    start.pop_back();
-  }
-  return start + "…";
-}
-
 // Removes droppable columns, and cuts sentences, until the rows fit into `width` [columns].
 void Fit(const Table& table, int width, Texts& rows) {
-  auto widths = WidthsOf(rows);
+  auto widths = text::ColumnWidths(rows);
   const std::size_t flexible = table.last_is_sentence ? widths.size() - 1 : 0;
   // Long benchmark names need no width here: WriteAligned puts them on lines of their own.
   const int least = table.last_is_sentence ? std::min(widths[flexible], kMinSentence) : 0;
@@ -116,7 +97,7 @@ void Fit(const Table& table, int width, Texts& rows) {
   }
   for (auto& row : rows) {
     if (table.last_is_sentence) {
-      row.back() = ShortenEnd(row.back(), widths.back());
+      row.back() = text::ShortenEnd(row.back(), widths.back());
       const int blanks = widths.back() - text::TextWidth(row.back());
       row.back().append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
     }

@@ -116,18 +116,6 @@ struct Document {
   void Advise(std::string advice) { Add(Sentences{Sentences::Kind::kAdvice, {std::move(advice)}}); }
 };
 
-// Values by text, in the order in which the texts were first used.
-template <class Value>
-struct InOrder {
-  std::vector<std::pair<std::string, Value>> all;
-  std::map<std::string, std::size_t, std::less<>> index;
-
-  Value& operator[](std::string_view text) {
-    const auto [found, added] = index.emplace(text, all.size());
-    return (added ? all.emplace_back(text, Value()) : all[found->second]).second;
-  }
-};
-
 // Returns a text for `count` names of which `name` is the first, e.g. "NAME and 3 more" for four.
 std::string AndMore(const std::string& name, std::size_t count);
 
@@ -143,13 +131,10 @@ void Write(Document document, int width, std::ostream& out);
 // Writes Markdown; omits bars and strips. Lines of lists have about 120 columns.
 void WriteMarkdown(const Document& document, std::ostream& out);
 
-// A figure of a page: an SVG, or the reason why there is none.
-struct Figure {
-  std::string svg, missing_reason;
-};
-// Writes a self-contained page without scripts: the figure, then the blocks but bars and strips.
-void WriteHtml(const Document& document, const std::string& title, const Figure& figure,
-               std::ostream& out);
+// Writes a self-contained page without scripts: the figure `svg` (if it is empty, `why_none`), then
+// the blocks but bars and strips.
+void WriteHtml(const Document& document, const std::string& title, const std::string& svg,
+               const std::string& why_none, std::ostream& out);
 
 // Returns the blocks for an interactive page, e.g. [{"sentences": [...]}, {"table": {...}}].
 // Numbers in tables and bars are the same texts as in Write().

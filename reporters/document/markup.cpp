@@ -236,18 +236,18 @@ void WriteMarkdown(const Document& document, std::ostream& out) {
   }
 }
 
-void WriteHtml(const Document& document, const std::string& title, const Figure& figure,
-               std::ostream& out) {
+void WriteHtml(const Document& document, const std::string& title, const std::string& svg,
+               const std::string& why_none, std::ostream& out) {
   out << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
          "'unsafe-inline'; img-src data:\">\n<meta name=\"generator\" content=\"dlroof\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>dlroof</title>\n<style>"
       << kStyle << "</style>\n</head>\n<body>\n<h1>" << XmlText(title) << "</h1>\n<section>\n";
-  if (figure.svg.empty())
-    fmt::print(out, "<p>{}</p>\n", XmlText(figure.missing_reason));
+  if (svg.empty())
+    fmt::print(out, "<p>{}</p>\n", XmlText(why_none));
   else
-    out << figure.svg.substr(std::min(figure.svg.find("<svg"), figure.svg.size())) << '\n';
+    out << svg.substr(std::min(svg.find("<svg"), svg.size())) << '\n';
   out << "</section>\n";
   for (const auto& block : document.blocks) std::visit(HtmlBlock{out}, block);
   out << "</body>\n</html>\n";

@@ -95,7 +95,7 @@ void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>
                                 fmt::join(texts, ", or of ")));
 }
 
-using Notes = InOrder<std::vector<const record::Record*>>;
+using Notes = text::InOrder<std::vector<const record::Record*>>;
 
 void AddNote(const std::string& text, const record::Record& record, Notes& notes) {
   if (!text.empty()) notes[text].push_back(&record);
@@ -301,7 +301,7 @@ struct Kernel {
 // Returns {program, its kernels, the longest first}, the programs in order of appearance.
 std::vector<std::pair<std::string, std::vector<Kernel>>> KernelsBySet(
     const roofline::PlacedRun& run) {
-  InOrder<std::vector<Kernel>> sets;
+  text::InOrder<std::vector<Kernel>> sets;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     if (!record::IsKernelSum(record) || !run.places[i].timing) continue;

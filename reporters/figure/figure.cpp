@@ -240,10 +240,10 @@ std::string RunGnuplot(const std::string& script) {
 
 PageFigure DrawForPage(const std::function<std::string()>& script) {
   try {
-    return {.svg = RunGnuplot(script())};
+    return {.svg = RunGnuplot(script()), .why_none = ""};
   } catch (const BadInput& error) {
     std::cerr << "the page has no figure: " << error.what() << '\n';
-    return {.reason = Reason{error.what()}};
+    return {.why_none = error.what()};
   }
 }
 

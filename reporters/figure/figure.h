@@ -66,8 +66,7 @@ std::string RunGnuplot(const std::string& script);
 
 // A figure of a page: an SVG, or the reason why there is none.
 struct PageFigure {
-  std::string svg;
-  std::optional<Reason> reason;
+  std::string svg, why_none;
 };
 
 // Runs gnuplot on the script that `script` returns. If `script` or gnuplot throws BadInput, returns

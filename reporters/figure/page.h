@@ -54,7 +54,8 @@ std::string Join(const std::vector<EmbeddedFile>& scripts);  // all scripts in o
 void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
           std::ostream& out);
 
-// Returns JSON safe in <script>: without <, >, & and non-ASCII characters. Replaces invalid UTF-8.
+// Returns JSON safe in <script>: escapes <, >, & and what is not ASCII. Invalid UTF-8 becomes
+// U+FFFD.
 std::string ScriptSafeJson(const nlohmann::json& json);
 
 // Converts a hash from hexadecimal to Base64, which a Content-Security-Policy requires.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "counters/base/counter_manager.h"
+#include "counters/base/keys.h"
 #include "counters/base/parallel_time.h"
 #include "counters/energy/energy_meter.h"
 #include "reporters/record/run_file.h"
@@ -56,10 +57,7 @@ class Session {
   // References stay valid.
   Measured& MeasuredOf(const std::string& name) { return measured_[name]; }
   // Returns the measurements by record name, or null for a benchmark that no runner times.
-  const Measured* FindMeasured(const std::string& name) const {
-    const auto found = measured_.find(name);
-    return found == measured_.end() ? nullptr : &found->second;
-  }
+  const Measured* FindMeasured(const std::string& name) const { return FindValue(measured_, name); }
 
   // Sets the passes; call it before Begin, which calls `idle`. Finish calls the others.
   void Add(Passes passes) { passes_ = std::move(passes); }

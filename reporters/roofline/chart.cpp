@@ -86,18 +86,13 @@ std::vector<SweepLine> LinesOf(const PlacedRun& run, std::size_t least,
   std::set<std::string> twice;  // loose keys with two candidates of the same value
   for (const auto& candidate : candidates)
     if (!values[candidate.loose].insert(candidate.value).second) twice.insert(candidate.loose);
-  std::vector<std::vector<const Candidate*>> groups;
-  std::map<std::string, std::size_t> found;
-  for (const auto& candidate : candidates) {
-    const auto [known, added] = found.try_emplace(twice.contains(candidate.loose)
-                                                      ? candidate.loose + "\n" + candidate.strict
-                                                      : candidate.loose,
-                                                  groups.size());
-    if (added) groups.emplace_back();
-    groups[known->second].push_back(&candidate);
-  }
+  text::InOrder<std::vector<const Candidate*>> groups;
+  for (const auto& candidate : candidates)
+    groups[twice.contains(candidate.loose) ? candidate.loose + "\n" + candidate.strict
+                                           : candidate.loose]
+        .push_back(&candidate);
   std::vector<SweepLine> lines;
-  for (auto& group : groups) {
+  for (auto& [key, group] : groups.all) {
     std::ranges::stable_sort(group, {}, &Candidate::value);
     SweepLine line;
     for (const auto* candidate : group) {

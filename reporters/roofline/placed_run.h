@@ -79,14 +79,14 @@ std::string HeuristicText(const HeuristicSummary& summary);
 // name up to the first slash, usually the program; "" without a slash.
 struct ZeroFlopSummary {
   std::string set;
-  double seconds = 0;                        // [s] of all kernels
-  double zero_flop_seconds = 0;              // [s] of kernels without FLOPs
-  int kernels = 0;                           // [1] kernels with different names
-  int zero_flop_kernels = 0;                 // [1] kernels without FLOPs
-  std::optional<double> launches;            // [1] set if those of all kernels are known
-  std::optional<double> zero_flop_launches;  // [1] set if those of all zero-FLOP kernels are known
-  double flops = 0;                          // [flop] executed
-  double matrix_flops = 0;                   // [flop] executed by matrix units
+  double seconds = 0;                            // [s] of all kernels
+  double zero_flop_seconds = 0;                  // [s] of kernels without FLOPs
+  int kernels = 0;                               // [1] kernels with different names
+  int zero_flop_kernels = 0;                     // [1] kernels without FLOPs
+  std::optional<double> launches = 0;            // [1] set if those of all kernels are known
+  std::optional<double> zero_flop_launches = 0;  // [1] set if those of all zero-FLOP ones are known
+  double flops = 0;                              // [flop] executed
+  double matrix_flops = 0;                       // [flop] executed by matrix units
 };
 
 // Returns a summary of each set with a kernel that executed no FLOPs, in order of appearance.

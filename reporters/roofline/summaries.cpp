@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -5,6 +8,7 @@
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -36,24 +40,16 @@ std::vector<ModelLayer> LayersOf(const nlohmann::json& suite) {
 }
 
 std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
-  std::vector<Group> groups;
-  std::map<std::vector<std::string>, size_t> index_of;
+  text::InOrder<Group> groups;
   for (const auto& layer : layers) {
     record::Record parts{.name = layer.name};
     record::SplitName(parts);
-    std::vector<std::string> key = {parts.op, parts.device, parts.library, parts.direction,
-                                    parts.type};
-    key.insert(key.end(), parts.options.begin(), parts.options.end());
-    const auto [found, added] = index_of.try_emplace(std::move(key), groups.size());
-    if (added) groups.push_back({std::move(parts), {}});
-    groups[found->second].layers.push_back(layer);
+    auto& group = groups[fmt::format("{}/{}/{}/{}/{}/{}", parts.op, parts.device, parts.library,
+                                     parts.direction, parts.type, fmt::join(parts.options, "/"))];
+    group.parts = std::move(parts);
+    group.layers.push_back(layer);
   }
-  return groups;
-}
-
-// Adds to a sum, which becomes unknown with an unknown number.
-void AddIfKnown(const std::optional<double>& more, std::optional<double>& sum) {
-  sum = sum && more ? std::optional(*sum + *more) : std::nullopt;
+  return VectorOf<Group>(groups.all, &std::pair<std::string, Group>::second);
 }
 
 // Adds an opportunity if the call takes more time than its roof requires. `seconds`: [s] of a call.
@@ -68,6 +64,11 @@ void AddOpportunity(std::size_t record, double count, double seconds, const Time
 void KeepLargest(std::size_t most, std::vector<Opportunity>& found) {
   std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
   if (found.size() > most) found.resize(most);
+}
+
+// Adds to a sum, which becomes unknown with an unknown number.
+void AddIfKnown(const std::optional<double>& more, std::optional<double>& sum) {
+  sum = sum && more ? std::optional(*sum + *more) : std::nullopt;
 }
 
 // Adds a layer, the record with this index, to `model` if it has a time. Adds its time to
@@ -187,8 +188,7 @@ std::vector<ModelSummary> SummarizeModels(const record::RunFile& file) {
 }
 
 std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Record>& records) {
-  std::vector<ZeroFlopSummary> all;
-  std::map<std::string, std::size_t> found;
+  text::InOrder<ZeroFlopSummary> sets;
   for (const record::Record& record : records) {
     const auto known = BestKnown(record);
     const auto timing =
@@ -196,37 +196,30 @@ std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Reco
     if (known.flops == nullptr || !timing) continue;
     const auto slash = record.name.find('/');
     const auto set = slash == std::string::npos ? "" : record.name.substr(0, slash);
-    const auto [added_to, added] = found.try_emplace(set, all.size());
-    if (added) {
-      all.emplace_back().set = set;
-      all.back().launches = all.back().zero_flop_launches = 0;
-    }
-    Add(record.work.at(known.flops_from), timing->median, all[added_to->second]);
+    sets[set].set = set;
+    Add(record.work.at(known.flops_from), timing->median, sets[set]);
   }
-  std::erase_if(all, [](const ZeroFlopSummary& summary) { return summary.zero_flop_kernels == 0; });
-  return all;
+  std::erase_if(sets.all, [](const auto& set) { return set.second.zero_flop_kernels == 0; });
+  return VectorOf<ZeroFlopSummary>(sets.all, &std::pair<std::string, ZeroFlopSummary>::second);
 }
 
 std::vector<HeuristicSummary> SummarizeHeuristics(const std::vector<record::Record>& records) {
-  std::vector<HeuristicSummary> all;
-  std::vector<std::vector<double>> ratios;
-  std::map<std::string_view, std::size_t> index;  // index into `all` and `ratios`, by library
-  for (const record::Record& record : records) {
-    if (!record.heuristic_over_best || record.status != record::Status::kOk) continue;
-    const double ratio = *record.heuristic_over_best;
-    const auto [found, added] = index.emplace(record.library, all.size());
-    if (added) all.push_back({.library = record.library, .most = 0});
-    if (added) ratios.emplace_back();
-    auto& summary = all[found->second];
-    ratios[found->second].push_back(ratio);
-    ++summary.benchmarks;
-    if (ratio > kHeuristicLoss) ++summary.slower;
-    if (ratio <= summary.most) continue;
-    summary.most = ratio;
-    summary.worst = record.name;
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].median = Median(ratios[i]);
-  return all;
+  text::InOrder<std::vector<const record::Record*>> by_library;
+  for (const record::Record& record : records)
+    if (record.heuristic_over_best && record.status == record::Status::kOk)
+      by_library[record.library].push_back(&record);
+  return VectorOf<HeuristicSummary>(by_library.all, [](const auto& group) {
+    const auto ratio = [](const record::Record* record) { return *record->heuristic_over_best; };
+    const auto ratios = VectorOf<double>(group.second, ratio);
+    const auto* worst = *std::ranges::max_element(group.second, {}, ratio);
+    return HeuristicSummary{.library = group.first,
+                            .benchmarks = static_cast<int>(ratios.size()),
+                            .slower = static_cast<int>(std::ranges::count_if(
+                                ratios, [](const double each) { return each > kHeuristicLoss; })),
+                            .median = Median(ratios),
+                            .most = ratio(worst),
+                            .worst = worst->name};
+  });
 }
 
 std::string HeuristicText(const HeuristicSummary& summary) {

@@ -160,10 +160,15 @@ std::string AlignedLine(const Row& row, const std::vector<int>& widths) {
   return line;
 }
 
-void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
+std::vector<int> ColumnWidths(const std::vector<Row>& rows) {
   std::vector<int> widths(rows.front().size(), 0);
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
+  return widths;
+}
+
+void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
+  auto widths = ColumnWidths(rows);
   int numbers = 0;
   for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kColumnGap;
   const int available = width > 0 ? width - numbers : widths[0];
@@ -204,6 +209,12 @@ std::string ShortenMiddle(const std::string& utf8, int width) {
   if (width < 1 || TextWidth(utf8) <= width) return utf8;
   // An odd column goes to the end, which distinguishes benchmarks more often than the start.
   return CutAt((width - 1) / 2, width, Characters(utf8));
+}
+
+std::string ShortenEnd(const std::string& utf8, int width) {
+  if (width < 1 || TextWidth(utf8) <= width) return utf8;
+  const auto characters = Characters(utf8);
+  return Fitting(characters.begin(), characters.end(), width - 1, false).append(kEllipsis);
 }
 
 std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::string>& names,

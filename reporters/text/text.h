@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "counters/base/json_text.h"
@@ -57,6 +60,9 @@ double RoundedToClock(double seconds, double iterations, int digits = 0);
 // of the first column are shortened or, if too little space is left, get lines of their own.
 void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
+// Returns the width of each column [columns] of a table with at least one row.
+std::vector<int> ColumnWidths(const std::vector<std::vector<std::string>>& rows);
+
 inline constexpr int kColumnGap = 2;  // [columns] between two cells of a table
 
 // Returns a row without a line end, in columns of these widths: the first cell left-aligned.
@@ -67,6 +73,9 @@ int TextWidth(std::string_view utf8);
 
 // Returns the text in at most `width` columns: "…" replaces the middle of a longer text.
 std::string ShortenMiddle(const std::string& utf8, int width);
+
+// Returns the text in at most `width` columns: "…" replaces the end of a longer text.
+std::string ShortenEnd(const std::string& utf8, int width);
 
 // Returns whether the text is valid UTF-8, without overlong forms and surrogates.
 bool IsUtf8(std::string_view text);
@@ -113,6 +122,18 @@ std::string ShortKernelName(std::string_view name, int width = kKernelNameWidth)
 // have the same short name, the second ends in " #2", the third in " #3" and so on.
 std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names,
                                           int width = kKernelNameWidth);
+
+// Values by text, in the order in which the texts were first used.
+template <class Value>
+struct InOrder {
+  std::vector<std::pair<std::string, Value>> all;
+  std::map<std::string, std::size_t, std::less<>> index;
+
+  Value& operator[](std::string_view text) {
+    const auto [found, added] = index.emplace(text, all.size());
+    return (added ? all.emplace_back(text, Value()) : all[found->second]).second;
+  }
+};
 
 // Limits of unpacked text: size [byte], and size / packed size [1]. Without them a few packed MB
 // could fill the memory.

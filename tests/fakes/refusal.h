@@ -1,8 +1,12 @@
-// Message of a call that refuses its input, text of a reason.
+// Message of a call that refuses its input, text of a reason, parts of a text.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "counters/base/error.h"
 
@@ -22,6 +26,12 @@ std::string RefusalOf(const Call& call) {
 // Returns "" if there is no reason.
 inline std::string TextOf(const std::optional<Reason>& reason) {
   return reason ? reason->text : "";
+}
+
+// Expects each of the parts in the text.
+inline void ExpectHas(const std::string& text, std::initializer_list<std::string_view> parts) {
+  for (const auto part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
 }
 
 }  // namespace dlroof::fakes

@@ -19,11 +19,6 @@ namespace {
 
 using testing::HasSubstr, testing::Not, testing::StartsWith, testing::ElementsAre, testing::AllOf;
 
-// Expects each of the parts in the text.
-void ExpectHas(const std::string& text, const std::vector<std::string_view>& parts) {
-  for (const auto part : parts) EXPECT_THAT(text, HasSubstr(part));
-}
-
 bool HaveGnuplot() { return std::system("gnuplot --version > /dev/null 2>&1") == 0; }
 
 #define NEED_GNUPLOT() \
@@ -71,7 +66,7 @@ TEST(RidgeLabels, NeighboursShareOneLabel) {
                                  {.key = "d", .per_second = 1.31e11}});
   const auto labels = RidgeLabels(figure, ClassicPanel(figure));
   EXPECT_EQ(CountOf("set label", labels), 2) << labels;
-  ExpectHas(labels, {"'ridge 454, 480'", "'ridge 6.55'"});
+  fakes::ExpectHas(labels, {"'ridge 454, 480'", "'ridge 6.55'"});
 }
 
 // LSTMs whose calls launch 33 and 37 kernels.
@@ -86,12 +81,13 @@ TEST(FigureScript, NearOverheadsShareOneLabelAndHasRoofsRidgesAndMarks) {
   EXPECT_EQ(CountOf("'overhead ", near), 1);
   figure.time[1].overhead_seconds = 121e-3;
   const auto far = FigureScript(figure, "svg");
-  ExpectHas(far, {"'overhead 121 µs'", "'overhead 121 ms'"});
+  fakes::ExpectHas(far, {"'overhead 121 µs'", "'overhead 121 ms'"});
   const auto script = FigureScript(MakeFigure(fakes::SmallRun()), "svg");
-  ExpectHas(script, {"'fp32.vector  200 GFLOP/s'", "'int8.matrix  3.20 TFLOP/s (not validated)'"});
+  fakes::ExpectHas(script,
+                   {"'fp32.vector  200 GFLOP/s'", "'int8.matrix  3.20 TFLOP/s (not validated)'"});
   EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .specified = true}, "B/s"),
             "DRAM  20.0 GB/s (specified, not measured)");
-  ExpectHas(script, {"'ridge 10.0'", "'overhead 5.00 µs'", "\n57.468058 1.6e+11\n"});
+  fakes::ExpectHas(script, {"'ridge 10.0'", "'overhead 5.00 µs'", "\n57.468058 1.6e+11\n"});
   EXPECT_THAT(script, Not(HasSubstr("avx2"))) << "no benchmark uses that pipe";
 }
 
@@ -113,8 +109,8 @@ TEST(FigureScript, ASustainedRateIsASecondLineWithALabelAndOnlyTheKneesOfDrawnLe
                                      {Level::kL2, {{0.25, 90e9}, {1, 190e9}}}};
   FigureOptions options;
   const auto dram = FigureScript(MakeFigure(run, options), "svg");
-  ExpectHas(dram, {"$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n", "$knee_dram with linespoints",
-                   "thin line with dots: measured knee"});
+  fakes::ExpectHas(dram, {"$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n",
+                          "$knee_dram with linespoints", "thin line with dots: measured knee"});
   EXPECT_THAT(dram, Not(HasSubstr("knee_l2")));
   options.all_levels = true;
   EXPECT_THAT(FigureScript(MakeFigure(run, options), "svg"),
@@ -178,18 +174,19 @@ TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByTypeAndANoisyMarkIsP
   const auto figure = MakeFigure(SweptRun(), options);
   EXPECT_EQ(figure.lines.size(), 2U);
   auto script = FigureScript(figure, "svg");
-  ExpectHas(script, {"title 'batch 2'", "hollow: f32, filled: f16"});
+  fakes::ExpectHas(script, {"title 'batch 2'", "hollow: f32, filled: f16"});
   // Circle, square, triangle: hollow types are even, filled ones follow.
-  ExpectHas(script, {"$classicline0 << EOD\n10 1.6e+11 6 0x0072b2\n20 1.6e+11 4 0x0072b2\n"
-                     "40 1.6e+11 10 0x0072b2\nEOD",
-                     "$classicline1 << EOD\n10 1.6e+11 7 0x0072b2\n20 1.6e+11 5 0x0072b2\n"
-                     "40 1.6e+11 11 0x0072b2\nEOD"});
+  fakes::ExpectHas(script, {"$classicline0 << EOD\n10 1.6e+11 6 0x0072b2\n20 1.6e+11 4 0x0072b2\n"
+                            "40 1.6e+11 10 0x0072b2\nEOD",
+                            "$classicline1 << EOD\n10 1.6e+11 7 0x0072b2\n20 1.6e+11 5 0x0072b2\n"
+                            "40 1.6e+11 11 0x0072b2\nEOD"});
   options.sweep = "stride";
   EXPECT_THROW(MakeFigure(SweptRun(), options), BadInput) << "nothing differs in its stride";
   // A third of #009e73 on white: 170 + 0, 170 + 158 / 3, 170 + 115 / 3.
   script = FigureScript(MakeFigure(fakes::SmallRun(), {}), "svg");
-  ExpectHas(script, {"pale: noisy (estimate)", "lc rgb '#b5468f' title 'LSTM fwd_inference f32'",
-                     "lc rgb '#aaded0' title 'LSTM bwd f32'"});
+  fakes::ExpectHas(script,
+                   {"pale: noisy (estimate)", "lc rgb '#b5468f' title 'LSTM fwd_inference f32'",
+                    "lc rgb '#aaded0' title 'LSTM bwd f32'"});
   auto quiet = fakes::SmallRun();
   quiet.places[10] = {};
   EXPECT_THAT(FigureScript(MakeFigure(quiet, {}), "svg"), Not(HasSubstr("pale")));
@@ -200,7 +197,8 @@ TEST(FigureScript, EveryLevelIsAPointAndArrowsLeadFromTheOlderFile) {
   const auto figure = MakeFigure(SweptRun(), options);
   EXPECT_EQ(figure.classic.size(), 12U);
   const auto script = FigureScript(figure, "svg");
-  ExpectHas(script, {"title 'L2'", "title 'DRAM'", "$joints << EOD\n2 1.6e+11\n10 1.6e+11\n\n"});
+  fakes::ExpectHas(script,
+                   {"title 'L2'", "title 'DRAM'", "$joints << EOD\n2 1.6e+11\n10 1.6e+11\n\n"});
   options.all_levels = false;
   options.level = Level::kL3;
   EXPECT_THROW(MakeFigure(SweptRun(), options), BadInput) << "no point of that level";
@@ -216,8 +214,8 @@ TEST(FigureScript, EveryLevelIsAPointAndArrowsLeadFromTheOlderFile) {
   before.file.records.front().threads = 7;
   EXPECT_THAT(MakeFigure(before).caption, HasSubstr(", without 1 of other devices or threads"));
   const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
-  ExpectHas(one, {"set x2label 'DRAM bytes'", "set y2label 'FLOPs at the fp32.vector roof'",
-                  "'10.0 FLOP/byte'"});
+  fakes::ExpectHas(one, {"set x2label 'DRAM bytes'", "set y2label 'FLOPs at the fp32.vector roof'",
+                         "'10.0 FLOP/byte'"});
   // Several compute roofs: seconds are FLOPs of none of them.
   EXPECT_THAT(FigureScript(MakeFigure(fakes::SmallRun()), "svg"), Not(HasSubstr("y2label")));
 }
@@ -290,8 +288,8 @@ TEST(RunGnuplot, AnErrorIsOneSentence) {
 TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
   NEED_GNUPLOT();
   const auto picture = TerminalPicture(fakes::SmallRun(), 100);
-  ExpectHas(picture, {"fp32.vector  200 GFLOP/s", "\n  Conv2D  A bwd_weights bf16 (1)  B ",
-                      "  E fwd_inference f32 (2)", "...."});
+  fakes::ExpectHas(picture, {"fp32.vector  200 GFLOP/s", "\n  Conv2D  A bwd_weights bf16 (1)  B ",
+                             "  E fwd_inference f32 (2)", "...."});
 }
 
 // The figures of clusters (nodes, two clusters on one roofline), time breakdowns and trajectories.
@@ -312,10 +310,11 @@ roofline::PlacedRun OneRecord() {
 
 TEST(BreakdownFigure, EachBarBeginsAtTheEndOfTheOneBefore) {
   const auto script = BreakdownScript(OneRecord(), "svg");
-  ExpectHas(script, {"$bars0 << EOD\n0 40 1\nEOD\n$bars1 << EOD\n40 100 2\nEOD\n",
-                     "$bars0 using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb "
-                     "'#2c7a4b'",
-                     "6.00 s 60.0 %  fork and join of parallel regions (measured)", "~10.0 s"});
+  fakes::ExpectHas(script,
+                   {"$bars0 << EOD\n0 40 1\nEOD\n$bars1 << EOD\n40 100 2\nEOD\n",
+                    "$bars0 using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb "
+                    "'#2c7a4b'",
+                    "6.00 s 60.0 %  fork and join of parallel regions (measured)", "~10.0 s"});
 }
 
 std::string Script(const roofline::PlacedRun& run) {
@@ -325,17 +324,18 @@ std::string Script(const roofline::PlacedRun& run) {
 // 200 byte and 100 flop: 0.5 flop/byte; 100 / 22 s, then 100 / 21 s.
 TEST(TrajectoryScript, HasArrowsTheRoofsOfEachNumberOfThreadsAndPaleNoisyPoints) {
   const auto script = Script(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(20, 200, 10)}));
-  ExpectHas(script, {"$points0 << EOD\n0.5 4.54545455 0x0072b2\n0.5 5 0x0072b2\nEOD",
-                     "$arrows0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD", "with vectors head",
-                     "set label '1 thread' at 0.5,4.54", "set label '2 threads' at 0.5,5 "});
+  fakes::ExpectHas(script,
+                   {"$points0 << EOD\n0.5 4.54545455 0x0072b2\n0.5 5 0x0072b2\nEOD",
+                    "$arrows0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD", "with vectors head",
+                    "set label '1 thread' at 0.5,4.54", "set label '2 threads' at 0.5,5 "});
   for (const char* roof : {"$roof2_0", "$roof1_0", "$roof2_1", "$roof1_1"})
     EXPECT_THAT(script, HasSubstr(roof));
-  ExpectHas(script,
-            {"'fp32.vector, 2 threads  20.0 FLOP/s'", "'fp32.vector, 1 thread  10.0 FLOP/s'",
-             "bytes of DRAM; arrows: to more threads"});
+  fakes::ExpectHas(script,
+                   {"'fp32.vector, 2 threads  20.0 FLOP/s'", "'fp32.vector, 1 thread  10.0 FLOP/s'",
+                    "bytes of DRAM; arrows: to more threads"});
   const auto pale =
       Script(fakes::RunOf({fakes::kOne, fakes::With(fakes::Two(9), &fakes::PointSpec::noisy)}));
-  ExpectHas(pale, {"0xaad0e5\n", "pale: noisy"});
+  fakes::ExpectHas(pale, {"0xaad0e5\n", "pale: noisy"});
 }
 
 TEST(TrajectoryScript, IsDrawn) {
@@ -357,12 +357,12 @@ roofline::PlacedRun OnMachine(double seconds, const std::string& machine, double
 TEST(VersusScript, HasTheRoofsOfBothAndAnArrowFromAToB) {
   const auto a = OnMachine(4, "slow", 1), b = OnMachine(2, "fast", 10);
   const auto script = VersusScript(MakeVersusFigure(a, b, {{0, 0}}), "svg");
-  ExpectHas(script, {"$arrows0 << EOD\n100 25 0 25\nEOD", "$from0 << EOD\n100 25 ",
-                     "$to0 << EOD\n100 50 "});
+  fakes::ExpectHas(script, {"$arrows0 << EOD\n100 25 0 25\nEOD", "$from0 << EOD\n100 25 ",
+                            "$to0 << EOD\n100 50 "});
   for (const char* roof : {"$roof_a0", "$roof_a1", "$roof_b0", "$roof_b1"})
     EXPECT_THAT(script, HasSubstr(roof));
-  ExpectHas(script, {"'A: fp32.vector  100 FLOP/s'", "'B: fp32.vector  1.00 kFLOP/s'", "Conv2D f32",
-                     "slow", "known on both sides of 1 of 1 operators"});
+  fakes::ExpectHas(script, {"'A: fp32.vector  100 FLOP/s'", "'B: fp32.vector  1.00 kFLOP/s'",
+                            "Conv2D f32", "slow", "known on both sides of 1 of 1 operators"});
 }
 
 NodeMap Small() {
@@ -376,9 +376,9 @@ NodeMap Small() {
 // A row per benchmark, a column per node.
 TEST(NodeMapScript, HasTheCellsAndTheRoofsAndShortensNamesSoThatTheyDiffer) {
   const auto script = NodeMapScript(Small(), "svg");
-  ExpectHas(script,
-            {"$cells << EOD\n1.5 -1.5 \nNaN 7 \nEOD\n", "$roofs << EOD\n-0.3 -2\n0.3 2\nEOD\n",
-             "set xtics ('n1' 0, 'n2' 1)", "set ytics ('a' 0, 'b' 1)", "set cbrange [-5:5]"});
+  fakes::ExpectHas(
+      script, {"$cells << EOD\n1.5 -1.5 \nNaN 7 \nEOD\n", "$roofs << EOD\n-0.3 -2\n0.3 2\nEOD\n",
+               "set xtics ('n1' 0, 'n2' 1)", "set ytics ('a' 0, 'b' 1)", "set cbrange [-5:5]"});
   EXPECT_THAT(script, HasSubstr("'\u2265 5 %%' 5)")) << "7 % lies beyond the colours";
   auto within = Small();
   within.slower[1][1] = 4;

@@ -14,6 +14,7 @@
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/placed_files.h"
+#include "tests/fakes/refusal.h"
 #include "tests/fakes/trajectory_points.h"
 #include "tests/paths.h"
 
@@ -149,8 +150,8 @@ TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page, HasSubstr("data-drawn=\"yes\""));
   EXPECT_EQ(Count(page, "<tr data-index="), 10);
   EXPECT_GE(Count(page, "class=\"main-svg\""), 2);
-  EXPECT_THAT(page, HasSubstr("7 benchmarks drawn, 3 without a point here."));
-  EXPECT_THAT(page, HasSubstr("Pale: noisy, the time is an estimate."));
+  fakes::ExpectHas(page, {"7 benchmarks drawn, 3 without a point here.",
+                          "Pale: noisy, the time is an estimate."});
   EXPECT_EQ(Count(page, "above its roof ("), 5);
   for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
     EXPECT_THAT(page, HasSubstr(marked));
@@ -173,8 +174,7 @@ TEST_F(PageInABrowser, UnsupportedBenchmarksAreListedOnlyOnRequest) {
   const auto usual = Render(content), asked = Render(content, "#status=unsupported"),
              linked = Render(content, "#selected=" + other.name);
   EXPECT_EQ(Count(usual, "<tr data-index="), 10);
-  EXPECT_THAT(usual, HasSubstr(">f16: 2 benchmarks<"));
-  EXPECT_THAT(usual, HasSubstr(">10 of 12 shown<"));
+  fakes::ExpectHas(usual, {">f16: 2 benchmarks<", ">10 of 12 shown<"});
   EXPECT_EQ(Count(asked, "<tr data-index="), 2);
   EXPECT_EQ(Count(linked, "<tr data-index="), 12);
 }
@@ -247,18 +247,15 @@ TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
       "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c512h56w56k512r3s3");
   const auto shown = WithoutScripts(page);
   EXPECT_EQ(Count(shown, "<tr data-index="), 3) << "the benchmarks on the line";
-  EXPECT_THAT(shown, HasSubstr("3 benchmarks drawn."));
-  EXPECT_THAT(shown, HasSubstr("Bytes of L1, L2, L3, DRAM"));
+  fakes::ExpectHas(shown, {"3 benchmarks drawn.", "Bytes of L1, L2, L3, DRAM"});
   EXPECT_THAT(
       shown,
       HasSubstr("href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c512h56w56k512r3s3\""));
   EXPECT_THAT(shown, HasSubstr("median time before"));
   EXPECT_THAT(shown, testing::AllOf(HasSubstr("energy of a call</span>12.5 J"),
                                     HasSubstr("</span>25.0 W"), HasSubstr("package-0 12.5 J")));
-  EXPECT_THAT(shown, HasSubstr("bf16.matrix time at its own roof"));
-  EXPECT_THAT(shown, HasSubstr("Arrows: from the older run file"));
-  EXPECT_THAT(shown, HasSubstr("Ticks on a line"));
-  EXPECT_THAT(shown, HasSubstr("<option value=\"batch\">batch</option>"));
+  fakes::ExpectHas(shown, {"bf16.matrix time at its own roof", "Arrows: from the older run file",
+                           "Ticks on a line", "<option value=\"batch\">batch</option>"});
   EXPECT_THAT(shown, Not(HasSubstr("NaN")));
 }
 
@@ -343,9 +340,9 @@ TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
 TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
   const auto shown = WithoutScripts(
       Render(PageContent(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(21, 200, 10)}))));
-  EXPECT_THAT(shown, HasSubstr("48 points are lost, 48 by bandwidth."));
-  EXPECT_THAT(shown,
-              HasSubstr("Bytes of DRAM. Arrows: to more threads. Roofs of each number of threads"));
+  fakes::ExpectHas(shown,
+                   {"48 points are lost, 48 by bandwidth.",
+                    "Bytes of DRAM. Arrows: to more threads. Roofs of each number of threads"});
   for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
@@ -354,9 +351,8 @@ TEST_F(PageInABrowser, AFileWithoutCeilingsHasATableWithRates) {
   file.machines.clear();
   const auto page = Render(PageContent(roofline::PlaceRun(file)));
   EXPECT_EQ(Count(page, "<tr data-index="), 10);
-  EXPECT_THAT(page, HasSubstr("No ceilings in this file"));
-  EXPECT_THAT(page, HasSubstr(">160 GFLOP/s<"));
-  EXPECT_THAT(page, HasSubstr(">57.5<small>of DRAM</small>"));
+  fakes::ExpectHas(page,
+                   {"No ceilings in this file", ">160 GFLOP/s<", ">57.5<small>of DRAM</small>"});
 }
 
 // The roofs and places in a page's content.

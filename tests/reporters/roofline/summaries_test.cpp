@@ -200,7 +200,7 @@ TEST(SummarizeModels, ListsTheThreeLayersWithTheMostTimeAboveTheirRoofAndAccepts
 TEST(RunFileJson, HasModelsIfACountedSuiteWasRun) {
   auto file = FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)});
   const auto whole = ToJson(file);
-  EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0))}));
+  EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0), file)}));
   std::ostringstream warnings;
   EXPECT_EQ(ToJson(record::ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
   file.context = json::object();
