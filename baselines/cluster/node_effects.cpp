@@ -228,7 +228,7 @@ Requirements ParseRequirements(const std::string& text, const std::string& where
   const machine_file::LocatedJson file(text, where);
   const machine_file::LocatedObject whole(file, file.value(), {}, {"roofs", "times"});
   Requirements requirements{LimitsIn(whole, "roofs"), LimitsIn(whole, "times")};
-  if (requirements.least_roofs.empty() && requirements.most_times.empty())
+  if (requirements.roofs.empty() && requirements.most_times.empty())
     throw BadInput(BadInput::Place{where, 1}, "expected a limit in 'roofs' or 'times'");
   return requirements;
 }
@@ -243,19 +243,18 @@ std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requireme
   });
   std::vector<Unmet> unmet;
   const auto check = [&](std::size_t node, const std::map<std::string, double>& values,
-                         const std::map<std::string, double>& limits, bool is_time) {
+                         const std::map<std::string, double>& limits, bool are_times) {
     for (const auto& [name, limit] : limits) {
-      const auto found = values.find(name);
-      Unmet miss{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
-      if (found != values.end()) miss.value = found->second;
-      if (!miss.value || (is_time ? *miss.value > limit : *miss.value < limit))
-        unmet.push_back(std::move(miss));
+      const bool is_time = are_times || name.ends_with("launch");
+      const auto value = FindCopy(values, name);
+      if (!value || (is_time ? *value > limit : *value < limit))
+        unmet.push_back({node, name, is_time, limit, value});
     }
   };
   for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
     const auto status = cluster.nodes[node].status;
     if (status != NodeStatus::kComplete && status != NodeStatus::kPartial) continue;
-    check(node, roofs[node], requirements.least_roofs, false);
+    check(node, roofs[node], requirements.roofs, false);
     check(node, times[node], requirements.most_times, true);
   }
   return unmet;
