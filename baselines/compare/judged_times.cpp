@@ -93,7 +93,7 @@ bool IsSameMeasurement(const record::Record& base, const record::Record& contend
 }
 
 bool CanTell(const record::Record& record) {
-  return record.status == record::Status::kOk && statistics::LevelsOf(record, record).has_value();
+  return record.status == record::Status::kOk && LevelsOfTimes(record, record).has_value();
 }
 
 }  // namespace dlroof::compare

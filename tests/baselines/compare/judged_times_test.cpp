@@ -121,6 +121,14 @@ TEST(ChooseTimes, CallsInGraphsAreJudgedAsTheyAreOnlyBesideOthersInGraphs) {
   EXPECT_THROW(ChooseTimes(kernels, Repeated(5, 8)), Unsupported);
 }
 
+TEST(CanTell, JudgesAGpuByTheTimesThatAreCompared) {
+  auto calls = Called(5, 2, 9);
+  for (auto& repetition : calls.repetitions) repetition.noisy = true;  // by the host
+  EXPECT_TRUE(CanTell(calls));
+  for (auto& repetition : calls.repetitions) repetition.gpu.reset();
+  EXPECT_FALSE(CanTell(calls));
+}
+
 TEST(ChooseTimes, LeavesCallsOnCpusAlone) {
   EXPECT_FALSE(ChooseTimes(record::Record{.repetitions = {{.seconds = 1}}},
                            record::Record{.repetitions = {{.seconds = 2}}}));
