@@ -124,8 +124,8 @@ void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ost
     const auto time = TimeOf(runs.front().file, record);
     if (!time) continue;
     if (Characters(record.name) > kLongestName) {
-      warnings << fmt::format("left out: '{}...', Bencher accepts names of up to {} characters\n",
-                              record.name.substr(0, 60), kLongestName);
+      warnings << fmt::format("left out: '{}', Bencher accepts names of up to {} characters\n",
+                              text::ShortenMiddle(record.name, 60), kLongestName);
       continue;
     }
     json& measures = all[record.name];

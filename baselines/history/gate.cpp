@@ -70,7 +70,8 @@ std::set<std::string> ReplaceRows(const compare::CompareResult& later,
 namespace {
 
 constexpr std::size_t kMaxBullets = 5, kMaxAnnotations = 10;
-constexpr std::size_t kCommitDigits = 12, kMaxNameBytes = 120;
+constexpr std::size_t kCommitDigits = 12;
+constexpr int kMaxNameColumns = 120, kMaxWhatColumns = 400;
 
 std::string Short(const std::string& commit) { return commit.substr(0, kCommitDigits); }
 
@@ -147,12 +148,11 @@ std::string BisectText(const Report& report) {
   return BisectCommand(Short(good), Short(bad), worse.front()->name(), report.own_program);
 }
 
-// Replaces line breaks by spaces. Cuts the text after `most` bytes.
-std::string OneLine(std::string text, std::size_t most) {
+// Replaces line breaks by spaces, and the middle of a longer text than `most` columns by "…".
+std::string OneLine(std::string text, int most) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
-  if (text.size() > most) text = text.substr(0, most) + "...";
-  return text;
+  return text::ShortenMiddle(text, most);
 }
 
 // Escapes a workflow command's message or (`property`) a property's value, as in
@@ -182,21 +182,20 @@ std::string BisectCommand(std::string_view before, std::string_view after, std::
 }
 
 std::string CommentOf(const Report& report) {
-  const auto cell = [](const std::string& text, std::size_t most) {
+  const auto cell = [](const std::string& text, int most) {
     return document::MarkdownText(OneLine(text, most));
   };
-  constexpr std::size_t kMaxWhatBytes = 400;
   std::string comment = fmt::format("### dlroof: {}\n\n", CountsWithUnclear(report));
   const auto worse = Worse(*report.result);
   const auto shown = std::min(worse.size(), kMaxBullets);
   for (std::size_t i = 0; i < shown; ++i)
-    comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameBytes),
-                           cell(WhatHappened(*worse[i]), kMaxWhatBytes));
+    comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameColumns),
+                           cell(WhatHappened(*worse[i]), kMaxWhatColumns));
   if (worse.size() > shown) comment += fmt::format("- and {} more\n", worse.size() - shown);
   if (shown > 0) comment += '\n';
-  comment += cell(AboutText(report), kMaxWhatBytes);
+  comment += cell(AboutText(report), kMaxWhatColumns);
   if (const auto bisect = BisectText(report); !bisect.empty())
-    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatBytes));
+    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatColumns));
   return comment + '\n';
 }
 

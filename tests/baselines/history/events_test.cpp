@@ -14,6 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
@@ -212,6 +213,14 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
               AllOf(HasSubstr("2.00 s (mean of 4 runs) to 2.20 s"), HasSubstr("bisect b c -- ")));
 }
 
+TEST(CommentOf, ALongNameIsCutBetweenItsCharacters) {
+  std::string name = "x";
+  for (int i = 0; i < 200; ++i) name += "é";
+  Result result;
+  result.Add(name, Verdict::kSlower, 1.1, 1.12);
+  EXPECT_TRUE(text::IsUtf8(CommentOf({.result = &result.result, .commits = {""}})));
+}
+
 TEST(BisectCommand, QuotesForeignTextAndHasNoCommitThatIsAnOption) {
   EXPECT_EQ(BisectCommand("$(x)", "a;b", "n'", false), R"(dlroof bisect '$(x)' 'a;b' -- 'n'\''')");
   EXPECT_EQ(BisectCommand("--build=x", "b", "n", false), "");
@@ -276,6 +285,8 @@ TEST(Builds, FindsWhatItKeepsAlsoByAnAbbreviationAndKeepsEqualFilesOnce) {
   }
   for (const char* name : {"012345", "1123456", "", "objects", "../x"})
     EXPECT_FALSE(builds.Find(name)) << name;
+  builds.Keep("0123456", WriteProgram(folder, "p", 'a', 100), 1000);
+  EXPECT_EQ(builds.Find("0123456789ab")->commit, "0123456789ab") << "not the first that is similar";
   const auto program = WriteProgram(folder, "p", 'a', 100);
   const Builds equal(folder / "equal");
   equal.Keep("one", program, 1000);
