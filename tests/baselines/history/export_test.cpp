@@ -9,6 +9,7 @@
 #include "baselines/history/history.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/numbers.h"
+#include "reporters/text/text.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/test_data.h"
