@@ -88,7 +88,7 @@ std::vector<const compare::Comparison*> Worse(const compare::CompareResult& resu
 }
 
 std::string CountsWithUnclear(const Report& report) {
-  std::string text = compare::CountsText(*report.result);
+  std::string text = compare::CountsText(report.result->count);
   if (const auto count = report.unclear.size(); count > 0)
     text += fmt::format(" ({} could still be slower)", count);
   return text;
