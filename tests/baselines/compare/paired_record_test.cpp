@@ -1,4 +1,4 @@
-#include "baselines/compare/judged_times.h"
+#include "baselines/compare/paired_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
