@@ -148,7 +148,7 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
   }
   // A record of BASE mapped to another name must not be paired by its own name.
   const auto partner = [&](const record::Record& record) -> const record::Record* {
-    if (const auto* base = FindValue(renamed, record.name)) return *base;
+    if (const auto* mapped = FindValue(renamed, record.name)) return *mapped;
     return names.contains(record.name) ? nullptr : FindCopy(bases, record.name).value_or(nullptr);
   };
   std::vector<PairedRecord> pairs;

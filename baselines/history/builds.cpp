@@ -56,9 +56,8 @@ bool IsWord(const std::string& commit) {
 }
 
 bool IsSystems(const std::string& path) {
-  return std::ranges::any_of(
-      std::vector<std::string>{"/lib", "/usr/lib", "/usr/local/lib", "/usr/libexec"},
-      [&](const std::string& folder) { return path.starts_with(folder); });
+  return path.starts_with("/lib") || path.starts_with("/usr/lib") ||
+         path.starts_with("/usr/local/lib");
 }
 
 std::vector<fs::path> FilesOf(const fs::path& program) {

@@ -33,42 +33,6 @@ std::optional<double> Suspicion(const compare::Comparison& row, double min_effec
   return std::nullopt;
 }
 
-}  // namespace
-
-std::vector<std::string> UnclearNames(const compare::CompareResult& result,
-                                      const std::set<std::string>& settled) {
-  std::vector<std::pair<double, std::string>> suspects;
-  for (const auto& row : result.rows)
-    if (const auto suspicion = Suspicion(row, result.judged.min_effect);
-        suspicion && !settled.contains(row.name()))
-      suspects.emplace_back(-*suspicion, row.name());
-  std::ranges::sort(suspects);
-  return VectorOf<std::string>(suspects, [](const auto& row) { return row.second; });
-}
-
-std::set<std::string> ReplaceRows(const compare::CompareResult& later,
-                                  compare::CompareResult& result) {
-  std::unordered_map<std::string, const compare::Comparison*> by_name;
-  for (const auto& row : later.rows)
-    if (BothRan(row) && row.judgement) by_name.emplace(row.name(), &row);
-  std::set<std::string> replaced;
-  for (auto& row : result.rows) {
-    const auto found = by_name.find(row.name());
-    if (found == by_name.end()) continue;
-    const auto* stored = row.stored;
-    row = *found->second;
-    row.stored = stored;
-    replaced.insert(row.name());
-  }
-  if (later.interleaved && !result.interleaved)
-    result.judged.run_noise_from += "; none of what was measured again, interleaved";
-  result.interleaved = result.interleaved || later.interleaved;
-  CountVerdicts(result);
-  return replaced;
-}
-
-namespace {
-
 constexpr std::size_t kMaxBullets = 5, kMaxAnnotations = 10;
 constexpr std::size_t kCommitDigits = 12;
 constexpr int kMaxNameColumns = 120, kMaxWhatColumns = 400;
@@ -118,7 +82,7 @@ std::string AgainText(const Report& report) {
   return fmt::format("; {} measured again{}", report.again,
                      report.interleaved_with ? fmt::format(", interleaved with the program of {}",
                                                            Short(*report.interleaved_with))
-                                             : std::string());
+                                             : "");
 }
 
 std::string AboutText(const Report& report) {
@@ -126,7 +90,7 @@ std::string AboutText(const Report& report) {
                      report.commit.empty() ? "this build" : Short(report.commit),
                      report.commits.size(), report.commits.size() == 1 ? "" : "s", report.branch,
                      report.commits.back().empty()
-                         ? std::string()
+                         ? ""
                          : fmt::format(", the newest of {}", Short(report.commits.back())),
                      AgainText(report));
 }
@@ -170,6 +134,38 @@ std::string Escaped(const std::string& text, bool property) {
 }
 
 }  // namespace
+
+std::vector<std::string> UnclearNames(const compare::CompareResult& result,
+                                      const std::set<std::string>& settled) {
+  std::vector<std::pair<double, std::string>> suspects;
+  for (const auto& row : result.rows)
+    if (const auto suspicion = Suspicion(row, result.judged.min_effect);
+        suspicion && !settled.contains(row.name()))
+      suspects.emplace_back(-*suspicion, row.name());
+  std::ranges::sort(suspects);
+  return VectorOf<std::string>(suspects, [](const auto& row) { return row.second; });
+}
+
+std::set<std::string> ReplaceRows(const compare::CompareResult& later,
+                                  compare::CompareResult& result) {
+  std::unordered_map<std::string, const compare::Comparison*> by_name;
+  for (const auto& row : later.rows)
+    if (BothRan(row) && row.judgement) by_name.emplace(row.name(), &row);
+  std::set<std::string> replaced;
+  for (auto& row : result.rows) {
+    const auto* newer = FindCopy(by_name, row.name()).value_or(nullptr);
+    if (newer == nullptr) continue;
+    const auto* stored = row.stored;
+    row = *newer;
+    row.stored = stored;
+    replaced.insert(row.name());
+  }
+  if (later.interleaved && !result.interleaved)
+    result.judged.run_noise_from += "; none of what was measured again, interleaved";
+  result.interleaved = result.interleaved || later.interleaved;
+  CountVerdicts(result);
+  return replaced;
+}
 
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
                           bool own_program) {

@@ -13,6 +13,7 @@
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/refusal.h"
@@ -21,6 +22,7 @@
 namespace dlroof::history {
 namespace {
 
+using fakes::Measured, fakes::Name, fakes::RefusalOf, fakes::RunOf;
 using statistics::Verdict;
 using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Not, testing::SizeIs;
 namespace fs = std::filesystem;
@@ -340,7 +342,7 @@ TEST(Builds, RemovesTheLeastRecentlyUsedAndReplacesAProgram) {
 
 class StoredRuns : public testing::Test {
  protected:
-  StoredRuns() { std::filesystem::create_directories(folder_ / "machine"); }
+  StoredRuns() { fs::create_directories(folder_ / "machine"); }
 
   void Store(const std::string& name, compare::NamedRun run, const std::string& date) {
     run.file.context["date"] = date;
@@ -348,11 +350,11 @@ class StoredRuns : public testing::Test {
   }
 
   const TemporaryFolder temporary_;
-  const std::filesystem::path folder_ = temporary_ / "stored";
+  const fs::path folder_ = temporary_ / "stored";
 };
 
 TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
-  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
   auto foreign = mine, other = mine;
   foreign.file.machines[0].fingerprint = "11";
   other.file.records[0].name = "other";
@@ -370,27 +372,24 @@ TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
 }
 
 TEST_F(StoredRuns, ANameMapIsOfTheRunsThatHaveTheOldName) {
-  Store("a.json", fakes::RunOf("a", {fakes::Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
-  Store("b.json", fakes::RunOf("b", {fakes::Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
-  const auto contender =
-      fakes::RunOf("new.json", {fakes::Measured("n0", 2), fakes::Measured("m1", 2)});
+  Store("a.json", RunOf("a", {Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
+  Store("b.json", RunOf("b", {Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
+  const auto contender = RunOf("new.json", {Measured("n0", 2), Measured("m1", 2)});
   std::ostringstream warnings;
-  EXPECT_EQ(
-      FindBaselines(folder_, contender, {{fakes::Name("n1"), fakes::Name("m1")}}, warnings).size(),
-      2);
+  EXPECT_EQ(FindBaselines(folder_, contender, {{Name("n1"), Name("m1")}}, warnings).size(), 2);
   EXPECT_EQ(warnings.str(), "");
   EXPECT_THAT(
-      fakes::RefusalOf([&] {
-        FindBaselines(folder_, contender, {{fakes::Name("n7"), fakes::Name("m1")}}, warnings);
+      RefusalOf([&] {
+        FindBaselines(folder_, contender, {{Name("n7"), Name("m1")}}, warnings);
       }),
       HasSubstr("no stored run of this machine has the benchmark 'Conv2D/cpu/onednn/fwd/f32/n7'"));
 }
 
 TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
-  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
   std::ostringstream warnings;
-  const auto refusal = [&](const std::filesystem::path& folder, const compare::NamedRun& run) {
-    return fakes::RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
+  const auto refusal = [&](const fs::path& folder, const compare::NamedRun& run) {
+    return RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
   };
   EXPECT_THAT(refusal(folder_, mine),
               HasSubstr("none of 0 JSON files is a run of this machine (00)"));
@@ -405,9 +404,7 @@ TEST(RunsOfBranch, NamedRunsComeBeforeCommitsInGit) {
   const StoredRun other{.id = 2, .commit = "b", .branch = "topic"};
   const StoredRun nameless{.id = 3, .commit = "c"};
   const auto ids = [](const std::vector<StoredRun>& runs) {
-    std::vector<std::int64_t> all;
-    for (const auto& run : runs) all.push_back(run.id);
-    return all;
+    return VectorOf<std::int64_t>(runs, &StoredRun::id);
   };
   EXPECT_THAT(ids(RunsOfBranch({named, other, nameless}, "main", {"b", "c"})), ElementsAre(1));
   EXPECT_THAT(ids(RunsOfBranch({other, nameless}, "main", {"b", "c"})), ElementsAre(3));
