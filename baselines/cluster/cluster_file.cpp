@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_members.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
 
@@ -151,22 +150,21 @@ void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster)
 void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   reader.Schema("schema", kClusterSchema);
   cluster.asked_known = reader.Flag("asked");
-  for (std::size_t i = 0; i < reader.Array("kinds").size(); ++i) {
-    const auto kind = reader.Item("kinds", i);
-    cluster.kinds.push_back({kind.Text("name"), kind.TextsByKey("fingerprints"), {}, {}});
-    if (kind.Has("traits")) cluster.kinds.back().traits = kind.TextsByKey("traits");
-  }
-  for (std::size_t i = 0; i < reader.Array("nodes").size(); ++i) {
-    cluster.nodes.push_back(NodeFrom(reader.Item("nodes", i), cluster.kinds.size()));
-    if (const auto kind = cluster.nodes.back().kind) cluster.kinds[*kind].nodes.push_back(i);
-  }
+  cluster.kinds = reader.ItemsOf("kinds", [](const JsonReader& kind) {
+    ClusterKind read{kind.Text("name"), kind.TextsByKey("fingerprints"), {}, {}};
+    if (kind.Has("traits")) read.traits = kind.TextsByKey("traits");
+    return read;
+  });
+  cluster.nodes = reader.ItemsOf(
+      "nodes", [&](const JsonReader& node) { return NodeFrom(node, cluster.kinds.size()); });
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
+    if (const auto kind = cluster.nodes[i].kind) cluster.kinds[*kind].nodes.push_back(i);
   cluster.remarks = reader.Texts("remarks");
-  for (std::size_t i = 0; i < reader.Array("findings").size(); ++i) {
-    const auto finding = reader.Item("findings", i);
-    cluster.findings.push_back(FromMembers<Finding>(finding));
-    if (cluster.findings.back().node >= cluster.nodes.size())
-      finding.Refuse("node", "an index into cluster.nodes");
-  }
+  cluster.findings = reader.ItemsOf("findings", [&](const JsonReader& at) {
+    auto finding = FromMembers<Finding>(at);
+    if (finding.node >= cluster.nodes.size()) at.Refuse("node", "an index into cluster.nodes");
+    return finding;
+  });
 }
 
 struct Values {
@@ -175,12 +173,11 @@ struct Values {
 
 Values ValuesOf(const std::vector<const NodeSummary*>& nodes, const CeilingRow& row) {
   Values values;
-  for (const auto* node : nodes) {
-    const auto found = node->ceilings.find(row);
-    if (found == node->ceilings.end()) continue;
-    values.all.push_back(found->second.value);
-    if (found->second.validated) values.validated.push_back(found->second.value);
-  }
+  for (const auto* node : nodes)
+    if (const auto* ceiling = FindValue(node->ceilings, row)) {
+      values.all.push_back(ceiling->value);
+      if (ceiling->validated) values.validated.push_back(ceiling->value);
+    }
   return values;
 }
 
@@ -293,11 +290,7 @@ std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& no
   if (!std::ranges::all_of(
           nodes, [&](const energy::Energy& node) { return HaveSameDomains(first, node); }))
     return std::nullopt;
-  const auto values = [&](const std::function<double(const energy::Energy&)>& value) {
-    std::vector<double> all;
-    std::ranges::transform(nodes, std::back_inserter(all), value);
-    return all;
-  };
+  const auto values = [&](const auto& of_node) { return VectorOf<double>(nodes, of_node); };
   energy::Energy merged = first;
   const auto joules = values(&energy::Energy::joules);
   merged.joules = Median(joules);

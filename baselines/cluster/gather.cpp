@@ -241,8 +241,8 @@ std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const No
         if (text.is_string()) add(what + name, text.get<std::string>());
   for (const auto& machine : run.machines)
     for (const char* key : {"memory", "kernel", "microcode", "driver", "clock.default"})
-      if (const auto found = machine.facts.find(key); found != machine.facts.end())
-        add(machine.device == "cpu" ? key : machine.device + " " + key, found->second);
+      add(machine.device == "cpu" ? key : machine.device + " " + key,
+          FindCopy(machine.facts, key).value_or(""));
   for (const auto& [key, text] : facts.system) add(key, text);
   if (facts.cpus_specified) add("CPUs", std::to_string(*facts.cpus_specified));
   return traits;
@@ -318,8 +318,8 @@ Cluster Gather(std::vector<NodeSummary> summaries,
         summaries.empty() ? "" : summaries.front().facts.name + ": " + summaries.front().reason);
   const auto& kind = cluster.kinds.front();
   SetRecords(summaries, kind, reread, cluster);
-  std::vector<const NodeSummary*> members;
-  for (const auto i : kind.nodes) members.push_back(&summaries[i]);
+  const auto members =
+      VectorOf<const NodeSummary*>(kind.nodes, [&](std::size_t node) { return &summaries[node]; });
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
   if (const auto gpus = GpusOfHosts(cluster))
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;

@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::size_t kMinRows = 3;  // [1] of a group that is judged by its median
 
-std::string_view GroupOf(roofline::Bound bound) {
-  if (bound == roofline::Bound::kCompute) return "compute";
-  return bound == roofline::Bound::kMemory ? "memory" : "launch";
-}
-
 const std::vector<std::size_t>& FirstKind(const Cluster& cluster) {
   static const std::vector<std::size_t> none;
   return cluster.kinds.empty() ? none : cluster.kinds.front().nodes;
@@ -39,9 +34,8 @@ std::vector<std::string> RoofRows(const Cluster& cluster) {
 
 // Returns the roof's time per FLOP, byte or launch [s]; nullopt if `roofs` lacks it.
 std::optional<double> TimeAt(const std::string& roof, const std::map<std::string, double>& roofs) {
-  const auto found = roofs.find(roof);
-  if (found == roofs.end()) return std::nullopt;
-  return roof.ends_with("launch") ? found->second : 1 / found->second;
+  const auto value = FindCopy(roofs, roof);
+  return !value || roof.ends_with("launch") ? value : 1 / *value;
 }
 
 void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
@@ -76,14 +70,13 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
   VisitTimes times(records + roofs.size(),
                    std::vector<std::optional<double>>(cluster.nodes.size()));
   for (const auto& summary : visit) {
-    const auto node = node_of.find(summary.facts.name);
-    if (node == node_of.end()) continue;
+    const auto node = FindCopy(node_of, summary.facts.name);
+    if (!node) continue;
     for (const auto& time : summary.times)
-      if (const auto record = record_of.find(time.name); record != record_of.end())
-        times[record->second][node->second] = time.seconds;
+      if (const auto record = FindCopy(record_of, time.name)) times[*record][*node] = time.seconds;
     const auto known = RoofsOf(summary);
     for (std::size_t i = 0; i < roofs.size(); ++i)
-      times[records + i][node->second] = TimeAt(roofs[i], known);
+      times[records + i][*node] = TimeAt(roofs[i], known);
   }
   return times;
 }
@@ -91,11 +84,10 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
 using NodeValue = std::pair<std::size_t, double>;
 
 Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
-  auto all = VectorOf<double>(values, [](const auto& row) { return row.second; });
   const auto low = std::ranges::min_element(values, {}, &NodeValue::second);
   const auto high = std::ranges::max_element(values, {}, &NodeValue::second);
   return {.name = name,
-          .median = Median(std::move(all)),
+          .median = Median(VectorOf<double>(values, &NodeValue::second)),
           .low = low->second,
           .high = high->second,
           .low_node = low->first,
@@ -108,31 +100,24 @@ std::vector<Spread> RoofSpreads(const Cluster& cluster) {
   for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
     if (cluster.nodes[i].kind == 0)
       for (const auto& [row, value] : cluster.nodes[i].roofs) rows[row].emplace_back(i, value);
-  std::vector<Spread> spreads;
-  spreads.reserve(rows.size());
-  for (const auto& [row, values] : rows) spreads.push_back(SpreadOf(row, values));
-  return spreads;
+  return VectorOf<Spread>(rows, [](const auto& row) { return SpreadOf(row.first, row.second); });
 }
 
 // A benchmark's name, and a node's time divided by the median over nodes.
 using BenchmarkRatio = std::pair<std::string, double>;
 
-std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<BenchmarkRatio>& ratios) {
-  if (ratios.empty()) return std::nullopt;
-  const auto worst = std::ranges::max_element(ratios, {}, &BenchmarkRatio::second);
-  auto all = VectorOf<double>(ratios, [](const auto& row) { return row.second; });
-  NodeEffect effect{.node = node,
-                    .benchmarks = ratios.size(),
-                    .worst = worst->first,
-                    .worst_ratio = worst->second};
-  effect.ratio = Median(std::move(all));
-  return effect;
-}
-
+// `ratios`: by node.
 std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>& ratios) {
   std::vector<NodeEffect> effects;
-  for (std::size_t node = 0; node < ratios.size(); ++node)
-    if (auto effect = EffectOf(node, ratios[node])) effects.push_back(std::move(*effect));
+  for (std::size_t node = 0; node < ratios.size(); ++node) {
+    const auto worst = std::ranges::max_element(ratios[node], {}, &BenchmarkRatio::second);
+    if (worst == ratios[node].end()) continue;
+    effects.push_back({.node = node,
+                       .ratio = Median(VectorOf<double>(ratios[node], &BenchmarkRatio::second)),
+                       .benchmarks = ratios[node].size(),
+                       .worst = worst->first,
+                       .worst_ratio = worst->second});
+  }
   std::ranges::stable_sort(effects, std::ranges::greater{}, &NodeEffect::ratio);
   return effects;
 }
@@ -153,9 +138,10 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
   std::iota(all.rows.begin(), all.rows.end(), 0);
   std::vector<RowGroup> groups;
   if (!all.rows.empty()) groups.push_back(std::move(all));
-  for (const auto bound :
-       {roofline::Bound::kCompute, roofline::Bound::kMemory, roofline::Bound::kOverhead}) {
-    RowGroup group{std::string(GroupOf(bound)), {}};
+  for (const auto& [bound, name] : {std::pair(roofline::Bound::kCompute, "compute"),
+                                    {roofline::Bound::kMemory, "memory"},
+                                    {roofline::Bound::kOverhead, "launch"}}) {
+    RowGroup group{name, {}};
     for (std::size_t i = 0; i < placed.places.size(); ++i) {
       const auto& time = placed.places[i].placement.time;
       if (time && time->bound == bound) group.rows.push_back(i);
@@ -184,11 +170,8 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
                  Cluster& cluster) {
   const auto groups = GroupsOf(cluster);
   const auto revisit = RevisitOf(cluster, rules);
-  std::set<std::size_t> suspects;
-  for (const auto& suspect : revisit.suspects) suspects.insert(suspect.node);
-  std::vector<std::size_t> controls;
-  for (const auto node : revisit.nodes)
-    if (!suspects.contains(node)) controls.push_back(node);
+  auto controls = revisit.nodes;
+  for (const auto& suspect : revisit.suspects) std::erase(controls, suspect.node);
   const auto further =
       VectorOf<VisitTimes>(visits, [&](const auto& visit) { return VisitOf(cluster, visit); });
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
@@ -228,7 +211,7 @@ Requirements ParseRequirements(const std::string& text, const std::string& where
   const machine_file::LocatedJson file(text, where);
   const machine_file::LocatedObject whole(file, file.value(), {}, {"roofs", "times"});
   Requirements requirements{LimitsIn(whole, "roofs"), LimitsIn(whole, "times")};
-  if (requirements.least_roofs.empty() && requirements.most_times.empty())
+  if (requirements.roofs.empty() && requirements.most_times.empty())
     throw BadInput(BadInput::Place{where, 1}, "expected a limit in 'roofs' or 'times'");
   return requirements;
 }
@@ -243,19 +226,18 @@ std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requireme
   });
   std::vector<Unmet> unmet;
   const auto check = [&](std::size_t node, const std::map<std::string, double>& values,
-                         const std::map<std::string, double>& limits, bool is_time) {
+                         const std::map<std::string, double>& limits, bool are_times) {
     for (const auto& [name, limit] : limits) {
-      const auto found = values.find(name);
-      Unmet miss{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
-      if (found != values.end()) miss.value = found->second;
-      if (!miss.value || (is_time ? *miss.value > limit : *miss.value < limit))
-        unmet.push_back(std::move(miss));
+      const bool is_time = are_times || name.ends_with("launch");
+      const auto value = FindCopy(values, name);
+      if (!value || (is_time ? *value > limit : *value < limit))
+        unmet.push_back({node, name, is_time, limit, value});
     }
   };
   for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
     const auto status = cluster.nodes[node].status;
     if (status != NodeStatus::kComplete && status != NodeStatus::kPartial) continue;
-    check(node, roofs[node], requirements.least_roofs, false);
+    check(node, roofs[node], requirements.roofs, false);
     check(node, times[node], requirements.most_times, true);
   }
   return unmet;

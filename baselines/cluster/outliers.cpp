@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "baselines/cluster/gather.h"
+#include "baselines/statistics/shift.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
@@ -24,12 +25,19 @@ constexpr KeyRow<NodeVerdict> kVerdicts[] = {
     {NodeVerdict::kDisturbed, "disturbed"},
     {NodeVerdict::kNotConfirmed, "not proved"}};  // the key in older files
 
-std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
-                               const std::vector<std::size_t>& nodes) {
+// Returns the known values of these nodes.
+std::vector<double> KnownOf(const std::vector<std::optional<double>>& values,
+                            const std::vector<std::size_t>& nodes) {
   std::vector<double> known;
   for (const auto node : nodes)
-    if (times[node]) known.push_back(*times[node]);
-  return known.empty() ? std::nullopt : std::optional(Median(std::move(known)));
+    if (values[node]) known.push_back(*values[node]);
+  return known;
+}
+
+std::optional<double> MedianOf(const std::vector<std::optional<double>>& values,
+                               const std::vector<std::size_t>& nodes) {
+  const auto known = KnownOf(values, nodes);
+  return known.empty() ? std::nullopt : std::optional(Median(known));
 }
 
 // [standard deviations] The 90 % quantile of a normal distribution.
@@ -47,17 +55,13 @@ struct Width {
 
 Width WidthOf(const std::vector<std::optional<double>>& effects,
               const std::vector<std::size_t>& nodes) {
-  std::vector<double> known;
-  for (const auto node : nodes)
-    if (effects[node]) known.push_back(*effects[node]);
+  auto known = KnownOf(effects, nodes);
   if (known.empty()) return {};
   std::ranges::sort(known);
   const double middle = Median(known);
   const double decile =
       known[static_cast<std::size_t>(0.9 * static_cast<double>(known.size() - 1))];
-  for (auto& effect : known) effect = std::abs(effect - middle);
-  constexpr double kNormal = 1.4826;  // standard deviation / median absolute deviation
-  return {kNormal * Median(std::move(known)), (decile - middle) / kNinthDecile};
+  return {statistics::RobustDeviation(known, middle), (decile - middle) / kNinthDecile};
 }
 
 // Returns the effect [1] above which a node is a suspect in this group. `nodes`: number of nodes.
@@ -132,32 +136,24 @@ constexpr const char* kAlgorithms = "algorithms";
 // different amounts.
 constexpr double kSameMemory = 1.03;
 
-// Returns 23.5 for "23.5 GiB"; nullopt if `text` does not begin with a number above 0.
-std::optional<double> NumberIn(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return end == text.c_str() || value <= 0 ? std::nullopt : std::optional(value);
-}
+// Returns 23.5 for "23.5 GiB"; 0 if `text` does not begin with a number.
+double NumberIn(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
 // Maps each size of memory in `all` to the smallest size, in the same unit, that counts as equal.
 std::map<std::string, std::string> SameMemory(const std::vector<Traits>& all) {
-  std::vector<std::pair<double, std::string>> sizes;
-  std::set<std::string> seen;
+  std::set<std::pair<double, std::string>> sizes;
   for (const auto& traits : all) {
-    const auto found = traits.find(kMemory);
-    if (found == traits.end() || !seen.insert(found->second).second) continue;
-    if (const auto number = NumberIn(found->second)) sizes.emplace_back(*number, found->second);
+    const auto size = FindCopy(traits, kMemory);
+    if (size && NumberIn(*size) > 0) sizes.emplace(NumberIn(*size), *size);
   }
-  std::ranges::sort(sizes);
+  // "1.5 TiB" and "1.5 GiB" have the same number but different units.
+  const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ') + 1); };
   std::map<std::string, std::string> same;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    // "1.5 TiB" and "1.5 GiB" have the same number but different units.
-    const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ') + 1); };
-    if (sizes[i].first > kSameMemory * sizes[first].first ||
-        unit(sizes[i].second) != unit(sizes[first].second))
-      first = i;
-    same[sizes[i].second] = sizes[first].second;
+  auto first = sizes.begin();
+  for (auto size = sizes.begin(); size != sizes.end(); ++size) {
+    if (size->first > kSameMemory * first->first || unit(size->second) != unit(first->second))
+      first = size;
+    same[size->second] = first->second;
   }
   return same;
 }
@@ -254,12 +250,10 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
                                      const std::vector<std::size_t>& nodes,
                                      const std::vector<Suspect>& suspects,
                                      const OutlierRules& rules) {
-  std::set<std::size_t> suspected;
-  for (const auto& suspect : suspects) suspected.insert(suspect.node);
   const auto effects = EffectsOf(first, all, nodes);
-  std::vector<std::size_t> controls;
-  for (const auto node : nodes)
-    if (effects[node] && !suspected.contains(node)) controls.push_back(node);
+  auto controls = nodes;
+  std::erase_if(controls, [&](std::size_t node) { return !effects[node]; });
+  for (const auto& suspect : suspects) std::erase(controls, suspect.node);
   std::ranges::stable_sort(controls, {},
                            [&](std::size_t node) { return std::abs(*effects[node]); });
   if (controls.size() > rules.controls) controls.resize(rules.controls);
@@ -272,20 +266,15 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<VisitTimes>& further,
                                 const std::vector<std::size_t>& controls,
                                 const OutlierRules& rules) {
-  // [1] by visit, group and node
-  std::vector<std::vector<std::vector<std::optional<double>>>> effects;
-  for (const auto& visit : further) {
-    auto& of_visit = effects.emplace_back();
-    for (const auto& group : groups) of_visit.push_back(EffectsOf(visit, group, controls));
-  }
   std::vector<Finding> findings;
   for (const auto& suspect : suspects) {
     Finding finding{.node = suspect.node,
                     .what = groups[suspect.group].name,
                     .ratio = std::exp(suspect.effect)};
     std::vector<double> seen;
-    for (const auto& visit : effects)
-      if (const auto& effect = visit[suspect.group][suspect.node]) seen.push_back(*effect);
+    for (const auto& visit : further)
+      if (const auto effect = EffectsOf(visit, groups[suspect.group], controls)[suspect.node])
+        seen.push_back(*effect);
     if (!seen.empty()) finding.ratio = std::exp(Median(seen));
     finding.visits = static_cast<int>(seen.size());
     if (finding.visits >= rules.visits)
@@ -320,13 +309,10 @@ std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
 
 std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
                                  const std::vector<bool>& counts) {
-  std::vector<Traits> traits(summaries.size());
-  for (std::size_t i = 0; i < summaries.size(); ++i) traits[i] = summaries[i].traits;
+  auto traits = VectorOf<Traits>(summaries, &NodeSummary::traits);
   const auto memory = SameMemory(traits);
   for (auto& of_node : traits)
-    if (const auto found = of_node.find(kMemory); found != of_node.end())
-      if (const auto same = memory.find(found->second); same != memory.end())
-        found->second = same->second;
+    if (auto* size = FindValue(of_node, kMemory)) *size = FindCopy(memory, *size).value_or(*size);
   std::vector<ClusterKind> by_traits, kinds;
   for (std::size_t i = 0; i < summaries.size(); ++i)
     if (counts[i]) AddNode(summaries[i], traits[i], i, by_traits);
@@ -352,8 +338,7 @@ std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKin
   for (const auto* of : {&kind, &most_common})
     for (const auto& [key, value] : of->traits) keys.insert(key);
   const auto text = [](const ClusterKind& of, const std::string& key) {
-    const auto found = of.traits.find(key);
-    return found == of.traits.end() ? std::string("unknown") : found->second;
+    return FindCopy(of.traits, key).value_or("unknown");
   };
   for (const auto& key : keys) {
     if (text(kind, key) == text(most_common, key)) continue;

@@ -299,26 +299,21 @@ Prices ReadPrices(const std::string& path) {
 }
 
 const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine) {
-  for (const auto& kind : prices.kinds) {
-    const bool name = kind.name.empty() || machine.name.find(kind.name) != std::string::npos;
-    const bool fingerprint = kind.fingerprint.empty() || kind.fingerprint == machine.fingerprint;
-    if (name && fingerprint) return &kind;
-  }
-  return nullptr;
+  return FindIf(prices.kinds, [&](const PriceKind& kind) {
+    return machine.name.find(kind.name) != std::string::npos &&
+           (kind.fingerprint.empty() || kind.fingerprint == machine.fingerprint);
+  });
 }
 
 std::optional<double> CountedFlops(const record::Record& record, Provenance from) {
-  const auto found = record.work.find(from);
-  return found == record.work.end() ? std::nullopt : TotalFlops(found->second);
+  const auto* work = FindValue(record.work, from);
+  return work == nullptr ? std::nullopt : TotalFlops(*work);
 }
 
 std::vector<std::string> WithoutImplementationOptions(
-    const std::vector<std::string>& options,
-    const IsImplementationOption& is_implementation_option) {
-  std::vector<std::string> others;
-  for (const auto& option : options)
-    if (!is_implementation_option || !is_implementation_option(option)) others.push_back(option);
-  return others;
+    std::vector<std::string> options, const IsImplementationOption& is_implementation_option) {
+  if (is_implementation_option) std::erase_if(options, is_implementation_option);
+  return options;
 }
 
 std::string ComparedType(const record::Record& record) {
@@ -353,21 +348,20 @@ bool IsFallback(const roofline::Placed& placed) {
 std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
                                   const Versus& versus) {
   struct Sums {
+    VersusTotal total;
     QuantitySum a, b;
     double cost_a = 0, cost_b = 0;
     bool costs = true;
     std::vector<SummedTime> times;
   };
-  std::vector<std::pair<VersusTotal, Sums>> types;
+  document::InOrder<Sums> types;
   for (const auto& row : versus.rows) {
     const auto end = row.key.find('/'), type = row.key.find('/', end + 1) + 1;
     const auto of =
         row.key.substr(0, end) + ' ' + row.key.substr(type, row.key.find('/', type) - type);
-    auto found = std::ranges::find(types, of, [](const auto& each) { return each.first.of; });
-    if (found == types.end()) found = types.insert(found, {{.of = of}, {}});
-    auto& [total, sums] = *found;
+    auto& sums = types[of];
     const bool fallback = row.a.fallback || row.b.fallback;
-    ++(fallback ? total.fallbacks : total.operators);
+    ++(fallback ? sums.total.fallbacks : sums.total.operators);
     if (fallback) continue;
     sums.a.Add(row.a.seconds, 1);
     sums.b.Add(row.b.seconds, 1);
@@ -377,13 +371,14 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
     sums.times.push_back({row.key, row.a.seconds.value, row.b.seconds.value});
   }
   std::vector<VersusTotal> totals;
-  for (auto& [total, sums] : types) {
+  for (auto& [of, sums] : types.all) {
+    auto& total = totals.emplace_back(std::move(sums.total));
+    total.of = of;
     total.a = sums.a.Total();
     total.b = sums.b.Total();
     if (total.a) total.nodes_of_a = NodesOfA(a, *total.a, b, *total.b);
     if (total.a) total.largest = LargestEffectIn(sums.times, total.nodes_of_a->value);
     if (total.a && sums.costs) total.cost_ratio = sums.cost_a / sums.cost_b;
-    totals.push_back(std::move(total));
   }
   return totals;
 }

@@ -129,8 +129,7 @@ std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& 
 using IsImplementationOption = std::function<bool(std::string_view option)>;
 // Returns the options without those that choose an implementation.
 std::vector<std::string> WithoutImplementationOptions(
-    const std::vector<std::string>& options,
-    const IsImplementationOption& is_implementation_option);
+    std::vector<std::string> options, const IsImplementationOption& is_implementation_option);
 
 struct VersusCluster {
   std::string where;  // names of its run files

@@ -2,17 +2,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "baselines/cluster/versus.h"
+#include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
 namespace {
-
-constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 
 struct LayerCall {
   Quantity seconds;
@@ -25,45 +23,34 @@ bool IsInteger(const std::string& type) {
   return type.find("u8") != type.npos || type.find("s8") != type.npos || type == "int8";
 }
 
-// A cluster's fastest call of each operator in one type (ComparedType), or for the type "best" in
-// any type that the pass can use. Omits fallbacks.
-class TimesOf {
- public:
-  TimesOf(const VersusCluster& cluster, const std::string& type, std::string_view pass,
-          const VersusOptions& options) {
-    const auto key_of = [&](const record::Record& record) {
-      const bool fits = type == "best" ? pass == "inference" || !IsInteger(record.type)
-                                       : ComparedType(record) == type;
-      if (!fits) return std::string();
-      const VersusLayer layer{
-          .op = record.op,
-          .problem = record.problem,
-          .options = WithoutImplementationOptions(record.options, options.is_implementation_option),
-          .directions = {}};
-      return KeyOf(layer, record.direction);
-    };
-    for (const auto& [key, i] : FastestByKey(cluster.run, key_of)) {
-      if (IsFallback(cluster.run.places[i])) continue;
-      const auto seconds = QuantityOf(*cluster.run.places[i].timing);
-      const auto& record = cluster.run.file.records[i];
-      calls_[key] = {seconds, EnergiesOf(cluster, i, options.prices),
-                     CallCost(options.prices, cluster, record, seconds.value)};
-    }
-  }
+std::string KeyOf(const std::string& op, const std::string& direction, const std::string& problem,
+                  const std::vector<std::string>& options) {
+  return fmt::format("{}/{}/{}/{}", op, direction, problem, fmt::join(options, "/"));
+}
 
-  std::optional<LayerCall> Of(const VersusLayer& layer, const std::string& direction) const {
-    const auto found = calls_.find(KeyOf(layer, direction));
-    return found == calls_.end() ? std::nullopt : std::optional(found->second);
-  }
+using Calls = std::map<std::string, LayerCall>;  // by KeyOf, without implementation options
 
- private:
-  static std::string KeyOf(const VersusLayer& layer, const std::string& direction) {
-    return fmt::format("{}/{}/{}/{}", layer.op, direction, layer.problem,
-                       fmt::join(layer.options, "/"));
+// Returns a cluster's fastest call of each operator in one type (ComparedType), or for the type
+// "best" in any type that the pass can use. Omits fallbacks.
+Calls FastestCalls(const VersusCluster& cluster, const std::string& type, std::string_view pass,
+                   const VersusOptions& options) {
+  const auto key_of = [&](const record::Record& record) {
+    const bool fits = type == "best" ? pass == "inference" || !IsInteger(record.type)
+                                     : ComparedType(record) == type;
+    if (!fits) return std::string();
+    return KeyOf(record.op, record.direction, record.problem,
+                 WithoutImplementationOptions(record.options, options.is_implementation_option));
+  };
+  Calls calls;
+  for (const auto& [key, i] : FastestByKey(cluster.run, key_of)) {
+    if (IsFallback(cluster.run.places[i])) continue;
+    const auto seconds = QuantityOf(*cluster.run.places[i].timing);
+    const auto& record = cluster.run.file.records[i];
+    calls[key] = {seconds, EnergiesOf(cluster, i, options.prices),
+                  CallCost(options.prices, cluster, record, seconds.value)};
   }
-
-  std::map<std::string, LayerCall> calls_;
-};
+  return calls;
+}
 
 // Sums over the calls of a pass. Sums of energies and costs exist only if every call has them.
 struct PassSum {
@@ -71,11 +58,16 @@ struct PassSum {
   std::map<EnergyClass, QuantitySum> joules;
   std::optional<double> cost = 0;
 
-  void Add(const LayerCall& call, double count) {
-    seconds.Add(call.seconds, count);
-    cost = cost && call.cost ? std::optional(*cost + count * *call.cost) : std::nullopt;
-    for (const auto& [kind, joules_of_call] : call.energies)
-      joules[kind].Add(joules_of_call, count);
+  // Returns the time of these calls [s].
+  double Add(const std::vector<LayerCall>& calls, double count) {
+    double all = 0;
+    for (const auto& call : calls) {
+      all += count * call.seconds.value;
+      seconds.Add(call.seconds, count);
+      cost = cost && call.cost ? std::optional(*cost + count * *call.cost) : std::nullopt;
+      for (const auto& [kind, energy] : call.energies) joules[kind].Add(energy, count);
+    }
+    return all;
   }
   Energies TotalEnergies() const {
     Energies total;
@@ -87,13 +79,13 @@ struct PassSum {
 
 // Returns the layer's calls in a pass ("inference", "training"), or nullopt if a call has no time.
 // The two gradients may be one call ("bwd") or two.
-std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const VersusLayer& layer,
+std::optional<std::vector<LayerCall>> PassCalls(const Calls& calls, const VersusLayer& layer,
                                                 std::string_view pass) {
   std::vector<LayerCall> all;
   const auto add = [&](const std::string& direction) {
-    const auto call = times.Of(layer, direction);
-    if (call) all.push_back(*call);
-    return call.has_value();
+    const auto* call = FindValue(calls, KeyOf(layer.op, direction, layer.problem, layer.options));
+    if (call != nullptr) all.push_back(*call);
+    return call != nullptr;
   };
   if (pass == "inference")
     return add("fwd_inference") || add("fwd") ? std::optional(all) : std::nullopt;
@@ -111,8 +103,7 @@ std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const Vers
 // Returns the model's row (without type, nodes_of_a, largest), and its layers' times for `largest`.
 std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
                                                              std::string_view pass,
-                                                             const TimesOf& in_a,
-                                                             const TimesOf& in_b) {
+                                                             const Calls& in_a, const Calls& in_b) {
   VersusModel row{.model = model.name, .pass = std::string(pass), .type = ""};
   PassSum sum_a, sum_b;
   std::vector<SummedTime> times;
@@ -127,14 +118,8 @@ std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
     }
     row.in_both += layer.count;
     auto& time = times.emplace_back(SummedTime{layer.problem});
-    for (const auto& call : *a) {
-      sum_a.Add(call, layer.count);
-      time.a += layer.count * call.seconds.value;
-    }
-    for (const auto& call : *b) {
-      sum_b.Add(call, layer.count);
-      time.b += layer.count * call.seconds.value;
-    }
+    time.a = sum_a.Add(*a, layer.count);
+    time.b = sum_b.Add(*b, layer.count);
   }
   if (sum_a.cost && sum_b.cost && *sum_b.cost > 0) row.cost_ratio = *sum_a.cost / *sum_b.cost;
   row.a = sum_a.seconds.Total();
@@ -166,9 +151,9 @@ bool HasPass(const Model& model, std::string_view pass) {
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
              const std::string& type, const VersusOptions& options,
              std::vector<VersusModel>& rows) {
-  for (const auto pass : kPasses) {
-    const TimesOf in_a(a, type, pass, options), in_b(b, type, pass, options);
-    auto [row, times] = CompareModel(model, pass, in_a, in_b);
+  for (const char* pass : {"inference", "training"}) {
+    auto [row, times] = CompareModel(model, pass, FastestCalls(a, type, pass, options),
+                                     FastestCalls(b, type, pass, options));
     if (row.in_both == 0 || !HasPass(model, pass)) continue;
     row.type = type;
     row.nodes_of_a = NodesOfA(a, *row.a, b, *row.b);

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
-#include "counters/base/numbers.h"
+#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
@@ -217,8 +217,7 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
 
 figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
   figure::NodeMap map;
-  std::vector<std::size_t> nodes;
-  for (const auto& effect : effects.nodes) nodes.push_back(effect.node);
+  auto nodes = VectorOf<std::size_t>(effects.nodes, &NodeEffect::node);
   std::ranges::sort(nodes);  // indices are sorted by name
   for (const auto node : nodes) map.nodes.push_back(cluster.nodes[node].name());
   for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
@@ -233,9 +232,8 @@ figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
   for (const auto& roof : effects.roofs) {
     auto& [name, values] = map.roofs.emplace_back(RoofText(roof.name), std::vector<double>());
     for (const auto node : nodes)
-      if (const auto found = cluster.nodes[node].roofs.find(roof.name);
-          found != cluster.nodes[node].roofs.end())
-        values.push_back(100 * (found->second / roof.median - 1));
+      if (const auto* value = FindValue(cluster.nodes[node].roofs, roof.name))
+        values.push_back(100 * (*value / roof.median - 1));
   }
   map.caption = ClusterTitle(cluster);
   return map;

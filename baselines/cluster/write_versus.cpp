@@ -9,6 +9,7 @@
 
 #include "baselines/cluster/gather.h"
 #include "baselines/cluster/versus.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/record/record.h"
@@ -77,8 +78,8 @@ std::string CostText(const std::optional<double>& cost) { return cost ? ThreeDig
 
 std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyClass kind,
                         const char* unit) {
-  const auto found = values.find(kind);
-  return found == values.end() ? "" : QuantityText(found->second, unit);
+  const auto* value = FindValue(values, kind);
+  return value == nullptr ? "" : QuantityText(*value, unit);
 }
 
 std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
@@ -337,8 +338,8 @@ std::size_t Number(const std::map<std::string, std::size_t>& by_type) {
 
 // Returns e.g. "67 on A only (38 bf16, 29 int8)".
 std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const char* name) {
-  std::vector<std::string> types;
-  for (const auto& [type, count] : by_type) types.push_back(fmt::format("{} {}", count, type));
+  const auto types = VectorOf<std::string>(
+      by_type, [](const auto& row) { return fmt::format("{} {}", row.second, row.first); });
   return fmt::format("{} on {} only{}", Number(by_type), name,
                      types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")));
 }
@@ -376,21 +377,18 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);
-  const bool specified = std::ranges::any_of(
-      versus.rows, [](const VersusRow& row) { return row.a.specified || row.b.specified; });
-  if (specified)
+  const auto any = [&](bool (*of_row)(const VersusRow&)) {
+    return std::ranges::any_of(versus.rows, of_row);
+  };
+  if (any([](const auto& row) { return row.a.specified || row.b.specified; }))
     notes.emplace_back("(specified): the roof is from a data sheet or a paper, not measured");
-  const auto lacks_share = [](const VersusRow& row) { return !row.a.share || !row.b.share; };
-  if (std::ranges::any_of(versus.rows, lacks_share))
+  if (any([](const auto& row) { return !row.a.share || !row.b.share; }))
     notes.emplace_back(
         "in place of a % of roof: overhead: most of the time is between kernels or calls; no roof: "
         "the run has no FLOPs and bytes of the call, or no roof for its type");
-  const bool noisy =
-      std::ranges::any_of(versus.rows, [](const VersusRow& row) { return row.nodes_of_a.noisy; });
-  if (noisy) notes.emplace_back(record::kEstimateMeaning);
-  const bool absent =
-      std::ranges::any_of(versus.rows, [](const VersusRow& row) { return !row.nodes_of_a.ci95; });
-  if (absent)
+  if (any([](const auto& row) { return row.nodes_of_a.noisy; }))
+    notes.emplace_back(record::kEstimateMeaning);
+  if (any([](const auto& row) { return !row.nodes_of_a.ci95; }))
     notes.emplace_back("without 95 %: one of the two times has no interval (too few repetitions)");
   std::set<std::string> incomplete;
   for (const auto& model : report.models)
@@ -405,34 +403,32 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   return notes;
 }
 
+// Returns the CSV fields of an interval, "LOW,HIGH".
+std::string CsvInterval(const std::optional<std::pair<double, double>>& ci95) {
+  return ci95 ? fmt::format("{},{}", ci95->first, ci95->second) : ",";
+}
+
 // Returns one cluster's CSV fields of a row, in the order of the header of WriteVersusCsv.
-std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
+std::string CsvSide(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
-  const auto& ci95 = side.seconds.ci95;
   const bool at_most = side.share && side.share->at_most;
   const auto share = side.share ? text::CsvCell(side.share->value) : "";
-  return {record.name,
-          record.library,
-          text::CsvCell(side.seconds.value),
-          ci95 ? text::CsvCell(ci95->first) : "",
-          ci95 ? text::CsvCell(ci95->second) : "",
-          text::CsvCell(1 / side.seconds.value),
-          text::CsvCell(side.node_calls_per_second),
-          at_most ? "" : share,
-          at_most          ? "not validated"
-          : side.specified ? "given"
-                           : "",
-          side.bound,
-          text::CsvCell(side.cost),
-          at_most ? share : ""};
+  return fmt::format(",{},{},{},{},{},{},{},{},{},{},{}", text::CsvCell(record.name),
+                     text::CsvCell(record.library), side.seconds.value,
+                     CsvInterval(side.seconds.ci95), 1 / side.seconds.value,
+                     side.node_calls_per_second, at_most ? "" : share,
+                     at_most          ? "not validated"
+                     : side.specified ? "given"
+                                      : "",
+                     text::CsvCell(side.bound), text::CsvCell(side.cost), at_most ? share : "");
 }
 
 // Returns the CSV fields of one energy class: ",A,B,A / B" [J], [J], [1].
 std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
   std::string fields;
   for (const auto* values : {&row.a.energies, &row.b.energies, &row.energy_ratios}) {
-    const auto found = values->find(kind);
-    fields += ',' + (found == values->end() ? "" : fmt::format("{}", found->second.value));
+    const auto* energy = FindValue(*values, kind);
+    fields += ',' + (energy == nullptr ? "" : fmt::format("{}", energy->value));
   }
   return fields;
 }
@@ -564,22 +560,13 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
   out << ",timed_a,timed_b\n";
   for (const auto& row : report.versus.rows) {
-    out << text::CsvCell(row.key);
-    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << text::CsvCell(field);
-    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << text::CsvCell(field);
-    std::string differences;
-    for (const auto& difference : row.differences)
-      differences += (differences.empty() ? "" : "; ") + difference;
-    const auto& ci95 = row.nodes_of_a.ci95;
-    out << fmt::format(",{},{},{},{},{},{}", text::CsvCell(row.flops),
-                       text::CsvCell(row.nodes_of_a.value), ci95 ? text::CsvCell(ci95->first) : "",
-                       ci95 ? text::CsvCell(ci95->second) : "",
-                       text::CsvCell(report.versus.currency), text::CsvCell(differences));
+    out << text::CsvCell(row.key) << CsvSide(*report.a, row.a) << CsvSide(*report.b, row.b)
+        << fmt::format(",{},{},{},{},{}", text::CsvCell(row.flops), row.nodes_of_a.value,
+                       CsvInterval(row.nodes_of_a.ci95), text::CsvCell(report.versus.currency),
+                       text::CsvCell(fmt::format("{}", fmt::join(row.differences, "; "))));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
-    for (const auto* record :
-         {&report.a->run.file.records[row.a.record], &report.b->run.file.records[row.b.record]})
-      out << ',' << record->timed.value_or("");
-    out << '\n';
+    out << fmt::format(",{},{}\n", report.a->run.file.records[row.a.record].timed.value_or(""),
+                       report.b->run.file.records[row.b.record].timed.value_or(""));
   }
 }
 

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 
-#include "baselines/compare/judged_times.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "reporters/record/run_context.h"
@@ -23,11 +22,13 @@ namespace {
 
 using statistics::Verdict;
 
-// `judged_seconds`: [s] the judged level; if unset, the median of the clean times is shown.
+// If there is no judged `level`, the median of the clean times is shown.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
-            std::optional<double> judged_seconds) {
-  Side side{.seconds = judged_seconds};
-  if (const auto timing = record::Summarize(record.repetitions); timing && !side.seconds)
+            const statistics::Level* level) {
+  Side side;
+  if (level != nullptr)
+    side.seconds = level->seconds();
+  else if (const auto timing = record::Summarize(record.repetitions))
     side.seconds = timing->median;
   if (machine == nullptr || !side.seconds || record.work.empty()) return side;
   const auto placed = roofline::PlaceTime(record, *side.seconds, *machine);
@@ -70,8 +71,7 @@ bool DecideByStatus(Comparison& row) {
 
 std::string TooFew(const Comparison& row) {
   std::string counts;
-  for (const auto& [record, side] :
-       {std::pair(row.base, "BASE"), std::pair(row.contender, "NEW")}) {
+  for (const auto& [record, side] : {std::pair(row.base, "BASE"), {row.contender, "NEW"}}) {
     const auto& repetitions = record->repetitions;
     if (repetitions.size() == 1 && repetitions[0].aggregate) {
       if (statistics::LevelOfClean(*record)) continue;
@@ -92,13 +92,12 @@ std::string TooFew(const Comparison& row) {
                      counts, statistics::kMinClean);
 }
 
-constexpr double kAssumedDeviation = 0.02;  // [1] of a ceiling's log rate, if there are few
-constexpr std::size_t kMinForScatter = 4;
-
 // Returns how much slower the machine was in NEW: the median shift over the ceilings that both runs
 // measured, with its standard error. Returns nullopt if there is no such ceiling.
 std::optional<statistics::JointShift> RoofShiftOf(const machine::Machine& base,
                                                   const machine::Machine& contender) {
+  constexpr double kAssumedDeviation = 0.02;  // [1] of a ceiling's log rate, if there are few
+  constexpr std::size_t kMinForScatter = 4;
   const auto ratios = machine::LogRateRatios(base, contender);
   if (ratios.empty()) return std::nullopt;
   const auto count = static_cast<double>(ratios.size());
@@ -110,54 +109,15 @@ std::optional<statistics::JointShift> RoofShiftOf(const machine::Machine& base,
                                 static_cast<int>(count)};
 }
 
-// Returns whether the record failed or has enough times to be judged.
-bool CanBeComparedWith(const record::Record& record) {
-  return record.status != record::Status::kOk || CanTell(record);
-}
-
-// Records of the earlier runs (CompareOptions::earlier), by name.
-class EarlierRuns {
- public:
-  explicit EarlierRuns(std::span<const NamedRun> runs) {
-    for (std::size_t run = 0; run < runs.size(); ++run)
-      for (const auto& record : runs[run].file.records)
-        by_name_[record.name].emplace_back(run, &record);
-  }
-
-  // Returns the benchmark's levels in the first `runs` earlier runs. Omits runs whose level must be
-  // computed differently from the judged ones (`share`: their LevelPair::fastest_share), and runs
-  // with the same repetitions as BASE.
-  std::vector<statistics::EarlierLevel> LevelsOf(const record::Record& base, std::size_t runs,
-                                                 std::optional<double> share) const {
-    std::vector<statistics::EarlierLevel> levels;
-    const auto found = by_name_.find(base.name);
-    if (found == by_name_.end()) return levels;
-    for (const auto& [run, record] : found->second) {
-      if (run >= runs || record->status != record::Status::kOk || IsSameMeasurement(*record, base))
-        continue;
-      const auto pair = LevelsOfTimes(base, *record);
-      if (pair && pair->fastest_share == share)
-        levels.push_back({static_cast<int>(run), pair->contender});
-    }
-    return levels;
-  }
-
- private:
-  std::unordered_map<std::string_view, std::vector<std::pair<std::size_t, const record::Record*>>>
-      by_name_;  // with the number of the run
-};
-
 class Comparer {
  public:
   Comparer(const std::vector<PairedRecord>& pairs, std::span<const NamedRun> earlier, bool window,
            const NamedRun& contender, const CompareOptions& options)
-      : pairs_(pairs),
-        earlier_(earlier),
-        window_(window),
-        contender_(contender),
-        options_(options),
-        newest_(NewestOf(pairs)),
-        interleaved_(record::InterleavedComparisonOf(newest_.file, contender.file)) {}
+      : pairs_(pairs), window_(window), contender_(contender), options_(options) {
+    for (std::size_t run = 0; run < earlier.size(); ++run)
+      for (const auto& record : earlier[run].file.records)
+        earlier_[record.name].emplace_back(run, &record);
+  }
 
   CompareResult Run() {
     rows_.resize(pairs_.size());
@@ -180,10 +140,6 @@ class Comparer {
   }
 
  private:
-  static const NamedRun& NewestOf(const std::vector<PairedRecord>& pairs) {
-    return *std::ranges::max_element(pairs, {}, &PairedRecord::earlier)->run;
-  }
-
   // For run files that dlroof did not write: if a record shows no cause of a change, names the
   // differences of the context (e.g. debug build, clock) as the cause.
   void ExplainByContext(const std::vector<std::string>& context) {
@@ -206,22 +162,11 @@ class Comparer {
     }
     const record::Record& base = chosen ? chosen->base : *row.base;
     const record::Record& contender = chosen ? chosen->contender : *row.contender;
-    statistics::Candidate candidate;
-    auto levels = interleaved_ ? std::nullopt : statistics::LevelsOf(base, contender);
-    if (interleaved_) {
-      const auto blocks = statistics::MeasureBlocks(base, contender);
-      candidate.interleaved = blocks.paired;
-      if (blocks.paired)
-        levels = blocks.levels;
-      else
-        row.reason = fmt::format("blocks: {}; at least {} are needed", blocks.blocks,
-                                 statistics::kMinBlocks);
-    }
-    if (levels) {
-      row.fastest_share = levels->fastest_share;
-      candidate.base = levels->base;
-      candidate.contender = levels->contender;
-    }
+    statistics::BlocksShift blocks;
+    if (interleaved_) blocks = statistics::MeasureBlocks(base, contender);
+    const auto levels = !interleaved_   ? statistics::LevelsOf(base, contender)
+                        : blocks.paired ? std::optional(blocks.levels)
+                                        : std::nullopt;
     Describe(pair, base, contender, levels, row);
     if (chosen) {
       row.added_seconds = chosen->added_seconds;
@@ -229,15 +174,22 @@ class Comparer {
         row.timed = chosen->timed;
       if (row.added_seconds && row.after.seconds) *row.after.seconds -= *row.added_seconds;
     }
-    if (!levels && row.reason.empty()) row.reason = TooFew(row);
-    if (!levels) return std::nullopt;
+    if (!levels) {
+      row.reason = interleaved_ ? fmt::format("blocks: {}; at least {} are needed", blocks.blocks,
+                                              statistics::kMinBlocks)
+                                : TooFew(row);
+      return std::nullopt;
+    }
+    row.fastest_share = levels->fastest_share;
+    statistics::Candidate candidate{
+        .base = levels->base, .contender = levels->contender, .interleaved = blocks.paired};
     if (options_.across_machines && (!row.before.roof_seconds || !row.after.roof_seconds)) {
       row.reason = fmt::format("no percent of a validated roof in {}",
                                row.before.roof_seconds ? "NEW" : "BASE");
       return std::nullopt;
     }
     if (!interleaved_ && !options_.across_machines && (!chosen || chosen->timed == row.base->timed))
-      candidate.earlier = earlier_.LevelsOf(*row.base, pair.earlier, row.fastest_share);
+      candidate.earlier = EarlierLevels(*row.base, pair.earlier, row.fastest_share);
     if (options_.across_machines)
       candidate.contender.log_seconds -=
           std::log(*row.after.roof_seconds / *row.before.roof_seconds);
@@ -247,6 +199,24 @@ class Comparer {
       candidate.measured = statistics::Measured::kDevice;
     candidate.other = OtherMeasureOf(base, contender, candidate);
     return candidate;
+  }
+
+  // Returns the benchmark's levels in the first `runs` earlier runs. Omits runs whose level must be
+  // computed differently from the judged ones (`share`: their LevelPair::fastest_share), and runs
+  // with the same repetitions as BASE.
+  std::vector<statistics::EarlierLevel> EarlierLevels(const record::Record& base, std::size_t runs,
+                                                      std::optional<double> share) const {
+    std::vector<statistics::EarlierLevel> levels;
+    const auto* records = FindValue(earlier_, base.name);
+    if (records == nullptr) return levels;
+    for (const auto& [run, record] : *records) {
+      if (run >= runs || record->status != record::Status::kOk || IsSameMeasurement(*record, base))
+        continue;
+      const auto pair = LevelsOfTimes(base, *record);
+      if (pair && pair->fastest_share == share)
+        levels.push_back({static_cast<int>(run), pair->contender});
+    }
+    return levels;
   }
 
   // Returns the change of SM cycles for a GPU call, and of CPU time for a CPU benchmark of one
@@ -276,11 +246,8 @@ class Comparer {
     const auto *base_machine = record::MachineFor(pair.run->file, *row.base),
                *contender_machine = record::MachineFor(contender_.file, *row.contender);
     const bool times = levels && (!interleaved_ || levels->fastest_share);
-    const auto seconds = [&](const statistics::Level statistics::LevelPair::*side) {
-      return times ? std::optional(((*levels).*side).seconds()) : std::nullopt;
-    };
-    row.before = SideOf(base, base_machine, seconds(&statistics::LevelPair::base));
-    row.after = SideOf(contender, contender_machine, seconds(&statistics::LevelPair::contender));
+    row.before = SideOf(base, base_machine, times ? &levels->base : nullptr);
+    row.after = SideOf(contender, contender_machine, times ? &levels->contender : nullptr);
     const bool alike =
         record::CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
     if (!alike) row.before = {.seconds = row.before.seconds};
@@ -301,37 +268,33 @@ class Comparer {
     return settings;
   }
 
-  // Groups the benchmarks by BASE's run and device, for the common shift of each group, and sets
-  // the shift of the group's machine from the ceilings. row_of[i]: the row of candidate i.
-  void AddGroups(const std::vector<std::size_t>& row_of,
-                 std::vector<statistics::Candidate>& candidates,
-                 statistics::JudgeSettings& settings) const {
-    std::map<std::pair<const NamedRun*, std::string>, int> groups;  // by BASE's run and device
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto& row = rows_[row_of[i]];
-      const auto* run = pairs_[row_of[i]].run;
-      const auto [found, added] =
-          groups.try_emplace({run, row.contender->device}, static_cast<int>(groups.size()));
-      candidates[i].group = found->second;
-      if (!added) continue;
-      const auto* base = record::MachineFor(run->file, *row.base);
-      const auto* contender = record::MachineFor(contender_.file, *row.contender);
-      if (base == nullptr || contender == nullptr) continue;
-      if (const auto shift = RoofShiftOf(*base, *contender))
+  using Groups = std::map<std::pair<const NamedRun*, std::string_view>, int>;
+
+  // Returns the number of the benchmark's group, which has its BASE's run and its device: a group
+  // has a common shift. Sets the shift of a new group's machine from the ceilings.
+  int GroupOf(std::size_t row, Groups& groups, statistics::JudgeSettings& settings) const {
+    const auto& [base, contender, run, earlier] = pairs_[row];
+    const auto [found, added] =
+        groups.try_emplace({run, contender->device}, static_cast<int>(groups.size()));
+    const auto* before = record::MachineFor(run->file, *base);
+    const auto* after = record::MachineFor(contender_.file, *contender);
+    if (added && before != nullptr && after != nullptr)
+      if (const auto shift = RoofShiftOf(*before, *after))
         settings.machines.emplace(found->second, *shift);
-    }
+    return found->second;
   }
 
   void Judge(std::vector<record::Rare<statistics::Candidate>>& measured, CompareResult& result) {
     std::vector<statistics::Candidate> candidates;
-    std::vector<std::size_t> row_of;
+    std::vector<std::size_t> row_of;  // by candidate
+    Groups groups;
+    auto settings = Settings();
     for (std::size_t row = 0; row < measured.size(); ++row) {
       if (!measured[row]) continue;
-      candidates.push_back(std::move(*measured[row]));
       row_of.push_back(row);
+      auto& candidate = candidates.emplace_back(std::move(*measured[row]));
+      if (settings.look_for_common_shift) candidate.group = GroupOf(row, groups, settings);
     }
-    auto settings = Settings();
-    if (settings.look_for_common_shift) AddGroups(row_of, candidates, settings);
     auto& judged = result.judged;
     judged = statistics::Judge(candidates, settings);
     for (std::size_t i = 0; i < row_of.size(); ++i) {
@@ -350,12 +313,16 @@ class Comparer {
   }
 
   const std::vector<PairedRecord>& pairs_;
-  const EarlierRuns earlier_;
+  // Records of the earlier runs (CompareOptions::earlier) and the numbers of these, by name.
+  std::unordered_map<std::string_view, std::vector<std::pair<std::size_t, const record::Record*>>>
+      earlier_;
   const bool window_;
   const NamedRun& contender_;
   const CompareOptions& options_;
-  const NamedRun& newest_;  // newest of BASE's runs; its context is compared
-  const std::optional<record::InterleavedComparison> interleaved_;
+  // The newest of BASE's runs; its context is compared.
+  const NamedRun& newest_ = *std::ranges::max_element(pairs_, {}, &PairedRecord::earlier)->run;
+  const std::optional<record::InterleavedComparison> interleaved_ =
+      record::InterleavedComparisonOf(newest_.file, contender_.file);
   std::vector<Comparison> rows_;
 };
 
@@ -384,14 +351,15 @@ CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options) {
   auto pairs = PairRecords(base, contender, options.names);
   CheckComparable(base, contender, pairs, options.across_machines);
-  std::span<const NamedRun> earlier;
-  if (options.earlier != nullptr) earlier = *options.earlier;
-  for (auto& pair : pairs) pair.earlier = earlier.size();
-  return Comparer(pairs, earlier, false, contender, options).Run();
+  for (auto& pair : pairs) pair.earlier = options.earlier.size();
+  return Comparer(pairs, options.earlier, false, contender, options).Run();
 }
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options) {
+  const auto is_known = [](const record::Record& record) {  // failed, or has enough times
+    return record.status != record::Status::kOk || CanTell(record);
+  };
   std::unordered_map<const record::Record*, PairedRecord> pair_of;  // key: NEW's record
   std::vector<PairedRecord> gone;                                   // those of the newest run first
   for (std::size_t run = stored.size(); run-- > 0;)
@@ -400,8 +368,7 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
       if (pair.contender == nullptr) gone.push_back(pair);
       if (pair.base == nullptr || pair.contender == nullptr) continue;
       const auto [found, added] = pair_of.try_emplace(pair.contender, pair);
-      if (!added && !CanBeComparedWith(*found->second.base) && CanBeComparedWith(*pair.base))
-        found->second = pair;
+      if (!added && !is_known(*found->second.base) && is_known(*pair.base)) found->second = pair;
     }
   std::set<std::size_t, std::greater<>> used;  // indices of runs, descending
   for (const auto& [record, pair] : pair_of) used.insert(pair.earlier);
@@ -409,9 +376,9 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
   const std::size_t newest = *used.begin();
   std::vector<PairedRecord> pairs;
   for (const auto& record : contender.file.records) {
-    const auto found = pair_of.find(&record);
-    pairs.push_back(found == pair_of.end() ? PairedRecord{nullptr, &record, &stored[newest], newest}
-                                           : found->second);
+    const auto* found = FindValue(pair_of, &record);
+    pairs.push_back(found != nullptr ? *found
+                                     : PairedRecord{nullptr, &record, &stored[newest], newest});
   }
   std::set<std::string_view> names;
   for (const auto& pair : gone)

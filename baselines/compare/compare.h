@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ struct CompareOptions {
   NameMap names;
   std::set<std::string> controls;  // benchmarks of NEW known to be unchanged
   // Earlier runs comparable with BASE, oldest first, from which the noise between runs and BASE's
-  // level are estimated. May be null; must outlive the call. Benchmarks have BASE's names.
-  const std::vector<NamedRun>* earlier = nullptr;
+  // level are estimated. Must outlive the call. Benchmarks have BASE's names.
+  std::span<const NamedRun> earlier = {};
 };
 
 // Result of checking the verdicts slower and faster against a second run (supervise::Confirm).

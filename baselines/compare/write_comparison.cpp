@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/text/text.h"
@@ -20,21 +19,14 @@ using document::Document;
 using nlohmann::json;
 using statistics::Verdict;
 
-constexpr std::array<Verdict, 9> kWorstFirst = {
-    Verdict::kSlower,    Verdict::kFailed,       Verdict::kFaster,
-    Verdict::kAmbiguous, Verdict::kInsufficient, Verdict::kGone,
-    Verdict::kNew,       Verdict::kSame,         Verdict::kUnsupported};
 constexpr std::size_t kMaxMarkdownRows = 100;
 constexpr std::size_t kMaxRows = 40;  // larger tables omit unchanged rows and show their number
 
 using Rows = std::vector<const Comparison*>;
 
 Rows Ordered(const CompareResult& result) {
-  Rows rows;
-  for (const auto& row : result.rows) rows.push_back(&row);
-  std::ranges::stable_sort(rows, {}, [](const auto* row) {
-    return std::ranges::find(kWorstFirst, row->verdict) - kWorstFirst.begin();
-  });
+  auto rows = VectorOf<const Comparison*>(result.rows, [](const auto& row) { return &row; });
+  std::ranges::stable_sort(rows, {}, &Comparison::verdict);
   return rows;
 }
 
@@ -66,32 +58,18 @@ document::Table TableOf(const CompareResult& result, const Rows& rows) {
                    "95 %",      "p (adjusted)", "base",
                    "new",       "% roof"};
   for (const auto* row : rows) {
-    document::Table::Row cells = {NameOf(*row), std::string(statistics::Key(row->verdict))};
-    if (row->judgement) {
-      const double p_value = row->judgement->adjusted_p;
-      cells.emplace_back(text::FixedText(row->judgement->ratio, 3));
-      cells.emplace_back(
-          fmt::format("{:.3f} to {:.3f}", row->judgement->ci95.first, row->judgement->ci95.second));
-      cells.emplace_back(p_value < 1e-4 ? "<0.0001"
-                                        : text::FixedText(p_value, p_value < 0.01 ? 4 : 2));
-    } else {
-      cells.resize(5);
+    std::string ratio, interval, chance;
+    if (const auto& judgement = row->judgement) {
+      const double p_value = judgement->adjusted_p;
+      ratio = text::FixedText(judgement->ratio, 3);
+      interval = fmt::format("{:.3f} to {:.3f}", judgement->ci95.first, judgement->ci95.second);
+      chance = p_value < 1e-4 ? "<0.0001" : text::FixedText(p_value, p_value < 0.01 ? 4 : 2);
     }
-    cells.emplace_back(SecondsText(row->before.seconds));
-    cells.emplace_back(SecondsText(row->after.seconds));
-    cells.emplace_back(FractionText(*row));
-    table.rows.push_back(std::move(cells));
+    table.rows.push_back({NameOf(*row), std::string(statistics::Key(row->verdict)), ratio, interval,
+                          chance, SecondsText(row->before.seconds), SecondsText(row->after.seconds),
+                          FractionText(*row)});
   }
   return table;
-}
-
-// Returns the counts, worst verdict first, e.g. "67 ambiguous, 2 same".
-std::string CountsIn(const std::map<Verdict, int>& count) {
-  std::vector<std::string> counts;
-  for (const Verdict verdict : kWorstFirst)
-    if (const auto found = count.find(verdict); found != count.end())
-      counts.push_back(fmt::format("{} {}", found->second, statistics::Key(verdict)));
-  return fmt::format("{}", fmt::join(counts, ", "));
 }
 
 // Removes rows that neither run supports. If more than kMaxRows rows are left and not `all`, also
@@ -106,7 +84,7 @@ std::string DropUnchanged(bool all, Rows& rows) {
     if (drop) ++dropped[row->verdict];
     return drop;
   });
-  return CountsIn(dropped);
+  return CountsText(dropped);
 }
 
 // Returns one item for each group of rows with equal notes. It names the group's first benchmark.
@@ -135,18 +113,12 @@ Document DocumentOf(const CompareResult& result, const Rows& rows, const std::st
   return report;
 }
 
-void PutIfKnown(json& object, const char* key, const auto& value) {
-  if (value) object[key] = *value;
-}
-
 json ToJson(const Comparison& row) {
   json object = {{"name", row.name()}, {"verdict", statistics::Key(row.verdict)}};
   if (row.base != nullptr && row.base->name != row.name()) object["base_name"] = row.base->name;
   if (row.stored != nullptr) object["base_file"] = row.stored->where;
   if (!row.reason.empty()) object["reason"] = row.reason;
-  PutIfKnown(object, "timed", row.timed);
-  PutIfKnown(object, "fastest_share", row.fastest_share);
-  PutIfKnown(object, "added_seconds", row.added_seconds);
+  if (row.timed) object["timed"] = *row.timed;
   if (row.judgement) {
     object["ratio"] = row.judgement->ratio;
     object["ci95"] = {row.judgement->ci95.first, row.judgement->ci95.second};
@@ -155,12 +127,15 @@ json ToJson(const Comparison& row) {
     object["removed"] = row.judgement->removed;
     if (row.judgement->earlier_runs > 0) object["earlier_runs"] = row.judgement->earlier_runs;
   }
-  PutIfKnown(object, "base_seconds", row.before.seconds);
-  PutIfKnown(object, "new_seconds", row.after.seconds);
-  PutIfKnown(object, "base_fraction", row.before.fraction);
-  PutIfKnown(object, "new_fraction", row.after.fraction);
-  PutIfKnown(object, "base_fraction_at_most", row.before.fraction_at_most);
-  PutIfKnown(object, "new_fraction_at_most", row.after.fraction_at_most);
+  for (const auto& [key, value] : {std::pair("fastest_share", row.fastest_share),
+                                   {"added_seconds", row.added_seconds},
+                                   {"base_seconds", row.before.seconds},
+                                   {"new_seconds", row.after.seconds},
+                                   {"base_fraction", row.before.fraction},
+                                   {"new_fraction", row.after.fraction},
+                                   {"base_fraction_at_most", row.before.fraction_at_most},
+                                   {"new_fraction_at_most", row.after.fraction_at_most}})
+    if (value) object[key] = *value;
   if (row.before.specified_roof || row.after.specified_roof) object["given_roof"] = true;
   if (row.newly_failed) object["newly_failed"] = true;
   for (const auto& [kind, text] : row.changes)
@@ -181,9 +156,9 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
                {"exit_code", result.exit_code},
                {"differs", result.context},
                {"summary", json::object()}};
-  for (const Verdict verdict : kWorstFirst)
-    head["summary"][std::string(statistics::Key(verdict))] =
-        result.count.contains(verdict) ? result.count.at(verdict) : 0;
+  for (std::size_t i = 0; i < statistics::kVerdicts.size(); ++i)
+    head["summary"][std::string(statistics::kVerdicts[i])] =
+        FindCopy(result.count, static_cast<Verdict>(i)).value_or(0);
   if (result.rerun)
     head["measured_again"] = {{"file", result.rerun->where},
                               {"taken_back", result.rerun->retracted},
@@ -229,7 +204,12 @@ std::string MessageOf(const Comparison& row) {
 
 }  // namespace
 
-std::string CountsText(const CompareResult& result) { return CountsIn(result.count); }
+std::string CountsText(const std::map<Verdict, int>& count) {
+  const auto counts = VectorOf<std::string>(count, [](const auto& row) {
+    return fmt::format("{} {}", row.second, statistics::Key(row.first));
+  });
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
 
 std::string FewSharedText(const CompareResult& result) {
   std::size_t in_base = 0, in_contender = 0, in_both = 0;
@@ -314,7 +294,7 @@ void WriteTable(const CompareResult& result, const ComparedFiles& files, int wid
   auto rows = Ordered(result);
   const auto dropped = DropUnchanged(files.all_rows, rows);
   Document report;
-  report.Say(fmt::format("{} -> {}: {}", files.base, files.contender, CountsText(result)));
+  report.Say(fmt::format("{} -> {}: {}", files.base, files.contender, CountsText(result.count)));
   report.Add(DocumentOf(result, rows, dropped, dropped.empty() ? Ordered(result) : rows));
   document::Write(report, width, out);
 }
@@ -327,7 +307,7 @@ void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std:
   });
   if (rows.size() > kMaxMarkdownRows) rows.resize(kMaxMarkdownRows);
   out << fmt::format("### dlroof: {}\n\n<code>{}</code> against <code>{}</code>\n\n",
-                     CountsText(result), document::MarkdownText(files.contender),
+                     CountsText(result.count), document::MarkdownText(files.contender),
                      document::MarkdownText(files.base));
   document::WriteMarkdown(DocumentOf(result, rows, "", rows), out);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,7 @@ void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ost
 void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::ostream& out);
 
 // Returns the number of benchmarks per verdict, worst first, e.g. "3 slower, 1 faster, 70 same".
-std::string CountsText(const CompareResult& result);
+std::string CountsText(const std::map<statistics::Verdict, int>& count);
 // If fewer than half of the smaller file's benchmarks are in both files, returns e.g. "only 1 of 40
 // benchmarks is in both files (75 in BASE, 40 in NEW)", else "".
 std::string FewSharedText(const CompareResult& result);

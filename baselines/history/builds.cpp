@@ -56,9 +56,8 @@ bool IsWord(const std::string& commit) {
 }
 
 bool IsSystems(const std::string& path) {
-  return std::ranges::any_of(
-      std::vector<std::string>{"/lib", "/usr/lib", "/usr/local/lib", "/usr/libexec"},
-      [&](const std::string& folder) { return path.starts_with(folder); });
+  return path.starts_with("/lib") || path.starts_with("/usr/lib") ||
+         path.starts_with("/usr/local/lib");
 }
 
 std::vector<fs::path> FilesOf(const fs::path& program) {
@@ -265,17 +264,17 @@ std::vector<std::string> Builds::Evict(const std::string& keep, std::uintmax_t m
 
 std::optional<StoredProgram> Builds::Find(const std::string& commit) const {
   if (!IsWord(commit)) return std::nullopt;
-  for (const auto& stored : Commits()) {
-    const auto shorter = std::min(stored.size(), commit.size());
-    const bool same = stored == commit || (shorter >= kMinAbbreviation &&
-                                           stored.compare(0, shorter, commit, 0, shorter) == 0);
-    if (!same) continue;
-    std::error_code not_ours;  // ignored: only the owner of a file can set its time
-    fs::last_write_time(folder_ / stored / kDescription, fs::file_time_type::clock::now(),
-                        not_ours);
-    return ReadProgram(folder_ / stored);
-  }
-  return std::nullopt;
+  const auto commits = Commits();
+  auto found = std::ranges::find(commits, commit);
+  if (found == commits.end())
+    found = std::ranges::find_if(commits, [&](const std::string& stored) {
+      const auto shorter = std::min(stored.size(), commit.size());
+      return shorter >= kMinAbbreviation && stored.compare(0, shorter, commit, 0, shorter) == 0;
+    });
+  if (found == commits.end()) return std::nullopt;
+  std::error_code not_ours;  // ignored: only the owner of a file can set its time
+  fs::last_write_time(folder_ / *found / kDescription, fs::file_time_type::clock::now(), not_ours);
+  return ReadProgram(folder_ / *found);
 }
 
 std::vector<std::string> Builds::Commits() const {

@@ -57,7 +57,8 @@ class Builds {
             std::uintmax_t most_bytes) const;
 
   // Returns the commit's program and sets its time of last use to now. Returns nullopt if none is
-  // stored. The commit may be abbreviated to at least 7 characters.
+  // stored. The commit may be abbreviated to at least 7 characters, unless one has exactly its
+  // name.
   std::optional<StoredProgram> Find(const std::string& commit) const;
 
   // Returns the commits that have a stored program, sorted by name.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -38,10 +37,6 @@ constexpr std::size_t kMaxSparkPoints = 60;
 // Rounds to six significant digits: enough for charts, and the files are half as large.
 double Rounded(double value) { return text::Rounded(value, 6); }
 
-json NumberOrNull(const std::optional<double>& value) {
-  return value ? json(Rounded(*value)) : json(nullptr);
-}
-
 // Returns the points of a sparkline: medians of consecutive, equally large groups of values.
 json Spark(const std::vector<double>& values) {
   json spark = json::array();
@@ -65,19 +60,10 @@ void AddTime(const Point& point, std::size_t run, double median,
              const std::optional<std::pair<double, double>>& ci95, json& times) {
   times["run"].push_back(run);
   times["median"].push_back(Rounded(median));
-  times["low"].push_back(NumberOrNull(ci95 ? std::optional(ci95->first) : std::nullopt));
-  times["high"].push_back(NumberOrNull(ci95 ? std::optional(ci95->second) : std::nullopt));
+  times["low"].push_back(ci95 ? json(Rounded(ci95->first)) : json());
+  times["high"].push_back(ci95 ? json(Rounded(ci95->second)) : json());
   times["clean"].push_back(point.clean);
   times["of"].push_back(point.repetitions);
-}
-
-// Returns the points whose time is an estimate, or null. Levels and changes ignore them.
-json EstimatesJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of) {
-  json all = EmptyTimes();
-  for (std::size_t i = 0; i < points.size(); ++i)
-    if (const auto& estimate = points[i].estimate)
-      AddTime(points[i], run_of[i], estimate->median, estimate->ci95, all);
-  return all["run"].empty() ? json() : all;
 }
 
 json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of,
@@ -86,8 +72,11 @@ json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>
   all.update(EmptyTimes());
   for (const std::size_t i : timed.index)
     AddTime(points[i], run_of[i], *points[i].median, points[i].ci95, all);
-  if (auto estimates = EstimatesJson(points, run_of); !estimates.is_null())
-    all["estimates"] = std::move(estimates);
+  json estimates = EmptyTimes();  // levels and changes ignore them
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (const auto& estimate = points[i].estimate)
+      AddTime(points[i], run_of[i], estimate->median, estimate->ci95, estimates);
+  if (!estimates["run"].empty()) all["estimates"] = std::move(estimates);
   return all;
 }
 
@@ -95,55 +84,8 @@ json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>
 struct SeriesView {
   nlohmann::json summary;            // for index.html: last time, levels, changes, noise, sparkline
   nlohmann::json points;             // all points, for the chart
-  std::vector<LevelChange> changes;  // the caller sets LevelChange::series
-  std::vector<std::size_t> changed_at;  // runs with a change of level, ascending
-  bool last_slower = false;             // the last change was a slowdown
+  std::vector<LevelChange> changes;  // ascending by run
 };
-
-// Returns the data of a series. `run_of[i]`: index of the run of points[i]. cause(i, j) must return
-// as text what else (e.g. the compiler) changed between points i and j, where the level changed.
-SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
-                  const std::vector<std::size_t>& run_of, RunVerdicts& verdicts,
-                  const std::function<std::string(std::size_t, std::size_t)>& cause) {
-  SeriesView view;
-  view.summary = {{"id", series.id},        {"name", series.name},     {"points", points.size()},
-                  {"spark", json::array()}, {"levels", json::array()}, {"changes", json::array()}};
-  if (series.threads) view.summary["threads"] = *series.threads;
-  if (!series.cache.empty()) view.summary["cache"] = series.cache;
-  if (const auto& estimate = points.back().estimate) {
-    view.summary["last"] = Rounded(estimate->median);
-    view.summary["estimate"] = true;
-  }
-  const TimedPoints timed = TimedOf(points);
-  if (timed.seconds.empty()) {
-    if (!EstimatesJson(points, run_of).is_null())
-      view.points = PointsJson(points, run_of, timed, {});
-    return view;
-  }
-  const SeriesProfile profile = ProfileOf(series, points, verdicts);
-  const auto run_at = [&](std::size_t value) { return run_of[timed.index[value]]; };
-  view.summary["spark"] = Spark(timed.seconds);
-  if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
-  if (profile.deviation) view.summary["deviation"] = Rounded(*profile.deviation);
-  if (profile.drift) view.summary["drift"] = Rounded(*profile.drift);
-  for (const auto& level : profile.levels)
-    view.summary["levels"].push_back(
-        {run_at(level.begin), run_at(level.end - 1), Rounded(level.median)});
-  for (const auto& change : profile.changes) {
-    view.summary["changes"].push_back(
-        {{"run", run_at(change.at)},
-         {"ratio", Rounded(change.ratio)},
-         {"runs", change.runs},
-         {"why", cause(timed.index[change.at - 1], timed.index[change.at])}});
-    view.changed_at.push_back(run_at(change.at));
-    view.last_slower = change.ratio > 1;
-  }
-  std::vector<std::size_t> runs;
-  for (std::size_t value = 0; value < timed.index.size(); ++value) runs.push_back(run_at(value));
-  view.changes = ChangesOf(0, profile, runs);
-  view.points = PointsJson(points, run_of, timed, profile);
-  return view;
-}
 
 constexpr std::size_t kSeriesPerFile = 32;
 constexpr std::string_view kLoader = "load";  // script that loads one date's roofline
@@ -241,7 +183,7 @@ class Site {
     for (const Series& series : history_.AllSeries()) {
       const auto points = history_.PointsOf(series);
       if (points.empty()) continue;
-      SeriesView view = MakeView(series, points);
+      SeriesView view = MakeView(series, points, summaries.size());
       view.summary["machine"] = MachineIndex(series);
       view.summary["chunk"] = chunks;
       Record(points, view, summaries.size());
@@ -254,21 +196,63 @@ class Site {
     return summaries;
   }
 
-  SeriesView MakeView(const Series& series, const std::vector<Point>& points) {
+  // Returns the data of a series. `number`: its index on the site.
+  SeriesView MakeView(const Series& series, const std::vector<Point>& points, std::size_t number) {
     const auto run_of =
         VectorOf<std::size_t>(points, [&](const auto& point) { return run_index_.at(point.run); });
-    auto view =
-        ViewOf(series, points, run_of, verdicts_, [&](std::size_t before, std::size_t after) {
-          const auto changes = record::FindChanges(history_.Facts(points[before]), nullptr,
-                                                   history_.Facts(points[after]), nullptr);
-          return changes.empty() ? std::string() : record::CausesText(changes);
-        });
-    if (!points.back().median && !points.back().estimate) {
-      const record::Record last = history_.Facts(points.back());
-      view.summary["reason"] =
-          last.status == record::Status::kOk ? "noisy" : record::Key(last.status);
+    SeriesView view;
+    view.summary = SummaryOf(series, points);
+    const TimedPoints timed = TimedOf(points);
+    if (timed.seconds.empty()) {
+      const bool estimates = std::ranges::any_of(
+          points, [](const Point& point) { return point.estimate.has_value(); });
+      if (estimates) view.points = PointsJson(points, run_of, timed, {});
+      return view;
     }
+    const SeriesProfile profile = ProfileOf(series, points, verdicts_);
+    const auto runs =
+        VectorOf<std::size_t>(timed.index, [&](std::size_t point) { return run_of[point]; });
+    auto& summary = view.summary;
+    summary["spark"] = Spark(timed.seconds);
+    if (profile.deviation) summary["deviation"] = Rounded(*profile.deviation);
+    if (profile.drift) summary["drift"] = Rounded(*profile.drift);
+    for (const auto& level : profile.levels)
+      summary["levels"].push_back({runs[level.begin], runs[level.end - 1], Rounded(level.median)});
+    for (const auto& change : profile.changes)
+      summary["changes"].push_back(
+          {{"run", runs[change.at]},
+           {"ratio", Rounded(change.ratio)},
+           {"runs", change.runs},
+           {"why", CauseOf(points[timed.index[change.at - 1]], points[timed.index[change.at]])}});
+    view.changes = ChangesOf(number, profile, runs);
+    view.points = PointsJson(points, run_of, timed, profile);
     return view;
+  }
+
+  json SummaryOf(const Series& series, const std::vector<Point>& points) const {
+    json summary = {{"id", series.id},         {"name", series.name},
+                    {"points", points.size()}, {"spark", json::array()},
+                    {"levels", json::array()}, {"changes", json::array()}};
+    if (series.threads) summary["threads"] = *series.threads;
+    if (!series.cache.empty()) summary["cache"] = series.cache;
+    const auto& last = points.back();
+    if (last.median) {
+      summary["last"] = Rounded(*last.median);
+    } else if (last.estimate) {
+      summary["last"] = Rounded(last.estimate->median);
+      summary["estimate"] = true;
+    } else {
+      const auto status = history_.Facts(last).status;
+      summary["reason"] = status == record::Status::kOk ? "noisy" : record::Key(status);
+    }
+    return summary;
+  }
+
+  // Returns as text what else (e.g. the compiler) changed between two points; "" if nothing did.
+  std::string CauseOf(const Point& before, const Point& after) const {
+    const auto changes =
+        record::FindChanges(history_.Facts(before), nullptr, history_.Facts(after), nullptr);
+    return changes.empty() ? "" : record::CausesText(changes);
   }
 
   std::size_t MachineIndex(const Series& series) {
@@ -282,14 +266,11 @@ class Site {
       if (point.median || point.estimate)
         times_[run_index_.at(point.run)].emplace_back(
             series, Rounded(point.median ? *point.median : point.estimate->median), !point.median);
-    for (auto change : view.changes) {
-      change.series = series;
-      level_changes_.push_back(change);
-    }
-    if (view.changed_at.empty()) return;
+    if (view.changes.empty()) return;
+    level_changes_.insert(level_changes_.end(), view.changes.begin(), view.changes.end());
     ++counts_.changed;
-    auto& [slower, faster] = last_changes_[view.changed_at.back()];
-    ++(view.last_slower ? slower : faster);
+    auto& [slower, faster] = last_changes_[view.changes.back().run];
+    ++(view.changes.back().log_ratio > 0 ? slower : faster);
   }
 
   // Returns the events, each with its course: per run the median over its benchmarks of (time /

@@ -10,6 +10,7 @@
 #include "baselines/statistics/judge.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::history {
 namespace {
@@ -74,15 +75,6 @@ Event EventOf(std::vector<LevelChange> changes, std::size_t run) {
   return event;
 }
 
-std::vector<std::string> PartsOf(const std::string& name) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (std::size_t end = 0; (end = name.find('/', begin)) != std::string::npos; begin = end + 1)
-    parts.push_back(name.substr(begin, end - begin));
-  parts.push_back(name.substr(begin));
-  return parts;
-}
-
 }  // namespace
 
 std::string_view Key(Sureness sureness) { return KeyIn(kSureness, sureness); }
@@ -145,9 +137,9 @@ std::vector<Event> FindEvents(const std::vector<LevelChange>& changes,
 std::string PatternOf(const std::vector<std::string>& names) {
   constexpr std::size_t kMaxChoices = 3;
   if (names.empty()) return "";
-  std::vector<std::set<std::string>> choices(PartsOf(names.front()).size());
+  std::vector<std::set<std::string_view>> choices(logs::SplitText(names.front(), '/').size());
   for (const auto& name : names) {
-    const auto parts = PartsOf(name);
+    const auto parts = logs::SplitText(name, '/');
     if (parts.size() != choices.size()) return "*";
     for (std::size_t i = 0; i < parts.size(); ++i) choices[i].insert(parts[i]);
   }
@@ -155,7 +147,7 @@ std::string PatternOf(const std::vector<std::string>& names) {
   for (const auto& parts : choices) {
     if (!pattern.empty()) pattern += '/';
     pattern += parts.size() > kMaxChoices ? "*"
-               : parts.size() == 1        ? *parts.begin()
+               : parts.size() == 1        ? std::string(*parts.begin())
                                           : fmt::format("{{{}}}", fmt::join(parts, ","));
   }
   return pattern;

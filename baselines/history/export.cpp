@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +10,7 @@
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
@@ -44,29 +46,20 @@ std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Re
   return time;
 }
 
+// Returns two CSV fields.
+std::string IntervalFields(const std::optional<std::pair<double, double>>& ci95) {
+  return ci95 ? fmt::format("{},{}", ci95->first, ci95->second) : ",";
+}
+
 // Returns CSV fields: energy [J] per call, its interval, and its source.
 std::string EnergyFields(const record::Record& record) {
   const auto& energy = record.energy;
   if (!energy) return ",,,";
-  std::optional<double> low, high;
-  if (energy->ci95) std::tie(low, high) = *energy->ci95;
-  return fmt::format("{},{},{},{}", energy->joules, CsvCell(low), CsvCell(high),
+  return fmt::format("{},{},{}", energy->joules, IntervalFields(energy->ci95),
                      CsvCell(energy->from));
 }
 
-int CleanOf(const record::Record& record) {
-  int clean = 0;
-  for (const auto& repetition : record.repetitions) clean += repetition.noisy ? 0 : 1;
-  return clean;
-}
-
-constexpr std::size_t kLongestName = 1024;  // [characters] limit of Bencher
-
-std::size_t Characters(std::string_view utf8) {
-  std::size_t count = 0;
-  for (const char c : utf8) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
-  return count;
-}
+constexpr int kLongestName = 1024;  // [characters] limit of Bencher
 
 json Latency(const ExportedTime& time) {
   json latency = {{"value", time.median * 1e9}};
@@ -83,26 +76,21 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
   for (const auto& record : run.file.records) {
     const auto* machine = record::MachineFor(run.file, record);
     const auto time = TimeOf(run.file, record);
-    std::optional<double> seconds, low, high, fraction, at_most;
-    if (time) {
-      seconds = time->median;
-      fraction = time->fraction;
-      at_most = time->fraction_at_most;
-      if (time->ci95) std::tie(low, high) = *time->ci95;
-    }
+    const auto known = time.value_or(ExportedTime{});
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvCell(record.name), date,
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvCell(record.name), date,
         commit, machine == nullptr ? "" : CsvCell(machine->name),
         machine == nullptr ? "" : CsvCell(machine->fingerprint),
         record.threads ? std::to_string(*record.threads) : "", CsvCell(record.cache.value_or("")),
         record::Key(record.status), CsvCell(record.reason), CsvCell(record::AlgorithmText(record)),
-        CsvCell(seconds), CsvCell(low), CsvCell(high), CleanOf(record), record.repetitions.size(),
-        CsvCell(fraction),
-        at_most           ? "not validated"
-        : !fraction       ? ""
-        : time->specified ? "given"
-                          : "validated",
-        EnergyFields(record), CsvCell(at_most), time ? roofline::MarkOf(time->estimate) : "");
+        time ? fmt::format("{}", time->median) : "", IntervalFields(known.ci95),
+        std::ranges::count(record.repetitions, false, &record::Repetition::noisy),
+        record.repetitions.size(), CsvCell(known.fraction),
+        known.fraction_at_most ? "not validated"
+        : !known.fraction      ? ""
+        : known.specified      ? "given"
+                               : "validated",
+        EnergyFields(record), CsvCell(known.fraction_at_most), roofline::MarkOf(known.estimate));
   }
 }
 
@@ -123,9 +111,11 @@ void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ost
   for (const auto& record : runs.front().file.records) {
     const auto time = TimeOf(runs.front().file, record);
     if (!time) continue;
-    if (Characters(record.name) > kLongestName) {
-      warnings << fmt::format("left out: '{}...', Bencher accepts names of up to {} characters\n",
-                              record.name.substr(0, 60), kLongestName);
+    const auto characters = std::ranges::count_if(
+        record.name, [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
+    if (characters > kLongestName) {
+      warnings << fmt::format("left out: '{}', Bencher accepts names of up to {} characters\n",
+                              text::ShortenMiddle(record.name, 60), kLongestName);
       continue;
     }
     json& measures = all[record.name];
@@ -150,17 +140,17 @@ void WriteGithubAction(const std::vector<NamedRun>& runs, std::ostream& out, std
     if (time->ci95)
       entry["range"] =
           fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
-    std::string extra = record::AlgorithmText(record);
+    std::vector<std::string> extra;
+    if (auto algorithm = record::AlgorithmText(record); !algorithm.empty())
+      extra.push_back(std::move(algorithm));
     if (time->fraction)
-      extra += fmt::format("{}{} of its {}roof", extra.empty() ? "" : "\n",
-                           text::PercentText(*time->fraction), time->specified ? "specified " : "");
+      extra.push_back(fmt::format("{} of its {}roof", text::PercentText(*time->fraction),
+                                  time->specified ? "specified " : ""));
     if (time->fraction_at_most)
-      extra += fmt::format("{}at most {} of its roof, which is not validated",
-                           extra.empty() ? "" : "\n", text::PercentText(*time->fraction_at_most));
-    if (time->estimate)
-      extra +=
-          fmt::format("{}~ an estimate: too few repetitions were clean", extra.empty() ? "" : "\n");
-    if (!extra.empty()) entry["extra"] = extra;
+      extra.push_back(fmt::format("at most {} of its roof, which is not validated",
+                                  text::PercentText(*time->fraction_at_most)));
+    if (time->estimate) extra.emplace_back("~ an estimate: too few repetitions were clean");
+    if (!extra.empty()) entry["extra"] = fmt::format("{}", fmt::join(extra, "\n"));
     all.push_back(std::move(entry));
   }
   out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
@@ -269,12 +259,9 @@ void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& o
             std::ostream& warnings) {
   const auto& table = Exporters();
   const auto found = std::ranges::find(table, format, &Exporter::format);
-  if (found == table.end()) {
-    std::string known;
-    for (const auto& exporter : table)
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", exporter.format);
-    throw BadInput("--format={}: expected one of {}", format, known);
-  }
+  if (found == table.end())
+    throw BadInput("--format={}: expected one of {}", format,
+                   fmt::join(VectorOf<std::string_view>(table, &Exporter::format), ", "));
   if (runs.empty()) throw BadInput("export: no run to export");
   if (runs.size() > 1 && !found->several)
     throw BadInput("--format={} takes one run, but {} were given", format, runs.size());

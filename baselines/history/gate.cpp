@@ -33,44 +33,9 @@ std::optional<double> Suspicion(const compare::Comparison& row, double min_effec
   return std::nullopt;
 }
 
-}  // namespace
-
-std::vector<std::string> UnclearNames(const compare::CompareResult& result,
-                                      const std::set<std::string>& settled) {
-  std::vector<std::pair<double, std::string>> suspects;
-  for (const auto& row : result.rows)
-    if (const auto suspicion = Suspicion(row, result.judged.min_effect);
-        suspicion && !settled.contains(row.name()))
-      suspects.emplace_back(-*suspicion, row.name());
-  std::ranges::sort(suspects);
-  return VectorOf<std::string>(suspects, [](const auto& row) { return row.second; });
-}
-
-std::set<std::string> ReplaceRows(const compare::CompareResult& later,
-                                  compare::CompareResult& result) {
-  std::unordered_map<std::string, const compare::Comparison*> by_name;
-  for (const auto& row : later.rows)
-    if (BothRan(row) && row.judgement) by_name.emplace(row.name(), &row);
-  std::set<std::string> replaced;
-  for (auto& row : result.rows) {
-    const auto found = by_name.find(row.name());
-    if (found == by_name.end()) continue;
-    const auto* stored = row.stored;
-    row = *found->second;
-    row.stored = stored;
-    replaced.insert(row.name());
-  }
-  if (later.interleaved && !result.interleaved)
-    result.judged.run_noise_from += "; none of what was measured again, interleaved";
-  result.interleaved = result.interleaved || later.interleaved;
-  CountVerdicts(result);
-  return replaced;
-}
-
-namespace {
-
 constexpr std::size_t kMaxBullets = 5, kMaxAnnotations = 10;
-constexpr std::size_t kCommitDigits = 12, kMaxNameBytes = 120;
+constexpr std::size_t kCommitDigits = 12;
+constexpr int kMaxNameColumns = 120, kMaxWhatColumns = 400;
 
 std::string Short(const std::string& commit) { return commit.substr(0, kCommitDigits); }
 
@@ -87,7 +52,7 @@ std::vector<const compare::Comparison*> Worse(const compare::CompareResult& resu
 }
 
 std::string CountsWithUnclear(const Report& report) {
-  std::string text = compare::CountsText(*report.result);
+  std::string text = compare::CountsText(report.result->count);
   if (const auto count = report.unclear.size(); count > 0)
     text += fmt::format(" ({} could still be slower)", count);
   return text;
@@ -117,7 +82,7 @@ std::string AgainText(const Report& report) {
   return fmt::format("; {} measured again{}", report.again,
                      report.interleaved_with ? fmt::format(", interleaved with the program of {}",
                                                            Short(*report.interleaved_with))
-                                             : std::string());
+                                             : "");
 }
 
 std::string AboutText(const Report& report) {
@@ -125,7 +90,7 @@ std::string AboutText(const Report& report) {
                      report.commit.empty() ? "this build" : Short(report.commit),
                      report.commits.size(), report.commits.size() == 1 ? "" : "s", report.branch,
                      report.commits.back().empty()
-                         ? std::string()
+                         ? ""
                          : fmt::format(", the newest of {}", Short(report.commits.back())),
                      AgainText(report));
 }
@@ -147,12 +112,11 @@ std::string BisectText(const Report& report) {
   return BisectCommand(Short(good), Short(bad), worse.front()->name(), report.own_program);
 }
 
-// Replaces line breaks by spaces. Cuts the text after `most` bytes.
-std::string OneLine(std::string text, std::size_t most) {
+// Replaces line breaks by spaces, and the middle of a longer text than `most` columns by "…".
+std::string OneLine(std::string text, int most) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
-  if (text.size() > most) text = text.substr(0, most) + "...";
-  return text;
+  return text::ShortenMiddle(text, most);
 }
 
 // Escapes a workflow command's message or (`property`) a property's value, as in
@@ -171,6 +135,38 @@ std::string Escaped(const std::string& text, bool property) {
 
 }  // namespace
 
+std::vector<std::string> UnclearNames(const compare::CompareResult& result,
+                                      const std::set<std::string>& settled) {
+  std::vector<std::pair<double, std::string>> suspects;
+  for (const auto& row : result.rows)
+    if (const auto suspicion = Suspicion(row, result.judged.min_effect);
+        suspicion && !settled.contains(row.name()))
+      suspects.emplace_back(-*suspicion, row.name());
+  std::ranges::sort(suspects);
+  return VectorOf<std::string>(suspects, [](const auto& row) { return row.second; });
+}
+
+std::set<std::string> ReplaceRows(const compare::CompareResult& later,
+                                  compare::CompareResult& result) {
+  std::unordered_map<std::string, const compare::Comparison*> by_name;
+  for (const auto& row : later.rows)
+    if (BothRan(row) && row.judgement) by_name.emplace(row.name(), &row);
+  std::set<std::string> replaced;
+  for (auto& row : result.rows) {
+    const auto* newer = FindCopy(by_name, row.name()).value_or(nullptr);
+    if (newer == nullptr) continue;
+    const auto* stored = row.stored;
+    row = *newer;
+    row.stored = stored;
+    replaced.insert(row.name());
+  }
+  if (later.interleaved && !result.interleaved)
+    result.judged.run_noise_from += "; none of what was measured again, interleaved";
+  result.interleaved = result.interleaved || later.interleaved;
+  CountVerdicts(result);
+  return replaced;
+}
+
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
                           bool own_program) {
   if (before.starts_with('-') || after.starts_with('-')) return "";  // they would be options
@@ -182,21 +178,20 @@ std::string BisectCommand(std::string_view before, std::string_view after, std::
 }
 
 std::string CommentOf(const Report& report) {
-  const auto cell = [](const std::string& text, std::size_t most) {
+  const auto cell = [](const std::string& text, int most) {
     return document::MarkdownText(OneLine(text, most));
   };
-  constexpr std::size_t kMaxWhatBytes = 400;
   std::string comment = fmt::format("### dlroof: {}\n\n", CountsWithUnclear(report));
   const auto worse = Worse(*report.result);
   const auto shown = std::min(worse.size(), kMaxBullets);
   for (std::size_t i = 0; i < shown; ++i)
-    comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameBytes),
-                           cell(WhatHappened(*worse[i]), kMaxWhatBytes));
+    comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameColumns),
+                           cell(WhatHappened(*worse[i]), kMaxWhatColumns));
   if (worse.size() > shown) comment += fmt::format("- and {} more\n", worse.size() - shown);
   if (shown > 0) comment += '\n';
-  comment += cell(AboutText(report), kMaxWhatBytes);
+  comment += cell(AboutText(report), kMaxWhatColumns);
   if (const auto bisect = BisectText(report); !bisect.empty())
-    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatBytes));
+    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatColumns));
   return comment + '\n';
 }
 

@@ -205,10 +205,6 @@ std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, co
   return database.getLastInsertRowid();
 }
 
-constexpr const char* kPointColumns =
-    "p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, "
-    "p.repetitions";
-
 // Throws BadInput unless low <= median <= high, all among the times of the repetitions.
 void CheckTimes(const Point& point, const std::vector<record::Repetition>& repetitions,
                 const std::string& where) {
@@ -225,6 +221,7 @@ void CheckTimes(const Point& point, const std::vector<record::Repetition>& repet
           where, *point.median, low, high, least.seconds, most.seconds);
 }
 
+// Reads a row of PointsWhere.
 Point ReadPoint(const Query& row) {
   Point point{.run = row.Integer(0),
               .series = row.Integer(1),
@@ -243,12 +240,6 @@ Point ReadPoint(const Query& row) {
   }
   CheckTimes(point, repetitions, row.Path());
   return point;
-}
-
-std::vector<Point> ReadPoints(Query& statement) {
-  std::vector<Point> points;
-  while (statement.Next()) points.push_back(ReadPoint(statement));
-  return points;
 }
 
 constexpr const char* kSelectSeries =
@@ -369,7 +360,14 @@ std::vector<std::string> History::NamesWith(const std::string& part, int most) c
   return names;
 }
 
-std::vector<Point> History::WithEstimates(std::vector<Point> points) const {
+std::vector<Point> History::PointsWhere(const char* condition, std::int64_t id) const {
+  Query row(*database_, fmt::format("SELECT p.run, p.series, p.facts, p.median, p.low, p.high, "
+                                    "p.clean, p.repetitions FROM points p JOIN runs r ON r.id = "
+                                    "p.run WHERE {}",
+                                    condition));
+  row.With(id);
+  std::vector<Point> points;
+  while (row.Next()) points.push_back(ReadPoint(row));
   std::map<std::uint64_t, bool> is_ok;  // by hash of the facts, which many points share
   for (auto& point : points) {
     if (!point.estimate) continue;
@@ -381,21 +379,13 @@ std::vector<Point> History::WithEstimates(std::vector<Point> points) const {
 }
 
 std::vector<Point> History::PointsOf(const Series& series) const {
-  Query statement(
-      *database_,
-      fmt::format("SELECT {} FROM points p JOIN runs r ON r.id = p.run WHERE p.series = ? "
-                  "ORDER BY r.moment, r.id",
-                  kPointColumns));
-  return WithEstimates(ReadPoints(statement.With(series.id)));
+  return PointsWhere("p.series = ? ORDER BY r.moment, r.id", series.id);
 }
 
 std::vector<Point> History::PointsOf(const StoredRun& run) const {
-  Query statement(
-      *database_,
-      fmt::format("SELECT {} FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
-                  "r.first_point + r.points - 1 AND p.run = r.id WHERE r.id = ? ORDER BY p.id",
-                  kPointColumns));
-  return WithEstimates(ReadPoints(statement.With(run.id)));
+  return PointsWhere(
+      "r.id = ? AND p.id BETWEEN r.first_point AND r.first_point + r.points - 1 ORDER BY p.id",
+      run.id);
 }
 
 compare::NamedRun History::Read(const StoredRun& stored) const {

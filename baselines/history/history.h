@@ -123,8 +123,8 @@ class History {
   record::Record Facts(const Point& point) const;
 
  private:
-  // Removes the estimate of points whose status is not ok.
-  std::vector<Point> WithEstimates(std::vector<Point> points) const;
+  // Returns the points that meet a condition of SQL with the parameter `id`.
+  std::vector<Point> PointsWhere(const char* condition, std::int64_t id) const;
   std::shared_ptr<SQLite::Database> database_;
 };
 

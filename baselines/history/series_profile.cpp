@@ -103,18 +103,18 @@ class Levels {
   std::optional<double> Slope() const {
     const auto count = static_cast<double>(values_.size());
     if (values_.size() < kMinForDrift) return std::nullopt;
-    double product = 0, square = 0;
+    const auto x = [&](std::size_t i) { return static_cast<double>(i) - (count - 1) / 2; };
+    double product = 0, square = 0, squares = 0;
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const double x = static_cast<double>(i) - (count - 1) / 2;
-      product += x * values_[i];
-      square += x * x;
+      product += x(i) * values_[i];
+      square += Square(x(i));
     }
     const double slope = product / square, mean = sums_.back() / count;
     std::vector<double> residuals;
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      residuals.push_back(values_[i] - mean - slope * (static_cast<double>(i) - (count - 1) / 2));
-    double squares = 0;
-    for (const double residual : residuals) squares += residual * residual;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      residuals.push_back(values_[i] - mean - slope * x(i));
+      squares += Square(residuals.back());
+    }
     if (!cuts_.empty() && squares >= SquaresOfLevels()) return std::nullopt;
     const auto [variance, degrees] = Noise(residuals, squares, count - 2);
     const double chance = StudentTwoSided(slope / std::sqrt(variance / square), degrees);
@@ -152,10 +152,6 @@ class Levels {
   const std::vector<std::size_t>& cuts() const { return cuts_; }
 
  private:
-  struct Variance {
-    double variance = 0, degrees = 0;
-  };
-
   std::size_t Begin(std::size_t level) const { return level == 0 ? 0 : cuts_[level - 1]; }
   std::size_t End(std::size_t level) const {
     return level == cuts_.size() ? values_.size() : cuts_[level];
@@ -186,7 +182,8 @@ class Levels {
   }
 
   // Returns the variance of one value, raised for autocorrelation, and its degrees of freedom.
-  static Variance Noise(const std::vector<double>& residuals, double squares, double degrees) {
+  static statistics::Spread Noise(const std::vector<double>& residuals, double squares,
+                                  double degrees) {
     double products = 0;
     for (std::size_t i = 1; i < residuals.size(); ++i) products += residuals[i] * residuals[i - 1];
     const double memory = residuals.size() >= kMinForMemory && squares > 0
@@ -197,7 +194,7 @@ class Levels {
     if (degrees < kMinDegrees) return {std::max(own, Square(kAssumed)), kManyDegrees};
     return {std::max(own, Square(kMinNoise)) * longer, std::max(degrees / longer, 1.0)};
   }
-  Variance Noise() const {
+  statistics::Spread Noise() const {
     std::vector<double> residuals;
     for (std::size_t level = 0; level <= cuts_.size(); ++level)
       for (std::size_t i = Begin(level); i < End(level); ++i)

@@ -21,55 +21,28 @@
 namespace dlroof::programs {
 namespace {
 
-// By kind: lower-case words of which one is in the kernel's name. The first matching kind is used.
-// PyTorch's kernels that copy or convert are elementwise kernels whose functor contains "copy".
-const std::vector<std::pair<KernelKind, std::vector<std::string_view>>>& KindWords() {
-  static const std::vector<std::pair<KernelKind, std::vector<std::string_view>>> words = {
-      {KernelKind::kCollective, {"nccl"}},
-      {KernelKind::kLayout,
-       {"nchwtonhwc", "nhwctonchw", "tensortransform", "transpose", "permute", "copy_kernel",
-        "copykernel", "catarray", "im2col", "col2im", "convert"}},
-      {KernelKind::kProduct,
-       {"gemm", "nvjet", "cutlass", "fprop", "dgrad", "wgrad", "conv", "winograd", "scudnn", "gemv",
-        "flash", "fmha", "attention"}}};
-  return words;
-}
-
-bool HasAny(const std::string& text, const std::vector<std::string_view>& words) {
+bool HasAny(const std::string& text, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(words, [&](auto word) { return text.find(word) != text.npos; });
 }
 
 using gpu_trace::Trace;
 
-// Finds the row of GpuTimeline::kernels for a kernel of the trace. Kernels with equal name, grid
-// and block share a row.
-class KernelIndex {
- public:
-  explicit KernelIndex(const Trace& trace) : trace_(trace), rows_(trace.kernels.size(), kNone) {}
+using KernelRows =
+    std::map<std::tuple<std::string_view, gpu_trace::Size3, gpu_trace::Size3>, std::uint32_t>;
 
-  std::uint32_t RowOf(std::uint32_t kernel, GpuTimeline& timeline) {
-    auto& row = rows_[kernel];
-    if (row != kNone) return row;
-    const auto& facts = trace_.kernels[kernel];
-    const auto& mangled = trace_.texts[facts.name];
-    const auto [found, added] =
-        found_.try_emplace(std::tuple(mangled, facts.grid, facts.block),
-                           static_cast<std::uint32_t>(timeline.kernels.size()));
-    row = found->second;
-    if (!added) return row;
-    GpuKernelUse use{
-        .name = boost::core::demangle(mangled.c_str()), .grid = facts.grid, .block = facts.block};
-    if (use.name != mangled) use.mangled = mangled;
-    timeline.kernels.push_back(std::move(use));
-    return row;
-  }
-
- private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  const Trace& trace_;
-  std::vector<std::uint32_t> rows_;
-  std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>, std::uint32_t> found_;
-};
+// Returns the kernel's index in GpuTimeline::kernels: kernels with equal name, grid and block have
+// one row. Adds a new row.
+std::uint32_t RowOf(const Trace& trace, const gpu_trace::Kernel& kernel, KernelRows& rows,
+                    std::vector<GpuKernelUse>& kernels) {
+  const auto& mangled = trace.texts[kernel.name];
+  const auto [found, added] = rows.try_emplace({mangled, kernel.grid, kernel.block},
+                                               static_cast<std::uint32_t>(kernels.size()));
+  if (!added) return found->second;
+  auto& use = kernels.emplace_back(GpuKernelUse{
+      .name = boost::core::demangle(mangled.c_str()), .grid = kernel.grid, .block = kernel.block});
+  if (use.name != mangled) use.mangled = mangled;
+  return found->second;
+}
 
 void AddCopiesAndFills(const Trace& trace, std::uint32_t device, DeviceWork& work,
                        GpuTimeline& timeline) {
@@ -77,19 +50,12 @@ void AddCopiesAndFills(const Trace& trace, std::uint32_t device, DeviceWork& wor
   for (std::uint32_t i = 0; i < trace.copies.size(); ++i) {
     const auto& copy = trace.copies[i];
     if (copy.place.device != device) continue;
-    work.all.push_back({.time = copy.time,
-                        .sort = Sort::kCopy,
-                        .index = i,
-                        .context = copy.place.context,
-                        .stream = copy.place.stream});
+    work.all.push_back({.time = copy.time, .sort = Sort::kCopy, .index = i, .place = copy.place});
     timeline.copies += 1;
   }
   for (const auto& fill : trace.fills) {
     if (fill.place.device != device) continue;
-    work.all.push_back({.time = fill.time,
-                        .sort = Sort::kFill,
-                        .context = fill.place.context,
-                        .stream = fill.place.stream});
+    work.all.push_back({.time = fill.time, .sort = Sort::kFill, .place = fill.place});
     timeline.fills += 1;
   }
 }
@@ -139,6 +105,16 @@ Steps StepsOfGraph(const DeviceWork& work) {
   }
   if (begins.size() < kMinSteps) return {};
   return {.from = StepsFrom::kGraphs, .ranges = StepsBetween(begins, work.stream.size())};
+}
+
+std::vector<std::int64_t> BeginsOf(const Trace& trace) {
+  auto begins = VectorOf<std::int64_t>(trace.calls, &gpu_trace::Call::begin_ns);
+  std::ranges::sort(begins);
+  return begins;
+}
+
+double BusySeconds(const GpuTimes& times) {
+  return times.kernel_seconds + times.copy_seconds + times.fill_seconds;
 }
 
 // NVTX ranges that may mark steps and whose names differ only in digits.
@@ -220,20 +196,21 @@ FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
 
 DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timeline) {
   DeviceWork work;
-  KernelIndex index(trace);
+  KernelRows rows;
+  std::vector<std::optional<std::uint32_t>> row_of(trace.kernels.size());
   for (std::uint32_t i = 0; i < trace.launches.size(); ++i) {
     const auto& launch = trace.launches[i];
     if (launch.place.device != device) continue;
-    const auto row = index.RowOf(launch.kernel, timeline);
-    auto& use = timeline.kernels[row];
+    auto& row = row_of[launch.kernel];
+    if (!row) row = RowOf(trace, trace.kernels[launch.kernel], rows, timeline.kernels);
+    auto& use = timeline.kernels[*row];
     use.launches += 1;
     use.seconds += Seconds(launch.time);
     if (launch.graph != 0) use.graph_launches += 1;
     work.all.push_back({.time = launch.time,
-                        .index = row,
+                        .index = *row,
                         .launch = i,
-                        .context = launch.place.context,
-                        .stream = launch.place.stream,
+                        .place = launch.place,
                         .graph = launch.graph,
                         .call = launch.correlation});
     timeline.launches += 1;
@@ -250,9 +227,14 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
 
 KernelKind KernelKindOf(std::string_view name) {
   const auto lower = boost::to_lower_copy(std::string(name));
-  for (const auto& [kind, words] : KindWords())
-    if (HasAny(lower, words)) return kind;
-  return KernelKind::kOther;
+  if (HasAny(lower, {"nccl"})) return KernelKind::kCollective;
+  // PyTorch's kernels that copy or convert are elementwise kernels whose functor contains "copy".
+  if (HasAny(lower, {"nchwtonhwc", "nhwctonchw", "tensortransform", "transpose", "permute",
+                     "copy_kernel", "copykernel", "catarray", "im2col", "col2im", "convert"}))
+    return KernelKind::kLayout;
+  const bool product = HasAny(lower, {"gemm", "nvjet", "cutlass", "fprop", "dgrad", "wgrad", "conv",
+                                      "winograd", "scudnn", "gemv", "flash", "fmha", "attention"});
+  return product ? KernelKind::kProduct : KernelKind::kOther;
 }
 
 bool NamesStep(const std::string& name) {
@@ -289,20 +271,6 @@ FoundGpuSteps FindGpuSteps(const Trace& trace, const RangesAround& around, const
     steps.reason->text += ": NVTX ranges named \"step\", --torch or --steps N tell the steps";
   return {std::move(steps), ""};
 }
-
-namespace {
-
-std::vector<std::int64_t> BeginsOf(const Trace& trace) {
-  auto begins = VectorOf<std::int64_t>(trace.calls, [](const auto& call) { return call.begin_ns; });
-  std::ranges::sort(begins);
-  return begins;
-}
-
-double BusySeconds(const GpuTimes& times) {
-  return times.kernel_seconds + times.copy_seconds + times.fill_seconds;
-}
-
-}  // namespace
 
 void AddPace(const Trace& traced, const Trace& untraced, GpuTimeline& timeline) {
   const auto with = BeginsOf(traced), without = BeginsOf(untraced);

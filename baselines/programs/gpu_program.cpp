@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "baselines/programs/program_report.h"
+#include "counters/base/keys.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
@@ -22,19 +23,20 @@ const std::string& MangledOf(const GpuKernelUse& use) {
 }
 
 GpuProcess ProcessOf(const gpu_trace::Trace& trace) {
-  GpuProcess process{.pid = trace.pid, .command = trace.command};
-  process.launches = static_cast<double>(trace.launches.size());
-  process.copies = static_cast<double>(trace.copies.size());
-  process.fills = static_cast<double>(trace.fills.size());
-  process.calls = static_cast<double>(trace.calls.size());
-  process.ranges = static_cast<double>(trace.ranges.size());
-  process.dropped = trace.dropped;
-  process.untimed = trace.untimed;
-  process.ended = trace.ended;
-  process.full = trace.full;
-  if (trace.failure) process.failure = trace.failure->text;
-  process.remarks = trace.remarks;
-  return process;
+  const auto count = [](const auto& all) { return static_cast<double>(all.size()); };
+  return {.pid = trace.pid,
+          .command = trace.command,
+          .launches = count(trace.launches),
+          .copies = count(trace.copies),
+          .fills = count(trace.fills),
+          .calls = count(trace.calls),
+          .ranges = count(trace.ranges),
+          .dropped = trace.dropped,
+          .untimed = trace.untimed,
+          .ended = trace.ended,
+          .full = trace.full,
+          .failure = trace.failure.value_or(Reason{}).text,
+          .remarks = trace.remarks};
 }
 
 record::Record RecordOf(const GpuKernelUse& use, const std::string& set,
@@ -69,9 +71,10 @@ CountedKernel MeanOf(const GpuKernelUse& use,
 
 struct LaunchSums {
   double launches = 0, seconds = 0;
-  void Add(double sign, double time) {
-    launches += sign;
-    seconds += sign * time;
+  // `time` [s]: of all these launches; a negative number removes launches.
+  void Add(double number, double time) {
+    launches += number;
+    seconds += time;
   }
 };
 
@@ -118,7 +121,7 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
     const auto kernel = order.kernels[matching[place]];
     const double of_kernel = timeline.kernels[kernel].step_wall_seconds;
     seconds -= stands_for(kernel) ? of_kernel : 0;
-    inside[kernel].Add(sign, order.seconds[matching[place]]);
+    inside[kernel].Add(sign, sign * order.seconds[matching[place]]);
     seconds += stands_for(kernel) ? of_kernel : 0;
   };
   LaunchSelection best;
@@ -133,18 +136,12 @@ LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::str
     for (const auto& [kernel, sums] : all)
       if (stands_for(kernel)) best.kernels.insert(kernel);
   }
-  best.arguments = {"--kernel-name-base",
-                    "mangled",
-                    "--print-kernel-base",
-                    "mangled",
-                    "--kernel-name",
-                    "regex:" + ExactNames({names.begin(), names.end()}),
-                    "--launch-skip",
-                    fmt::format("{}", skipped),
-                    "--launch-count",
-                    fmt::format("{}", best.launches),
-                    "--kill",
-                    "yes"};
+  const auto pattern = "regex:" + ExactNames({names.begin(), names.end()});
+  const auto skip = std::to_string(skipped), count = std::to_string(best.launches);
+  if (pattern.size() > kMaxPattern) return {};
+  best.arguments = {
+      "--kernel-name-base", "mangled", "--print-kernel-base", "mangled", "--kernel-name", pattern,
+      "--launch-skip",      skip,      "--launch-count",      count,     "--kill",        "yes"};
   return best;
 }
 
@@ -176,22 +173,19 @@ void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   if (!IdleOf(timeline).seen) return;  // tracing may have caused the gaps
   const auto& times = timeline.times;
   const double long_idle = times.idle_seconds - times.short_idle_seconds;
-  if (times.short_idle_seconds > 0)
-    advice.push_back(
-        {times.short_idle_seconds,
-         fmt::format(
-             "The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: the host "
-             "launches too slowly. CUDA graphs (torch.compile(mode=\"reduce-overhead\"), "
-             "torch.cuda.graph), fewer and larger kernels or a larger batch close them.",
-             Time(times.short_idle_seconds), ShareText(times.short_idle_seconds, timeline),
-             times.short_gaps, Time(kShortGap))});
-  if (times.graph_idle_seconds > 0)
-    advice.push_back({times.graph_idle_seconds,
-                      fmt::format("CUDA graphs take {} ({}) beside their kernels, copies and "
-                                  "fills: fewer and larger kernels need less of it.",
-                                  Time(times.graph_idle_seconds),
-                                  ShareText(times.graph_idle_seconds, timeline))});
-  if (long_idle <= 0) return;
+  advice.push_back(
+      {times.short_idle_seconds,
+       fmt::format(
+           "The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: the host "
+           "launches too slowly. CUDA graphs (torch.compile(mode=\"reduce-overhead\"), "
+           "torch.cuda.graph), fewer and larger kernels or a larger batch close them.",
+           Time(times.short_idle_seconds), ShareText(times.short_idle_seconds, timeline),
+           times.short_gaps, Time(kShortGap))});
+  advice.push_back(
+      {times.graph_idle_seconds,
+       fmt::format("CUDA graphs take {} ({}) beside their kernels, copies and fills: "
+                   "fewer and larger kernels need less of it.",
+                   Time(times.graph_idle_seconds), ShareText(times.graph_idle_seconds, timeline))});
   std::string where;
   if (timeline.gap) {
     const auto& gap = *timeline.gap;
@@ -210,7 +204,6 @@ void AddCopies(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   const double seconds = timeline.times.copy_seconds;
   double pageable = 0;
   for (const auto& copies : timeline.copy_kinds) pageable += copies.pageable_bytes;
-  if (seconds <= 0) return;
   advice.push_back(
       {seconds,
        fmt::format("Copies take {} ({}) in which no kernel runs: {}copy on another stream while "
@@ -222,41 +215,27 @@ void AddCopies(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
                                 : "")});
 }
 
-template <class Has>
-std::pair<double, double> SumOf(const GpuTimeline& timeline, const Has& has) {
-  double seconds = 0, launches = 0;
-  for (const auto& use : timeline.kernels) {
-    if (!has(use)) continue;
-    seconds += use.step_wall_seconds;
-    launches += use.step_launches;
-  }
-  return {seconds, launches};
-}
-
-void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
-  const auto [seconds, launches] = SumOf(timeline, [](const GpuKernelUse& use) {
-    return KernelKindOf(use.name) == KernelKind::kLayout;
-  });
-  if (seconds <= 0) return;
+void AddKernelKinds(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
+  LaunchSums layouts, fp32_products;
+  for (const auto& use : timeline.kernels)
+    if (KernelKindOf(use.name) == KernelKind::kLayout)
+      layouts.Add(use.step_launches, use.step_wall_seconds);
+    else if (IsFp32Product(use.name))
+      fp32_products.Add(use.step_launches, use.step_wall_seconds);
   advice.push_back(
-      {seconds,
+      {layouts.seconds,
        fmt::format(
            "Kernels that only copy, convert or transpose take {} ({}, launches: {:.0f}): keep "
            "one layout (channels_last for convolutions) and one type through the program.",
-           Time(seconds), ShareText(seconds, timeline), launches)});
-}
-
-void AddTf32(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
+           Time(layouts.seconds), ShareText(layouts.seconds, timeline), layouts.launches)});
   if (timeline.compute_capability != 0 && timeline.compute_capability < kFirstTf32) return;
-  const auto [seconds, launches] =
-      SumOf(timeline, [](const GpuKernelUse& use) { return IsFp32Product(use.name); });
-  if (seconds <= 0) return;
   advice.push_back(
-      {seconds,
+      {fp32_products.seconds,
        fmt::format(
            "{:.0f} launches of products in fp32 take {} ({}) without tensor cores: allow TF32 "
            "(torch.set_float32_matmul_precision(\"high\")), or use bf16 or f16.",
-           launches, Time(seconds), ShareText(seconds, timeline))});
+           fp32_products.launches, Time(fp32_products.seconds),
+           ShareText(fp32_products.seconds, timeline))});
 }
 
 }  // namespace
@@ -317,8 +296,8 @@ std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& se
   program.counting.kernels = 0;
   for (auto& use : program.timelines.front().kernels) {
     if (use.step_launches <= 0) continue;
-    const auto found = by_key.find({MangledOf(use), use.grid, use.block});
-    const auto* kernel = found == by_key.end() ? nullptr : found->second;
+    const auto* kernel =
+        FindCopy(by_key, KernelKey(MangledOf(use), use.grid, use.block)).value_or(nullptr);
     records.push_back(RecordOf(use, set, kernel));
     use.record = records.back().name;
     seconds += use.step_wall_seconds;
@@ -355,8 +334,7 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_laun
   // Tries fewer and fewer names: of few kernels, `max_launches` are a larger part of the launches.
   for (std::size_t count = names.size(); count > 0 && max_launches > 0; count /= 2) {
     auto window = BestWindow(timeline, std::span(names).first(count), max_launches);
-    if (window.share > best.share && window.arguments[5].size() <= kMaxPattern)
-      best = std::move(window);
+    if (window.share > best.share) best = std::move(window);
   }
   if (all > 0) best.share /= all;
   return best;
@@ -402,8 +380,7 @@ std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline) {
   if (!(timeline.times.wall_seconds > 0)) return advice;
   AddIdle(timeline, advice);
   AddCopies(timeline, advice);
-  AddLayouts(timeline, advice);
-  AddTf32(timeline, advice);
+  AddKernelKinds(timeline, advice);
   std::erase_if(advice, [&](const GpuAdvice& item) {
     return item.seconds < kMinShare * timeline.times.wall_seconds;
   });

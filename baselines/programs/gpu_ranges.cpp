@@ -4,11 +4,14 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "baselines/programs/gpu_timeline.h"
 #include "baselines/programs/program_summary.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::programs {
 namespace {
@@ -29,14 +32,9 @@ struct Event {
 
 void SortEvents(const Trace& trace, std::vector<Event>& events) {
   // If two ranges begin at the same time, the longer range encloses the other.
-  std::ranges::sort(events, [&](const Event& a, const Event& b) {
-    if (a.thread != b.thread) return a.thread < b.thread;
-    if (a.at_ns != b.at_ns) return a.at_ns < b.at_ns;
-    if (a.is_call != b.is_call) return b.is_call;
-    if (a.is_call) return a.index < b.index;
-    const auto end_a = trace.ranges[a.index].time.end_ns;
-    const auto end_b = trace.ranges[b.index].time.end_ns;
-    return end_a != end_b ? end_a > end_b : a.index < b.index;
+  std::ranges::sort(events, {}, [&](const Event& event) {
+    const auto end_ns = event.is_call ? 0 : trace.ranges[event.index].time.end_ns;
+    return std::tuple(event.thread, event.at_ns, event.is_call, -end_ns, event.index);
   });
 }
 
@@ -93,10 +91,6 @@ class RangeTree {
     }
   }
 
-  bool HasRange(std::size_t launch) const {
-    return around_.OfLaunch(work_.Launch(launch).launch) != kNone;
-  }
-
   void Add(std::size_t launch, double weight) {
     const auto& task = work_.Launch(launch);
     const double seconds = weight * Seconds(task.time);
@@ -125,8 +119,9 @@ class RangeTree {
     // Adds the kernels of inner nodes (which have larger indices) to their outer nodes.
     for (std::size_t i = nodes_.size(); i-- > 0;) {
       auto& node = nodes_[i];
-      const auto* longest = LongestOf(node);
-      if (longest != nullptr) node.work.kernel = kernels[longest->first].name;
+      const auto longest = std::ranges::max_element(
+          node.kernels, {}, [](const auto& kernel) { return kernel.second; });
+      if (longest != node.kernels.end()) node.work.kernel = kernels[longest->first].name;
       if (node.parent == kNone) continue;
       for (const auto& [kernel, seconds] : node.kernels)
         nodes_[node.parent].kernels[kernel] += seconds;
@@ -138,13 +133,6 @@ class RangeTree {
   }
 
  private:
-  static const std::pair<const std::uint32_t, double>* LongestOf(const Node& node) {
-    const std::pair<const std::uint32_t, double>* longest = nullptr;
-    for (const auto& kernel : node.kernels)
-      if (longest == nullptr || kernel.second > longest->second) longest = &kernel;
-    return longest;
-  }
-
   const std::string& NameOf(std::uint32_t range) const {
     return trace_.texts[trace_.ranges[range].name];
   }
@@ -203,12 +191,12 @@ class RangeTree {
 
   // Returns the last forward operator with this number that began by `at_ns`, or kNone.
   std::uint32_t ForwardOf(std::uint64_t sequence, std::int64_t at_ns) const {
-    const auto found = forward_.find(sequence);
-    if (found == forward_.end()) return kNone;
-    const auto after = std::ranges::upper_bound(found->second, at_ns, {}, [&](std::uint32_t range) {
+    const auto* ranges = FindValue(forward_, sequence);
+    if (ranges == nullptr) return kNone;
+    const auto after = std::ranges::upper_bound(*ranges, at_ns, {}, [&](std::uint32_t range) {
       return trace_.ranges[range].time.begin_ns;
     });
-    return after == found->second.begin() ? kNone : *std::prev(after);
+    return after == ranges->begin() ? kNone : *std::prev(after);
   }
 
   // Returns the node of the modules around `range`, nested in `node` with the outermost first.
@@ -338,22 +326,20 @@ std::string RangeName(const std::string& name) {
 }
 
 RangeWork RangeWorkOf(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                      const std::vector<GpuKernelUse>& kernels,
-                      std::span<const LaunchRange> steps) {
+                      const std::vector<GpuKernelUse>& kernels, std::vector<StepRange> steps) {
   RangeWork result;
   if (trace.calls.empty() || trace.ranges.empty()) return result;
+  std::erase_if(steps, [&](const StepRange& step) {  // steps without a launch in a range
+    return std::ranges::all_of(std::views::iota(step.begin, step.end), [&](std::size_t i) {
+      return around.OfLaunch(work.Launch(i).launch) == kNone;
+    });
+  });
   RangeTree tree(trace, around, work);
-  std::vector<LaunchRange> marked;
-  for (const auto& [begin, end] : steps)
-    for (std::size_t i = begin; i < end; ++i)
-      if (tree.HasRange(i)) {
-        marked.emplace_back(begin, end);
-        break;
-      }
-  for (const auto& [begin, end] : marked)
-    for (std::size_t i = begin; i < end; ++i) tree.Add(i, 1 / static_cast<double>(marked.size()));
+  for (const auto& step : steps)
+    for (std::size_t i = step.begin; i < step.end; ++i)
+      tree.Add(i, 1 / static_cast<double>(steps.size()));
   result.rows = tree.Rows(kernels);
-  result.steps = static_cast<int>(marked.size());
+  result.steps = static_cast<int>(steps.size());
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_report.h"
+#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
@@ -30,19 +31,15 @@ class KernelPlaces {
 
   // Returns the index of the kernel's record in run().file.records.
   std::optional<std::size_t> Find(const GpuKernelUse& use) const {
-    const auto found = index_.find(use.record);
-    if (use.record.empty() || found == index_.end()) return std::nullopt;
-    return found->second;
+    return use.record.empty() ? std::nullopt : FindCopy(index_, use.record);
   }
 
   // Returns the FLOPs of the kernel's launches in a step [flop]; nullopt if it was not counted.
   std::optional<double> FlopsOf(const GpuKernelUse& use) const {
     const auto record = Find(use);
     if (!record) return std::nullopt;
-    const auto& work = run_.file.records[*record].work;
-    const auto measured = work.find(Provenance::kMeasured);
-    if (measured == work.end()) return std::nullopt;
-    return TotalFlops(measured->second);
+    const auto* measured = FindValue(run_.file.records[*record].work, Provenance::kMeasured);
+    return measured == nullptr ? std::nullopt : TotalFlops(*measured);
   }
 
   std::optional<roofline::RoofShare> RoofShareOf(const GpuKernelUse& use) const {
@@ -205,16 +202,15 @@ Names NamesOf(const GpuTimeline& timeline, bool full_names) {
 
 // Returns a cell with the short and the full name of a kernel. `whole`: its full name.
 Cell NameCell(const std::string& whole, const Names& names) {
-  const auto found = names.find(whole);
-  if (found == names.end() || found->second == whole) return {whole};
-  return {found->second, whole};
+  const auto name = FindCopy(names, whole).value_or(whole);
+  return {name, name == whole ? "" : whole};
 }
 
 constexpr std::size_t kKernelColumns = 12;
 
-Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std::string& share,
+Table::Row KernelRow(const GpuKernelUse& use, const Names& names, const std::string& share,
                      const KernelPlaces& places) {
-  Table::Row row = {{name, name == use.name ? "" : use.name},
+  Table::Row row = {NameCell(use.name, names),
                     {SizeText(use.grid)},
                     {SizeText(use.block)},
                     {Time(use.step_wall_seconds)},
@@ -249,17 +245,15 @@ void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places, const N
       .columns = {steps ? "kernels of a step" : "kernels", "grid", "block", "time", "share",
                   "launches", "per launch", "FLOP/s", "FLOP/byte", "% roof", "bound", "x roof"},
       .first = all ? 0 : kMaxKernels};
-  std::vector<double> seconds;
-  for (const auto& use : timeline.kernels) seconds.push_back(use.step_wall_seconds);
-  const auto tenths = document::Tenths(seconds);
+  const auto tenths =
+      document::Tenths(VectorOf<double>(timeline.kernels, &GpuKernelUse::step_wall_seconds));
   double rest_seconds = 0, rest_launches = 0, outside = 0;
   int rest_tenths = 0;
   for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
     const auto& use = timeline.kernels[i];
     if (steps) outside += use.step_launches > 0 ? 0 : use.launches;
     if (use.step_launches <= 0) continue;
-    table.rows.push_back(
-        KernelRow(use, names.at(use.name), document::TenthsText(tenths[i]), places));
+    table.rows.push_back(KernelRow(use, names, document::TenthsText(tenths[i]), places));
     if (table.rows.size() <= kMaxKernels) continue;
     rest_seconds += use.step_wall_seconds;
     rest_launches += use.step_launches;
@@ -308,7 +302,7 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
 void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
                   Document& document) {
   constexpr double kAbove = 1.02;  // [1] share of the roof that is beyond noise
-  double kernels = 0, seconds = 0, most = 0;
+  double kernels = 0, seconds = 0, most = kAbove;
   const GpuKernelUse* highest = nullptr;
   for (const auto& use : timeline.kernels) {
     const auto share = places.RoofShareOf(use);
@@ -372,12 +366,9 @@ void AddRangeWork(const GpuTimeline& timeline, const Names& names, bool all, Doc
   if (rows.empty() && timeline.range_reason)
     Say(document, "no kernel is in an NVTX range: {}", timeline.range_reason->text);
   double whole = 0, least = 0;
-  std::vector<double> seconds;
-  for (const auto& row : rows) {
-    if (row.depth == 0) whole += row.seconds;
-    seconds.push_back(row.seconds);
-  }
+  for (const auto& row : rows) whole += row.depth == 0 ? row.seconds : 0;
   if (whole <= 0) return;
+  auto seconds = VectorOf<double>(rows, &GpuRangeWork::seconds);
   std::ranges::sort(seconds, std::ranges::greater{});
   if (!all && seconds.size() > kMaxWork) least = seconds[kMaxWork - 1];
   Table table{.columns = {timeline.steps.count > 0

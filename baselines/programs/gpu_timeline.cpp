@@ -22,91 +22,81 @@ constexpr std::size_t kLaneParts = 200;  // time slices of a lane
 constexpr std::size_t kMaxLanes = 16;
 
 using Sort = DeviceTask::Sort;
-using Work = DeviceTask;
 
-using Window = Interval;
-
-// Divides the time of windows among the kernels, copies and fills that run in them.
-class Sweep {
- public:
-  Sweep(const DeviceWork& work, const GpuTimeline& timeline)
-      : work_(work), wall_(timeline.kernels.size()) {}
-
-  // Adds the times of a window to `times`, and its kernels' shares to wall(). `first` is the index
-  // of the first work that may end after the window's begin.
-  void Add(const Window& window, std::size_t first, GpuTimes& times) {
-    edges_.clear();
-    for (std::size_t i = first; i < work_.all.size(); ++i) {
-      const auto& task = work_.all[i];
-      if (task.time.begin_ns >= window.end_ns) break;
-      const Interval clipped = {std::max(task.time.begin_ns, window.begin_ns),
-                                std::min(task.time.end_ns, window.end_ns)};
-      if (clipped.end_ns <= clipped.begin_ns) continue;
-      edges_.push_back({clipped.begin_ns, static_cast<std::uint32_t>(i), true});
-      edges_.push_back({clipped.end_ns, static_cast<std::uint32_t>(i), false});
-      if (task.sort == Sort::kKernel) times.overlap_seconds += Seconds(clipped);
-    }
-    std::ranges::sort(edges_, {}, [](const Edge& edge) { return edge.at_ns; });
-    Run(window, times);
-    times.wall_seconds += Seconds(window);
-  }
-
-  const std::vector<double>& wall() const { return wall_; }  // [s] by kernel
-
- private:
-  struct Edge {
-    std::int64_t at_ns;
-    std::uint32_t work;
-    bool begins;
-  };
-
-  void Run(const Window& window, GpuTimes& times) {
-    std::array<int, 3> running = {};
-    std::int64_t at = window.begin_ns;
-    // [s] Integral over time of 1 / number of running kernels. Its increase while a kernel runs is
-    // the kernel's share of the time.
-    double clock = 0;
-    opened_.clear();
-    const auto pass = [&](std::int64_t to) {
-      const double seconds = Seconds(to - at);
-      if (running[0] > 0) {
-        times.kernel_seconds += seconds;
-        clock += seconds / running[0];
-        if (running[1] > 0) times.hidden_copy_seconds += seconds;
-      } else if (running[1] > 0) {
-        times.copy_seconds += seconds;
-      } else if (running[2] > 0) {
-        times.fill_seconds += seconds;
-      } else {
-        times.idle_seconds += seconds;
-        if (seconds > 0 && seconds <= kShortGap) {
-          times.short_idle_seconds += seconds;
-          times.short_gaps += 1;
-        }
-      }
-      at = to;
-    };
-    for (const auto& edge : edges_) {
-      if (edge.at_ns > at) pass(edge.at_ns);
-      const auto& task = work_.all[edge.work];
-      running[static_cast<std::size_t>(task.sort)] += edge.begins ? 1 : -1;
-      if (task.sort != Sort::kKernel) continue;
-      if (edge.begins)
-        opened_[edge.work] = clock;
-      else
-        wall_[task.index] += clock - opened_[edge.work];
-    }
-    pass(window.end_ns);
-  }
-
-  const DeviceWork& work_;
-  std::vector<double> wall_;
-  std::vector<Edge> edges_;
-  std::unordered_map<std::uint32_t, double> opened_;
+// A task begins or ends.
+struct TaskEdge {
+  std::int64_t at_ns;
+  std::size_t task;  // index into DeviceWork::all
+  bool begins;
 };
 
-Window WholeOf(const DeviceWork& work) {
-  Window whole = {work.all.front().time.begin_ns, work.all.front().time.end_ns};
+// Returns the edges of the tasks that run in the window, clipped to it, in order of time. `first`
+// is the index of the first task that may end after the window's begin. Adds the kernels' durations
+// in the window to `kernel_seconds` [s].
+std::vector<TaskEdge> EdgesIn(const DeviceWork& work, const Interval& window, std::size_t first,
+                              double& kernel_seconds) {
+  std::vector<TaskEdge> edges;
+  for (std::size_t i = first; i < work.all.size(); ++i) {
+    const auto& time = work.all[i].time;
+    if (time.begin_ns >= window.end_ns) break;
+    const auto begin = std::max(time.begin_ns, window.begin_ns);
+    const auto end = std::min(time.end_ns, window.end_ns);
+    if (end <= begin) continue;
+    edges.push_back({begin, i, true});
+    edges.push_back({end, i, false});
+    if (work.all[i].sort == Sort::kKernel) kernel_seconds += Seconds(end - begin);
+  }
+  std::ranges::sort(edges, {}, &TaskEdge::at_ns);
+  return edges;
+}
+
+// Divides the time of a window among the kernels, copies and fills that run in it: adds to the
+// timeline's times (to overlap_seconds the durations of all kernels), and the kernels' shares to
+// GpuKernelUse::step_wall_seconds.
+void Divide(const DeviceWork& work, const Interval& window, std::size_t first,
+            GpuTimeline& timeline) {
+  auto& times = timeline.times;
+  std::array<int, 3> running = {};  // by Sort
+  std::int64_t at = window.begin_ns;
+  // [s] Integral over time of 1 / number of running kernels. Its increase while a kernel runs is
+  // the kernel's share of the time.
+  double clock = 0;
+  const auto pass = [&](std::int64_t to) {
+    const double seconds = Seconds(to - at);
+    if (running[0] > 0) {
+      times.kernel_seconds += seconds;
+      clock += seconds / running[0];
+      if (running[1] > 0) times.hidden_copy_seconds += seconds;
+    } else if (running[1] > 0) {
+      times.copy_seconds += seconds;
+    } else if (running[2] > 0) {
+      times.fill_seconds += seconds;
+    } else {
+      times.idle_seconds += seconds;
+      if (seconds > 0 && seconds <= kShortGap) {
+        times.short_idle_seconds += seconds;
+        times.short_gaps += 1;
+      }
+    }
+    at = to;
+  };
+  std::unordered_map<std::size_t, double> clock_at_begin;  // by task
+  for (const auto& edge : EdgesIn(work, window, first, times.overlap_seconds)) {
+    if (edge.at_ns > at) pass(edge.at_ns);
+    const auto& task = work.all[edge.task];
+    running.at(static_cast<std::size_t>(task.sort)) += edge.begins ? 1 : -1;
+    if (task.sort != Sort::kKernel) continue;
+    if (edge.begins)
+      clock_at_begin[edge.task] = clock;
+    else
+      timeline.kernels[task.index].step_wall_seconds += clock - clock_at_begin[edge.task];
+  }
+  pass(window.end_ns);
+  times.wall_seconds += Seconds(window);
+}
+
+Interval WholeOf(const DeviceWork& work) {
+  Interval whole = work.all.front().time;
   for (const auto& task : work.all) whole.end_ns = std::max(whole.end_ns, task.time.end_ns);
   return whole;
 }
@@ -114,16 +104,14 @@ Window WholeOf(const DeviceWork& work) {
 // A steady step: its launches [begin, end) and its time.
 struct Step {
   std::size_t begin = 0, end = 0;
-  Window window;
+  Interval window;
 };
 
 // Returns the steps with their times. A step lasts until the first launch after it, so that idle
 // time between steps counts. A step that ends with the trace has no end and is left out.
 std::vector<Step> TimedSteps(const DeviceWork& work, const Steps& found) {
   std::vector<Step> steps;
-  const auto begin_of = [&](std::size_t launch) {
-    return work.all[work.launch_places[launch]].time.begin_ns;
-  };
+  const auto begin_of = [&](std::size_t launch) { return work.Launch(launch).time.begin_ns; };
   for (const auto& range : found.ranges)
     if (range.end < work.stream.size() && range.begin < range.end)
       steps.push_back({range.begin, range.end, {begin_of(range.begin), begin_of(range.end)}});
@@ -158,34 +146,33 @@ void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& 
   summary.most_seconds = walls.back();
 }
 
-// Finds the index of the first task that may still run at a given time: all tasks before it ended.
-class FirstRunning {
- public:
-  explicit FirstRunning(const DeviceWork& work) : latest_(work.all.size()) {
-    std::int64_t latest = 0;
-    for (std::size_t i = 0; i < work.all.size(); ++i)
-      latest_[i] = latest = std::max(latest, work.all[i].time.end_ns);
-  }
-  std::size_t At(std::int64_t at_ns) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(latest_, at_ns) - latest_.begin());
-  }
+// Returns the latest end [ns] of the tasks up to each task.
+std::vector<std::int64_t> LatestEnds(const DeviceWork& work) {
+  std::int64_t latest = 0;
+  return VectorOf<std::int64_t>(work.all, [&](const DeviceTask& task) {
+    latest = std::max(latest, task.time.end_ns);
+    return latest;
+  });
+}
 
- private:
-  std::vector<std::int64_t> latest_;  // [ns] latest end of the work up to each index
-};
+// Returns the index of the first task that may still run at this time: all tasks before it ended.
+std::size_t FirstRunning(const std::vector<std::int64_t>& latest_ends, std::int64_t at_ns) {
+  return static_cast<std::size_t>(std::ranges::upper_bound(latest_ends, at_ns) -
+                                  latest_ends.begin());
+}
 
-void AddCopies(const Trace& trace, const DeviceWork& work, const std::vector<Window>& windows,
-               const FirstRunning& running, GpuTimeline& timeline) {
+void AddCopies(const Trace& trace, const DeviceWork& work, const std::vector<Interval>& windows,
+               GpuTimeline& timeline) {
   constexpr std::array<std::string_view, 5> kNames = {"to the GPU", "to the host", "on the GPU",
                                                       "between GPUs", "other"};
   std::array<GpuCopies, 5> kinds;
   const double weight = 1 / static_cast<double>(windows.size());
+  const auto begin_of = [](const DeviceTask& task) { return task.time.begin_ns; };
   for (const auto& window : windows)
-    for (std::size_t i = running.At(window.begin_ns); i < work.all.size(); ++i) {
-      const auto& task = work.all[i];
-      if (task.time.begin_ns >= window.end_ns) break;
-      if (task.sort != Sort::kCopy || task.time.begin_ns < window.begin_ns) continue;
-      const auto& copy = trace.copies[task.index];
+    for (auto task = std::ranges::lower_bound(work.all, window.begin_ns, {}, begin_of);
+         task != work.all.end() && begin_of(*task) < window.end_ns; ++task) {
+      if (task->sort != Sort::kCopy) continue;
+      const auto& copy = trace.copies[task->index];
       auto& kind = kinds[static_cast<std::size_t>(copy.kind)];
       kind.copies += weight;
       kind.bytes += weight * copy.bytes;
@@ -198,16 +185,9 @@ void AddCopies(const Trace& trace, const DeviceWork& work, const std::vector<Win
   }
 }
 
-std::string NameOf(const Work& work, const GpuTimeline& timeline) {
-  switch (work.sort) {
-    case Sort::kKernel:
-      return timeline.kernels[work.index].name;
-    case Sort::kCopy:
-      return "a copy";
-    case Sort::kFill:
-      return "a fill of memory";
-  }
-  return "";
+std::string NameOf(const DeviceTask& task, const GpuTimeline& timeline) {
+  if (task.sort == Sort::kKernel) return timeline.kernels[task.index].name;
+  return task.sort == Sort::kCopy ? "a copy" : "a fill of memory";
 }
 
 // Returns the name of the innermost NVTX range that is open at `at_ns`, or "".
@@ -221,7 +201,7 @@ std::string RangeAt(const Trace& trace, std::int64_t at_ns) {
   return innermost == nullptr ? "" : trace.texts[innermost->name];
 }
 
-void AddGap(const Trace& trace, const DeviceWork& work, const Window& within,
+void AddGap(const Trace& trace, const DeviceWork& work, const Interval& within,
             GpuTimeline& timeline) {
   std::int64_t longest = 0;  // [ns]
   std::size_t before = 0, after = 0, last = 0;
@@ -241,12 +221,12 @@ void AddGap(const Trace& trace, const DeviceWork& work, const Window& within,
                NameOf(work.all[after], timeline), RangeAt(trace, work.all[before].time.end_ns)};
 }
 
-void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
+void AddLanes(const DeviceWork& work, const Interval& window, std::size_t first,
               GpuTimeline& timeline) {
   timeline.lane_seconds = Seconds(window);
   const double part = static_cast<double>(window.end_ns - window.begin_ns) / kLaneParts;
   if (part <= 0) return;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, GpuLane> lanes;
+  std::map<gpu_trace::Place, GpuLane> lanes;
   for (std::size_t i = first; i < work.all.size(); ++i) {
     const auto& task = work.all[i];
     if (task.time.begin_ns >= window.end_ns) break;
@@ -255,10 +235,10 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     const double end =
         static_cast<double>(std::min(task.time.end_ns, window.end_ns) - window.begin_ns) / part;
     if (end <= begin) continue;
-    auto& lane = lanes[{task.context, task.stream}];
-    if (lane.kernels.empty())
-      lane = {task.context, task.stream, std::vector<double>(kLaneParts),
-              std::vector<double>(kLaneParts)};
+    const std::vector<double> empty(kLaneParts);
+    auto& lane =
+        lanes.try_emplace(task.place, GpuLane{task.place.context, task.place.stream, empty, empty})
+            .first->second;
     auto& shares = task.sort == Sort::kKernel ? lane.kernels : lane.copies;
     for (auto j = static_cast<std::size_t>(begin); j < kLaneParts; ++j) {
       const auto at = static_cast<double>(j);
@@ -273,11 +253,9 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
 // Sums kernel time by NVTX range over all steps, with outliers: marking ranges slows steps down.
 void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                   const Steps& found, GpuTimeline& timeline) {
-  std::vector<LaunchRange> steps;
-  for (const auto& step : found.ranges)
-    if (step.begin < step.end) steps.emplace_back(step.begin, step.end);
+  auto steps = found.ranges;
   if (timeline.steps.count == 0) steps = {{0, work.stream.size()}};
-  auto ranges = RangeWorkOf(trace, around, work, timeline.kernels, steps);
+  auto ranges = RangeWorkOf(trace, around, work, timeline.kernels, std::move(steps));
   timeline.range_work = std::move(ranges.rows);
   timeline.range_steps = ranges.steps;
   if (!trace.ranges.empty() && timeline.range_work.empty() && !work.stream.empty())
@@ -304,14 +282,13 @@ void AddStepCalls(const DeviceWork& work, const std::vector<Step>& steps, Ordere
 
 void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTimeline& timeline) {
   const double weight = 1 / static_cast<double>(steps.size());
-  for (const auto& step : steps) {
+  for (const auto& step : steps)
     for (std::size_t i = step.begin; i < step.end; ++i) {
-      const auto& task = work.all[work.launch_places[i]];
+      const auto& task = work.Launch(i);
       auto& use = timeline.kernels[task.index];
       use.step_launches += weight;
       use.step_seconds += weight * Seconds(task.time);
     }
-  }
 }
 
 // Describes the found steps in timeline.steps. Returns the steady steps, or the whole trace as a
@@ -371,13 +348,10 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
   const RangesAround around(trace);
   const auto found = FindGpuSteps(trace, around, work, count);
   const auto steps = StepsToSum(work, found, timeline);
-  const FirstRunning running(work);
-  Sweep sweep(work, timeline);
-  std::vector<Window> windows;
-  for (const auto& step : steps) {
-    sweep.Add(step.window, running.At(step.window.begin_ns), timeline.times);
-    windows.push_back(step.window);
-  }
+  const auto latest_ends = LatestEnds(work);
+  const auto windows = VectorOf<Interval>(steps, &Step::window);
+  for (const auto& window : windows)
+    Divide(work, window, FirstRunning(latest_ends, window.begin_ns), timeline);
   const double weight = 1 / static_cast<double>(steps.size());
   auto& times = timeline.times;
   times.overlap_seconds -= times.kernel_seconds;
@@ -385,22 +359,17 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
                       &times.idle_seconds, &times.wall_seconds, &times.overlap_seconds,
                       &times.hidden_copy_seconds, &times.short_idle_seconds, &times.short_gaps})
     *value *= weight;
-  for (std::size_t i = 0; i < timeline.kernels.size(); ++i)
-    timeline.kernels[i].step_wall_seconds = weight * sweep.wall()[i];
+  for (auto& use : timeline.kernels) use.step_wall_seconds *= weight;
   AddStepSums(work, steps, timeline);
   AddRangeWork(trace, around, work, found.steps, timeline);
   if (timeline.steps.count > 0) AddStepCalls(work, steps, timeline.order);
-  AddCopies(trace, work, windows, running, timeline);
+  AddCopies(trace, work, windows, timeline);
   AddGap(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
-  const auto& shown = windows[windows.size() / 2];
-  AddLanes(work, shown, running.At(shown.begin_ns), timeline);
-  SortKernels(work, timeline);
-  auto& order = timeline.order;
-  order.steady_end = order.kernels.size();
-  if (timeline.steps.count == 0) return timeline;
   const auto& middle = steps[steps.size() / 2];
-  order.steady_begin = middle.begin;
-  order.steady_end = middle.end;
+  AddLanes(work, middle.window, FirstRunning(latest_ends, middle.window.begin_ns), timeline);
+  SortKernels(work, timeline);
+  timeline.order.steady_begin = middle.begin;
+  timeline.order.steady_end = middle.end;
   return timeline;
 }
 

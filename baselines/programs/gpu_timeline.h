@@ -185,7 +185,7 @@ struct DeviceTask {
   Sort sort = Sort::kKernel;
   std::uint32_t index = 0;   // index into GpuTimeline::kernels (kernel) or Trace::copies (copy)
   std::uint32_t launch = 0;  // index into Trace::launches, for kernels
-  std::uint32_t context = 0, stream = 0;
+  gpu_trace::Place place;
   std::uint32_t graph = 0;  // number of the CUDA graph that contains it; 0 outside graphs
   std::uint32_t call = 0;   // correlation number of the call that launched it or its graph
 };
@@ -206,8 +206,6 @@ inline double Seconds(const gpu_trace::Interval& time) {
 // Returns the device's work. Adds an entry to timeline.kernels for each name, grid and block, and
 // sets the timeline's numbers of launches, copies and fills.
 DeviceWork WorkOn(const gpu_trace::Trace& trace, std::uint32_t device, GpuTimeline& timeline);
-
-using LaunchRange = std::pair<std::size_t, std::size_t>;  // launches [first, second)
 
 // Returns the name of a range without the numbers that differ from call to call: of a step ("step
 // *" for "step 12"), and "seq" and "op_id" of PyTorch's emit_nvtx.
@@ -261,7 +259,7 @@ struct RangeWork {
 // with the same sequence number ("seq").
 RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
                       const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
-                      std::span<const LaunchRange> steps);
+                      std::vector<StepRange> steps);
 inline constexpr std::size_t kMaxRangeRows = 1000;
 
 struct FoundGpuSteps {

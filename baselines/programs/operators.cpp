@@ -31,57 +31,34 @@ bool IsModule(const imports::TraceCall& call) {
 
 bool IsHook(const imports::TraceCall& call) { return !call.op && call.span == kHookSpan; }
 
-// The open calls of a thread. Turns nested calls into segments.
-class CallStack {
- public:
-  CallStack(const std::vector<imports::TraceCall>& calls, std::vector<Segment>& segments)
-      : calls_(calls), segments_(segments) {}
-
-  void Begin(std::size_t index) {
-    const auto& call = calls_[index];
-    CloseUntil(call.begin);
-    if (open_.empty()) cursor_ = call.begin;
-    Emit(call.begin);
-    auto module = open_.empty() ? std::nullopt : open_.back().module;
-    if (IsModule(call)) module = index;
-    const double end = open_.empty() ? call.end : std::min(call.end, open_.back().end);
-    open_.push_back({call.begin, end, index, call.op.has_value(), IsHook(call), module});
-  }
-
-  void CloseUntil(double time) {
-    while (!open_.empty() && open_.back().end <= time) {
-      Emit(open_.back().end);
-      open_.pop_back();
-    }
-  }
-
- private:
-  // Ends the segment of the innermost open call at `time` and adds it unless it is empty.
-  void Emit(double time) {
-    if (!open_.empty() && time > cursor_) {
-      auto segment = open_.back();
-      segment.begin = cursor_;
-      segment.end = time;
-      segments_.push_back(segment);
-    }
-    cursor_ = std::max(cursor_, time);
-  }
-
-  const std::vector<imports::TraceCall>& calls_;
-  std::vector<Segment>& segments_;
-  std::vector<Segment> open_;
-  double cursor_ = 0;
-};
-
+// Returns the segments of all threads. `calls`: by thread, then by begin.
 std::vector<Segment> SegmentsOf(const std::vector<imports::TraceCall>& calls) {
   constexpr double kNever = 1e300;
-  std::vector<Segment> segments;
-  for (std::size_t i = 0; i < calls.size();) {
-    CallStack stack(calls, segments);
-    const auto thread = calls[i].thread;
-    for (; i < calls.size() && calls[i].thread == thread; ++i) stack.Begin(i);
-    stack.CloseUntil(kNever);
+  std::vector<Segment> segments, open;  // `open`: calls of a thread, the innermost last
+  double cursor = 0;
+  // Ends the segment of the innermost open call at `time`. Adds it unless it is empty.
+  const auto emit = [&](double time) {
+    if (!open.empty() && time > cursor) {
+      segments.push_back(open.back());
+      segments.back().begin = cursor;
+      segments.back().end = time;
+    }
+    cursor = std::max(cursor, time);
+  };
+  const auto close_until = [&](double time) {
+    for (; !open.empty() && open.back().end <= time; open.pop_back()) emit(open.back().end);
+  };
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto& call = calls[i];
+    close_until(i > 0 && calls[i - 1].thread == call.thread ? call.begin : kNever);
+    if (open.empty()) cursor = call.begin;
+    emit(call.begin);
+    auto module = open.empty() ? std::nullopt : open.back().module;
+    if (IsModule(call)) module = i;
+    const double end = open.empty() ? call.end : std::min(call.end, open.back().end);
+    open.push_back({call.begin, end, i, call.op.has_value(), IsHook(call), module});
   }
+  close_until(kNever);
   return segments;
 }
 

@@ -38,10 +38,9 @@ void AddHead(const ProgramSummary& summary, Document& document) {
   if (!summary.isa_words.empty()) library += ", " + summary.isa_words;
   Say(document, "{}: {} of {}, {} in all", library,
       Counted(static_cast<double>(summary.lines.used), "call"),
-      Counted(
-          static_cast<double>(std::ranges::count_if(
-              summary.primitives, [](const auto& primitive) { return !primitive.is_operator; })),
-          "distinct primitive"),
+      Counted(static_cast<double>(
+                  std::ranges::count(summary.primitives, false, &ProgramPrimitive::is_operator)),
+              "distinct primitive"),
       Time(summary.seconds));
 }
 
@@ -108,7 +107,7 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
                    const ProgramBreakdown& breakdown, Document& document) {
   auto uses = by_potential;
   std::ranges::stable_sort(uses, std::ranges::greater{}, &PrimitiveUse::seconds);
-  auto seconds = VectorOf<double>(uses, [](const auto& use) { return use.seconds; });
+  auto seconds = VectorOf<double>(uses, &PrimitiveUse::seconds);
   std::vector<const ProgramComponent*> others;
   for (const auto& component : breakdown.components)
     if (component.kind == ProgramComponentKind::kCreation ||
@@ -159,8 +158,7 @@ void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
   if (longest == nullptr) return;
   Say(document,
       "{} ({} of the time) are faster than their roofs: caches had their data, or a roof or a "
-      "count "
-      "is wrong (report --verbose). The longest: {}, {}x",
+      "count is wrong (report --verbose). The longest: {}, {}x",
       Counted(static_cast<double>(count), "primitive"), Percent(seconds, breakdown.seconds),
       longest->primitive->record, text::ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
@@ -284,20 +282,13 @@ void AddProcesses(const ProgramSummary& summary, Document& document) {
 }
 
 void AddUnknownWork(const ProgramSummary& summary, Document& document) {
-  std::vector<std::pair<std::string, double>> reasons;
-  for (const auto& primitive : summary.primitives) {
-    if (!primitive.work_unknown) continue;
-    const auto text =
-        primitive.is_operator
-            ? std::string("operators of PyTorch that are not counted")
-            : fmt::format("{}: {}", primitive.text.kind, primitive.work_unknown->text);
-    const auto found = std::ranges::find(reasons, text, &std::pair<std::string, double>::first);
-    if (found != reasons.end())
-      found->second += primitive.calls;
-    else
-      reasons.emplace_back(text, primitive.calls);
-  }
-  for (const auto& [text, calls] : reasons)
+  document::InOrder<double> reasons;  // [1] calls
+  for (const auto& primitive : summary.primitives)
+    if (primitive.work_unknown)
+      reasons[primitive.is_operator ? "operators of PyTorch that are not counted"
+                                    : fmt::format("{}: {}", primitive.text.kind,
+                                                  primitive.work_unknown->text)] += primitive.calls;
+  for (const auto& [text, calls] : reasons.all)
     Say(document, "  {} with unknown FLOPs or bytes: {}", Counted(calls, "call"), text);
 }
 

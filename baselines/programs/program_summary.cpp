@@ -8,6 +8,8 @@
 #include <unordered_map>
 
 #include "baselines/programs/program_report.h"
+#include "baselines/statistics/shift.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {
@@ -39,22 +41,19 @@ double WallOf(const StepRange& range) {
 }
 
 std::vector<double> WallsOf(const std::vector<StepRange>& ranges) {
-  std::vector<double> walls;
-  for (const auto& range : ranges)
-    if (WallOf(range) > 0) walls.push_back(WallOf(range));
+  auto walls = VectorOf<double>(ranges, WallOf);
+  std::erase_if(walls, [](double wall) { return wall <= 0; });
   return walls;
 }
 
 // Returns the steps over which means are computed: those with a wall time except outliers, or all
 // steps if none has a wall time. Adds the number of outliers to `outliers`.
 std::vector<StepRange> AveragedSteps(const Steps& steps, int& outliers) {
-  constexpr double kNormal = 1.4826;  // [1] standard deviation / median absolute deviation
   const auto walls = WallsOf(steps.ranges);
   if (walls.empty()) return steps.ranges;
   const double median = Median(walls);
-  std::vector<double> distances;
-  for (const double wall : walls) distances.push_back(std::abs(wall - median));
-  const double most = std::max(kOutlier * kNormal * Median(distances), kOutlierShare * median);
+  const double most =
+      std::max(kOutlier * statistics::RobustDeviation(walls, median), kOutlierShare * median);
   std::vector<StepRange> timed;
   for (const auto& range : steps.ranges) {
     if (!(WallOf(range) > 0)) continue;
@@ -73,9 +72,7 @@ bool IsMain(const logs::VerboseLog& log, std::size_t execution) {
 void AddSteps(const logs::VerboseLog& log, const Timeline& timeline, Steps found,
               ProgramSummary& summary) {
   auto& steps = summary.steps;
-  std::vector<double> walls;
-  for (const auto& range : found.ranges) walls.push_back(WallOf(range));
-  const auto slow = WarmUpSteps(walls);
+  const auto slow = WarmUpSteps(VectorOf<double>(found.ranges, WallOf));
   steps.warm_up_steps = static_cast<int>(slow);
   found.ranges.erase(found.ranges.begin(),
                      found.ranges.begin() + static_cast<std::ptrdiff_t>(slow));
@@ -92,7 +89,7 @@ void AddSteps(const logs::VerboseLog& log, const Timeline& timeline, Steps found
   const auto averaged = AveragedSteps(found, steps.outliers);
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (const auto& range : averaged) places.emplace_back(range.begin, range.end);
-  walls = WallsOf(averaged);
+  const auto walls = WallsOf(averaged);
   SetStepMeans(
       log, timeline, walls, averaged.size(),
       [&](const auto&, std::size_t place) { return RangeWith(places, place).has_value(); },
@@ -125,12 +122,7 @@ bool HasSteps(const ProgramSummary& summary) { return summary.steps.count > 0; }
 void AddComponent(ProgramComponentKind kind, std::string label, double seconds,
                   ProgramBreakdown& breakdown) {
   if (!(seconds > 0)) return;
-  auto& components = breakdown.components;
-  const auto found = std::ranges::find(components, label, &ProgramComponent::label);
-  if (found != components.end())
-    found->seconds += seconds;
-  else
-    components.push_back({kind, std::move(label), seconds});
+  breakdown.components.push_back({kind, std::move(label), seconds});
   breakdown.seconds += seconds;
 }
 
@@ -168,8 +160,8 @@ std::string OutsideLabel(const ProgramSummary& summary, bool of_step) {
 }
 
 bool IsOfOther(const ProgramPrimitive& primitive) {
-  return std::ranges::count(primitive.text.others, logs::kProcessField,
-                            &std::pair<std::string, std::string>::first) > 0;
+  return std::ranges::any_of(primitive.text.others,
+                             [](const auto& field) { return field.first == logs::kProcessField; });
 }
 
 // Advice to reduce a component, in the order of ProgramComponentKind.

@@ -7,6 +7,7 @@
 
 #include "baselines/settings/tuning.h"
 #include "baselines/statistics/shift.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::settings {
@@ -49,119 +50,6 @@ using Candidates = std::vector<Candidate*>;
 // Thrown when the budget of the search is spent. The best setting so far remains.
 struct SearchOver {};
 
-class CoordinateSearch {
- public:
-  CoordinateSearch(TrialSequence& trials, Tuning& tuning, const Coordinate& coordinate)
-      : trials_(trials), tuning_(tuning), coordinate_(coordinate) {}
-
-  void Survey(std::vector<Candidate>& all) {
-    ForSome(PointersTo(all), [&](const Candidates& some) { MeasureOnce(some); });
-  }
-
-  // Returns the candidate that is faster than the best setting so far, or null if none is. Uses the
-  // ratios that the survey measured, too.
-  const Candidate* Run(std::vector<Candidate>& all) {
-    auto left = PointersTo(all);
-    const int first = FirstBlocks(tuning_.plan);
-    for (int blocks = first; !left.empty(); blocks *= 2) {
-      Measure(left, blocks, blocks == first);
-      Drop(left);
-      if (left.size() < 2) break;
-      left.resize(tuning_.plan.OnGpu() ? 1 : (left.size() + 1) / 2);
-      if (left.size() == 1) break;
-    }
-    return !left.empty() && IsFaster(*left.front()) ? left.front() : nullptr;
-  }
-
- private:
-  double Bound() const { return std::log1p(tuning_.plan.min_effect); }
-
-  static Candidates PointersTo(std::vector<Candidate>& all) {
-    Candidates pointers;
-    for (auto& candidate : all) pointers.push_back(&candidate);
-    return pointers;
-  }
-
-  // Splits `left` into groups that fit into one block and calls `action` for each group.
-  template <class Action>
-  void ForSome(const Candidates& left, const Action& action) const {
-    const auto& plan = tuning_.plan;
-    const std::size_t available =
-        plan.OnGpu() ? left.size() : std::max<std::size_t>(2, plan.together) - 1;
-    for (std::size_t begin = 0; begin < left.size(); begin += available)
-      action(Candidates(
-          left.begin() + static_cast<std::ptrdiff_t>(begin),
-          left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), begin + available))));
-  }
-
-  // Measures at most `blocks` blocks per group of candidates, until each candidate has `blocks`
-  // ratios: with `in_all` including its earlier ratios, else only new ones.
-  void Measure(const Candidates& left, int blocks, bool in_all) {
-    ForSome(left, [&](Candidates some) {
-      std::map<const Candidate*, std::size_t> wanted;
-      for (const auto* candidate : some)
-        wanted[candidate] =
-            static_cast<std::size_t>(blocks) + (in_all ? 0 : candidate->log_ratios.size());
-      for (int block = 0; block < blocks; ++block) {
-        std::erase_if(some, [&](const Candidate* candidate) {
-          return candidate->failure || candidate->log_ratios.size() >= wanted.at(candidate);
-        });
-        if (some.empty()) return;
-        MeasureOnce(some);
-      }
-    });
-  }
-
-  // Measures one block of the best setting and `some`.
-  void MeasureOnce(const Candidates& some) {
-    // Without a step there is nothing to confirm: the search may take the whole budget.
-    const double share = tuning_.steps.empty() ? 1 : kSearchShare;
-    if (trials_.seconds() >= share * tuning_.plan.budget_seconds) throw SearchOver{};
-    std::vector<Setting> settings = {tuning_.best};
-    Candidates measured;
-    for (auto* candidate : some)
-      if (!candidate->failure) {
-        settings.push_back(candidate->setting);
-        measured.push_back(candidate);
-      }
-    const auto& block = trials_.Measure(coordinate_.name, settings);
-    // Only a failure of the default, the first setting of the first block, ends the tuning.
-    const auto& first = tuning_.blocks.front().results.front();
-    if (first.failure) throw TuningFailed{first.failure->text, first.unsupported};
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (!measured[i]->failure) measured[i]->failure = block.results[i + 1].failure;
-      if (const auto ratio = LogRatio(block, i + 1)) measured[i]->log_ratios.push_back(*ratio);
-    }
-  }
-
-  // Removes candidates that failed or were slower in every block; sorts the others, fastest first.
-  void Drop(Candidates& left) const {
-    std::erase_if(left, [&](const Candidate* candidate) {
-      return !candidate->Known() || std::ranges::min(candidate->log_ratios) > Bound();
-    });
-    std::ranges::stable_sort(left, {},
-                             [](const Candidate* candidate) { return candidate->Center(); });
-  }
-
-  bool IsFaster(Candidate& last) {
-    if (tuning_.plan.OnGpu()) return last.Center() < -Bound();
-    for (const int validation : kValidations) {
-      for (const int look : {kFutile, validation}) {
-        const auto missing = look - static_cast<int>(last.log_ratios.size());
-        if (missing > 0) Measure({&last}, missing, false);
-        if (!last.Known() || last.Center() > -Bound() / 2) return false;
-      }
-      const auto shift = statistics::MeasurePairedShift(last.log_ratios, kValidationLevel);
-      if (shift && shift->ci95.second < 0 && shift->log_ratio < -Bound()) return true;
-    }
-    return false;
-  }
-
-  TrialSequence& trials_;
-  Tuning& tuning_;
-  const Coordinate& coordinate_;
-};
-
 class Descent {
  public:
   Descent(TrialSequence& trials, Tuning& tuning) : trials_(trials), tuning_(tuning) {}
@@ -171,14 +59,14 @@ class Descent {
     Survey();
     std::map<std::size_t, int> seen;  // coordinate -> value of changes_ when it was searched last
     for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
-      bool any = false;
+      const int before = changes_;
       for (const auto i : order_) {
         if (sweep > 0 && seen[i] == changes_) continue;
         if (SearchOne(coordinates[i], sweep == 0 && changes_ == 0 ? &surveyed_[i] : nullptr))
-          any = true, ++changes_;
+          ++changes_;
         seen[i] = changes_;
       }
-      if (!any) return;
+      if (changes_ == before) return;
     }
   }
 
@@ -193,8 +81,10 @@ class Descent {
       for (int block = 1; block <= blocks; ++block) {
         trials_.Say(fmt::format("block {} of {} of each of {} knobs ({:.0f} s spent)", block,
                                 blocks, coordinates.size(), trials_.seconds()));
-        for (std::size_t i = 0; i < coordinates.size(); ++i)
-          CoordinateSearch(trials_, tuning_, coordinates[i]).Survey(surveyed_[i]);
+        for (std::size_t i = 0; i < coordinates.size(); ++i) {
+          stage_ = coordinates[i].name;
+          ForSome(PointersTo(surveyed_[i]), [&](const Candidates& some) { MeasureOnce(some); });
+        }
       }
     } catch (const SearchOver&) {
       RecordSurvey();
@@ -226,9 +116,10 @@ class Descent {
     trials_.Say(fmt::format("{}: {} choice{} against {} ({:.0f} s spent)", coordinate.name,
                             candidates.size(), candidates.size() == 1 ? "" : "s",
                             SettingText(PartOf(tuning_.best, coordinate)), trials_.seconds()));
+    stage_ = coordinate.name;
     const Candidate* winner = nullptr;
     try {
-      winner = CoordinateSearch(trials_, tuning_, coordinate).Run(candidates);
+      winner = FastestOf(candidates);
     } catch (const SearchOver&) {
       Record(coordinate, candidates, nullptr);
       throw;
@@ -288,7 +179,7 @@ class Descent {
     if (candidate.failure) return "failed: " + candidate.failure->text;
     if (!candidate.Known()) return "not measured: the budget was spent";
     if (!candidate.HasVerdict(tuning_.plan)) return "no verdict: one block is not enough";
-    const double least = std::log1p(tuning_.plan.min_effect);
+    const double least = Bound();
     const auto [low, high] = std::ranges::minmax(candidate.log_ratios);
     if (low > least) return "slower";
     if (candidate.Center() > least) return "seems slower, but its blocks scatter";
@@ -310,8 +201,105 @@ class Descent {
       tuning_.steps.push_back({coordinate.name, winner.values, winner.reason, std::nullopt});
   }
 
+  // Returns the candidate that is faster than the best setting so far, or null if none is. Uses the
+  // ratios that the survey measured, too.
+  const Candidate* FastestOf(std::vector<Candidate>& all) {
+    auto left = PointersTo(all);
+    const int first = FirstBlocks(tuning_.plan);
+    for (int blocks = first; !left.empty(); blocks *= 2) {
+      Measure(left, blocks, blocks == first);
+      Drop(left);
+      if (left.size() < 2) break;
+      left.resize(tuning_.plan.OnGpu() ? 1 : (left.size() + 1) / 2);
+      if (left.size() == 1) break;
+    }
+    return !left.empty() && IsFaster(*left.front()) ? left.front() : nullptr;
+  }
+
+  double Bound() const { return std::log1p(tuning_.plan.min_effect); }
+
+  static Candidates PointersTo(std::vector<Candidate>& all) {
+    return VectorOf<Candidate*>(all, [](Candidate& candidate) { return &candidate; });
+  }
+
+  // Splits `left` into groups that fit into one block and calls `action` for each group.
+  template <class Action>
+  void ForSome(const Candidates& left, const Action& action) const {
+    const auto& plan = tuning_.plan;
+    const std::size_t available =
+        plan.OnGpu() ? left.size() : std::max<std::size_t>(2, plan.together) - 1;
+    for (std::size_t begin = 0; begin < left.size(); begin += available)
+      action(Candidates(
+          left.begin() + static_cast<std::ptrdiff_t>(begin),
+          left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), begin + available))));
+  }
+
+  // Measures at most `blocks` blocks per group of candidates, until each candidate has `blocks`
+  // ratios: with `in_all` including its earlier ratios, else only new ones.
+  void Measure(const Candidates& left, int blocks, bool in_all) {
+    ForSome(left, [&](Candidates some) {
+      std::map<const Candidate*, std::size_t> wanted;
+      for (const auto* candidate : some)
+        wanted[candidate] =
+            static_cast<std::size_t>(blocks) + (in_all ? 0 : candidate->log_ratios.size());
+      for (int block = 0; block < blocks; ++block) {
+        std::erase_if(some, [&](const Candidate* candidate) {
+          return candidate->failure || candidate->log_ratios.size() >= wanted.at(candidate);
+        });
+        if (some.empty()) return;
+        MeasureOnce(some);
+      }
+    });
+  }
+
+  // Measures one block of the best setting and `some`.
+  void MeasureOnce(const Candidates& some) {
+    // Without a step there is nothing to confirm: the search may take the whole budget.
+    const double share = tuning_.steps.empty() ? 1 : kSearchShare;
+    if (trials_.seconds() >= share * tuning_.plan.budget_seconds) throw SearchOver{};
+    std::vector<Setting> settings = {tuning_.best};
+    Candidates measured;
+    for (auto* candidate : some)
+      if (!candidate->failure) {
+        settings.push_back(candidate->setting);
+        measured.push_back(candidate);
+      }
+    const auto& block = trials_.Measure(stage_, settings);
+    // Only a failure of the default, the first setting of the first block, ends the tuning.
+    const auto& first = tuning_.blocks.front().results.front();
+    if (first.failure) throw TuningFailed{first.failure->text, first.unsupported};
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      if (!measured[i]->failure) measured[i]->failure = block.results[i + 1].failure;
+      if (const auto ratio = LogRatio(block, i + 1)) measured[i]->log_ratios.push_back(*ratio);
+    }
+  }
+
+  // Removes candidates that failed or were slower in every block; sorts the others, fastest first.
+  void Drop(Candidates& left) const {
+    std::erase_if(left, [&](const Candidate* candidate) {
+      return !candidate->Known() || std::ranges::min(candidate->log_ratios) > Bound();
+    });
+    std::ranges::stable_sort(left, {},
+                             [](const Candidate* candidate) { return candidate->Center(); });
+  }
+
+  bool IsFaster(Candidate& last) {
+    if (tuning_.plan.OnGpu()) return last.Center() < -Bound();
+    for (const int validation : kValidations) {
+      for (const int look : {kFutile, validation}) {
+        const auto missing = look - static_cast<int>(last.log_ratios.size());
+        if (missing > 0) Measure({&last}, missing, false);
+        if (!last.Known() || last.Center() > -Bound() / 2) return false;
+      }
+      const auto shift = statistics::MeasurePairedShift(last.log_ratios, kValidationLevel);
+      if (shift && shift->ci95.second < 0 && shift->log_ratio < -Bound()) return true;
+    }
+    return false;
+  }
+
   TrialSequence& trials_;
   Tuning& tuning_;
+  std::string stage_;                             // name of the coordinate that is measured
   std::vector<std::vector<Candidate>> surveyed_;  // by coordinate; measured against the default
   std::vector<std::size_t> order_;                // indices of coordinates, in search order
   int changes_ = 0;                               // [1] number of changes of the best setting

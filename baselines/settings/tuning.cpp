@@ -131,24 +131,22 @@ double SecondsOf(const Tuning& tuning) {
 
 std::optional<Spread> SpreadOf(const Tuning& tuning) {
   constexpr std::size_t kMinPairs = 8;
-  // Median of |a - b| for independent standard normal a and b: 0.6745 * sqrt(2).
-  constexpr double kMedianOfDifference = 0.953873;
   std::map<Setting, double> last;  // log time of each setting in its last block
   std::vector<double> differences;
   for (const auto& block : tuning.blocks)
     for (std::size_t i = 0; i < block.results.size(); ++i) {
-      std::vector<double> seconds;
-      for (const auto& window : block.results[i].windows)
-        if (window.seconds > 0) seconds.push_back(window.seconds);
+      auto seconds = VectorOf<double>(block.results[i].windows, &record::Repetition::seconds);
+      std::erase(seconds, 0.0);
       if (block.results[i].failure || seconds.empty()) continue;
       const double now = std::log(Median(std::move(seconds)));
       const auto [found, first] = last.emplace(block.settings[i], now);
-      if (!first) differences.push_back(std::abs(now - found->second));
+      if (!first) differences.push_back(now - found->second);
       found->second = now;
     }
   if (differences.size() < kMinPairs) return std::nullopt;
-  const auto pairs = differences.size();
-  return Spread{std::expm1(Median(std::move(differences)) / kMedianOfDifference), pairs};
+  // The difference of two independent values has sqrt(2) times their deviation.
+  return Spread{std::expm1(statistics::RobustDeviation(differences, 0) / std::sqrt(2)),
+                differences.size()};
 }
 
 void Members(auto& all, Choice& choice) {

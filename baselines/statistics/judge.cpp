@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -12,16 +13,6 @@
 
 namespace dlroof::statistics {
 namespace {
-
-constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
-                                         {Verdict::kFaster, "faster"},
-                                         {Verdict::kSlower, "slower"},
-                                         {Verdict::kAmbiguous, "ambiguous"},
-                                         {Verdict::kInsufficient, "insufficient"},
-                                         {Verdict::kNew, "new"},
-                                         {Verdict::kGone, "gone"},
-                                         {Verdict::kFailed, "failed"},
-                                         {Verdict::kUnsupported, "unsupported"}};
 
 // [1] Default minimum effect: the placement of a loop in memory changes its time by as much.
 constexpr double kMinEffect = 0.02;
@@ -44,15 +35,11 @@ constexpr double kFar = 3.5;                // [standard errors] farther runs ha
 constexpr double kManyDegrees = 1e6;        // degrees of freedom of a known error
 constexpr double kWindow = 2.5;             // [standard deviations] a mean omits farther values
 
-// Returns the standard deviation [1] of the ratio of two runs beyond the noise within runs. It is
-// assumed if there are too few benchmarks to estimate it. Runs of one process drift by up to 5 %,
+// [1] Standard deviation of the ratio of two runs beyond the noise within runs. It is assumed if
+// there are too few benchmarks to estimate it. Runs of one process drift by up to 5 %,
 // runs of several processes by half of this (baselines/studies/stored), GPU device times by 0.3 %
 // (baselines/studies/gpu-a-a).
-constexpr double BetweenOf(Measured measured) {
-  return measured == Measured::kOneProcess  ? 0.03
-         : measured == Measured::kProcesses ? 0.015
-                                            : 0.005;
-}
+constexpr std::array kBetween = {0.03, 0.015, 0.005};  // in the order of Measured
 // [1] False discovery rate for runs of one process without earlier runs. At 5 %, about one in ten
 // pairs of unchanged runs had a benchmark with the verdict slower.
 constexpr double kOfOneProcess = 0.01;
@@ -105,8 +92,7 @@ Spread BetweenAround(double centre, const std::vector<Estimate>& values, double 
 // the center is in the unchanged half.
 double MiddleOfMost(const std::vector<Estimate>& values) {
   constexpr double kShare = 0.4, kOfDistance = 0.1;
-  std::vector<double> sorted;
-  for (const auto& estimate : values) sorted.push_back(estimate.value);
+  auto sorted = VectorOf<double>(values, &Estimate::value);
   std::ranges::sort(sorted);
   const auto count = static_cast<double>(sorted.size());
   const auto reach = static_cast<std::size_t>(std::ceil(kShare * count)) - 1;
@@ -196,10 +182,8 @@ class JudgeOfRuns {
     const auto shifts = ShiftsOfRuns(candidates_, members);
     for (const auto i : members) {
       Row& row = rows_[i];
-      for (const auto& [run, level] : candidates_[i].earlier) {
-        const auto shift = shifts.find(run);
-        row.all.push_back(level.log_seconds - (shift == shifts.end() ? 0 : shift->second));
-      }
+      for (const auto& [run, level] : candidates_[i].earlier)
+        row.all.push_back(level.log_seconds - FindCopy(shifts, run).value_or(0));
       row.all.push_back(candidates_[i].base.log_seconds);
       row.runs = row.all;
       KeepOneLevel(candidates_[i].base, row.runs);
@@ -271,12 +255,9 @@ class JudgeOfRuns {
   // Estimates the variances between runs from earlier runs. Returns false if these are too few.
   bool LearnBetween() {
     constexpr double kMinDegrees = 4;  // five runs of one benchmark
-    std::vector<Spread> own;
+    const auto own = VectorOf<Spread>(rows_, &Row::of_runs);
     double degrees = 0;
-    for (const auto& row : rows_) {
-      own.push_back(row.of_runs);
-      degrees += row.of_runs.degrees;
-    }
+    for (const auto& of_runs : own) degrees += of_runs.degrees;
     if (degrees < kMinDegrees) return false;
     const auto levels = Moderated(own);  // of a run's level, including the noise within the run
     std::ranges::sort(returned_);
@@ -316,16 +297,15 @@ class JudgeOfRuns {
           row.scatter_degrees = kManyDegrees;
         }
       } else if (!learnt_) {
-        const bool widen = HadBursts() && candidates_[i].measured == Measured::kOneProcess;
-        row.between =
-            Square(std::max(BetweenOf(candidates_[i].measured), widen ? farthest_ / 1.96 : 0));
+        const auto measured = candidates_[i].measured;
+        const bool widen = HadBursts() && measured == Measured::kOneProcess;
+        row.between = Square(
+            std::max(kBetween[static_cast<std::size_t>(measured)], widen ? farthest_ / 1.96 : 0));
       }
     }
     common.machine = ControlsOf(members);
     common.by_controls = common.machine.has_value();
-    if (const auto found = settings_.machines.find(group);
-        !common.machine && found != settings_.machines.end())
-      common.machine = found->second;
+    if (!common.machine) common.machine = FindCopy(settings_.machines, group);
     if (settings_.look_for_common_shift) ChooseRemoved(common);
     for (const auto i : members) {
       rows_[i].common = common;
@@ -373,10 +353,14 @@ class JudgeOfRuns {
     if (!common.is_of_program) removed = common.all;
   }
 
+  // Returns the median of of_row(row) over the rows; 0 without rows.
+  template <class OfRow>
+  double MedianOf(const OfRow& of_row) const {
+    return rows_.empty() ? 0 : Median(VectorOf<double>(rows_, of_row));
+  }
+
   void DescribeNoise() {
-    std::vector<double> noises;
-    for (const auto& row : rows_) noises.push_back(std::sqrt(row.between / 2));
-    judged_.run_noise = noises.empty() ? 0 : Median(std::move(noises));
+    judged_.run_noise = MedianOf([](const Row& row) { return std::sqrt(row.between / 2); });
     judged_.run_noise_from =
         settings_.run_noise ? "as asked for"
         : learnt_           ? fmt::format("learnt from up to {} earlier runs", earlier_runs_)
@@ -392,9 +376,7 @@ class JudgeOfRuns {
       judged_.min_effect_from = "as asked for";
       return;
     }
-    std::vector<double> deviations;
-    for (const auto& row : rows_) deviations.push_back(std::sqrt(row.variance()));
-    const double typical = deviations.empty() ? 0 : Median(std::move(deviations));
+    const double typical = MedianOf([](const Row& row) { return std::sqrt(row.variance()); });
     judged_.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, kMaxEffect);
     judged_.min_effect_from = fmt::format(
         "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
@@ -427,9 +409,9 @@ class JudgeOfRuns {
     slower = AdjustedPValues(slower);
     faster = AdjustedPValues(faster);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      judged_.each[i].adjusted_p = rows_[i].log_ratio > 0 ? slower[i] : faster[i];
-      if (!IsSure(i)) continue;
-      sure_[{candidates_[i].group, rows_[i].log_ratio > 0}].push_back(std::abs(rows_[i].log_ratio));
+      const double log_ratio = rows_[i].log_ratio;
+      judged_.each[i].adjusted_p = log_ratio > 0 ? slower[i] : faster[i];
+      if (IsSure(i)) sure_[{candidates_[i].group, log_ratio > 0}].push_back(std::abs(log_ratio));
     }
     for (auto& [direction, sizes] : sure_) std::ranges::sort(sizes, std::greater());
     for (std::size_t i = 0; i < rows_.size(); ++i) DecideOne(i);
@@ -463,10 +445,9 @@ class JudgeOfRuns {
     if (!learnt_ && !row.common.is_known() && distance <= farthest_)
       return "by more than unchanged programs differ in one process: several processes on a quiet "
              "machine can tell";
-    const auto found = sure_.find({candidate.group, sign < 0});
+    const auto* opposite = FindValue(sure_, std::pair(candidate.group, sign < 0));
     if (!learnt_ && row.common.is_known() && (HadBursts() || distance <= kSlowForLife) &&
-        found != sure_.end() && found->second.size() > 1 &&
-        distance <= kTimesOpposite * found->second[1])
+        opposite != nullptr && opposite->size() > 1 && distance <= kTimesOpposite * (*opposite)[1])
       return "by clearly more than others moved the other way by noise: several processes on a "
              "quiet machine can tell";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
@@ -554,8 +535,6 @@ std::string FactorText(const JointShift& shift) {
 }
 
 }  // namespace
-
-std::string_view Key(Verdict verdict) { return KeyIn(kVerdicts, verdict); }
 
 std::vector<std::string> Describe(const CommonShift& common) {
   const bool known = common.is_known();

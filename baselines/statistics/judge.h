@@ -2,6 +2,7 @@
 // a shift that all of them share. Rules and formulas: statistics.md. Pure.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -15,18 +16,25 @@
 
 namespace dlroof::statistics {
 
+// Worst first.
 enum class Verdict {
-  kSame,
-  kFaster,
   kSlower,
+  kFailed,
+  kFaster,
   kAmbiguous,
   kInsufficient,
-  kNew,
   kGone,
-  kFailed,
+  kNew,
+  kSame,
   kUnsupported  // unsupported in both runs
 };
-std::string_view Key(Verdict verdict);
+// In the order of Verdict.
+inline constexpr std::array<std::string_view, 9> kVerdicts = {
+    "slower", "failed", "faster", "ambiguous",  "insufficient",
+    "gone",   "new",    "same",   "unsupported"};
+inline std::string_view Key(Verdict verdict) {
+  return kVerdicts.at(static_cast<std::size_t>(verdict));
+}
 inline bool IsChange(Verdict verdict) {
   return verdict == Verdict::kSlower || verdict == Verdict::kFaster;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
 
@@ -36,17 +37,15 @@ std::vector<double> Joined(const ProcessLogs& processes, std::size_t without) {
 bool SharedItsCore(const record::Record& record) {
   constexpr double kShare = 0.1;
   constexpr std::size_t kMinCount = 3;
-  std::vector<const record::Repetition*> sorted;
-  for (const auto& repetition : record.repetitions) sorted.push_back(&repetition);
+  auto sorted = record.repetitions;
   const std::size_t count =
       std::min(sorted.size(), std::max(kMinCount, FastestCount(sorted.size(), kShare)));
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count);
   std::ranges::partial_sort(sorted, end, {}, &record::Repetition::seconds);
-  const auto shared = std::count_if(sorted.begin(), end, [](const auto* repetition) {
-    return repetition->core_share.value_or(1) < cpu::kMinCoreShare ||
-           repetition->link_share.value_or(1) < cpu::kMinLinkShare ||
-           repetition->main_cpu_seconds.value_or(repetition->seconds) <
-               cpu::kMinCoreShare * repetition->seconds;
+  const auto shared = std::count_if(sorted.begin(), end, [](const record::Repetition& seen) {
+    return seen.core_share.value_or(1) < cpu::kMinCoreShare ||
+           seen.link_share.value_or(1) < cpu::kMinLinkShare ||
+           seen.main_cpu_seconds.value_or(seen.seconds) < cpu::kMinCoreShare * seen.seconds;
   });
   return 2 * static_cast<std::size_t>(shared) > count;
 }
@@ -61,8 +60,6 @@ std::optional<Level> LevelOfAggregate(const record::Repetition& repetition) {
 
 }  // namespace
 
-double Level::seconds() const { return std::exp(log_seconds); }
-
 std::optional<Level> LevelOfClean(const record::Record& record) {
   if (record.repetitions.size() == 1 && record.repetitions[0].aggregate)
     return LevelOfAggregate(record.repetitions[0]);
@@ -76,8 +73,7 @@ std::optional<Level> LevelOfClean(const record::Record& record) {
     return std::nullopt;
   Level level{.fastest = MeanOfFastest(values, kFastestShare)};
   const double median = Median(values);
-  std::vector<double> distances;
-  for (const double value : values) distances.push_back(std::abs(value - median));
+  auto distances = VectorOf<double>(values, [&](double log) { return std::abs(log - median); });
   std::ranges::sort(distances);
   level.farthest = distances[distances.size() - 2];
   const double far = kLeftOut * RobustDeviation(values, median) + 1e-12;
@@ -98,9 +94,7 @@ std::optional<ProcessLogs> TimesByProcess(const record::Record& record) {
     by_process[*repetition.block].push_back(std::log(repetition.seconds));
   }
   if (by_process.size() < kMinProcesses || SharedItsCore(record)) return std::nullopt;
-  ProcessLogs logs;
-  for (auto& [process, times] : by_process) logs.push_back(std::move(times));
-  return logs;
+  return VectorOf<std::vector<double>>(by_process, [](auto& times) { return times.second; });
 }
 
 Level LevelOfProcesses(const ProcessLogs& processes, double share) {
@@ -127,8 +121,8 @@ Shift ShiftOfLevels(const Level& base, const Level& contender, double error) {
 }
 
 std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender) {
-  const auto before = TimesByProcess(base);
-  if (const auto after = before ? TimesByProcess(contender) : std::nullopt)
+  const auto before = TimesByProcess(base), after = TimesByProcess(contender);
+  if (before && after)
     return LevelPair{LevelOfProcesses(*before), LevelOfProcesses(*after), kFastestShare};
   const auto old = LevelOfClean(base), now = LevelOfClean(contender);
   if (!old || !now) return std::nullopt;

@@ -4,6 +4,7 @@
 // because of its memory pages and addresses, so differences between processes give the error.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct Level {
   // programs slow more than one repetition); only for levels of one process
   double farthest = 0;
 
-  double seconds() const;
+  double seconds() const { return std::exp(log_seconds); }
 };
 
 // Returns the level of the clean repetitions or, if the file has only an aggregate (e.g. the mean)

@@ -234,7 +234,7 @@ bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
     std::cout << text::Printable(cluster::TextOf(miss, cluster)) << '\n';
   if (unmet.empty())
     std::cout << fmt::format("all nodes meet the {} limits of {}\n",
-                             requirements.least_roofs.size() + requirements.most_times.size(),
+                             requirements.roofs.size() + requirements.most_times.size(),
                              text::Printable(path));
   return !unmet.empty();
 }

@@ -146,7 +146,7 @@ int RunCompare(const CompareFlags& given) {
   if (flags.database) {
     const history::History history(*flags.database, history::Access::kRead);
     inputs.earlier = history::RunsBefore(history, inputs.base);
-    options.earlier = &inputs.earlier;
+    options.earlier = inputs.earlier;
   }
   std::optional<supervise::Settled> settled;
   if (now) settled = CompareAndSettle(flags, inputs, options);

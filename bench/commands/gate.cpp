@@ -9,7 +9,7 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/compare/judged_times.h"
+#include "baselines/compare/paired_record.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
 #include "baselines/history/history.h"

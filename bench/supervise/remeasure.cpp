@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "baselines/compare/judged_times.h"
+#include "baselines/compare/paired_record.h"
 #include "baselines/history/history.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"

@@ -344,6 +344,13 @@ TEST(Requirements, NodesThatMissALimitAreNamedAndOtherFilesAreRefused) {
   EXPECT_EQ(unmet[0].value, 3);
   EXPECT_EQ(unmet[1].what, "cpu.dram");
   EXPECT_EQ(TextOf(unmet[1], cluster), "n3: cpu.dram is 5.00 B/s, at least 9.00 B/s required");
+  auto launches = cluster;  // a launch's cost is a time: less is better
+  launches.nodes[0].roofs["cpu.launch"] = 1e-6;
+  launches.nodes[1].roofs["cpu.launch"] = launches.nodes[2].roofs["cpu.launch"] = 3e-6;
+  const auto slow =
+      UnmetOf(launches, ParseRequirements(R"({"roofs": {"cpu.launch": 2e-6}})", "r.json"));
+  ASSERT_THAT(slow, SizeIs(2));
+  EXPECT_EQ(TextOf(slow[0], launches), "n2: cpu.launch is 3.00 µs, at most 2.00 µs required");
   const auto absent = UnmetOf(cluster, ParseRequirements(R"({"times": {"gone": 1}})", "r.json"));
   ASSERT_THAT(absent, SizeIs(3));
   EXPECT_THAT(TextOf(absent[0], cluster), HasSubstr("gone was not measured"));

@@ -13,14 +13,14 @@
 namespace dlroof::compare {
 namespace {
 
-using testing::Each;
-using testing::HasSubstr;
-using testing::Not;
+using fakes::Measured, fakes::Name, fakes::RunOf;
+using statistics::Verdict;
+using testing::HasSubstr, testing::Not;
 
 // Returns a record of `processes` processes with eight repetitions each: of every four the first
 // two take `seconds` within 0.5 %, the others 30 and 60 % more.
 record::Record InProcesses(const std::string& problem, double seconds, int processes = 5) {
-  auto record = fakes::Measured(problem, seconds);
+  auto record = Measured(problem, seconds);
   record.repetitions.clear();
   for (int process = 0; process < processes; ++process)
     for (int i = 0; i < 8; ++i) {
@@ -57,7 +57,7 @@ TEST(ProcessTimes, NeedThreeProcessesOfACpu) {
   auto gpu = InProcesses("n1", 2);
   gpu.device = "gpu";
   EXPECT_FALSE(statistics::TimesByProcess(gpu));
-  EXPECT_FALSE(statistics::TimesByProcess(fakes::Measured("n1", 2)));
+  EXPECT_FALSE(statistics::TimesByProcess(Measured("n1", 2)));
   auto zero = InProcesses("n1", 2);
   zero.repetitions[4].seconds = 0;
   EXPECT_FALSE(statistics::TimesByProcess(zero));
@@ -86,12 +86,11 @@ TEST(ProcessTimes, NeedCoresOfTheirOwnWhereTheyAreFast) {
 }
 
 TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
-  const auto base = fakes::RunOf("b", Suite(1)), contender = fakes::RunOf("n", Suite(1.05));
+  const auto base = RunOf("b", Suite(1)), contender = RunOf("n", Suite(1.05));
   const auto result = Compare(base, contender, {});
   for (const auto& row : result.rows) {
     EXPECT_EQ(row.fastest_share, 0.25);
-    EXPECT_EQ(row.verdict, row.name() == fakes::Name("n3") ? statistics::Verdict::kSlower
-                                                           : statistics::Verdict::kSame);
+    EXPECT_EQ(row.verdict, row.name() == Name("n3") ? Verdict::kSlower : Verdict::kSame);
   }
   EXPECT_NEAR(*result.rows[3].before.seconds, 4, 0.02);  // not the median of all, 4.6
   EXPECT_NEAR(*result.rows[3].after.seconds, 4.2, 0.02);
@@ -109,18 +108,18 @@ TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
 
 TEST(ProcessTimes, BesideARunOfOneProcessTheCleanTimesAreJudged) {
   std::vector<record::Record> single;
-  for (int i = 0; i < 12; ++i) single.push_back(fakes::Measured("n" + std::to_string(i), i + 1));
-  const auto result = Compare(fakes::RunOf("b", single), fakes::RunOf("n", Suite(1)), {});
+  for (int i = 0; i < 12; ++i) single.push_back(Measured("n" + std::to_string(i), i + 1));
+  const auto result = Compare(RunOf("b", single), RunOf("n", Suite(1)), {});
   for (const auto& row : result.rows) EXPECT_FALSE(row.fastest_share);
 }
 
 TEST(ProcessTimes, StoredRunsOfProcessesTellTheNoiseAndARetractedVerdict) {
-  const std::vector<NamedRun> stored = {fakes::RunOf("older", Suite(1.05, 1.01)),
-                                        fakes::RunOf("newer", Suite(1))};
-  const auto result = CompareWithStored(stored, fakes::RunOf("n", Suite(1.05)), {});
+  const std::vector<NamedRun> stored = {RunOf("older", Suite(1.05, 1.01)),
+                                        RunOf("newer", Suite(1))};
+  const auto result = CompareWithStored(stored, RunOf("n", Suite(1.05)), {});
   // As slow as in the run before the newest.
-  EXPECT_EQ(result.rows[3].verdict, statistics::Verdict::kAmbiguous);
-  EXPECT_EQ(result.rows[4].verdict, statistics::Verdict::kSame);
+  EXPECT_EQ(result.rows[3].verdict, Verdict::kAmbiguous);
+  EXPECT_EQ(result.rows[4].verdict, Verdict::kSame);
   EXPECT_EQ(result.rows[4].judgement->earlier_runs, 1);
 }
 

@@ -16,8 +16,10 @@
 namespace dlroof::compare {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using fakes::Measured, fakes::Name, fakes::Options, fakes::RunOf, fakes::SmallMachine,
+    fakes::Verdicts;
+using statistics::Verdict;
+using testing::ElementsAre, testing::HasSubstr;
 
 std::string Refusal(const NamedRun& base, const NamedRun& contender,
                     const CompareOptions& options) {
@@ -25,22 +27,19 @@ std::string Refusal(const NamedRun& base, const NamedRun& contender,
 }
 
 TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
-  auto failed = fakes::Measured("n6", 2), broken = fakes::Measured("n7", 2);
+  auto failed = Measured("n6", 2), broken = Measured("n7", 2);
   failed.status = broken.status = record::Status::kFailed;
   failed.reason = "out of memory";
   failed.repetitions.clear();
-  const auto base = fakes::RunOf(
-      "b", {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n2", 2),
-            fakes::Measured("n3", 2), fakes::Measured("n4", 2, 3), fakes::Measured("n6", 2), broken,
-            fakes::Measured("n8", 2)});
-  const auto contender = fakes::RunOf(
-      "n", {fakes::Measured("n3", 2), fakes::Measured("n2", 2.05), fakes::Measured("n1", 1.6),
-            fakes::Measured("n0", 2.4), fakes::Measured("n4", 2), fakes::Measured("n5", 2), failed,
-            fakes::Measured("n7", 2)});
-  const auto result = Compare(base, contender, fakes::Options());
-  EXPECT_THAT(fakes::Verdicts(result),
-              ElementsAre("same", "ambiguous", "faster", "slower", "insufficient", "new", "failed",
-                          "new", "-gone"));
+  const auto base =
+      RunOf("b", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2), Measured("n3", 2),
+                  Measured("n4", 2, 3), Measured("n6", 2), broken, Measured("n8", 2)});
+  const auto contender =
+      RunOf("n", {Measured("n3", 2), Measured("n2", 2.05), Measured("n1", 1.6), Measured("n0", 2.4),
+                  Measured("n4", 2), Measured("n5", 2), failed, Measured("n7", 2)});
+  const auto result = Compare(base, contender, Options());
+  EXPECT_THAT(Verdicts(result), ElementsAre("same", "ambiguous", "faster", "slower", "insufficient",
+                                            "new", "failed", "new", "-gone"));
   EXPECT_EQ(result.exit_code, 1);
   const auto& slower = result.rows[3];
   EXPECT_NEAR(slower.judgement->ratio, 1.2, 0.005);
@@ -53,7 +52,7 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
   auto specified = contender;
   auto& roof = specified.file.machines[0].by_threads.at(2).flops.at("fp32.vector");
   roof.status = machine::CeilingStatus::kSpecified;
-  EXPECT_TRUE(Compare(base, specified, fakes::Options()).rows[3].after.specified_roof);
+  EXPECT_TRUE(Compare(base, specified, Options()).rows[3].after.specified_roof);
   EXPECT_THAT(result.rows[4].reason, HasSubstr("3 of 9 in BASE, 9 of 9 in NEW; at least 4"));
   EXPECT_THAT(result.rows[6].reason, HasSubstr("out of memory"));
   EXPECT_TRUE(result.rows[6].newly_failed);
@@ -61,13 +60,12 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
 }
 
 TEST(Compare, WhatNeitherRunSupportsIsNoFailure) {
-  auto bf16 = fakes::Measured("n1", 2), f16 = fakes::Measured("n2", 2);
+  auto bf16 = Measured("n1", 2), f16 = Measured("n2", 2);
   bf16.status = f16.status = record::Status::kUnsupported;
   bf16.reason = f16.reason = "no bf16 for avx2";
-  const auto result =
-      Compare(fakes::RunOf("b", {fakes::Measured("n0", 2), bf16, fakes::Measured("n2", 2)}),
-              fakes::RunOf("n", {fakes::Measured("n0", 2), bf16, f16}), fakes::Options());
-  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "unsupported", "failed"));
+  const auto result = Compare(RunOf("b", {Measured("n0", 2), bf16, Measured("n2", 2)}),
+                              RunOf("n", {Measured("n0", 2), bf16, f16}), Options());
+  EXPECT_THAT(Verdicts(result), ElementsAre("same", "unsupported", "failed"));
   EXPECT_FALSE(result.rows[1].newly_failed);
   EXPECT_TRUE(result.rows[2].newly_failed);
   EXPECT_EQ(result.rows[1].reason, "no bf16 for avx2 (in both runs)");
@@ -76,33 +74,32 @@ TEST(Compare, WhatNeitherRunSupportsIsNoFailure) {
 TEST(Compare, ExitCodes) {
   const auto code = [](const std::vector<record::Record>& base,
                        const std::vector<record::Record>& contender) {
-    return Compare(fakes::RunOf("b", base), fakes::RunOf("n", contender), fakes::Options())
-        .exit_code;
+    return Compare(RunOf("b", base), RunOf("n", contender), Options()).exit_code;
   };
-  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 2)}), 0);
-  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 1)}), 0);
-  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 3)}), 1);
-  EXPECT_EQ(code({fakes::Measured("n0", 2, 3)}, {fakes::Measured("n0", 3)}), 3);
+  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 2)}), 0);
+  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 1)}), 0);
+  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 3)}), 1);
+  EXPECT_EQ(code({Measured("n0", 2, 3)}, {Measured("n0", 3)}), 3);
   // Of three benchmarks two say nothing.
-  const auto few = [](const char* name) { return fakes::Measured(name, 2, 3); };
-  EXPECT_EQ(code({few("n0"), few("n1"), fakes::Measured("n2", 2)},
-                 {few("n0"), few("n1"), fakes::Measured("n2", 2)}),
-            3);
-  EXPECT_EQ(code({few("n0"), fakes::Measured("n1", 2), fakes::Measured("n2", 2)},
-                 {few("n0"), fakes::Measured("n1", 2), fakes::Measured("n2", 2)}),
+  const auto few = [](const char* name) { return Measured(name, 2, 3); };
+  EXPECT_EQ(
+      code({few("n0"), few("n1"), Measured("n2", 2)}, {few("n0"), few("n1"), Measured("n2", 2)}),
+      3);
+  EXPECT_EQ(code({few("n0"), Measured("n1", 2), Measured("n2", 2)},
+                 {few("n0"), Measured("n1", 2), Measured("n2", 2)}),
             0);
-  auto broken = fakes::Measured("n0", 2);
+  auto broken = Measured("n0", 2);
   broken.status = record::Status::kWrong;
-  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {broken}), 1);
-  EXPECT_EQ(code({broken, fakes::Measured("n1", 1)}, {broken, fakes::Measured("n1", 1)}), 0);
+  EXPECT_EQ(code({Measured("n0", 2)}, {broken}), 1);
+  EXPECT_EQ(code({broken, Measured("n1", 1)}, {broken, Measured("n1", 1)}), 0);
 }
 
 TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
-  const auto base = fakes::RunOf("base.json", {fakes::Measured("n0", 2)});
+  const auto base = RunOf("base.json", {Measured("n0", 2)});
   const auto changed = [&](const auto& change) {
-    auto contender = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+    auto contender = RunOf("new.json", {Measured("n0", 2)});
     change(contender);
-    const auto text = Refusal(base, contender, fakes::Options());
+    const auto text = Refusal(base, contender, Options());
     EXPECT_EQ(text.find('\n'), std::string::npos);
     return text;
   };
@@ -131,16 +128,16 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
 }
 
 TEST(Compare, AConventionThatOneFileDoesNotStateIsNoDifference) {
-  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  const auto base = RunOf("b", {Measured("n0", 2)});
   auto contender = base;
   contender.file.context["dlroof"]["conventions"]["flops.gru"] = "counted";
-  EXPECT_EQ(Refusal(base, contender, fakes::Options()), "accepted");
+  EXPECT_EQ(Refusal(base, contender, Options()), "accepted");
 }
 
 // Times do not depend on how FLOPs are counted; FLOPs and percentages of roofs do.
 TEST(Compare, AnotherConventionOfFlopsLeavesTheTimes) {
-  auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
-  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 2.4)});
+  auto base = RunOf("b", {Measured("n0", 2)});
+  auto contender = RunOf("n", {Measured("n0", 2.4)});
   auto& conventions = contender.file.context["dlroof"]["conventions"];
   base.file.context["dlroof"]["conventions"]["flops.conv2d"] = "dense";
   conventions["flops.conv2d"] = "useful";
@@ -149,10 +146,10 @@ TEST(Compare, AnotherConventionOfFlopsLeavesTheTimes) {
     record.op = "Conv2D";
     record.work[Provenance::kModelled].flops["fp32.vector"] = 80;
   }
-  auto options = fakes::Options();
+  auto options = Options();
   const auto result = Compare(base, contender, options);
   ASSERT_EQ(result.rows.size(), 1);
-  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kSlower);
+  EXPECT_EQ(result.rows[0].verdict, Verdict::kSlower);
   EXPECT_FALSE(result.rows[0].before.fraction.has_value());
   EXPECT_TRUE(result.rows[0].after.fraction.has_value());
   EXPECT_THAT(result.rows[0].changes, testing::IsEmpty());
@@ -183,17 +180,16 @@ std::string PlainEntries(double milliseconds, const char* unit = "ms") {
 
 TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimes) {
   const NamedRun base{"b", Plain(PlainEntries(2))}, contender{"n", Plain(PlainEntries(2.4))};
-  const auto result = Compare(base, contender, fakes::Options());
+  const auto result = Compare(base, contender, Options());
   ASSERT_EQ(result.rows.size(), 1);
-  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kSlower);
+  EXPECT_EQ(result.rows[0].verdict, Verdict::kSlower);
   EXPECT_FALSE(result.rows[0].before.fraction.has_value());
   NamedRun other = contender;
   other.file.context["num_cpus"] = 64;
-  EXPECT_THAT(Refusal(base, other, fakes::Options()),
-              HasSubstr("the machine's num_cpus differs: '2' and "
-                        "'64'"));
+  EXPECT_THAT(Refusal(base, other, Options()), HasSubstr("the machine's num_cpus differs: '2' and "
+                                                         "'64'"));
   const NamedRun unit{"u", Plain(PlainEntries(2000, "us"))};
-  EXPECT_EQ(Compare(base, unit, fakes::Options()).rows.at(0).verdict, statistics::Verdict::kSame);
+  EXPECT_EQ(Compare(base, unit, Options()).rows.at(0).verdict, Verdict::kSame);
 }
 
 // Statistics of 20 repetitions with a deviation of 0.4 %.
@@ -212,16 +208,16 @@ NamedRun Aggregates(const char* where, double milliseconds) {
 TEST(Compare, AggregatesByTheirDeviation) {
   const auto base = Aggregates("b", 2);
   const auto verdict = [&](const NamedRun& contender) {
-    return Compare(base, contender, fakes::Options()).rows.at(0).verdict;
+    return Compare(base, contender, Options()).rows.at(0).verdict;
   };
-  EXPECT_EQ(verdict(Aggregates("n", 2.4)), statistics::Verdict::kSlower);
-  EXPECT_EQ(verdict(Aggregates("n", 2.001)), statistics::Verdict::kSame);
+  EXPECT_EQ(verdict(Aggregates("n", 2.4)), Verdict::kSlower);
+  EXPECT_EQ(verdict(Aggregates("n", 2.001)), Verdict::kSame);
   auto without = Aggregates("n", 2.4);
   auto aggregate = *without.file.records[0].repetitions[0].aggregate;
   aggregate.deviation.reset();
   without.file.records[0].repetitions[0].aggregate = aggregate;
-  const auto row = Compare(base, without, fakes::Options()).rows.at(0);
-  EXPECT_EQ(row.verdict, statistics::Verdict::kInsufficient);
+  const auto row = Compare(base, without, Options()).rows.at(0);
+  EXPECT_EQ(row.verdict, Verdict::kInsufficient);
   EXPECT_THAT(row.reason, HasSubstr("NEW has only the median of the repetitions"));
 }
 
@@ -233,49 +229,48 @@ TEST(Compare, RepetitionsThatWereMostlyNoisyAreInsufficient) {
     for (int i = 0; i < noisy; ++i) repetitions[static_cast<std::size_t>(i)].noisy = true;
     return made;
   };
-  EXPECT_NE(Compare(run(0), run(6), fakes::Options()).rows[0].verdict,
-            statistics::Verdict::kInsufficient);
+  EXPECT_NE(Compare(run(0), run(6), Options()).rows[0].verdict, Verdict::kInsufficient);
   for (const auto& result :
-       {Compare(run(0), run(7), fakes::Options()), Compare(run(7), run(0), fakes::Options())})
-    EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kInsufficient);
-  EXPECT_THAT(Compare(run(0), run(7), fakes::Options()).rows[0].reason,
+       {Compare(run(0), run(7), Options()), Compare(run(7), run(0), Options())})
+    EXPECT_EQ(result.rows[0].verdict, Verdict::kInsufficient);
+  EXPECT_THAT(Compare(run(0), run(7), Options()).rows[0].reason,
               HasSubstr("12 of 12 in BASE, 5 of 12 in NEW; at least 4, and half of all"));
 }
 
 TEST(Compare, ATimeOfZeroIsNone) {
   const NamedRun base{"b", Plain(PlainEntries(2))}, contender{"n", Plain(PlainEntries(0))};
-  const auto result = Compare(base, contender, fakes::Options());
-  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kInsufficient);
+  const auto result = Compare(base, contender, Options());
+  EXPECT_EQ(result.rows[0].verdict, Verdict::kInsufficient);
   EXPECT_THAT(result.rows[0].reason, HasSubstr("0 of 0 in NEW"));
 }
 
 TEST(Compare, RenamedBenchmarksAreMappedAndTypesStayApart) {
-  const auto base = fakes::RunOf("b", {fakes::Measured("n20", 2), fakes::Measured("n1", 2)});
-  const auto contender = fakes::RunOf("n", {fakes::Measured("n21", 2.4), fakes::Measured("n1", 2)});
-  auto options = fakes::Options();
-  options.names = {{fakes::Name("n20"), fakes::Name("n21")}};
+  const auto base = RunOf("b", {Measured("n20", 2), Measured("n1", 2)});
+  const auto contender = RunOf("n", {Measured("n21", 2.4), Measured("n1", 2)});
+  auto options = Options();
+  options.names = {{Name("n20"), Name("n21")}};
   const auto result = Compare(base, contender, options);
-  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "same"));
-  EXPECT_EQ(result.rows[0].base->name, fakes::Name("n20"));
-  options.names = {{fakes::Name("n20"), fakes::Name("n9")}};
+  EXPECT_THAT(Verdicts(result), ElementsAre("slower", "same"));
+  EXPECT_EQ(result.rows[0].base->name, Name("n20"));
+  options.names = {{Name("n20"), Name("n9")}};
   EXPECT_THAT(Refusal(base, contender, options), HasSubstr("n: has no benchmark"));
   auto typed = contender;
   typed.file.records[0].name = "Conv2D/cpu/onednn/fwd/int8/n20";
   record::SplitName(typed.file.records[0]);
-  options.names = {{fakes::Name("n20"), typed.file.records[0].name}};
+  options.names = {{Name("n20"), typed.file.records[0].name}};
   EXPECT_THAT(Refusal(base, typed, options), HasSubstr("the type of"));
 }
 
 TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
-  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2), fakes::Measured("n1", 2)});
+  const auto base = RunOf("b", {Measured("n0", 2), Measured("n1", 2)});
   // Twice as fast a machine: n0 keeps its 50 % of the roof, n1 falls from 50 to 40 %.
-  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 1), fakes::Measured("n1", 1.25)});
-  contender.file.machines = {fakes::SmallMachine("2021-01-01T00:00:00Z", 2)};
+  auto contender = RunOf("n", {Measured("n0", 1), Measured("n1", 1.25)});
+  contender.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 2)};
   contender.file.machines[0].fingerprint = "11";
-  auto options = fakes::Options();
+  auto options = Options();
   options.across_machines = true;
   const auto result = Compare(base, contender, options);
-  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "slower"));
+  EXPECT_THAT(Verdicts(result), ElementsAre("same", "slower"));
   EXPECT_NEAR(result.rows[1].judgement->ratio, 1.25, 0.005);
   contender.file.machines[0].by_threads[2].flops["fp32.vector"].status =
       machine::CeilingStatus::kNotValidated;
@@ -287,24 +282,23 @@ TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
 }
 
 TEST(Compare, RoofsOfEachRunTakeTheMachineOut) {
-  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
-  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 2.4)});
-  contender.file.machines = {fakes::SmallMachine("2021-01-01T00:00:00Z", 1 / 1.2)};
-  const auto result = Compare(base, contender, fakes::Options());
-  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kAmbiguous);
+  const auto base = RunOf("b", {Measured("n0", 2)});
+  auto contender = RunOf("n", {Measured("n0", 2.4)});
+  contender.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 1 / 1.2)};
+  const auto result = Compare(base, contender, Options());
+  EXPECT_EQ(result.rows[0].verdict, Verdict::kAmbiguous);
   EXPECT_NEAR(result.rows[0].judgement->ratio, 1, 0.01);
   EXPECT_NEAR(result.rows[0].judgement->removed, 1.2, 0.01);
   EXPECT_EQ(result.exit_code, 3);
   // Ceilings of one measurement, used by both runs, are no evidence.
   contender.file.machines = base.file.machines;
-  EXPECT_EQ(Compare(base, contender, fakes::Options()).rows[0].verdict,
-            statistics::Verdict::kSlower);
+  EXPECT_EQ(Compare(base, contender, Options()).rows[0].verdict, Verdict::kSlower);
 }
 
 // Blocks of five windows in a machine whose speed drifts by 30 %; NEW takes `ratio` as long, give
 // or take 0.4 % from block to block.
 NamedRun Interleaved(const std::string& where, double ratio, const std::string& id) {
-  record::Record record = fakes::Measured("n1", 1);
+  record::Record record = Measured("n1", 1);
   record.repetitions.clear();
   for (int block = 0; block < 14; ++block)
     for (int window = 0; window < 5; ++window) {
@@ -312,7 +306,7 @@ NamedRun Interleaved(const std::string& where, double ratio, const std::string& 
       const double own = where == "new" ? ratio * (1 + 0.002 * (block % 5 - 2)) : 1;
       record.repetitions.push_back({.seconds = speed * own, .iterations = 1, .block = block});
     }
-  NamedRun run = fakes::RunOf(where, {record});
+  NamedRun run = RunOf(where, {record});
   run.file.context["dlroof"]["interleaved"] = {{"id", id}, {"min_effect", 0.02}};
   return run;
 }
@@ -320,13 +314,12 @@ NamedRun Interleaved(const std::string& where, double ratio, const std::string& 
 TEST(Compare, BlocksOfOneInterleavedRunAreJudgedAsPairs) {
   const auto base = Interleaved("base", 1, "a");
   const auto slower = Compare(base, Interleaved("new", 1.05, "a"), {});
-  EXPECT_EQ(slower.rows.at(0).verdict, statistics::Verdict::kSlower);
+  EXPECT_EQ(slower.rows.at(0).verdict, Verdict::kSlower);
   EXPECT_NEAR(slower.rows[0].judgement->ratio, 1.05, 0.001);
   EXPECT_EQ(slower.judged.min_effect, 0.02);
   EXPECT_EQ(slower.judged.run_noise, 0);
   EXPECT_EQ(slower.exit_code, 1);
-  EXPECT_EQ(Compare(base, Interleaved("new", 1.0, "a"), {}).rows.at(0).verdict,
-            statistics::Verdict::kSame);
+  EXPECT_EQ(Compare(base, Interleaved("new", 1.0, "a"), {}).rows.at(0).verdict, Verdict::kSame);
 }
 
 TEST(Compare, BlocksOfTwoRunsAreNoPairs) {
@@ -346,13 +339,13 @@ TEST(Compare, BlocksMayBeNoisyButNotTooFew) {
   auto contender = Interleaved("new", 1.05, "a");
   auto& repetitions = contender.file.records[0].repetitions;
   for (auto& repetition : repetitions) repetition.noisy = true;
-  EXPECT_EQ(Compare(base, contender, {}).rows.at(0).verdict, statistics::Verdict::kSlower);
+  EXPECT_EQ(Compare(base, contender, {}).rows.at(0).verdict, Verdict::kSlower);
   std::erase_if(repetitions, [](const auto& repetition) {
     return *repetition.block >= statistics::kMinBlocks - 1;
   });
   const auto result = Compare(base, contender, {});
-  EXPECT_EQ(result.rows.at(0).verdict, statistics::Verdict::kInsufficient);
-  EXPECT_THAT(result.rows[0].reason, testing::HasSubstr("blocks: 7; at least 8"));
+  EXPECT_EQ(result.rows.at(0).verdict, Verdict::kInsufficient);
+  EXPECT_THAT(result.rows[0].reason, HasSubstr("blocks: 7; at least 8"));
   EXPECT_EQ(result.exit_code, 3);
 }
 

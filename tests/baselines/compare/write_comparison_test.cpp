@@ -17,7 +17,7 @@ using testing::Not;
 // Special characters of the formats.
 const std::string kNasty = "A/\"q\",'s'<b>&amp;|`x`\\\n\tend \xC3\xA9\xE2\x82\xAC \x01\x1B[31m ]]>";
 
-record::Record Measured(const std::string& name, double seconds) {
+record::Record Timed(const std::string& name, double seconds) {
   record::Record record{.name = name};
   record::SplitName(record);
   for (int i = 0; i < 9; ++i)
@@ -32,14 +32,14 @@ struct Compared {
   ComparedFiles files{"base<1>.json", "new dir/n.json"};
 
   explicit Compared(double factor) {
-    auto failed = Measured("failed", 1);
-    base.file.records = {Measured(kNasty, 1), Measured("same", 1), failed, Measured("gone", 1)};
+    auto failed = Timed("failed", 1);
+    base.file.records = {Timed(kNasty, 1), Timed("same", 1), failed, Timed("gone", 1)};
     failed.status = record::Status::kFailed;
     failed.reason = "boom <at> \"x\"";
     failed.repetitions.clear();
-    auto moved = Measured(kNasty, factor);
+    auto moved = Timed(kNasty, factor);
     moved.work[Provenance::kModelled].flops["fp32.vector"] = 200;
-    contender.file.records = {moved, Measured("same", 1), failed, Measured("new", 1)};
+    contender.file.records = {moved, Timed("same", 1), failed, Timed("new", 1)};
     compare::CompareOptions options{.min_effect = 0.03, .run_noise = 0.003};
     result = compare::Compare(base, contender, options);
   }
@@ -59,11 +59,11 @@ std::string TableOf(const compare::CompareResult& result, const ComparedFiles& f
 }
 
 TEST(WriteTable, NamesAReasonOnceForAllThatNeitherRunSupports) {
-  auto one = Measured("bf16/a", 1), other = Measured("bf16/b", 1);
+  auto one = Timed("bf16/a", 1), other = Timed("bf16/b", 1);
   one.status = other.status = record::Status::kUnsupported;
   one.reason = other.reason = "no bf16 for avx2";
   compare::NamedRun base{"b", {}}, contender{"n", {}};
-  base.file.records = contender.file.records = {Measured("same", 1), one, other};
+  base.file.records = contender.file.records = {Timed("same", 1), one, other};
   contender.file.records[0].repetitions[0].seconds = 1.0001;  // another measurement
   const auto table = TableOf(compare::Compare(base, contender, compare::CompareOptions()));
   EXPECT_THAT(table, HasSubstr("2 unsupported"));
@@ -132,7 +132,7 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
 
 TEST(RemarksOf, SaysThatWallTimeIsLongerThanCpuTime) {
   compare::NamedRun base{"b", {}}, contender{"n", {}};
-  base.file.records = contender.file.records = {Measured("a", 3)};
+  base.file.records = contender.file.records = {Timed("a", 3)};
   base.file.records[0].threads = contender.file.records[0].threads = 1;
   for (auto& repetition : base.file.records[0].repetitions) repetition.main_cpu_seconds = 3;
   for (auto& repetition : contender.file.records[0].repetitions) repetition.main_cpu_seconds = 1.5;
@@ -155,7 +155,7 @@ TEST(RemarksOf, SaysThatWallTimeIsLongerThanCpuTime) {
 TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
   compare::NamedRun base{"b", {}}, contender{"n", {}};
   const auto add = [](compare::NamedRun& run, const std::string& name) {
-    run.file.records.push_back(Measured(name, 1));
+    run.file.records.push_back(Timed(name, 1));
   };
   const auto few = [&] { return FewSharedText(compare::Compare(base, contender, {})); };
   add(base, "a");
@@ -172,9 +172,9 @@ TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
 TEST(WriteJson, NamesTheStoredRuns) {
   std::vector<compare::NamedRun> runs = {{"old.json", {}}, {"new.json", {}}};
   compare::NamedRun contender{"n.json", {}};
-  runs[0].file.records = {Measured("a", 1)};
-  runs[1].file.records = {Measured("b", 1)};
-  contender.file.records = {Measured("a", 1), Measured("b", 1), Measured("c", 1)};
+  runs[0].file.records = {Timed("a", 1)};
+  runs[1].file.records = {Timed("b", 1)};
+  contender.file.records = {Timed("a", 1), Timed("b", 1), Timed("c", 1)};
   std::ostringstream text;
   WriteJson(compare::CompareWithStored(runs, contender, {}), {"new.json, old.json", "n.json"},
             text);
@@ -187,8 +187,8 @@ TEST(WriteJson, NamesTheStoredRuns) {
 TEST(WriteTable, AShiftOfAllIsOneLine) {
   compare::NamedRun base{"b", {}}, contender{"n", {}};
   for (int i = 0; i < 200; ++i) {
-    base.file.records.push_back(Measured(fmt::format("bench{}", i), 1));
-    contender.file.records.push_back(Measured(fmt::format("bench{}", i), 1.06));
+    base.file.records.push_back(Timed(fmt::format("bench{}", i), 1));
+    contender.file.records.push_back(Timed(fmt::format("bench{}", i), 1.06));
   }
   const auto result = compare::Compare(base, contender, {});
   EXPECT_EQ(result.exit_code, 3);

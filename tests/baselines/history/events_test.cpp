@@ -13,13 +13,16 @@
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::history {
 namespace {
 
+using fakes::Measured, fakes::Name, fakes::RefusalOf, fakes::RunOf;
 using statistics::Verdict;
 using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Not, testing::SizeIs;
 namespace fs = std::filesystem;
@@ -212,6 +215,14 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
               AllOf(HasSubstr("2.00 s (mean of 4 runs) to 2.20 s"), HasSubstr("bisect b c -- ")));
 }
 
+TEST(CommentOf, ALongNameIsCutBetweenItsCharacters) {
+  std::string name = "x";
+  for (int i = 0; i < 200; ++i) name += "é";
+  Result result;
+  result.Add(name, Verdict::kSlower, 1.1, 1.12);
+  EXPECT_TRUE(text::IsUtf8(CommentOf({.result = &result.result, .commits = {""}})));
+}
+
 TEST(BisectCommand, QuotesForeignTextAndHasNoCommitThatIsAnOption) {
   EXPECT_EQ(BisectCommand("$(x)", "a;b", "n'", false), R"(dlroof bisect '$(x)' 'a;b' -- 'n'\''')");
   EXPECT_EQ(BisectCommand("--build=x", "b", "n", false), "");
@@ -276,6 +287,8 @@ TEST(Builds, FindsWhatItKeepsAlsoByAnAbbreviationAndKeepsEqualFilesOnce) {
   }
   for (const char* name : {"012345", "1123456", "", "objects", "../x"})
     EXPECT_FALSE(builds.Find(name)) << name;
+  builds.Keep("0123456", WriteProgram(folder, "p", 'a', 100), 1000);
+  EXPECT_EQ(builds.Find("0123456789ab")->commit, "0123456789ab") << "not the first that is similar";
   const auto program = WriteProgram(folder, "p", 'a', 100);
   const Builds equal(folder / "equal");
   equal.Keep("one", program, 1000);
@@ -329,7 +342,7 @@ TEST(Builds, RemovesTheLeastRecentlyUsedAndReplacesAProgram) {
 
 class StoredRuns : public testing::Test {
  protected:
-  StoredRuns() { std::filesystem::create_directories(folder_ / "machine"); }
+  StoredRuns() { fs::create_directories(folder_ / "machine"); }
 
   void Store(const std::string& name, compare::NamedRun run, const std::string& date) {
     run.file.context["date"] = date;
@@ -337,11 +350,11 @@ class StoredRuns : public testing::Test {
   }
 
   const TemporaryFolder temporary_;
-  const std::filesystem::path folder_ = temporary_ / "stored";
+  const fs::path folder_ = temporary_ / "stored";
 };
 
 TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
-  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
   auto foreign = mine, other = mine;
   foreign.file.machines[0].fingerprint = "11";
   other.file.records[0].name = "other";
@@ -359,27 +372,24 @@ TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
 }
 
 TEST_F(StoredRuns, ANameMapIsOfTheRunsThatHaveTheOldName) {
-  Store("a.json", fakes::RunOf("a", {fakes::Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
-  Store("b.json", fakes::RunOf("b", {fakes::Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
-  const auto contender =
-      fakes::RunOf("new.json", {fakes::Measured("n0", 2), fakes::Measured("m1", 2)});
+  Store("a.json", RunOf("a", {Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
+  Store("b.json", RunOf("b", {Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
+  const auto contender = RunOf("new.json", {Measured("n0", 2), Measured("m1", 2)});
   std::ostringstream warnings;
-  EXPECT_EQ(
-      FindBaselines(folder_, contender, {{fakes::Name("n1"), fakes::Name("m1")}}, warnings).size(),
-      2);
+  EXPECT_EQ(FindBaselines(folder_, contender, {{Name("n1"), Name("m1")}}, warnings).size(), 2);
   EXPECT_EQ(warnings.str(), "");
   EXPECT_THAT(
-      fakes::RefusalOf([&] {
-        FindBaselines(folder_, contender, {{fakes::Name("n7"), fakes::Name("m1")}}, warnings);
+      RefusalOf([&] {
+        FindBaselines(folder_, contender, {{Name("n7"), Name("m1")}}, warnings);
       }),
       HasSubstr("no stored run of this machine has the benchmark 'Conv2D/cpu/onednn/fwd/f32/n7'"));
 }
 
 TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
-  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
   std::ostringstream warnings;
-  const auto refusal = [&](const std::filesystem::path& folder, const compare::NamedRun& run) {
-    return fakes::RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
+  const auto refusal = [&](const fs::path& folder, const compare::NamedRun& run) {
+    return RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
   };
   EXPECT_THAT(refusal(folder_, mine),
               HasSubstr("none of 0 JSON files is a run of the machine of new.json (00)"));
@@ -394,9 +404,7 @@ TEST(RunsOfBranch, NamedRunsComeBeforeCommitsInGit) {
   const StoredRun other{.id = 2, .commit = "b", .branch = "topic"};
   const StoredRun nameless{.id = 3, .commit = "c"};
   const auto ids = [](const std::vector<StoredRun>& runs) {
-    std::vector<std::int64_t> all;
-    for (const auto& run : runs) all.push_back(run.id);
-    return all;
+    return VectorOf<std::int64_t>(runs, &StoredRun::id);
   };
   EXPECT_THAT(ids(RunsOfBranch({named, other, nameless}, "main", {"b", "c"})), ElementsAre(1));
   EXPECT_THAT(ids(RunsOfBranch({other, nameless}, "main", {"b", "c"})), ElementsAre(3));

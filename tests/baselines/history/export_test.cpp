@@ -9,6 +9,7 @@
 #include "baselines/history/history.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/numbers.h"
+#include "reporters/text/text.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/test_data.h"
@@ -67,11 +68,13 @@ TEST(Export, BencherHasLatencyInNanosecondsButNotOfNamesThatItRefuses) {
   // The roof of 100 flop at 100 flop/s takes 1 s.
   EXPECT_DOUBLE_EQ(whole.at(kOdd).at("fraction-of-roof").at("value"), 0.5);
   compare::NamedRun run = OddRun();
-  run.file.records[1].name = std::string(1025, 'x');
+  run.file.records[1].name = "x";
+  for (int i = 0; i < 1025; ++i) run.file.records[1].name += "é";
   std::ostringstream out, warnings;
   Export("bencher", {run}, out, warnings);
   EXPECT_EQ(json::parse(out.str()).size(), 1U);
-  EXPECT_THAT(warnings.str(), HasSubstr("left out: 'xxx"));
+  EXPECT_THAT(warnings.str(), HasSubstr("left out: 'xéé"));
+  EXPECT_TRUE(text::IsUtf8(warnings.str())) << "cut between its characters";
 }
 
 TEST(Export, GithubActionIsAnArrayOfEntries) {

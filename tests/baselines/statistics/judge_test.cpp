@@ -4,14 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 namespace dlroof::statistics {
 namespace {
 
-using testing::AnyOf;
-using testing::HasSubstr;
+using testing::AnyOf, testing::HasSubstr;
 
 // Runs of a made-up machine: repetitions with normal logarithms of 1 to 3 %, one in twenty
 // disturbed by 30 % and half of these not marked, and a factor of each run, which its ceilings have
@@ -90,6 +90,16 @@ class Runs {
   std::mt19937_64 random_;
 };
 
+Judged JudgedRuns(const Law& law, unsigned seed) {
+  Runs runs(law, seed);
+  return Judge(runs.Make(), runs.Settings());
+}
+
+// Returns the number of benchmarks with the verdict slower.
+std::ptrdiff_t SlowerIn(const Judged& judged) {
+  return std::ranges::count(judged.each, Verdict::kSlower, &Judgement::verdict);
+}
+
 struct Found {
   double found = 0, wrong = 0, accused = 0, covered = 0;  // [1] shares; accused: slower
   double removed = 0;                                     // [1] mean logarithm
@@ -100,8 +110,7 @@ Found Simulate(const Law& law, int rounds) {
   int slow = 0, unchanged = 0;
   for (int round = 0; round < rounds; ++round) {
     Runs runs(law, 100 + round);
-    const auto candidates = runs.Make();
-    const auto judged = Judge(candidates, runs.Settings());
+    const auto judged = Judge(runs.Make(), runs.Settings());
     sum.removed += judged.common->removed.log_ratio / rounds;
     for (int i = 0; i < law.benchmarks; ++i) {
       const auto& each = judged.each[i];
@@ -143,22 +152,18 @@ TEST(Judge, NothingChangedIsRarelyAnAlarm) {
 }
 
 TEST(Judge, ASlowdownOfTheWholeSuiteIsNoDriftIfTheCeilingsDidNotMove) {
-  Runs runs({.every = 1, .drift = 0, .ceilings = 6, .ceilings_moved = 0}, 3);
-  const auto judged = Judge(runs.Make(), runs.Settings());
+  const auto judged = JudgedRuns({.every = 1, .drift = 0, .ceilings = 6, .ceilings_moved = 0}, 3);
   ASSERT_TRUE(judged.common);
   EXPECT_TRUE(judged.common->is_of_program);
-  int slower = 0;
-  for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
-  EXPECT_GE(slower, 45);
+  EXPECT_GE(SlowerIn(judged), 45);
   EXPECT_THAT(Describe(*judged.common).at(0), HasSubstr("the rest is of the program"));
 }
 
 TEST(Judge, ADriftThatTheCeilingsShareIsRemovedHoweverLarge) {
-  Runs runs({.drift = 0.3, .ceilings = 6, .ceilings_moved = 0.3}, 4);
-  const auto judged = Judge(runs.Make(), runs.Settings());
+  const auto judged = JudgedRuns({.drift = 0.3, .ceilings = 6, .ceilings_moved = 0.3}, 4);
   EXPECT_NEAR(judged.common->removed.log_ratio, 0.3, 0.01);
   EXPECT_FALSE(judged.common->is_of_program);
-  EXPECT_EQ(judged.each[0].verdict == Verdict::kSlower, false);
+  EXPECT_NE(judged.each[0].verdict, Verdict::kSlower);
   EXPECT_NEAR(judged.each[0].ratio, 1, 0.03);
   EXPECT_NEAR(judged.each[0].removed, std::exp(0.3), 0.01);
 }
@@ -167,24 +172,20 @@ TEST(Judge, ADriftThatTheCeilingsShareIsRemovedHoweverLarge) {
 TEST(Judge, ALargeFactorThatNothingConfirmsIsNotRemoved) {
   for (const int benchmarks : {1, 3, 4, 5, 20, 100})
     for (const double factor : {1.3, 3.0}) {
-      Runs runs({.benchmarks = benchmarks, .every = 0, .drift = std::log(factor)}, 5);
-      const auto judged = Judge(runs.Make(), runs.Settings());
+      const auto judged =
+          JudgedRuns({.benchmarks = benchmarks, .every = 0, .drift = std::log(factor)}, 5);
       EXPECT_EQ(judged.common->removed.log_ratio, 0);
-      int slower = 0;
-      for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
-      EXPECT_GE(slower, (9 * benchmarks + 9) / 10) << benchmarks << " " << factor;
+      EXPECT_GE(SlowerIn(judged), (9 * benchmarks + 9) / 10) << benchmarks << " " << factor;
     }
 }
 
 TEST(Judge, ASmallFactorThatNothingConfirmsIsReportedAsUnexplained) {
-  Runs runs({.every = 0, .drift = std::log(1.05)}, 5);
-  const auto judged = Judge(runs.Make(), runs.Settings());
+  const auto judged = JudgedRuns({.every = 0, .drift = std::log(1.05)}, 5);
   ASSERT_TRUE(judged.common);
   EXPECT_FALSE(judged.common->machine);
   EXPECT_TRUE(judged.common->is_unexplained);
   EXPECT_NEAR(judged.common->all.log_ratio, std::log(1.05), 0.01);
-  Runs still({.every = 10, .drift = 0}, 5);
-  EXPECT_FALSE(Judge(still.Make(), still.Settings()).common->is_unexplained);
+  EXPECT_FALSE(JudgedRuns({.every = 10, .drift = 0}, 5).common->is_unexplained);
 }
 
 // If half of the benchmarks changed, no factor is common to all.
@@ -204,14 +205,12 @@ TEST(Judge, HalfOfTheBenchmarksDoNotMoveTheOthers) {
 }
 
 TEST(Judge, OneBenchmarkAloneSaysThatNothingTellsTheDrift) {
-  Runs runs({.benchmarks = 1, .every = 0, .drift = 0.04}, 6);
-  const auto judged = Judge(runs.Make(), runs.Settings());
+  const auto judged = JudgedRuns({.benchmarks = 1, .every = 0, .drift = 0.04}, 6);
   EXPECT_THAT(Describe(*judged.common).at(0), HasSubstr("nothing tells"));
   EXPECT_NE(judged.each[0].verdict, Verdict::kSlower);
   // With ceilings it is known.
-  Runs known({.benchmarks = 1, .every = 0, .drift = 0.04, .ceilings = 6, .ceilings_moved = 0.04},
-             6);
-  const auto by_ceilings = Judge(known.Make(), known.Settings());
+  const auto by_ceilings = JudgedRuns(
+      {.benchmarks = 1, .every = 0, .drift = 0.04, .ceilings = 6, .ceilings_moved = 0.04}, 6);
   const auto width = [](const Judged& one) {
     return one.each[0].ci95.second - one.each[0].ci95.first;
   };
@@ -236,9 +235,8 @@ TEST(Judge, FewBenchmarksDoNotAccuseEachOther) {
 TEST(Judge, ABenchmarkThatJumpsBetweenTwoSpeedsIsNotAccused) {
   int wrong = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    Runs runs({.earlier = 6, .every = 0, .two_speeds = true}, seed);
-    const auto first = Judge(runs.Make(), runs.Settings()).each[0];
-    wrong += first.verdict == Verdict::kSlower || first.verdict == Verdict::kFaster ? 1 : 0;
+    const auto judged = JudgedRuns({.earlier = 6, .every = 0, .two_speeds = true}, seed);
+    wrong += IsChange(judged.each[0].verdict) ? 1 : 0;
   }
   EXPECT_LE(wrong, 1);
 }
@@ -415,9 +413,7 @@ TEST(Judge, LuckOfTwentyProcessesAccusesNobody) {
   for (int round = 0; round < 300; ++round) {
     auto candidates = Quiet(20);
     for (auto& candidate : candidates) candidate.contender.log_seconds += luck(random);
-    alarms += std::ranges::any_of(Judge(candidates, {}).each, [](const auto& each) {
-      return each.verdict == Verdict::kSlower;
-    });
+    alarms += SlowerIn(Judge(candidates, {})) > 0 ? 1 : 0;
   }
   EXPECT_LE(alarms, 15);
 }

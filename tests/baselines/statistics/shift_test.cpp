@@ -8,6 +8,8 @@
 namespace dlroof::statistics {
 namespace {
 
+using testing::DoubleNear, testing::ElementsAre;
+
 TEST(Student, QuantilesAndTailsAreThoseOfTheTables) {
   EXPECT_NEAR(StudentQuantile(1), 12.7062, 1e-4);
   EXPECT_NEAR(StudentQuantile(6), 2.44691, 1e-5);
@@ -25,15 +27,11 @@ TEST(Student, QuantilesAndTailsAreThoseOfTheTables) {
 TEST(AdjustedPValues, AreThoseOfBenjaminiAndHochberg) {
   // Sorted 0.01 0.02 0.03 0.5 of 4: 4/1, 4/2, 4/3, 4/4 of them, made monotone from the largest.
   const auto adjusted = AdjustedPValues({0.5, 0.01, 0.03, 0.02});
-  EXPECT_THAT(adjusted, testing::ElementsAre(
-                            testing::DoubleNear(0.5, 1e-12), testing::DoubleNear(0.04, 1e-12),
-                            testing::DoubleNear(0.04, 1e-12), testing::DoubleNear(0.04, 1e-12)));
+  EXPECT_THAT(adjusted, ElementsAre(DoubleNear(0.5, 1e-12), DoubleNear(0.04, 1e-12),
+                                    DoubleNear(0.04, 1e-12), DoubleNear(0.04, 1e-12)));
   EXPECT_TRUE(AdjustedPValues({}).empty());
   EXPECT_DOUBLE_EQ(AdjustedPValues({0.2}).at(0), 0.2);
 }
-
-using testing::DoubleNear;
-using testing::ElementsAre;
 
 // Windows of one block.
 void Add(record::Record& record, int block, const std::vector<double>& seconds, int noisy = -1) {

@@ -1,9 +1,10 @@
-#include "baselines/compare/judged_times.h"
+#include "baselines/compare/paired_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "baselines/compare/compare.h"
 #include "counters/base/error.h"
@@ -11,8 +12,17 @@
 namespace dlroof::compare {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using testing::ElementsAre, testing::HasSubstr;
+
+// Changes the GPU sample of each repetition.
+record::Record With(record::Record record, const std::function<void(record::GpuSample&)>& change) {
+  for (auto& repetition : record.repetitions) {
+    auto sample = *repetition.gpu;
+    change(sample);
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  return record;
+}
 
 // Repetitions of a GPU in the way of an older file: calls with their launch, times in a graph.
 record::Record Called(double call, std::optional<double> graph, int repetitions = 3) {
@@ -28,26 +38,17 @@ record::Record Called(double call, std::optional<double> graph, int repetitions 
 
 // Queued calls, with the launch-inclusive time beside them.
 record::Record Queued(double device, double call, int repetitions = 3) {
-  auto record = Called(call, std::nullopt, repetitions);
+  auto record = With(Called(device, std::nullopt, repetitions),
+                     [&](record::GpuSample& sample) { sample.call_seconds = call; });
   record.timed = record::timed::kDevice;
-  for (auto& repetition : record.repetitions) {
-    auto sample = *repetition.gpu;
-    sample.call_seconds = call;
-    repetition.seconds = device;
-    repetition.gpu = std::make_shared<record::GpuSample>(sample);
-  }
   return record;
 }
 
 // Calls that follow each other, with the time of a queued call beside them.
 record::Record Repeated(double seconds, double queued, const char* timed = record::timed::kGraph) {
-  auto record = Queued(seconds, 20);
+  auto record =
+      With(Queued(seconds, 20), [&](record::GpuSample& sample) { sample.queued_seconds = queued; });
   record.timed = timed;
-  for (auto& repetition : record.repetitions) {
-    auto sample = *repetition.gpu;
-    sample.queued_seconds = queued;
-    repetition.gpu = std::make_shared<record::GpuSample>(sample);
-  }
   return record;
 }
 
@@ -64,16 +65,11 @@ TEST(ChooseTimes, PrefersTheDevicesTimesOfQueuedCalls) {
 
 // A stream's launches take 0.2 us less in the second process, in every call.
 TEST(ChooseTimes, CorrectsQueuedTimesByTheEmptyKernel) {
-  const auto with_empty = [](record::Record record, double empty) {
-    for (auto& repetition : record.repetitions) {
-      auto sample = *repetition.gpu;
-      sample.empty_seconds = empty;
-      repetition.gpu = std::make_shared<record::GpuSample>(sample);
-    }
-    return record;
+  const auto queued = [](double device, double empty) {
+    return With(Queued(device, 2e-5),
+                [&](record::GpuSample& sample) { sample.empty_seconds = empty; });
   };
-  const auto chosen = ChooseTimes(with_empty(Queued(1e-5, 2e-5), 3.5e-6),
-                                  with_empty(Queued(0.98e-5, 2e-5), 3.3e-6));
+  const auto chosen = ChooseTimes(queued(1e-5, 3.5e-6), queued(0.98e-5, 3.3e-6));
   ASSERT_TRUE(chosen);
   EXPECT_NEAR(chosen->added_seconds.value(), 2e-7, 1e-12);
   EXPECT_NEAR(chosen->contender.repetitions[0].seconds, 1e-5, 1e-12);
@@ -98,10 +94,8 @@ TEST(ChooseTimes, NeverComparesTwoKinds) {
   EXPECT_EQ(mixed->timed, "call");
   EXPECT_THAT(CleanTimes(mixed->base), ElementsAre(5, 5, 5));
   EXPECT_THAT(CleanTimes(mixed->contender), ElementsAre(6, 6, 6));
-  auto kernels = Called(5, 2);
+  auto kernels = Called(5, std::nullopt);
   kernels.timed = record::timed::kKernels;
-  for (auto& repetition : kernels.repetitions)
-    repetition.gpu = std::make_shared<record::GpuSample>();
   EXPECT_THROW(ChooseTimes(kernels, Queued(1, 6)), Unsupported);
 }
 
@@ -121,6 +115,14 @@ TEST(ChooseTimes, CallsInGraphsAreJudgedAsTheyAreOnlyBesideOthersInGraphs) {
   EXPECT_THROW(ChooseTimes(kernels, Repeated(5, 8)), Unsupported);
 }
 
+TEST(CanTell, JudgesAGpuByTheTimesThatAreCompared) {
+  auto calls = Called(5, 2, 9);
+  for (auto& repetition : calls.repetitions) repetition.noisy = true;  // by the host
+  EXPECT_TRUE(CanTell(calls));
+  for (auto& repetition : calls.repetitions) repetition.gpu.reset();
+  EXPECT_FALSE(CanTell(calls));
+}
+
 TEST(ChooseTimes, LeavesCallsOnCpusAlone) {
   EXPECT_FALSE(ChooseTimes(record::Record{.repetitions = {{.seconds = 1}}},
                            record::Record{.repetitions = {{.seconds = 2}}}));
@@ -133,16 +135,12 @@ NamedRun RunOf(const std::string& where, std::vector<double> seconds, double clo
   machine.device = "gpu";
   machine.fingerprint = "same";
   for (std::size_t i = 0; i < seconds.size(); ++i) {
-    auto record = Queued(seconds[i], 5, 9);
+    auto& record = run.file.records.emplace_back(
+        With(Queued(seconds[i], 5, 9), [&](auto& sample) { sample.clock_hz = clock_hz; }));
     record.name += std::to_string(i);
     record.cache = "warm";
-    for (std::size_t k = 0; k < record.repetitions.size(); ++k) {
-      auto sample = *record.repetitions[k].gpu;
-      sample.clock_hz = clock_hz;
-      record.repetitions[k].gpu = std::make_shared<record::GpuSample>(sample);
+    for (std::size_t k = 0; k < record.repetitions.size(); ++k)
       record.repetitions[k].seconds *= 1 + 1e-3 * static_cast<double>(k % 3);
-    }
-    run.file.records.push_back(record);
   }
   return run;
 }
@@ -157,11 +155,8 @@ TEST(Compare, AGpusVerdictHoldsInCyclesToo) {
   EXPECT_EQ(slower.rows[3].verdict, statistics::Verdict::kSlower);
   EXPECT_EQ(slower.exit_code, 1);
   auto throttled = RunOf("new", slowed, 1.8e9);
-  for (auto& repetition : throttled.file.records[3].repetitions) {
-    auto sample = *repetition.gpu;
-    sample.clock_hz = 1.8e9 / 1.05;
-    repetition.gpu = std::make_shared<record::GpuSample>(sample);
-  }
+  throttled.file.records[3] =
+      With(throttled.file.records[3], [](auto& sample) { sample.clock_hz = 1.8e9 / 1.05; });
   const auto clock = Compare(base, throttled, {.min_effect = 0.02});
   EXPECT_EQ(clock.rows[3].verdict, statistics::Verdict::kAmbiguous);
   EXPECT_THAT(clock.rows[3].reason, HasSubstr("+0.0 % in SM cycles"));
