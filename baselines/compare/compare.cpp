@@ -22,14 +22,16 @@ namespace {
 
 using statistics::Verdict;
 
-// If there is no judged `level`, the median of the clean times is shown.
+// `show_median`: shows the median of the clean repetitions, if there is one, not the judged `level`
+// (null if there is none).
 Side SideOf(const record::Record& record, const machine::Machine* machine,
-            const statistics::Level* level) {
+            const statistics::Level* level, bool show_median) {
   Side side;
-  if (level != nullptr)
-    side.seconds = level->seconds();
-  else if (const auto timing = record::Summarize(record.repetitions))
+  const auto timing = record::Summarize(record.repetitions);
+  if (timing && (show_median || level == nullptr))
     side.seconds = timing->median;
+  else if (level != nullptr)
+    side.seconds = level->seconds();
   if (machine == nullptr || !side.seconds || record.work.empty()) return side;
   const auto placed = roofline::PlaceTime(record, *side.seconds, *machine);
   if (!placed) return side;
@@ -245,9 +247,10 @@ class Comparer {
                 Comparison& row) const {
     const auto *base_machine = record::MachineFor(pair.run->file, *row.base),
                *contender_machine = record::MachineFor(contender_.file, *row.contender);
-    const bool times = levels && (!interleaved_ || levels->fastest_share);
-    row.before = SideOf(base, base_machine, times ? &levels->base : nullptr);
-    row.after = SideOf(contender, contender_machine, times ? &levels->contender : nullptr);
+    const bool medians = interleaved_ && !(levels && levels->fastest_share);
+    row.before = SideOf(base, base_machine, levels ? &levels->base : nullptr, medians);
+    row.after =
+        SideOf(contender, contender_machine, levels ? &levels->contender : nullptr, medians);
     const bool alike =
         record::CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
     if (!alike) row.before = {.seconds = row.before.seconds};

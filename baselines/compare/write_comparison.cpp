@@ -274,11 +274,13 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
     remarks.emplace_back(
         "a process may be slower or faster than the next one for its whole life: measure what "
         "moved once more and check it with --again FILE");
-  remarks.push_back(fmt::format(
-      "minimum effect {:.1f} % ({}); noise between runs {:.1f} % ({}); at most {:.0f} % of the "
-      "verdicts slower and faster are expected to be chance",
-      100 * result.judged.min_effect, result.judged.min_effect_from, 100 * result.judged.run_noise,
-      result.judged.run_noise_from, 100 * result.judged.false_discovery_rate));
+  if (std::ranges::any_of(result.rows, [](const auto& row) { return row.judgement.has_value(); }))
+    remarks.push_back(fmt::format(
+        "minimum effect {:.1f} % ({}); noise between runs {:.1f} % ({}); at most {:.0f} % of the "
+        "verdicts slower and faster are expected to be chance",
+        100 * result.judged.min_effect, result.judged.min_effect_from,
+        100 * result.judged.run_noise, result.judged.run_noise_from,
+        100 * result.judged.false_discovery_rate));
   if (!result.context.empty())
     remarks.push_back(fmt::format("differs between the runs: {}", fmt::join(result.context, "; ")));
   return remarks;

@@ -188,7 +188,11 @@ std::string CommentOf(const Report& report) {
     comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameColumns),
                            cell(WhatHappened(*worse[i]), kMaxWhatColumns));
   if (worse.size() > shown) comment += fmt::format("- and {} more\n", worse.size() - shown);
-  if (shown > 0) comment += '\n';
+  if (!report.unclear.empty())
+    comment += fmt::format(
+        "- could still be slower: {}\n",
+        cell(document::AndMore(report.unclear.front(), report.unclear.size()), kMaxWhatColumns));
+  if (shown > 0 || !report.unclear.empty()) comment += '\n';
   comment += cell(AboutText(report), kMaxWhatColumns);
   if (const auto bisect = BisectText(report); !bisect.empty())
     comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatColumns));

@@ -480,6 +480,11 @@ Document RunDocument(const roofline::PlacedRun& run, const TableOptions& options
 
 Document SummaryDocument(const roofline::PlacedRun& run, bool verbose) {
   Document document;
+  Notes above;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    for (const auto& remark : run.places[i].placement.above_roof_remarks)
+      AddNote(remark, run.file.records[i], above);
+  document.Add(NotesList("above a roof", above, false));
   document.Add(EstimatesList(run, false));
   document.Add(EnergyTable(run.file.records));
   document.Add(UnsupportedList(run.file.records, verbose));

@@ -123,7 +123,10 @@ ArithmeticRoof RoofOf(const TimePoint& time, const machine::CeilingSet& ceilings
   return roof;
 }
 
-std::string Blame(const ArithmeticRoof& roof, bool counted) {
+std::string Blame(const ArithmeticRoof& roof, const record::Record& record) {
+  const bool counted = BestKnown(record).flops_from != Provenance::kModelled;
+  if (roof.validated && !roof.specified && !counted && !record::HasOwnForm(record))
+    return "the FLOPs given for it are too many, or the compiler removed a part of the call";
   if (roof.specified)
     return counted ? "its FLOPs were counted, so the roof is too low (see the machine file)"
                    : "the roof (see the machine file) or the count of FLOPs is wrong";
@@ -214,10 +217,9 @@ void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* word
   if (over <= most) return;
   const auto roof = RoofOf(time, ceilings);
   const auto fewer = FewerFlopsNeeded(record, words, over, most);
-  placement.above_roof_remarks.push_back(fmt::format(
-      "above the {}arithmetic roof by {:.0f} %: {}", roof.specified ? "specified " : "",
-      100 * (over - 1),
-      fewer ? *fewer : Blame(roof, BestKnown(record).flops_from != Provenance::kModelled)));
+  placement.above_roof_remarks.push_back(
+      fmt::format("above the {}arithmetic roof by {:.0f} %: {}", roof.specified ? "specified " : "",
+                  100 * (over - 1), fewer ? *fewer : Blame(roof, record)));
   placement.remarks.push_back(placement.above_roof_remarks.back());
 }
 

@@ -60,10 +60,14 @@ std::string BoundClause(const TimePoint& time, bool in_graph) {
                      time.at_least ? "at least " : "", time.times_over_roof, roof);
 }
 
-// Returns what to try if no rule and no remedy found a cause.
-std::string_view NextWithoutEvidence(const TimePoint& time) {
+// Returns what to try if no rule and no remedy found a cause. `dlroof explain` runs benchmarks of
+// dlroof_bench alone.
+std::string_view NextWithoutEvidence(const TimePoint& time, const record::Record& record) {
   if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
-  if (time.times_over_roof >= kAtItsRoof) return "dlroof explain measures where its time goes";
+  if (time.times_over_roof >= kAtItsRoof)
+    return record::HasOwnForm(record) ? "dlroof explain measures where its time goes"
+                                      : "a profiler (perf, VTune, Nsight Compute) shows where its "
+                                        "time goes";
   if (time.at_least)
     return "that roof is not validated: measure it again when the machine is quiet (dlroof machine "
            "--remeasure)";
@@ -72,7 +76,7 @@ std::string_view NextWithoutEvidence(const TimePoint& time) {
 
 std::string Advice(const AdviceCase& at) {
   std::string clauses = BoundClause(at.time, IsInGraph(at.record));
-  std::string_view next = NextWithoutEvidence(at.time);
+  std::string_view next = NextWithoutEvidence(at.time, at.record);
   std::size_t found = 0;
   if (const auto* const remedy = RemedyOf(at)) {
     clauses += "; " + remedy->evidence;
