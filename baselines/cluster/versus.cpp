@@ -13,6 +13,7 @@
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/record/run_context.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -354,7 +355,7 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
     bool costs = true;
     std::vector<SummedTime> times;
   };
-  document::InOrder<Sums> types;
+  text::InOrder<Sums> types;
   for (const auto& row : versus.rows) {
     const auto end = row.key.find('/'), type = row.key.find('/', end + 1) + 1;
     const auto of =

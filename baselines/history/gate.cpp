@@ -183,7 +183,7 @@ std::string CommentOf(const Report& report) {
   };
   std::string comment = fmt::format("### dlroof: {}\n\n", CountsWithUnclear(report));
   const auto worse = Worse(*report.result);
-  const auto shown = std::min(worse.size(), kMaxBullets);
+  const auto shown = std::min(worse.size(), kMaxBullets - (report.unclear.empty() ? 0 : 1));
   for (std::size_t i = 0; i < shown; ++i)
     comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameColumns),
                            cell(WhatHappened(*worse[i]), kMaxWhatColumns));

@@ -282,7 +282,7 @@ void AddProcesses(const ProgramSummary& summary, Document& document) {
 }
 
 void AddUnknownWork(const ProgramSummary& summary, Document& document) {
-  document::InOrder<double> reasons;  // [1] calls
+  text::InOrder<double> reasons;  // [1] calls
   for (const auto& primitive : summary.primitives)
     if (primitive.work_unknown)
       reasons[primitive.is_operator ? "operators of PyTorch that are not counted"

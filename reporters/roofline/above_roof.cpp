@@ -125,7 +125,7 @@ ArithmeticRoof RoofOf(const TimePoint& time, const machine::CeilingSet& ceilings
 
 std::string Blame(const ArithmeticRoof& roof, const record::Record& record) {
   const bool counted = BestKnown(record).flops_from != Provenance::kModelled;
-  if (roof.validated && !roof.specified && !counted && !record::HasOwnForm(record))
+  if (roof.validated && !roof.specified && !counted && record.op.empty())
     return "the FLOPs given for it are too many, or the compiler removed a part of the call";
   if (roof.specified)
     return counted ? "its FLOPs were counted, so the roof is too low (see the machine file)"

@@ -178,8 +178,10 @@ void ExpectCheckFindsOneElement(const RowsCase& request) {
   const auto right = RightResult(request, in);
   EXPECT_TRUE(Check(request, in, right, 5).ok) << request.type << ToText(request.rows);
   const size_t rows = request.backward ? in.source.size() : right.size();
-  std::set<size_t> places = {0, rows - 1, right.size() - 1};
-  if (request.backward) places.insert({rows, rows + static_cast<size_t>(request.rows.n) - 1});
+  const auto n = static_cast<size_t>(request.rows.n);
+  std::set<size_t> places = {0, rows - 1};
+  if (request.backward) places.insert({rows, rows + n - 1});
+  if (request.backward && request.shift) places.insert({rows + n, rows + 2 * n - 1});
   for (const size_t at : places) {
     const float away = request.op == &kSoftmax ? 0  // less than one row's
                        : at >= rows            ? 0.2F

@@ -127,7 +127,8 @@ TEST(Runner, SaysHowOftenTheQuotaStoppedATeam) {
                                      state, workload, [](std::int64_t) {}, team);
                                })
       ->Threads(2)
-      ->Iterations(100);
+      ->Iterations(100)
+      ->Repetitions(1);
   benchmark::ConsoleReporter reporter;
   std::ostringstream out;
   reporter.SetOutputStream(&out);
