@@ -325,7 +325,7 @@ struct ExportFlags {
 
 std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
   if (flags.files.empty() != flags.db.has_value())
-    throw BadInput("export: expected run files, or --db with a history");
+    throw BadInput("export: expected either run files or --db with a history");
   if (flags.run && !flags.db) throw BadInput("export: --run: expected --db with a history");
   std::vector<compare::NamedRun> runs;
   for (const auto& file : flags.files) runs.push_back({file, record::ReadRunFile(file, std::cerr)});

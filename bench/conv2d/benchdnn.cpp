@@ -90,7 +90,7 @@ void Complete(BenchdnnConv& problem) {
   auto& [d, h, w] = problem.axes;
   const bool has_d = d.output != 0, has_h = h.output != 0, has_w = w.output != 0;
   if (!has_d && !has_h && !has_w)
-    throw BadInput("this problem has no image: expected ih and kh, or id or iw");
+    throw BadInput("this problem has no image: expected ih and kh, iw and kw, or id and kd");
   if (has_d && has_h != has_w)
     throw BadInput("a problem with id has both ih and iw, or none of them");
   problem.dimensions = has_d ? 3 : has_h ? 2 : 1;

@@ -184,6 +184,9 @@ void Program::Measure(benchmark::State& state, const Call& call, const detail::C
     return state.SkipWithError(
         "dlroof does not know which benchmark this is: run the benchmarks with a dlroof::Reporter, "
         "and choose them by --benchmark_filter");
+  if (!callable.start && record::ReadBenchmarkName(*listed).manual_time)
+    return state.SkipWithError(
+        "->UseManualTime() is for calls on a GPU: register a call on the CPU with ->UseRealTime()");
   const auto workload = WorkloadOf(state, *listed, call, callable);
   if (IsSimulation())
     SimulateCall(state, workload);

@@ -56,7 +56,8 @@ Means MeansOf(const Row<Number>& row) {
   return means;
 }
 
-// Appends the parameters kGradient, kMean and kVariance to source, scale and shift.
+// Appends kGradient, kMean and kVariance to in.parameters, which has scale and shift. Mean and
+// variance are those of each row of in.source.
 void AddGradientInputs(const RowsCase& norm, uint64_t seed, Tensors<float>& in) {
   in.parameters.push_back(SeededRows(norm, seed, -1, 1));
   std::vector<float> means, variances;

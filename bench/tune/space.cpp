@@ -238,10 +238,9 @@ void CheckVariables(const settings::Setting& setting, const SpaceRequest& reques
             ? value == "1" || value == "2"
             : !IsVariable(knob) || (knob != kTunables && std::ranges::count(kVariables, knob) > 0);
     if (!known && std::ranges::none_of(request.environment, is_requested))
-      throw BadInput(
-          "{}: sets the variable {}, which is no knob of dlroof; to run it, repeat it: {}", path,
-          text::Printable(knob),
-          text::Printable(text::CommandLine({fmt::format("--env={}={}", knob, value)})));
+      throw BadInput("{}: sets the variable {}, which dlroof does not tune; to allow that, add {}",
+                     path, text::Printable(knob),
+                     text::Printable(text::CommandLine({fmt::format("--env={}={}", knob, value)})));
   }
 }
 

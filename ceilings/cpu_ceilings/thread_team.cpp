@@ -84,7 +84,7 @@ void ThreadTeam::State::RunTask(int index, int team_size) {
   const auto delay_after = cpu::ThreadRunDelay();
   if (delay_before && delay_after) stamp.run_delay = *delay_after - *delay_before;
   if (!after) return;
-  // Nothing may run between the task and the reading of the clock under its load.
+  // The clock is read at once, before `after`: the core still has the frequency of the task's load.
   if (clock != nullptr && !stamp.error) stamp.clock_hz = (*clock)(index);
   after->Measure(index);
   if (clock == nullptr) stamp.clock_hz = cpu::MeasureCoreClock();

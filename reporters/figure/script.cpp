@@ -215,10 +215,12 @@ std::string FigureScript(const Figure& figure, const std::string& extension) {
          "set key at screen 0.5,0.12 center center vertical maxrows 4 font ',10' noenhanced\n"
          "set lmargin at screen 0.07\nset rmargin at screen 0.48\n"
          "set label " +
-         GnuplotText(
-             figure.caption + "; " + FillLegend(figure) +
-             (MeasuredRidges(figure).empty() ? "" : "; thin line with dots: measured knee")) +
-         " at screen 0.5,0.02 center font ',9' noenhanced\n" + ClassicScript(figure) +
+         GnuplotText(figure.caption) +
+         " at screen 0.5,0.043 center font ',9' noenhanced\nset label " +
+         GnuplotText(FillLegend(figure) + (MeasuredRidges(figure).empty()
+                                               ? ""
+                                               : "; thin line with dots: measured knee")) +
+         " at screen 0.5,0.018 center font ',9' noenhanced\n" + ClassicScript(figure) +
          "set lmargin at screen 0.56\nset rmargin at screen 0.945\nunset grid\nunset key\n" +
          TimeScript(figure) + "unset multiplot\n";
 }

@@ -13,9 +13,9 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kTooUncertain = 0.5;  // [1] 95 % interval / median; above it there is no advice
-constexpr double kFarAboveRoof = 4;    // [1] times over the roof from which a ProblemRemedy applies
-constexpr double kAtItsRoof = 1.25;    // [1] times over the roof below which a call is at its roof
+constexpr double kTooUncertain = 0.5;   // [1] 95 % interval / median; above it there is no advice
+constexpr double kFarFromRoof = 4;      // [1] x roof from which on a ProblemRemedy applies
+constexpr double kAtItsRoof = 1.25;     // [1] a call with a smaller x roof is at its roof
 constexpr std::size_t kMaxClauses = 2;  // clauses of evidence in one sentence
 
 bool UsedReferenceImplementation(const record::Record& record) {
@@ -23,7 +23,7 @@ bool UsedReferenceImplementation(const record::Record& record) {
 }
 
 const ProblemRemedy* RemedyOf(const AdviceCase& at) {
-  if (at.words == nullptr || at.time.times_over_roof < kFarAboveRoof) return nullptr;
+  if (at.words == nullptr || at.time.times_over_roof < kFarFromRoof) return nullptr;
   const auto parts = ProblemParts(at.record.problem);
   const auto applies = [&](const ProblemRemedy& remedy) {
     return remedy.device == at.record.device &&
