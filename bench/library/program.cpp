@@ -216,7 +216,7 @@ void Program::RefuseEmptySelection() {
   auto names = names_;
   std::ranges::sort(names);
   if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
-    throw BadInput("two benchmarks have the name '{}': give one another ->Name()", *twice);
+    throw BadInput("two benchmarks have the name '{}': rename one by ->Name()", *twice);
   runner::CheckWritable(flags_.html_file);
 }
 

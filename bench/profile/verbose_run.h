@@ -139,9 +139,9 @@ struct VerboseRun {
   bool log_complete = true;                                          // all could be written
 };
 
-// Runs the program of `request`, whose functions are ignored, and writes oneDNN's lines to the file
-// `log` during the run. `progress` receives progress lines; it may be null. Throws CannotStart, and
-// BadInput if the log cannot be created.
+// Runs the program of `request`, without calling the request's functions, and writes oneDNN's lines
+// to the file `log` during the run. `progress` receives progress lines; it may be null. Throws
+// CannotStart, and BadInput if the log cannot be created.
 VerboseRun RunVerbose(const ForegroundRequest& request, const std::string& log,
                       std::ostream* progress);
 

@@ -403,7 +403,7 @@ class InterleavedRun : public Schedule {
     return {path, record::ReadRunFile(path, log_)};
   }
 
-  // Returns the name map without benchmarks that have no results and are not in the run files.
+  // Returns the name map's entries whose benchmark has a result: the run files lack the others.
   compare::NameMap NamesDone() const {
     compare::NameMap names = request().names;
     std::erase_if(names, [&](const auto& mapped) {

@@ -139,7 +139,7 @@ class TeamLook {
   void Answer(std::size_t thread);
 
   std::vector<IssueLook> looks_;
-  std::optional<double> farthest_;  // written by the first thread
+  std::optional<double> farthest_;  // [s] longest round trip; set by the first thread
   std::atomic<std::size_t> arrived_{0};
   alignas(64) std::atomic<long> sent_{0};
   alignas(64) std::atomic<long> answered_{0};

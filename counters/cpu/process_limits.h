@@ -91,7 +91,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 Environment ProcessEnvironment();
 
 struct LimitFacts {
-  Cpu cpu;  // `allowed`, `topology`
+  Cpu cpu;  // of which only `allowed` and `topology` are read
   Environment environment;
   ReadText read;
   std::filesystem::path sysfs = "/sys", proc = "/proc";

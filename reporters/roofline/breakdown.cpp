@@ -327,7 +327,8 @@ void RemoveZeros(Breakdown& breakdown) {
   });
 }
 
-// Returns kTail [s] of a kernel that ran for `seconds`, or 0 if its number of waves is unknown.
+// Returns the part [s] of a kernel's `seconds` in which its last, incomplete wave of blocks leaves
+// SMs idle (component kTail), or 0 if its number of waves is unknown.
 double TailOf(const LaunchedKernel& kernel, double seconds) {
   if (!kernel.facts || !kernel.facts->waves || *kernel.facts->waves <= 0) return 0;
   const double waves = *kernel.facts->waves;
@@ -336,7 +337,7 @@ double TailOf(const LaunchedKernel& kernel, double seconds) {
 
 struct GpuKernelTimes {
   double running = 0;  // [s] while a kernel runs
-  double tail = 0;     // [s] kTail
+  double tail = 0;     // [s] see TailOf
   int launches = 0;
 };
 

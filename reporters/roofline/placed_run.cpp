@@ -239,8 +239,8 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
-// Raises the lower end of a noisy time's interval to at least the roof's time: the correction for
-// CPU waits may make a call seem faster than its roof allows.
+// Raises the lower end of a noisy time's interval to at least the roof's time, or to the median if
+// that is shorter: without its CPU waits a call may seem faster than its roof allows.
 void BoundByRoof(Placed& placed) {
   auto& [timing, placement, breakdown] = placed;
   if (!timing || !timing->noisy || !timing->ci95 || !placement.time) return;
