@@ -76,7 +76,7 @@ struct Finding {
   // [1] ratio of times, exp(effect): the median over the further visits, or that of the first visit
   // if there are none. For kLimited and kDisturbed: Interference::wall_over_clean, at least 1.
   double ratio = 1;
-  int visits = 0;  // [1] further visits in which the node has an effect
+  int visits = 0;  // [1] further visits that measured the node
   NodeVerdict verdict = NodeVerdict::kSuspect;
 };
 

@@ -284,7 +284,8 @@ class ForegroundLoop {
         WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
   }
 
-  // Continues to read what other processes write, for rest_seconds, or for 0.2 s after a signal.
+  // Reads on what processes write that still have the output open: until rest_seconds after the
+  // program's end, or 0.2 s after it if a signal was passed on or the time was over.
   void ReadRest() {
     const double ended = cpu::WallSeconds();
     while (streams_.ours.get() >= 0) {

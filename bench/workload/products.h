@@ -208,8 +208,8 @@ struct ProductResult {
 };
 
 // Compares `output` with reference sums of `inputs` to which the case's bias, sum, function and
-// scales are applied: all elements of a problem up to 50 MFLOP, otherwise a seeded sample of 64 to
-// 512 elements (fewer if the sums are long), and every element of a bias gradient. Every element
+// scales are applied: all elements of a problem up to 50 MFLOP, otherwise a seeded sample of 512
+// (of long sums down to 64) elements, and every element of a bias gradient. Every element
 // must also be finite. Errors are in units of the allowed error, so the tolerance is 1. The allowed
 // error depends on the type of the result:
 //   f64        2^-53 x 64 x the sum of absolute products

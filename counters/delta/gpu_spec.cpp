@@ -97,7 +97,8 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
     const std::string& key = item.key();
     if (IsFigure(key)) continue;
     if (!key.starts_with(kMacs) || key.size() == kMacs.size())
-      throw BadInput("{}: '{}' is not a figure of a GPU", where, key);
+      throw BadInput("{}: unknown key '{}', expected one such as 'sms' or 'macs_per_clock_fp32'",
+                     where, key);
     gpu.macs_per_clock[key.substr(kMacs.size())] = ReadFigure(file, key, gpu);
   }
   if (gpu.macs_per_clock.empty())

@@ -204,9 +204,9 @@ Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options) 
   if (!options.sweep.empty()) SelectSweep(run, figure);
   if (options.before != nullptr) AddMoves(run, *options.before, figure);
   if (figure.classic.empty())
-    throw BadInput("figure: no benchmark has a point of {}{}",
-                   figure.all_levels ? "any level" : roofline::LevelName(Key(figure.level)),
-                   options.sweep.empty() ? "" : " on a line of this sweep");
+    throw BadInput("figure: no benchmark{} has a time, FLOPs and bytes of {}",
+                   options.sweep.empty() ? "" : " on a line of this sweep",
+                   figure.all_levels ? "any level" : roofline::LevelName(Key(figure.level)));
   figure.has_nearer =
       !figure.all_levels && std::ranges::any_of(figure.classic, [&](const auto& mark) {
         return mark.level != figure.level;

@@ -105,7 +105,7 @@ class JsonObject {
   std::optional<JsonMember> Find(std::string_view key) const;
   double Number(const char* key) const;
   std::string Text(const char* key) const;
-  // Returns nullopt for a missing member and (after Drop) for a number outside its range.
+  // Returns nullopt for a missing member, and for a number outside its range (JsonMember::Drop).
   std::optional<double> OptionalNumber(const char* key) const;
   std::string TextOr(const char* key, const std::string& otherwise) const;
   // Returns false if there is no member `key`.

@@ -57,7 +57,7 @@ bool HadNeighbours(const Repetition& repetition) {
          repetition.link_share.value_or(1) < cpu::kMinLinkShare;
 }
 
-// Returns whether no other thread than the main thread used CPU time, as far as is known.
+// Returns whether the clocks show that only the main thread used CPU time; false if one is missing.
 bool IsOfOneThread(const Repetition& repetition) {
   const auto &all = repetition.cpu_seconds, &main = repetition.main_cpu_seconds;
   return all && main && std::abs(*all - *main) <= kClockNarrowment * repetition.seconds;
