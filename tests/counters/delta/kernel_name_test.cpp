@@ -214,7 +214,8 @@ TEST(GpuFromJson, RefusesFiguresOfNoGpuAndPartitionsAndCoalescedSmsMayBeMissing)
   EXPECT_EQ(Refusal({{"dram_latency_clocks", {{"value", -1}}}}),
             "my.json: dram_latency_clocks: 'value': expected a number above 0, got -1");
   EXPECT_THAT(Refusal({{"sms", {{"source", nullptr}}}}), HasSubstr("my.json: sms: 'source'"));
-  EXPECT_EQ(Refusal({{"smss", V100Text()["sms"]}}), "my.json: 'smss' is not a figure of a GPU");
+  EXPECT_EQ(Refusal({{"smss", V100Text()["sms"]}}),
+            "my.json: unknown key 'smss', expected one such as 'sms' or 'macs_per_clock_fp32'");
   EXPECT_THAT(Refusal({{"sector_bytes", {{"value", 48}}}}),
               HasSubstr("sector_bytes: expected a power of two"));
   EXPECT_THAT(Refusal({{"macs_per_clock_f32", nullptr}, {"macs_per_clock_f16", nullptr}}),
