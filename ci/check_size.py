@@ -15,17 +15,17 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 94_190,
-    "lines of C++ of tests": 44_070,
+    "lines of C++ without tests": 92_700,
+    "lines of C++ of tests": 43_920,
     "lines of scripts": 14_160,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
-    "files": 1_112,
+    "files": 1_110,
     "lines in the table of commands and flags": 230,
 }
 # What an operator's folder for a library may have; older folders may keep what they have.
-FOLDER, OLDER = 400, {"bench/attention/onednn": 650, "bench/conv2d/cudnn": 868, "bench/lstm/cudnn": 502, "bench/lstm/onednn": 573, "bench/matmul/cublaslt": 466}
+FOLDER, OLDER = 400, {"bench/attention/onednn": 612, "bench/conv2d/cudnn": 837, "bench/lstm/cudnn": 472, "bench/lstm/onednn": 548}
 
 
 def git(*arguments):
