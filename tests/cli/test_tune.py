@@ -79,7 +79,7 @@ def test_the_best_is_verified_once_more(tuned):
 def test_no_value_of_a_file_is_run_or_pasted_into_a_command(tuned):
     verify(run(f"dlroof tune {HOSTILE}/tuning_paste.json"), [exits(0), plain(r"export LD_PRELOAD=''\'';touch ./PASTED;'\''")])
     for path in (f"{HOSTILE}/tuning_paste.json", f"{HOSTILE}/tuning_preload.json"):
-        verify(run(f"dlroof tune --verify {path} --bench=./program.sh"), [bad_input, says("sets the variable LD_PRELOAD, which is no knob of dlroof")])
+        verify(run(f"dlroof tune --verify {path} --bench=./program.sh"), [bad_input, says("sets the variable LD_PRELOAD, which dlroof does not tune")])
     verify(run("dlroof tune --verify tune.json --bench=./program.sh"), [bad_input, says("to allow that, add --env=DLROOF_FAKE=fast$")])
     Path("planned.json").write_text(Path("tune.json").read_text().replace('"DLROOF_FAKE": "crash"', '"LD_PRELOAD": "./evil.so"'))
     verify(run(tune("--env=DLROOF_FAKE=crash,fast,silent -o planned.json --resume --budget=100")), [bad_input, says("sets the variable LD_PRELOAD")])
