@@ -181,7 +181,7 @@ def cells():
     for count in (20, 100):
         yield Cell(count, 0.5, 0.2, found=0.99)  # which half changed can be taken wrongly
         yield Cell(count, 0.5, -0.2, found=0.99)
-        yield Cell(count, 0.5, 0.05, found=0.9)
+        yield Cell(count, 0.5, 0.05, found=0.85)
         yield Cell(count, 0.1, 0.2, found=1, mixed=True)
     for count in (20, 100, 300):
         yield Cell(count, 0.1, 0.05, found=0.9)
