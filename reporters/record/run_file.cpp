@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <ostream>
@@ -459,11 +460,14 @@ RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files) {
     const auto timing = TimeOf(record.repetitions);
     return timing ? timing->median : HUGE_VAL;
   };
-  bool first = true;
+  std::vector<std::pair<std::string, RunFile>*> newest_first;
+  for (auto& file : files) newest_first.push_back(&file);
+  std::ranges::stable_sort(newest_first, std::greater(),
+                           [](const auto* file) { return Text(file->second.context, "date"); });
+  for (auto* file : newest_first)
+    for (auto& machine : file->second.machines) AddMachine(std::move(machine), file->first, whole);
+  if (!files.empty()) whole.context = std::move(files.front().second.context);
   for (auto& [path, file] : files) {
-    if (first) whole.context = std::move(file.context);
-    first = false;
-    for (auto& machine : file.machines) AddMachine(std::move(machine), path, whole);
     for (auto& record : file.records) {
       const auto [found, added] =
           index_of.try_emplace({record.name, record.threads}, whole.records.size());

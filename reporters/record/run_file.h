@@ -116,7 +116,8 @@ RunFile ParseRunFile(const std::string& text, const std::string& where, std::ost
 
 // Joins files, each with its path: all records and ceilings, and the context of the first file. Of
 // two records with the same name and number of threads uses the faster one, of two sets of ceilings
-// with the same number of threads the first. Throws BadInput for files of different machines.
+// with the same number of threads that of the newer file. Throws BadInput for files of different
+// machines.
 RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files);
 
 // Joins files as JoinedRun does, but keeps the records of all files apart by labels. A file's label

@@ -420,6 +420,16 @@ TEST(JoinedRun, HasTheFasterOfTwoRecordsOfOneName) {
     EXPECT_EQ(whole.records.at(0).repetitions.at(0).seconds, 1);
 }
 
+TEST(JoinedRun, HasTheCeilingsOfTheNewerFile) {
+  auto older = FileOf("x", 1, "X"), newer = older;
+  older.context["date"] = "2026-11-22T10:00:00+00:00";
+  newer.context["date"] = "2026-11-23T09:00:00+00:00";
+  newer.machines[0].by_threads[1].flops["fp32.vector"].per_second = 2e9;
+  for (const auto& whole :
+       {JoinedRun({{"a", older}, {"b", newer}}), JoinedRun({{"b", newer}, {"a", older}})})
+    EXPECT_EQ(whole.machines.at(0).by_threads[1].flops["fp32.vector"].per_second, 2e9);
+}
+
 TEST(SideBySide, LabelsTheRecordsOfEachFile) {
   auto a = FileOf("x", 2, "Conv2D/cpu/onednn/fwd/f32/n1"), b = a, c = FileOf("x", 2, "BM_x");
   for (auto* file : {&a, &b, &c}) SplitName(file->records.front());
