@@ -39,9 +39,9 @@ struct GpuRow {
   GpuUnit unit = GpuUnit::kChain;
   GpuElement element = GpuElement::kFp32;  // operand type of an arithmetic row
   GpuInstruction instruction;              // of an arithmetic row except kGemm
-  Level level = Level::kDram;              // of a memory row
   std::string sass;                        // the instruction in SASS ("HMMA"); "" for cublasLt
   std::string text;                        // description for people
+  Level level = Level::kDram;              // of a memory row
 };
 
 bool IsMemory(const GpuRow& row);
