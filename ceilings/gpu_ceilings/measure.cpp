@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "ceilings/gpu_ceilings/bench.h"
@@ -45,7 +44,6 @@ struct GpuSession {
   std::vector<machine::SweepPoint> sweep;  // bandwidth of loads by working set
 
   bool Stopped() const { return options.stopped && options.stopped(); }
-  int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
   machine::RatePolicy Policy(double tolerance) const {
     auto policy = effort.Policy(tolerance, now);
     policy.max_seconds = effort.row_seconds;
@@ -69,7 +67,7 @@ constexpr std::int64_t kCheckedIterations[] = {1, 3};
 
 // Returns the pipe's peak rate [flop/s] at the default clock, or nullopt if either is unknown.
 std::optional<double> PeakOf(const GpuSession& session, const GpuRow& row) {
-  const auto* peak = FindGpuPeak(session.Capability(), machine::PlainPipe(row.key));
+  const auto* peak = FindGpuPeak(session.gpu.identity.Capability(), machine::PlainPipe(row.key));
   if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
@@ -169,7 +167,8 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
 }
 
 void MeasureGpuRows(GpuSession& session) {
-  for (const auto& row : GpuRows(session.Capability())) session.rows.push_back({.row = row});
+  for (const auto& row : GpuRows(session.gpu.identity.Capability()))
+    session.rows.push_back({.row = row});
   // Rows with the newest instructions run last, because a failing kernel destroys the CUDA context.
   std::stable_partition(session.rows.begin(), session.rows.end(),
                         [](const GpuRowState& state) { return state.row.unit != GpuUnit::kWgmma; });
@@ -234,7 +233,7 @@ machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) 
         ceiling.per_second / session.gpu.identity.sms / *ceiling.clock_hz;
   ceiling.validation.result = state.result;
   if (state.wrong_result) machine::AddUnboundedReason(ceiling, state.wrong_result->text);
-  if (by_clock) JudgeGpuPerCycle(state.row, session.Capability(), ceiling);
+  if (by_clock) JudgeGpuPerCycle(state.row, session.gpu.identity.Capability(), ceiling);
   if (state.half) JudgeGpuScaling(*state.half, ceiling);
   return ceiling;
 }

@@ -71,7 +71,7 @@ LaunchedKernel KernelOf(const Driver& driver, cudaGraphNode_t node, const gpu::G
   facts.cluster =
       static_cast<int>(std::max(cluster.clusterDim.x, 1U) * std::max(cluster.clusterDim.y, 1U) *
                        std::max(cluster.clusterDim.z, 1U));
-  facts.waves = gpu::Waves(facts, {10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm});
+  facts.waves = gpu::Waves(facts, gpu);
   return {gpu::KernelName(symbol), 1, std::nullopt, facts};
 }
 

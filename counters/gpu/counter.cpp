@@ -122,7 +122,7 @@ void CuptiCounter::Open() {
   const std::lock_guard lock(opening_);
   if (!std::exchange(opened_, true)) try {
       device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
-      if (parts_.capacity) capacity_ = parts_.capacity(number_);
+      if (parts_.identity) identity_ = parts_.identity(number_);
       recording_.chip = device_->chip.name;
       recording_.origin = "CUPTI " + parts_.api->Version();
     } catch (const std::exception& error) {
@@ -220,7 +220,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
   try {
     kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
-    counted.kernels = LaunchedKernels(kernels, capacity_);
+    counted.kernels = LaunchedKernels(kernels, identity_);
   } catch (const CuptiError& error) {
     counted.caveats.push_back(fmt::format("the kernels were not traced: {}", error.what()));
   }

@@ -60,9 +60,9 @@ struct CuptiParts {
   // the counters is incomplete.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
   SecondsNow now;  // [s] a steady clock
-  // Returns the limits of the open device, from which CuptiCounter computes the waves of kernels.
-  // Called once. If `capacity` is empty, the waves are unknown.
-  std::function<GpuCapacity(int device)> capacity = {};
+  // Describes the open device, so that CuptiCounter can compute the waves of kernels. Called once.
+  // If `identity` is empty, the waves are unknown.
+  std::function<GpuIdentity(int device)> identity = {};
 };
 
 // Create one per process, as a GPU has one set of counters. Thread-safe: Count and SelfTest throw
@@ -102,7 +102,7 @@ class CuptiCounter {
   std::atomic<bool> busy_ = false;
   std::mutex opening_;
   std::optional<CuptiDevice> device_;
-  std::optional<GpuCapacity> capacity_;
+  std::optional<GpuIdentity> identity_;
   bool opened_ = false;                // whether Open has been called
   std::optional<Reason> unavailable_;  // why Open failed
   bool tested_ = false;

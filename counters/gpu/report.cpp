@@ -233,15 +233,15 @@ double RoundedUp(double value, double unit) { return std::ceil(value / unit) * u
 
 }  // namespace
 
-std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu) {
+std::optional<double> Waves(const KernelFacts& kernel, const GpuIdentity& gpu) {
   const auto* limits =
-      FindIf(kLimits, [&](const SmLimits& row) { return row.capability == gpu.capability; });
+      FindIf(kLimits, [&](const SmLimits& row) { return row.capability == gpu.Capability(); });
   if (limits == nullptr || kernel.threads <= 0 || gpu.sms <= 0) return std::nullopt;
   const double warps = std::ceil(static_cast<double>(kernel.threads) / kWarp);
   const double registers = RoundedUp(std::max(kernel.registers, 1) * kWarp, kRegisterUnit);
   const double available = std::floor(kRegisters / registers / kSchedulers) * kSchedulers;
   const double shared =
-      RoundedUp(kernel.shared_bytes + (gpu.capability >= 80 ? kSystemShared : 0), kSharedUnit);
+      RoundedUp(kernel.shared_bytes + (gpu.Capability() >= 80 ? kSystemShared : 0), kSharedUnit);
   double resident = std::min<double>(limits->blocks, std::floor(limits->threads / (warps * kWarp)));
   resident = std::min(resident, std::floor(available / warps));
   if (shared > 0) resident = std::min(resident, std::floor(gpu.shared_bytes_per_sm / shared));
@@ -295,7 +295,7 @@ std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches)
 }
 
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
-                                            const std::optional<GpuCapacity>& gpu) {
+                                            const std::optional<GpuIdentity>& gpu) {
   std::vector<LaunchedKernel> launches;
   for (const auto& launch : traced) {
     LaunchedKernel kernel{KernelName(launch.name), 1, launch.seconds, launch.facts};

@@ -244,16 +244,9 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
 std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread_pipes,
                                           CuptiCounts& counts);
 
-// Resources that limit how many blocks run on the GPU at once.
-struct GpuCapacity {
-  int capability = 0;              // compute capability, 10 * major + minor
-  int sms = 0;                     // [1]
-  double shared_bytes_per_sm = 0;  // [byte]
-};
-
 // Returns the waves [1] of a launch: its blocks / the blocks that fit on the GPU at once. A partial
 // last wave leaves SMs idle. Returns nullopt if the capability is unknown or no block fits.
-std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu);
+std::optional<double> Waves(const KernelFacts& kernel, const GpuIdentity& gpu);
 
 struct CuptiReading {
   const std::string& chip;
@@ -275,7 +268,7 @@ std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches)
 
 // Returns the kernels, the longest time first. Merges launches with the same KernelName and facts.
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
-                                            const std::optional<GpuCapacity>& gpu);
+                                            const std::optional<GpuIdentity>& gpu);
 
 // Returns a kernel's demangled name without its parameters.
 std::string KernelName(const std::string& symbol);
