@@ -61,8 +61,7 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
-  const int cores = cpu::UsableCores(session.cpu);
-  machine::AddScaling(session.machine, cores > 0 ? std::optional(cores) : std::nullopt);
+  machine::AddScaling(session.machine, cpu::UsableCores(session.cpu));
   machine::CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
     machine::AddPipeRoofs(set.flops);

@@ -158,11 +158,6 @@ LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows, cons
   return live;
 }
 
-std::optional<int> KnownCores(const cpu::Cpu& cpu) {
-  const int cores = cpu::UsableCores(cpu);
-  return cores > 0 ? std::optional(cores) : std::nullopt;
-}
-
 Machine FromFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
   if (options.remeasure || options.thorough)
     throw BadInput("{}: a machine file cannot be used together with a new measurement",
@@ -381,7 +376,7 @@ Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
                                          .threads = threads,
                                          .progress = options.progress});
       },
-      KnownCores(cpu),
+      cpu::UsableCores(cpu),
       [&](const std::vector<int>& threads, const std::set<std::string>& pipes) {
         return cpu_ceilings::MeasureCpu(
             {.threads = threads, .roofs_only = true, .pipes = pipes, .progress = options.progress});

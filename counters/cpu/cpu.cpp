@@ -177,14 +177,14 @@ std::optional<std::string> Microcode() {
   return value.empty() ? std::nullopt : std::optional(std::move(value));
 }
 
-int UsableCores(const Cpu& cpu) {
+std::optional<int> UsableCores(const Cpu& cpu) {
   std::set<int> cores;
   for (const int each : cpu.allowed) {
     const auto* const core = FindValue(cpu.topology.core_of_cpu, each);
-    if (core == nullptr) return 0;
+    if (core == nullptr) return std::nullopt;
     cores.insert(*core);
   }
-  return static_cast<int>(cores.size());
+  return cores.empty() ? std::nullopt : std::optional(static_cast<int>(cores.size()));
 }
 
 std::map<int, int> IndicesInCores(const Cpu& cpu) {

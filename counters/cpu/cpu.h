@@ -50,8 +50,8 @@ std::map<std::string, std::string> Facts(const Cpu& cpu);
 
 std::optional<std::string> Microcode();
 
-// Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
-int UsableCores(const Cpu& cpu);
+// Returns the number of cores that contain the allowed CPUs, or nullopt if it is unknown.
+std::optional<int> UsableCores(const Cpu& cpu);
 
 // Returns for each allowed CPU its index among the allowed hardware threads of its core, from 0.
 std::map<int, int> IndicesInCores(const Cpu& cpu);
