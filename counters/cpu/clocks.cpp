@@ -9,6 +9,7 @@
 
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::cpu {
 namespace {
@@ -265,8 +266,7 @@ void TeamLook::Send() {
       }
       chunks.push_back((WallSeconds() - begin) / kTrips);
     }
-    std::nth_element(chunks.begin(), chunks.begin() + kChunks / 2, chunks.end());
-    farthest = std::max(farthest.value_or(0), chunks[kChunks / 2]);
+    farthest = std::max(farthest.value_or(0), Median(std::move(chunks)));
   }
   farthest_ = farthest;
 }

@@ -296,17 +296,12 @@ Operand OutputGather(const Sizes& z, bool nhwc) {
 // Returns a tensor as a matrix of pixels x channels of one group.
 Operand PixelsByChannels(const Sizes& z, int64_t pixels, int64_t channels, int64_t per_group,
                          bool nhwc) {
-  Operand tensor;
-  const int64_t plane = pixels * z.e;
-  if (nhwc) {
-    tensor.rows = Linear(z.s.n * pixels, channels * z.e);
-  } else {
-    tensor.rows = {{Digit{z.s.n, 0, 0, channels * plane}, {}, Digit{pixels, 0, 0, z.e}}};
-  }
-  tensor.columns = Linear(per_group, nhwc ? z.e : plane);
-  tensor.group_bytes = per_group * (nhwc ? z.e : plane);
-  tensor.lanes_along_columns = nhwc;
-  return tensor;
+  const int64_t plane = pixels * z.e, channel = nhwc ? z.e : plane;
+  const Axis planes = {{Digit{z.s.n, 0, 0, channels * plane}, {}, Digit{pixels, 0, 0, z.e}}};
+  return {.rows = nhwc ? Linear(z.s.n * pixels, channels * z.e) : planes,
+          .columns = Linear(per_group, channel),
+          .group_bytes = per_group * channel,
+          .lanes_along_columns = nhwc};
 }
 
 Operand Transposed(Operand matrix) {
@@ -318,31 +313,24 @@ Operand Transposed(Operand matrix) {
 
 // Returns the weights as a matrix of filters x (channels, taps), contiguous in both layouts.
 Operand FilterRows(const Sizes& z) {
-  Operand weights;
   const int64_t row = z.cg * z.s.r * z.s.s;
-  weights.rows = Linear(z.kg, row * z.e);
-  weights.columns = Linear(row, z.e);
-  weights.group_bytes = z.kg * row * z.e;
-  weights.lanes_along_columns = true;
-  return weights;
+  return {.rows = Linear(z.kg, row * z.e),
+          .columns = Linear(row, z.e),
+          .group_bytes = z.kg * row * z.e,
+          .lanes_along_columns = true};
 }
 
 // Returns the weights as a matrix of channels x (filters, taps), for the data gradient.
 Operand ChannelRows(const Sizes& z, bool nhwc) {
-  Operand weights;
   const int64_t taps = z.s.r * z.s.s, filter = z.cg * taps * z.e;
-  weights.group_bytes = z.kg * filter;
-  if (nhwc) {
-    weights.rows = Linear(z.cg, z.e);
-    weights.columns = {{Digit{z.s.r, 0, 0, z.s.s * z.cg * z.e}, Digit{z.s.s, 0, 0, z.cg * z.e},
-                        Digit{z.kg, 0, 0, filter}}};
-    weights.lanes_along_columns = false;
-  } else {
-    weights.rows = Linear(z.cg, taps * z.e);
-    weights.columns = {{Digit{z.kg, 0, 0, filter}, {}, Digit{taps, 0, 0, z.e}}};
-    weights.lanes_along_columns = true;
-  }
-  return weights;
+  const Digit filters{z.kg, 0, 0, filter};
+  const Axis krsc = {
+      {Digit{z.s.r, 0, 0, z.s.s * z.cg * z.e}, Digit{z.s.s, 0, 0, z.cg * z.e}, filters}};
+  const Axis kcrs = {{filters, {}, Digit{taps, 0, 0, z.e}}};
+  return {.rows = Linear(z.cg, nhwc ? z.e : taps * z.e),
+          .columns = nhwc ? krsc : kcrs,
+          .group_bytes = z.kg * filter,
+          .lanes_along_columns = !nhwc};
 }
 
 void Check(const ConvLayer& layer) {
