@@ -272,9 +272,8 @@ std::vector<int> CpuList(const std::string& text) {
 
 std::optional<double> AvailableMemoryBytes() {
   std::optional<double> available = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemAvailable");
-  for (const auto& group : ParseControlGroups(ReadFileIfAny("/proc/self/cgroup"), "memory"))
-    for (const auto& folder : FoldersOf(group, "memory", "/sys"))
-      available = Lower(available, FreeMemoryIn(folder.path, folder.v2));
+  for (const auto& folder : GroupFolders(ReadFileIfAny("/proc/self/cgroup"), "memory", "/sys"))
+    available = Lower(available, FreeMemoryIn(folder.path, folder.v2));
   return Lower(available, FreeAddressSpace());
 }
 
