@@ -50,31 +50,34 @@ constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // [step] array, 1st
 
 std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
+// Throws std::bad_alloc.
+Mapping Map(std::size_t bytes) {
+  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  return {static_cast<char*>(mapping), Unmap{bytes}};
+}
+
 // New memory on small pages. No page is resident before its first access.
 class NewPages {
  public:
-  explicit NewPages(std::size_t pages) : bytes_(pages * PageBytes()) {
-    begin_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (begin_ == MAP_FAILED) throw std::bad_alloc();
-    madvise(begin_, bytes_, MADV_NOHUGEPAGE);
+  explicit NewPages(std::size_t pages) : memory_(Map(pages * PageBytes())) {
+    madvise(memory_.get(), Bytes(), MADV_NOHUGEPAGE);
   }
-  ~NewPages() { munmap(begin_, bytes_); }
-  NewPages(const NewPages&) = delete;
-  NewPages& operator=(const NewPages&) = delete;
 
   float* Page(std::size_t page) const {
-    return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
+    return reinterpret_cast<float*>(memory_.get() + page * PageBytes());
   }
   // Returns for each page whether it is resident, or nullopt if mincore fails.
   std::optional<std::vector<bool>> Resident() const {
-    std::vector<unsigned char> flags(bytes_ / PageBytes());
-    if (mincore(begin_, bytes_, flags.data()) != 0) return std::nullopt;
+    std::vector<unsigned char> flags(Bytes() / PageBytes());
+    if (mincore(memory_.get(), Bytes(), flags.data()) != 0) return std::nullopt;
     return VectorOf<bool>(flags, [](const auto flag) { return (flag & 1U) != 0; });
   }
 
  private:
-  void* begin_;
-  std::size_t bytes_;
+  std::size_t Bytes() const { return memory_.get_deleter().bytes; }
+
+  Mapping memory_;
 };
 
 // Returns the index of an array's first page. Pages between arrays must not be accessed.
@@ -230,17 +233,15 @@ KernelValidation ValidateOrder(const Mix& mix, const BytesIsa& isa) {
 
 Pages::Pages(std::size_t bytes) : bytes_(bytes) {
   const std::size_t mapped = bytes + kHugePage;
-  void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) throw std::bad_alloc();
-  mapping_ = {static_cast<char*>(mapping), Unmap{mapped}};
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping);
+  mapping_ = Map(mapped);
+  const auto address = reinterpret_cast<std::uintptr_t>(mapping_.get());
   const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
   begin_ = mapping_.get() + (aligned - address);
   madvise(begin_, mapped - (aligned - address), MADV_HUGEPAGE);
   std::memset(begin_, kFill, bytes_);
 }
 
-void Pages::Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
+void Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
 
 Streams Mix::OfStreams() const {
   auto streams = kStreams[static_cast<std::size_t>(operation)];
