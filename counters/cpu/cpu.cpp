@@ -258,8 +258,11 @@ std::optional<double> FreeAddressSpace() {
 
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key) {
   std::istringstream lines{std::string(meminfo)};
-  for (std::string line; std::getline(lines, line);)
-    if (const auto kibibytes = KibibytesIn(line, key)) return *kibibytes * 1024;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key) || line.find(':') != key.size()) continue;
+    std::istringstream value(line.substr(key.size() + 1));
+    if (double kibibytes = 0; value >> kibibytes) return kibibytes * 1024;
+  }
   return std::nullopt;
 }
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "counters/base/keys.h"
+
 namespace dlroof::energy {
 namespace {
 
@@ -28,9 +30,7 @@ struct NoEnergy : BadInput {
 using Joules = std::vector<double>;  // [J] by domain
 
 Joules ReadAll(const EnergyMeter& meter) {
-  Joules joules;
-  for (const auto& domain : meter.domains) joules.push_back(domain.joules());
-  return joules;
+  return VectorOf<double>(meter.domains, [](const auto& domain) { return domain.joules(); });
 }
 
 // Returns the energy [J] between two readings. A counter that decreased has wrapped around.

@@ -309,8 +309,8 @@ std::string FailureSentence(const CudaFailure& failure) {
   return fmt::format("{} ({} from {}): {}", known->fault, failure.name, failure.call, known->cure);
 }
 
-CuptiError::CuptiError(CudaFailure failure)
-    : std::runtime_error(FailureSentence(failure)), failure_(std::move(failure)) {}
+CuptiError::CuptiError(CudaFailure cause)
+    : std::runtime_error(FailureSentence(cause)), failure(std::move(cause)) {}
 
 namespace {
 

@@ -32,13 +32,10 @@ struct CudaFailure {
 };
 
 // Thrown if a call of a CUDA library fails. what() is FailureSentence(failure).
-class CuptiError : public std::runtime_error {
- public:
-  explicit CuptiError(CudaFailure failure);
-  const CudaFailure& failure() const { return failure_; }
+struct CuptiError : std::runtime_error {
+  explicit CuptiError(CudaFailure cause);
 
- private:
-  CudaFailure failure_;
+  CudaFailure failure;
 };
 
 // Returns "<error> (<code's name> from <call>): <cure>" or, for an error without a known cure, the

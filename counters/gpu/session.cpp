@@ -212,7 +212,7 @@ void CountWithFallback(CuptiApi& api, const CuptiDevice& device, const CuptiConf
   } catch (const CuptiError& error) {
     const auto rest = WithoutFree(config);
     const bool less = !rest || (!rest->metrics.empty() && !config.free.empty());
-    if (!less || error.failure().library != CudaLibrary::kCupti) throw;
+    if (!less || error.failure.library != CudaLibrary::kCupti) throw;
     const auto& without = rest ? config.free : config.metrics;
     const auto caveat =
         fmt::format("counted without {}: {}", fmt::join(without, ", "), error.what());

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::perf {
@@ -149,9 +150,9 @@ std::optional<double> ValueOf(const PmuQuantity& quantity,
                               const std::map<std::string, double>& counts) {
   double value = 0;
   for (const auto& [event, factor] : quantity.terms) {
-    const auto found = counts.find(event);
-    if (found == counts.end()) return std::nullopt;
-    value += found->second * factor;
+    const auto* const count = FindValue(counts, event);
+    if (count == nullptr) return std::nullopt;
+    value += *count * factor;
   }
   return value;
 }
@@ -193,9 +194,8 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
   for (const PmuQuantity& quantity : table.quantities)
     if (Applies(quantity, request))
       for (const auto& [event, factor] : quantity.terms) names.insert(event);
-  std::vector<PmuEvent> events;
-  events.reserve(names.size());
-  for (const auto& name : names) events.push_back(table.events.at(name));
+  const auto events =
+      VectorOf<PmuEvent>(names, [&](const auto& name) { return table.events.at(name); });
   const auto counts = CountEvents(events, table.slots, request, backend, counted);
   counted.how = fmt::format("{} ({})", counted.how, table.name);
   for (const PmuQuantity& quantity : table.quantities) {
