@@ -184,7 +184,7 @@ void AddRoofs(machine::Machine& machine, std::optional<int> cores) {
   machine::AddScaling(machine, cores);
   for (auto& [threads, set] : machine.by_threads) {
     machine::AddPipeRoofs(set.flops);
-    AddLevelRoofs(set);
+    machine::AddLevelRoofs(set);
     CompareRidges(set);
   }
   machine::CompareThreadCounts(machine);

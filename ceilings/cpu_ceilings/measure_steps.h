@@ -200,8 +200,6 @@ void FinishFlops(MeasureSession& session);
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 // Converts the measured memory rows into ceilings. The best row of each level becomes its roof.
 void FinishBytes(MeasureSession& session);
-// Sets the roof of each level that has mixes in the set: its best mix. Pure.
-void AddLevelRoofs(machine::CeilingSet& set);
 // Returns the row that is DRAM's roof, with arrays of the size at which it was measured, if any.
 std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
 

@@ -251,13 +251,8 @@ void AddRows(const GpuSession& session, machine::Machine& machine) {
 
 void AddLevels(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads.at(1);
-  std::map<Level, machine::MeasuredMixes> by_level;
+  machine::AddLevelRoofs(set, true);
   GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
-  for (const auto& state : session.rows)
-    if (IsMemory(state.row) && state.result && !state.passes.empty())
-      by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
-                                        set.mixes.at(state.row.key));
-  for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
   const auto is_loads = [](const GpuRowState& state) {
     return state.row.key == "dram.load.v16" && !state.passes.empty();
   };
