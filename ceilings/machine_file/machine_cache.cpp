@@ -171,8 +171,7 @@ Machine FromFile(const MachineSource& source, const MachineOptions& options, std
   if (missing.empty()) return machine;
   log << fmt::format(
       "{} has no ceilings of {} threads: each run measures them, unless you store all thread "
-      "counts "
-      "with dlroof machine --threads=... -o FILE.\n",
+      "counts with dlroof machine --threads=... -o FILE.\n",
       options.file, fmt::join(missing, " and "));
   LogMeasuring(source, missing, options.quick ? kQuickly : "", log);
   const auto added = source.measure(options.quick, missing);
@@ -328,8 +327,7 @@ std::optional<std::string> NotValidatedWarning(const Machine& machine) {
   if (not_validated.empty()) return std::nullopt;
   return fmt::format(
       "{} of {} ceilings are not validated, among them {}; measure again (--remeasure), some "
-      "minutes "
-      "later and when the machine is quiet.\n",
+      "minutes later and when the machine is quiet.\n",
       not_validated.size(), ceilings, not_validated.front());
 }
 

@@ -388,8 +388,7 @@ std::vector<std::string_view> KnownGpuNames() {
 std::string MachineChoices() {
   return fmt::format(
       "a machine file (from dlroof machine -o, or written by hand: dlroof machine --template), or "
-      "a "
-      "known GPU: {}; a file of that name takes precedence",
+      "a known GPU: {}; a file of that name takes precedence",
       fmt::join(KnownGpuNames(), ", "));
 }
 

@@ -124,8 +124,7 @@ class Measurement {
     if (window.seconds > kMaxWindow)
       throw NoEnergy(
           "a window of complete calls takes {:.0f} s, and energy counters may wrap around more "
-          "than "
-          "once in over {:.0f} s: measure a smaller problem",
+          "than once in over {:.0f} s: measure a smaller problem",
           window.seconds, kMaxWindow);
     for (std::size_t i = 0; i < begin.joules.size(); ++i) {
       const auto& domain = meter_.domains[i];
