@@ -108,6 +108,8 @@ ChildResult RunChild(const std::vector<std::string>& command, const Variables& v
 // Skips empty entries, which stand for the working folder.
 std::optional<std::filesystem::path> FoundInPath(const std::string& program);
 
+double WallSeconds();  // [s] of a steady clock
+
 // Sleeps for `seconds`, or until the user interrupts.
 void SleepSeconds(double seconds);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <utility>
@@ -97,10 +96,6 @@ std::optional<double> ThirdBest(std::vector<double> values, Better better) {
 }
 
 }  // namespace
-
-double WallSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::optional<double> ThreadRunDelay() { return RunDelayIn("/proc/thread-self/schedstat"); }
 
