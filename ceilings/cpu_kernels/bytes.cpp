@@ -57,28 +57,20 @@ Mapping Map(std::size_t bytes) {
   return {static_cast<char*>(mapping), Unmap{bytes}};
 }
 
-// New memory on small pages. No page is resident before its first access.
-class NewPages {
- public:
-  explicit NewPages(std::size_t pages) : memory_(Map(pages * PageBytes())) {
-    madvise(memory_.get(), Bytes(), MADV_NOHUGEPAGE);
-  }
+// Returns new memory on small pages. No page is resident before its first access.
+Mapping NewPages(std::size_t pages) {
+  auto memory = Map(pages * PageBytes());
+  madvise(memory.get(), pages * PageBytes(), MADV_NOHUGEPAGE);
+  return memory;
+}
 
-  float* Page(std::size_t page) const {
-    return reinterpret_cast<float*>(memory_.get() + page * PageBytes());
-  }
-  // Returns for each page whether it is resident, or nullopt if mincore fails.
-  std::optional<std::vector<bool>> Resident() const {
-    std::vector<unsigned char> flags(Bytes() / PageBytes());
-    if (mincore(memory_.get(), Bytes(), flags.data()) != 0) return std::nullopt;
-    return VectorOf<bool>(flags, [](const auto flag) { return (flag & 1U) != 0; });
-  }
-
- private:
-  std::size_t Bytes() const { return memory_.get_deleter().bytes; }
-
-  Mapping memory_;
-};
+// Returns for each page whether it is resident, or nullopt if mincore fails.
+std::optional<std::vector<bool>> Resident(const Mapping& memory) {
+  const auto bytes = memory.get_deleter().bytes;
+  std::vector<unsigned char> flags(bytes / PageBytes());
+  if (mincore(memory.get(), bytes, flags.data()) != 0) return std::nullopt;
+  return VectorOf<bool>(flags, [](const auto flag) { return (flag & 1U) != 0; });
+}
 
 // Returns the index of an array's first page. Pages between arrays must not be accessed.
 std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
@@ -99,20 +91,20 @@ std::optional<Reason> WrongPages(const std::optional<std::vector<bool>>& residen
 
 KernelValidation ValidatePages(const Mix& mix, const BytesIsa& isa) {
   const int arrays = mix.OfStreams().arrays;
-  const NewPages memory(FirstPage(static_cast<std::size_t>(arrays)));
-  const auto unused = memory.Resident();
+  const auto memory = NewPages(FirstPage(static_cast<std::size_t>(arrays)));
+  const auto unused = Resident(memory);
   if (!unused || std::ranges::count(*unused, true) > 0)
     return {true, "the system does not report which pages it accesses"};
   const auto workspace = std::make_unique<Workspace>();
   workspace->floats = kPagesPerArray * PageBytes() / sizeof(float);
   for (int i = 0; i < arrays; ++i)
-    workspace->arrays[i] = memory.Page(FirstPage(static_cast<std::size_t>(i)));
+    workspace->arrays[i] = reinterpret_cast<float*>(
+        memory.get() + FirstPage(static_cast<std::size_t>(i)) * PageBytes());
   if (arrays == 1) workspace->arrays[1] = workspace->arrays[0];
   const auto steps = workspace->floats / isa.step_floats;
   for (const std::size_t pages : {kPagesPerArray / 2, kPagesPerArray}) {
     mix.kernel(*workspace, static_cast<std::int64_t>(steps / 2));
-    if (const auto wrong = WrongPages(memory.Resident(), arrays, pages))
-      return {false, wrong->text};
+    if (const auto wrong = WrongPages(Resident(memory), arrays, pages)) return {false, wrong->text};
   }
   return {true, fmt::format("it accesses the {} pages that it counts", arrays * kPagesPerArray)};
 }
