@@ -84,10 +84,9 @@ cpu_ceilings::LaunchCost MeasureForkJoin(int threads, const machine::RatePolicy&
   return cost;
 }
 
-[[maybe_unused]] const bool fork_join =
-    cpu_ceilings::RegisterOverheadProbe("fork-join", MeasureForkJoin);
-[[maybe_unused]] const bool launch_registered =
-    cpu_ceilings::RegisterOverheadProbe("launch", Measure);
+using cpu_ceilings::OverheadProbes;
+[[maybe_unused]] const auto& fork_join_added = OverheadProbes()["fork-join"] = MeasureForkJoin;
+[[maybe_unused]] const auto& launch_added = OverheadProbes()["launch"] = Measure;
 
 }  // namespace
 }  // namespace dlroof::onednn_launch
