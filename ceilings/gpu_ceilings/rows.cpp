@@ -159,7 +159,8 @@ constexpr ElementRow kElements[] = {Stored<double>(),
                                     Encoded<std::uint16_t, kFp16Format>(),
                                     Encoded<std::uint16_t, kBf16Format>(),
                                     Stored<std::int8_t>(),
-                                    Encoded<std::uint8_t, kE4m3Format>()};
+                                    Encoded<std::uint8_t, kE4m3Format>(),
+                                    Stored<std::int32_t>()};
 
 const ElementRow& RowOf(GpuElement element) { return kElements[static_cast<int>(element)]; }
 
@@ -312,18 +313,9 @@ void WriteElement(GpuElement element, double value, std::byte* to) {
 
 double ReadElement(GpuElement element, const std::byte* from) { return RowOf(element).read(from); }
 
-int SumBytes(GpuElement element) { return element == GpuElement::kFp64 ? 8 : 4; }
-
-void WriteSum(GpuElement element, double value, std::byte* to) {
-  if (element == GpuElement::kFp64) return Store(value, to);
-  if (element == GpuElement::kInt8) return Store(static_cast<std::int32_t>(value), to);
-  Store(static_cast<float>(value), to);
-}
-
-double ReadSum(GpuElement element, const std::byte* from) {
-  if (element == GpuElement::kFp64) return Load<double>(from);
-  if (element == GpuElement::kInt8) return Load<std::int32_t>(from);
-  return Load<float>(from);
+GpuElement SumElement(GpuElement element) {
+  if (element == GpuElement::kInt8) return GpuElement::kInt32;
+  return element == GpuElement::kFp64 ? GpuElement::kFp64 : GpuElement::kFp32;
 }
 
 double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index) {
