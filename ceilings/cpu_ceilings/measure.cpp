@@ -191,10 +191,7 @@ void AddRoofs(machine::Machine& machine, std::optional<int> cores) {
 }
 
 machine::Machine DescribeCpu(const cpu::Cpu& cpu) {
-  machine::Machine machine;
-  machine.device = "cpu";
-  machine.name = cpu.name;
-  machine.facts = cpu::Facts(cpu);
+  machine::Machine machine{.device = "cpu", .name = cpu.name, .facts = cpu::Facts(cpu)};
   machine.fingerprint = machine::Fingerprint(machine.facts);
   if (!cpu.allowed.empty()) machine.cache_bytes = ThreadShares(cpu.topology, {cpu.allowed.front()});
   if (cpu.memory_bytes)

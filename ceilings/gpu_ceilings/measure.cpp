@@ -393,10 +393,7 @@ void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
 }  // namespace
 
 machine::Machine DescribeGpu(const gpu::GpuIdentity& identity) {
-  machine::Machine machine;
-  machine.device = "gpu";
-  machine.name = identity.name;
-  machine.facts = gpu::Facts(identity);
+  machine::Machine machine{.device = "gpu", .name = identity.name, .facts = gpu::Facts(identity)};
   machine.fingerprint = machine::Fingerprint(machine.facts);
   if (identity.l2_bytes > 0) machine.cache_bytes[Level::kL2] = identity.l2_bytes;
   return machine;

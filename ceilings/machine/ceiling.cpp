@@ -13,11 +13,12 @@ namespace dlroof::machine {
 
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how) {
-  Ceiling ceiling;
-  ceiling.per_second = rate.per_second * work_per_iteration;
+  Ceiling ceiling{.per_second = rate.per_second * work_per_iteration,
+                  .threads = threads,
+                  .clock_hz = rate.clock_hz,
+                  .validation = {.doubling = rate.doubling, .spread = rate.spread}};
   if (rate.ci95)
     ceiling.ci95 = {rate.ci95->first * work_per_iteration, rate.ci95->second * work_per_iteration};
-  ceiling.threads = threads;
   ceiling.how = rate.clean > 0 ? fmt::format("{}; best of {} clean repetitions ({} made)", how,
                                              rate.clean, rate.total)
                                : fmt::format("{}; best of {} noisy repetitions", how, rate.total);
@@ -26,9 +27,6 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
     ceiling.reasons = {rate.reason->text};
   else
     ceiling.status = CeilingStatus::kValidated;
-  ceiling.clock_hz = rate.clock_hz;
-  ceiling.validation.doubling = rate.doubling;
-  ceiling.validation.spread = rate.spread;
   if (rate.total > 0) ceiling.validation.clean = static_cast<double>(rate.clean) / rate.total;
   if (rate.clock_hz) ceiling.validation.per_cycle = ceiling.per_second / threads / *rate.clock_hz;
   return ceiling;

@@ -98,11 +98,11 @@ Environment ProcessEnvironment() {
 }
 
 LimitFacts FactsOfThisProcess(const std::filesystem::path& sysfs) {
-  LimitFacts facts{.cpu = ThisCpu(), .sysfs = sysfs};
-  facts.environment = ProcessEnvironment();
-  facts.read = ReadFileIfAny;
-  facts.nice = getpriority(PRIO_PROCESS, 0);
-  return facts;
+  return {.cpu = ThisCpu(),
+          .environment = ProcessEnvironment(),
+          .read = ReadFileIfAny,
+          .sysfs = sysfs,
+          .nice = getpriority(PRIO_PROCESS, 0)};
 }
 
 std::optional<CpuQuota> QuotaFrom(const LimitFacts& facts) {
