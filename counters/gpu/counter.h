@@ -83,18 +83,12 @@ class CuptiCounter {
   CuptiRecording Recording() const;
 
  private:
-  struct Reading {
-    const CuptiPlan* plan = nullptr;
-    CountedValues values;
-    CuptiCounts counts;
-    std::vector<std::string> unknown_pipes;
-  };
   void Open();
   void TestOnce();
   void TestOn(const KnownCall& known);
   const CuptiPlan& PlanFor(const std::vector<std::string>& types, const CounterOptions& options);
-  Reading Read(const std::string& type, const std::vector<std::string>& pipes,
-               const CounterOptions& options, const RepeatedCall& call);
+  CuptiReading Read(const std::string& type, const std::vector<std::string>& pipes,
+                    const CounterOptions& options, const RepeatedCall& call);
   Counted CountNow(const CountRequest& request, const CounterOptions& options);
 
   CuptiParts parts_;

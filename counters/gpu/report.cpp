@@ -264,15 +264,16 @@ std::string KernelName(const std::string& symbol) {
   return name;
 }
 
-std::string HowCounted(const CuptiReading& reading) {
-  std::string text = fmt::format("CUPTI range profiler on {}, {} pass{}", reading.chip,
-                                 reading.runs, reading.runs == 1 ? "" : "es");
-  if (reading.plain_seconds > 0)
+std::string HowCounted(const std::string& chip, const CuptiReading& reading, double plain_seconds) {
+  const int runs = reading.values.runs;
+  std::string text =
+      fmt::format("CUPTI range profiler on {}, {} pass{}", chip, runs, runs == 1 ? "" : "es");
+  if (plain_seconds > 0)
     text += fmt::format(", each {:.2f} times as long as a run without counting",
-                        reading.counted_seconds / reading.plain_seconds);
+                        reading.values.seconds_per_run / plain_seconds);
   text += ", caches in the state after the previous run";
   return text + DetailText(reading.counts) + UnknownText(reading.unknown_pipes) +
-         LeftOutText(reading.plan);
+         LeftOutText(*reading.plan);
 }
 
 std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches) {

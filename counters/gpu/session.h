@@ -248,19 +248,18 @@ std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread
 // last wave leaves SMs idle. Returns nullopt if the capability is unknown or no block fits.
 std::optional<double> Waves(const KernelFacts& kernel, const GpuIdentity& gpu);
 
+// What counting a call gave.
 struct CuptiReading {
-  const std::string& chip;
-  const CuptiPlan& plan;
-  const CuptiCounts& counts;
+  const CuptiPlan* plan = nullptr;
+  CountedValues values;
+  CuptiCounts counts;
   std::vector<std::string> unknown_pipes;  // pipes whose FLOPs are unknown, from CheckUnreadPipes
-  int runs = 0;                            // [1] runs with counting
-  double plain_seconds = 0;                // [s] of the shortest run without counting
-  double counted_seconds = 0;              // [s] of the shortest run with counting
 };
 
 // Returns one line for the user: passes, slowdown by counting, shares of bytes, pipes whose FLOPs
-// are unknown, and what was not counted with the reasons.
-std::string HowCounted(const CuptiReading& reading);
+// are unknown, and what was not counted with the reasons. `plain_seconds`: [s] of the shortest run
+// without counting.
+std::string HowCounted(const std::string& chip, const CuptiReading& reading, double plain_seconds);
 
 // Merges launches with the same name and facts, in the order of their first appearance. Adds up
 // their `launches`, and their `seconds` if all have a time.
