@@ -238,8 +238,7 @@ machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) 
   return ceiling;
 }
 
-void AddRows(const GpuSession& session, machine::Machine& machine) {
-  auto& set = machine.by_threads[1];
+void AddRows(const GpuSession& session, machine::CeilingSet& set) {
   for (const auto& state : session.rows) {
     if (state.passes.empty())
       set.absent[state.row.key] = TextOf(state.absent);
@@ -249,8 +248,7 @@ void AddRows(const GpuSession& session, machine::Machine& machine) {
   set.sweep = session.sweep;
 }
 
-void AddLevels(const GpuSession& session, machine::Machine& machine) {
-  auto& set = machine.by_threads.at(1);
+void AddLevels(const GpuSession& session, machine::CeilingSet& set) {
   machine::AddLevelRoofs(set, true);
   GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
   const auto is_loads = [](const GpuRowState& state) {
@@ -289,8 +287,7 @@ machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
       session.Policy(kTolerance));
 }
 
-void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
-  auto& set = machine.by_threads[1];
+void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::CeilingSet& set) {
   if (rate.reason) {
     set.absent[row.name] = rate.reason->text;
     return;
@@ -305,13 +302,13 @@ void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Mac
                   rate.total, rate.doubling.value_or(0));
 }
 
-void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
+void MeasureGpuOverheads(GpuSession& session, machine::CeilingSet& set) {
   for (const auto& row : kOverheads) {
     if (session.options.progress) session.options.progress(row.name);
     try {
-      AddOverhead(row, MeasureOverhead(session, row.kind), machine);
+      AddOverhead(row, MeasureOverhead(session, row.kind), set);
     } catch (const std::exception& error) {
-      machine.by_threads[1].absent[row.name] = fmt::format("failed: {}", error.what());
+      set.absent[row.name] = fmt::format("failed: {}", error.what());
     }
   }
 }
@@ -337,14 +334,14 @@ Ends RunForTenSeconds(GpuSession& session, double iterations_per_second) {
   return ends;
 }
 
-void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
-  auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
+void AddSustained(GpuSession& session, const GpuRowState& state, machine::CeilingSet& set) {
+  auto& ceiling = set.flops.at(state.row.key);
   const double work = WorkPerIteration(state.row, state.shape);
   session.bench.Prepare(state.row, state.shape);
   const auto ends = RunForTenSeconds(session, ceiling.per_second / work);
   if (session.Stopped()) return;
   const double sustained = work * ends.last, burst = work * ends.first;
-  machine.by_threads.at(1).sustained[state.row.key] =
+  set.sustained[state.row.key] =
       fmt::format("first second {:.4g}, after {:.0f} s {:.4g} GFLOP/s: {:.3f} of the burst",
                   burst / 1e9, kSeconds, sustained / 1e9, sustained / ceiling.per_second);
   if (std::abs(sustained / ceiling.per_second - 1) > kDifference)
@@ -375,17 +372,17 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
 
 // Runs the fastest row of each of the fastest pipes for 10 s. Marks its ceiling as not validated if
 // the rate in the first or last second is more than 3 % above it.
-void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
-  auto rows = Hottest(session, machine.by_threads.at(1));
+void MeasureGpuSustained(GpuSession& session, machine::CeilingSet& set) {
+  auto rows = Hottest(session, set);
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
   for (const auto* state : rows) {
     if (session.Stopped()) return;
     if (session.options.progress)
       session.options.progress(fmt::format("{} for 10 s", state->row.key));
     try {
-      AddSustained(session, *state, machine);
+      AddSustained(session, *state, set);
     } catch (const std::exception& error) {
-      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("failed: {}", error.what());
+      set.sustained[state->row.key] = fmt::format("failed: {}", error.what());
     }
   }
 }
@@ -409,12 +406,13 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
     throw std::runtime_error(fmt::format("no ceiling of {} could be measured: {}: {}",
                                          session.gpu.identity.name, session.rows.front().row.key,
                                          TextOf(session.rows.front().absent)));
-  AddRows(session, machine);
-  machine.by_threads.at(1).effort = session.effort.name;
+  auto& set = machine.by_threads[1];
+  AddRows(session, set);
+  set.effort = session.effort.name;
   if (const auto& clock_hz = session.gpu.default_clock_hz)
     machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *clock_hz / 1e6);
-  if (!session.Stopped()) MeasureGpuOverheads(session, machine);
-  MeasureGpuSustained(session, machine);
+  if (!session.Stopped()) MeasureGpuOverheads(session, set);
+  MeasureGpuSustained(session, set);
   if (session.Stopped())
     machine.facts["ended_early"] = fmt::format(
         "{} of {} rows were measured in all passes",
@@ -423,8 +421,8 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                                 return std::ssize(state.passes) == session.effort.passes;
                               }),
         session.rows.size());
-  machine::AddPipeRoofs(machine.by_threads.at(1).flops, true);
-  AddLevels(session, machine);
+  machine::AddPipeRoofs(set.flops, true);
+  AddLevels(session, set);
   machine.measured_at = machine::NowUtc();
   return machine;
 }
