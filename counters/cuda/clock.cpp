@@ -133,12 +133,12 @@ class HostFlags {
 
 // Blocks the stream until the result's scope ends, so that work enqueued meanwhile runs back to
 // back. Ends the block after 10 ms, because a call that waits for the GPU would otherwise hang.
-gpu::AtEnd Hold(HostFlags& flags, cudaStream_t stream) {
+AtEnd Hold(HostFlags& flags, cudaStream_t stream) {
   constexpr unsigned long long kMaxNanoseconds = 10'000'000;
   flags.Release(0);
   CheckCuda(LaunchHold(flags.on_gpu(), flags.on_gpu() + 1, kMaxNanoseconds, stream),
             "holding a stream");
-  return gpu::AtEnd([&flags] { flags.Release(1); });
+  return AtEnd([&flags] { flags.Release(1); });
 }
 
 using GraphPointer = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;

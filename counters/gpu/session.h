@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "counters/base/files.h"
@@ -190,18 +189,6 @@ struct RepeatedCall {
 };
 
 using SecondsNow = std::function<double()>;
-
-// Calls a function when the scope ends.
-class AtEnd {
- public:
-  explicit AtEnd(std::function<void()> release) : release_(std::move(release)) {}
-  ~AtEnd() { release_(); }
-  AtEnd(const AtEnd&) = delete;
-  AtEnd& operator=(const AtEnd&) = delete;
-
- private:
-  std::function<void()> release_;
-};
 
 // Runs the call once per pass of each configuration in the plan and returns the counted values.
 // Some hypervisors reject an optional metric only now; then counts without it and adds a caveat.
